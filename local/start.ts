@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
-import { type StackOptions, startStack } from "./stack.ts";
+import { startStack } from "./stack.ts";
 import { messageOf, StartError } from "./start-error.ts";
+import { startSettings } from "./start-settings.ts";
 
 /** `npm start`: runs everything in the foreground until SIGINT or SIGTERM. */
 async function main(): Promise<void> {
@@ -16,12 +17,9 @@ async function main(): Promise<void> {
     whenOrphaned(stop);
   });
   const starting = startStack({
-    port: portFrom("PORT", 54321),
-    dbPort: portFrom("DB_PORT", 54322),
+    ...startSettings(),
     dataDir,
-    seed: seedFrom(process.env.SEED),
     proxyHeader: process.env.ADDRESS_HEADER,
-    ...connectionsFrom(process.env.CONNECTIONS_PER_ADDRESS),
     onProgress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
     onWarning: (message) => console.error(message),
     onLost: (reason) => lost(reason),
@@ -56,33 +54,6 @@ function whenOrphaned(stop: () => void): void {
     stop();
   }, 250);
   timer.unref();
-}
-
-function portFrom(variable: string, fallback: number): number {
-  const text = process.env[variable];
-  if (!text) return fallback;
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
-    throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to a port from 0 to 65535`);
-  return Number(text);
-}
-
-/** Behind a proxy all clients share one address. */
-function connectionsFrom(text: string | undefined): Pick<StackOptions, "limits" | "realtimeLimits"> {
-  if (!text) return {};
-  if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new StartError(
-      `CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}: set it to a number from 1 to 999999`,
-    );
-  return {
-    limits: { connectionsPerAddress: Number(text) },
-    realtimeLimits: { socketsPerAddress: Number(text) },
-  };
-}
-
-function seedFrom(text: string | undefined): "demo" | "none" {
-  if (!text || text === "demo") return "demo";
-  if (text === "none") return "none";
-  throw new StartError(`SEED is ${JSON.stringify(text)}: set it to demo or none`);
 }
 
 main().then(

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { parse } from "node-html-parser";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { DocumentedEndpoint, OpenApi, Operation } from "../../functions/api/documentation/model.ts";
@@ -8,7 +10,6 @@ import { page } from "../../functions/api/documentation/page.ts";
 import { commentCreate, commentCreateByKey, commentCreatedAnswer } from "../../shared/comments.ts";
 import { patternOf } from "../../shared/path-parameters.ts";
 import { rateLimits } from "../../shared/rate-limits.ts";
-import { scopes } from "../../shared/scopes.ts";
 import {
   submissionDetailAnswer,
   submissionDetailQuery,
@@ -62,15 +63,12 @@ describe("the OpenAPI document", () => {
     expect(described.toSorted()).toEqual([...expected, "get /api/health", "get /api/ready"].toSorted());
   });
 
-  test("is an OpenAPI 3.1 document", () => {
-    expect(shapeOfOpenApi.safeParse(document).error?.issues).toBeUndefined();
-  });
-
-  test("resolves every reference within its components", () => {
-    const references = referencesIn(document);
-    expect(references.length).toBeGreaterThan(0);
-    expect(references.filter((reference) => !reference.startsWith("#/components/"))).toEqual([]);
-    expect(references.filter((reference) => follow(reference, document) === undefined)).toEqual([]);
+  test("is an OpenAPI 3.1 document whose references, security schemes and path parameters exist", async () => {
+    const rules = ["struct", "no-unresolved-refs", "security-defined", "path-parameters-defined"];
+    const config = await createConfig({ rules: Object.fromEntries(rules.map((rule) => [rule, "error"])) });
+    const problems = await lintFromString({ source: JSON.stringify(document), config });
+    expect(document.openapi).toBe("3.1.0");
+    expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
   });
 
   test("uses every schema that it defines", () => {
@@ -124,38 +122,16 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("names existing scopes only", () => {
-    const named = operationsOf(document).flatMap(({ operation }) =>
-      operation.security.flatMap(({ apiKey }) => apiKey ?? []),
-    );
-    expect(named.length).toBeGreaterThan(0);
-    expect(named.filter((scope) => !scopes.some((one) => one === scope))).toEqual([]);
+  test("and its page name nothing internal, and no rate limit rule", () => {
+    const internals = [
+      ...["service_key", "feedback_api", "private.", "plpgsql", "SQLSTATE", "sqlstate", "FB4", "__schema"],
+      ...["zod", "supabase"],
+      // "page" is a parameter too.
+      ...Object.keys(rateLimits).filter((rule) => rule !== "page"),
+    ];
+    for (const text of [JSON.stringify(document), html])
+      expect(internals.filter((word) => text.includes(word))).toEqual([]);
   });
-
-  test.each([
-    "service_key",
-    "feedback_api",
-    "private.",
-    "plpgsql",
-    "SQLSTATE",
-    "sqlstate",
-    "FB4",
-    "__schema",
-    "zod",
-    "supabase",
-  ])("and its page do not contain %s", (internal) => {
-    expect(JSON.stringify(document)).not.toContain(internal);
-    expect(html).not.toContain(internal);
-  });
-
-  // "page" is a parameter too.
-  test.each(Object.keys(rateLimits).filter((rule) => rule !== "page"))(
-    "and its page do not name the rule %s",
-    (rule) => {
-      expect(JSON.stringify(document)).not.toContain(rule);
-      expect(html).not.toContain(rule);
-    },
-  );
 
   test("has the version of the package", () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
@@ -194,7 +170,9 @@ describe("the HTML page", () => {
     expect(html.match(/<pre tabindex="0">curl /g)).toHaveLength(operationsOf(document).length);
   });
 
-  test("has a target for every internal link, and unique ids", () => {
+  test("has closed elements, unique ids, and a target for every internal link", () => {
+    // What is not closed is closed when it is written again.
+    expect(parse(html).toString() === html).toBe(true);
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
@@ -216,18 +194,6 @@ describe("the HTML page", () => {
     expect(policy).toContain("default-src 'none'");
     expect(policy).toContain(`style-src 'sha256-${digest}'`);
     expect(policy?.join()).not.toContain("unsafe");
-  });
-
-  test("has balanced tags", () => {
-    const open: string[] = [];
-    for (const [, close, tag = ""] of html
-      .replace(/<style>[\s\S]*?<\/style>/, "")
-      .matchAll(/<(\/?)([a-z][a-z0-9]*)/g)) {
-      if (tag === "meta") continue;
-      if (close) expect(open.pop()).toBe(tag);
-      else open.push(tag);
-    }
-    expect(open).toEqual([]);
   });
 });
 
@@ -397,70 +363,4 @@ test("summaries and descriptions are text on the page, never markup", () => {
   expect(shown).not.toContain("<script");
   expect(shown).not.toContain("<b>");
   expect(shown).toContain("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;&#39;<code>&lt;b&gt;</code>");
-});
-
-// The rules of OpenAPI 3.1 for the parts in use; an unknown field is an error.
-const reference = z.strictObject({ $ref: z.string().startsWith("#/components/") });
-const schema = z.looseObject({ $schema: z.never().optional(), $defs: z.never().optional() });
-const header = z.strictObject({ description: z.string().min(1), schema });
-const example = z.strictObject({ summary: z.string(), value: z.unknown() });
-const content = z.strictObject({
-  "application/json": z.strictObject({ schema, examples: z.record(z.string(), example).optional() }),
-  // Responses that are files, which are text.
-  "text/csv": z.strictObject({ schema }).optional(),
-  "application/x-ndjson": z.strictObject({ schema }).optional(),
-  "application/zip": z.strictObject({ schema }).optional(),
-  "image/png": z.strictObject({ schema }).optional(),
-  "image/jpeg": z.strictObject({ schema }).optional(),
-  "image/webp": z.strictObject({ schema }).optional(),
-});
-const parameter = z.strictObject({
-  name: z.string().min(1),
-  in: z.enum(["path", "query", "header"]),
-  required: z.boolean(),
-  description: z.string().optional(),
-  schema,
-});
-const response = z.strictObject({
-  description: z.string().min(1),
-  headers: z.record(z.string(), z.union([reference, header])),
-  content,
-});
-const operation = z.strictObject({
-  operationId: z.string(),
-  tags: z.array(z.string()).length(1),
-  summary: z.string().min(1),
-  description: z.string().min(1),
-  security: z.array(z.partialRecord(z.enum(["session", "apiKey"]), z.array(z.string()))).min(1),
-  parameters: z.array(z.union([reference, parameter])),
-  requestBody: z
-    .strictObject({ description: z.string().optional(), required: z.boolean(), content })
-    .optional(),
-  responses: z.record(z.string().regex(/^[1-5]\d\d$/), z.union([reference, response])),
-});
-const componentName = z.string().regex(/^[\w.-]+$/);
-const shapeOfOpenApi = z.strictObject({
-  openapi: z.literal("3.1.0"),
-  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
-  servers: z.array(z.strictObject({ url: z.string(), description: z.string() })).min(1),
-  tags: z.array(z.strictObject({ name: z.string() })),
-  paths: z.record(
-    z.string().startsWith("/api/"),
-    z.partialRecord(z.enum(["get", "put", "post", "delete", "patch"]), operation),
-  ),
-  components: z.strictObject({
-    securitySchemes: z.record(
-      componentName,
-      z.strictObject({
-        type: z.literal("http"),
-        scheme: z.literal("bearer"),
-        bearerFormat: z.string(),
-        description: z.string(),
-      }),
-    ),
-    parameters: z.record(componentName, parameter),
-    headers: z.record(componentName, header),
-    responses: z.record(componentName, response),
-    schemas: z.record(componentName, schema),
-  }),
 });

@@ -14,6 +14,7 @@ import { sql, supabase } from "../stack.ts";
 import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import {
   countMistakes,
+  joinTeam,
   newComment,
   newKey,
   newOrganization,
@@ -169,7 +170,7 @@ describe("a merge", () => {
   it("is limited to one organization, for every caller", async () => {
     const other = await newOrganization({ visibility: "private" });
     const both = await newUser("Both", { organization, role: "admin" });
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${other.id}, ${both.id}, 'owner')`;
+    await joinTeam(both.id, other, "owner");
     const [here, there] = [await newIdea(), await newSubmission(other, author)];
     expectError(await merge([there], here, both), "NOT_FOUND", "source_ids");
     expectError(await merge([here], there, both), "NOT_FOUND", "source_ids");

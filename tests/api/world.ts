@@ -9,6 +9,7 @@ export type Organization = { id: string; slug: string };
 export type User = Somebody & { name: string };
 export type Key = { id: string; profileId: string; token: string };
 type Role = (typeof memberRoles)[number];
+export type Membership = { organization: Organization; role: Role };
 
 type OrganizationSettings = {
   visibility?: "public" | "private";
@@ -44,12 +45,9 @@ export async function newTeam(settings: OrganizationSettings = {}): Promise<Team
 }
 
 /** A new user; a team member if a role is given. */
-export async function newUser(
-  name = "Ann Other",
-  team?: { organization: Organization; role: Role },
-): Promise<User> {
+export async function newUser(name = "Ann Other", team?: Membership): Promise<User> {
   const user = only((await newUsers(1, name))[0]);
-  if (team) await join(user, team.organization, team.role);
+  if (team) await joinTeam(user.id, team.organization, team.role);
   return user;
 }
 
@@ -66,8 +64,8 @@ export async function newUsers(count: number, name = "Ann Other"): Promise<User[
   return users.map((user) => ({ ...user, name }));
 }
 
-async function join(user: User, organization: Organization, role: Role): Promise<void> {
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${user.id}, ${role})`;
+export async function joinTeam(userId: string, { id }: Organization, role: Role): Promise<void> {
+  await sql`insert into public.memberships (organization_id, user_id, role) values (${id}, ${userId}, ${role})`;
 }
 
 export async function newKey(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
-import { functionsPid, isAlive } from "../processes.ts";
+import { functionsPid, isAlive, processesOf } from "../processes.ts";
 import { until } from "../until.ts";
 import {
   expectClear,
@@ -19,7 +19,10 @@ beforeEach(async () => {
   warnings.length = 0;
   own = await startOwnStack({ onWarning: (message) => warnings.push(message) });
 });
-afterEach(() => own?.remove());
+afterEach(async () => {
+  await own.remove();
+  expect(await processesOf(own.folder)).toEqual([]);
+});
 
 /**
  * A request that runs until it is released: its vote waits in a trigger, because waiting for locks is short.
@@ -78,7 +81,7 @@ test("after kill -9 under load they restart at the same address; until then the 
   expect(shots.filter(({ answer }) => answer === undefined)).toEqual([]);
   await expectConsistent(own, shots);
   await expectNoLeak(own);
-  expect(warnings.join("\n")).toMatch(/functions ended .* start again/);
+  expect(warnings.join("\n")).toMatch(/the functions ended \(code 137\) and start again/);
 });
 
 test("after SIGTERM they finish requests in flight, accept no new ones and exit", async () => {

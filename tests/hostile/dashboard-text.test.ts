@@ -2,34 +2,29 @@ import { expect, test } from "vitest";
 import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { adminAreas } from "../web/admin/areas.ts";
-import type { AdminWorld } from "../web/admin/callers.ts";
-import { signedIn, type Visitor } from "../web/pages.ts";
+import { type AdminWorld, filled } from "../web/admin/callers.ts";
+import { type Person, signedIn } from "../web/pages.ts";
 
 // Markup in every text column, as an attack on those who manage the board.
 
 const markup = `"><img src=x onerror=alert(1)><script>alert(2)</script><svg/onload=alert(3)></title>'`;
 const formula = `=HYPERLINK("https://evil.example","x")`;
 
-type Board = { organization: Organization; owner: Visitor & { userId: string }; pages: string[] };
+type Board = { organization: Organization; owner: Person; pages: string[] };
 
 /** A board with a row of everything, and the pages that show them. */
 async function newBoard(): Promise<Board> {
   const organization = await newOrganization();
-  const owner = await signedIn();
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${owner.userId}, 'owner')`;
+  const owner = await signedIn({ organization, role: "owner" });
   const author = await newUser("An author");
   const id = await newSubmission(organization, author);
   await newComment(id, author);
   await newComment(await newSubmission(organization, author, { title: "Another one" }), author);
   const world: AdminWorld = { organization, authorId: author.id };
   const pages: string[] = [];
-  for (const { pages: of, ids = {} } of adminAreas)
-    for (const [path] of of) {
-      let full = path;
-      for (const [name, make] of Object.entries(ids))
-        if (full.includes(name)) full = full.replaceAll(name, await make(world));
-      pages.push(`/o/${organization.slug}/admin${full}`);
-    }
+  for (const area of adminAreas)
+    for (const [path] of area.pages)
+      pages.push(`/o/${organization.slug}/admin${await filled(path, area, world)}`);
   return { organization, owner, pages };
 }
 

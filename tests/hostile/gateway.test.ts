@@ -13,6 +13,7 @@ import { listen } from "../../local/ports.ts";
 import fc from "../fuzz.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { authPid, dataApiPid, descendants, listenersOf } from "../processes.ts";
+import { raw } from "../raw.ts";
 import { stack, withoutData } from "../stack.ts";
 import { until } from "../until.ts";
 import { rest } from "./rest.ts";
@@ -41,20 +42,7 @@ afterAll(() => own?.remove());
 
 const portOf = (url: string) => Number(new URL(url).port);
 
-/** Sends raw bytes; returns what arrives until the connection is closed or no more data comes. */
-function raw(bytes: string, from = "127.0.0.1", quietMs = 4_000): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = connect({ port: portOf(own.supabase_url), host: "127.0.0.1", localAddress: from });
-    let answer = "";
-    socket.setTimeout(quietMs, () => socket.destroy());
-    socket.on("error", () => undefined);
-    socket.on("data", (chunk) => {
-      answer += chunk.toString("latin1");
-    });
-    socket.on("close", () => resolve(answer));
-    socket.write(Buffer.from(bytes, "latin1"));
-  });
-}
+const toGateway = (bytes: string) => raw(bytes, { port: portOf(own.supabase_url) });
 
 // Far more than a loaded machine needs, far less than the standstills that the attacks caused.
 const prompt = 5_000;
@@ -91,17 +79,17 @@ describe("the internal endpoints of @supabase/lite", () => {
     "a b",
     "[::1",
   ])("a Host header %j returns 400", async (host) => {
-    const answer = await raw(`GET /rest/v1/x HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const answer = await toGateway(`GET /rest/v1/x HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).not.toMatch(secrets);
   });
 
   test("two Host headers return 400, and HTTP/1.0 needs none", async () => {
-    expect(await raw("GET /api/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n")).toMatch(
-      /^HTTP\/1.1 400 /,
-    );
-    expect(await raw("GET /api/health HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 200 /);
-    expect(await raw("GET /_system/info HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 404 /);
+    expect(
+      await toGateway("GET /api/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n"),
+    ).toMatch(/^HTTP\/1.1 400 /);
+    expect(await toGateway("GET /api/health HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 200 /);
+    expect(await toGateway("GET /_system/info HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 404 /);
   });
 
   test("no request line or Host header reaches them, in any spelling", async () => {
@@ -157,7 +145,7 @@ describe("the internal endpoints of @supabase/lite", () => {
     });
     await fc.assert(
       fc.asyncProperty(line, async ({ method, target, version, host: name, header }) => {
-        const answer = await raw(
+        const answer = await toGateway(
           `${method} ${target} HTTP/${version}\r\n${name === undefined ? "" : `Host: ${name}\r\n`}${header}apikey: ${own.secret_key}\r\nConnection: close\r\n\r\n`,
         );
         // 204: the API responds to a preflight of any path. A page: "/" with a query is the board.
@@ -221,7 +209,7 @@ describe("estimated counts", () => {
 
   test("are rejected in a second Prefer header, and in a HEAD", async () => {
     for (const method of ["GET", "HEAD"]) {
-      const answer = await raw(
+      const answer = await toGateway(
         `${method} /rest/v1/submissions?select=id HTTP/1.1\r\nHost: a\r\napikey: ${own.publishable_key}\r\nPrefer: count=exact\r\nPREFER: count=planned\r\nConnection: close\r\n\r\n`,
       );
       expect(answer).toMatch(/^HTTP\/1.1 400 /);
@@ -342,13 +330,13 @@ describe("ambiguous request lines and headers", () => {
       `GET /api/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${"a: b\r\n".repeat(3_000)}\r\n`,
     ],
   ])("%s: 400, and the bytes after it are not read as a request", async (_, bytes) => {
-    const answer = await raw(bytes);
+    const answer = await toGateway(bytes);
     expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 400"]);
   });
 
   test("the body of a GET is not parsed as the next request", async () => {
     for (const path of ["/api/health", "/rest/v1/organizations?select=id"]) {
-      const answer = await raw(
+      const answer = await toGateway(
         `GET ${path} HTTP/1.1\r\nHost: a\r\napikey: ${own.publishable_key}\r\nContent-Length: ${inner.length}\r\nConnection: close\r\n\r\n${inner}`,
       );
       expect(answer.match(/HTTP\/1.1 \d+/g), path).toEqual(["HTTP/1.1 200"]);
@@ -418,6 +406,8 @@ describe("bodies that never arrive", () => {
 });
 
 describe("connections", () => {
+  const oneMore = "GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
   test("one address can open up to its limit, others have their own", async () => {
     const server = createGateway({
       addressHeader: "x-address-of-a-test",
@@ -427,14 +417,12 @@ describe("connections", () => {
     });
     await listen(server, 0, "PORT");
     const { port } = server.address() as { port: number };
-    const open = (localAddress: string) => connect({ port, host: "127.0.0.1", localAddress });
-    const sockets = Array.from({ length: 25 }, () => open("127.0.1.3"));
+    const open = () => connect({ port, host: "127.0.0.1", localAddress: "127.0.1.3" });
+    const sockets = Array.from({ length: 25 }, open);
     const closed = sockets.map((socket) => socket.on("error", () => undefined)).filter((socket) => socket);
     await until(() => closed.filter((socket) => socket.destroyed || socket.readableEnded).length === 5);
-    const other = open("127.0.1.4");
-    other.write("GET /x HTTP/1.1\r\nHost: a\r\n\r\n");
-    expect(String(await new Promise((resolve) => other.once("data", resolve)))).toMatch(/^HTTP\/1.1 404/);
-    for (const socket of [...sockets, other]) socket.destroy();
+    expect(await raw(oneMore, { port, from: "127.0.1.4" })).toMatch(/^HTTP\/1.1 404/);
+    for (const socket of sockets) socket.destroy();
     server.close();
   });
 
@@ -463,8 +451,7 @@ describe("connections", () => {
     const dripping = setInterval(() => {
       for (const socket of slow) socket.write("a");
     }, 100);
-    const other = open("GET /x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-    expect(String(await new Promise((resolve) => other.once("data", resolve)))).toMatch(/^HTTP\/1.1 404/);
+    expect(await raw(oneMore, { port, from: "127.0.1.6" })).toMatch(/^HTTP\/1.1 404/);
     for (const socket of slow) socket.resume();
     await until(() => slow.every((socket) => socket.destroyed));
     clearInterval(dripping);
@@ -719,7 +706,7 @@ describe("processes that die or hang", () => {
     });
     expect(down.headers["retry-after"]).toBe("1");
     expect(
-      await raw(
+      await toGateway(
         `GET /auth/v1/health HTTP/1.1\r\nHost: a\r\napikey: ${own.publishable_key}\r\nConnection: close\r\n\r\n`,
       ),
     ).toMatch(/ 200 /);

@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { isApiKey } from "../../shared/api-keys.ts";
 import { commentCreateByKey } from "../../shared/comments.ts";
@@ -12,6 +11,7 @@ import {
   submissionSearchQuery,
 } from "../../shared/submissions.ts";
 import { newKey, only } from "../api/world.ts";
+import { raw } from "../raw.ts";
 import { type Answer, api, sql, stack } from "../stack.ts";
 import { makeWorld, type Scene } from "./world.ts";
 
@@ -21,6 +21,7 @@ const key: string = (
   await newKey(world.home, ["submissions:read", "submissions:write", "submissions:moderate"])
 ).token;
 
+const { port } = new URL(stack.base_url);
 type ErrorBody = { error?: unknown; data?: unknown };
 
 /** A response of the service, and not an unexpected error. */
@@ -246,11 +247,8 @@ describe("headers", () => {
           `GET /api/submissions?limit=1 HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`,
           `POST /api/submissions/check-duplicates HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
         ]) {
-          const status = await raw(request);
-          expect(
-            status === null || (status >= 200 && status < 500),
-            `${JSON.stringify(value.slice(0, 20))} ${status}`,
-          ).toBe(true);
+          const answer = await raw(request, { port });
+          expect(answer, JSON.stringify(value.slice(0, 20))).toMatch(/^(HTTP\/1\.1 [234]|$)/);
         }
       }
       expect((await api("/api/health")).status).toBe(200);
@@ -271,11 +269,12 @@ describe("headers", () => {
     const twice = (header: string, one: string, other: string) =>
       raw(
         `GET /api/me/votes HTTP/1.1\r\nHost: x\r\n${header}: ${one}\r\n${header}: ${other}\r\nConnection: close\r\n\r\n`,
+        { port },
       );
     const good = `Bearer ${world.people.author.token}`;
-    expect(await twice("Authorization", good, "Bearer x")).not.toBe(200);
-    expect(await twice("Authorization", "Bearer x", good)).not.toBe(200);
-    expect(await twice("X-Organization", world.home.id, world.closed.id)).not.toBe(200);
+    expect(await twice("Authorization", good, "Bearer x")).toMatch(/^HTTP\/1.1 4/);
+    expect(await twice("Authorization", "Bearer x", good)).toMatch(/^HTTP\/1.1 4/);
+    expect(await twice("X-Organization", world.home.id, world.closed.id)).toMatch(/^HTTP\/1.1 4/);
   });
 
   it("about the address and the host have no effect", async () => {
@@ -293,24 +292,6 @@ describe("headers", () => {
     expect(answer.body.data.url).not.toContain("evil.example");
   });
 });
-
-/** The status of the response to raw bytes; null if the server closes the connection. */
-function raw(request: string): Promise<number | null> {
-  const { hostname, port } = new URL(stack.base_url);
-  return new Promise((resolve) => {
-    let text = "";
-    const socket = connect(Number(port), hostname, () => socket.write(Buffer.from(request, "latin1")));
-    socket.setTimeout(5000, () => socket.destroy());
-    socket.on("data", (chunk) => {
-      text += chunk.toString("latin1");
-    });
-    socket.on("error", () => undefined);
-    socket.on("close", () => {
-      const status = /^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1];
-      resolve(status === undefined ? null : Number(status));
-    });
-  });
-}
 
 describe("bodies", () => {
   const post = (body: string, token = world.people.author.token) =>

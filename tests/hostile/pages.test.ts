@@ -7,7 +7,7 @@ import { newComment, newOrganization, newSubmission, newUser, type Organization 
 import { cookieHeader } from "../browsers/session.ts";
 import { type HttpCall, send } from "../http.ts";
 import { accessToken, sql, stack } from "../stack.ts";
-import { newVisitor, signedIn, type Visitor } from "../web/pages.ts";
+import { newVisitor, type Person, signedIn, type Visitor } from "../web/pages.ts";
 
 // Attacks on the pages by an anonymous visitor, a user and a member of another tenant.
 
@@ -20,20 +20,18 @@ let home: Organization;
 let rivals: Organization;
 let hidden: Organization;
 let submission: string;
-let user: Visitor & { userId: string };
-let rival: Visitor & { userId: string };
+let user: Person;
+let rival: Person;
 
 beforeAll(async () => {
-  [home, rivals, hidden, user, rival] = await Promise.all([
+  [home, rivals, hidden, user] = await Promise.all([
     newOrganization(),
     newOrganization(),
     newOrganization({ visibility: "private" }),
     signedIn(),
-    signedIn(),
   ]);
+  rival = await signedIn({ organization: rivals, role: "owner" });
   submission = await newSubmission(home, { id: user.userId });
-  await sql`
-    insert into public.memberships (organization_id, user_id, role) values (${rivals.id}, ${rival.userId}, 'owner')`;
 });
 afterAll(() => agent.destroy());
 

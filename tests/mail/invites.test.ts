@@ -11,12 +11,10 @@ import { newVisitor, signedIn, type Visitor } from "../web/pages.ts";
 let owner: Visitor;
 let at: string;
 beforeAll(async () => {
-  const signedInOwner = await signedIn();
-  owner = signedInOwner;
   const organization = await newOrganization();
+  owner = await signedIn({ organization, role: "owner" });
   at = `/o/${organization.slug}/admin/people/invites`;
   await sql`update public.organizations set mail_enabled = true where id = ${organization.id}`;
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${signedInOwner.userId}, 'owner')`;
 });
 
 let people = 0;

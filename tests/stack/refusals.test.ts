@@ -1,33 +1,43 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { expect, inject, onTestFinished, test } from "vitest";
-import { startStack } from "../../local/stack.ts";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { openDataFolder } from "../../local/data-folder.ts";
+import { type StackOptions, startStack } from "../../local/stack.ts";
+import { startSettings } from "../../local/start-settings.ts";
 import { copyTemplate } from "../data-template.ts";
 import { noneLeft } from "../processes.ts";
 import { launch, migratedFolder, temporaryFolder } from "./launcher.ts";
 
-async function startError(folder: string, environment: Record<string, string>): Promise<string> {
-  const launcher = launch(folder, environment);
-  expect(await launcher.ended).toBe(1);
-  expect(await noneLeft(folder)).toEqual([]);
-  expect(launcher.errors().trimEnd().split("\n")).toHaveLength(1);
-  return launcher.errors();
+/** Why a stack of these options does not start. */
+async function refusal(options: Pick<StackOptions, "dataDir"> & Partial<StackOptions>): Promise<string> {
+  const started = startStack({ port: 0, dbPort: 0, seed: "none", parts: [], ...options });
+  const reason = await started.then(
+    (stack) => stack.stop().then(() => "it started"),
+    (error: Error) => `${error.name}: ${error.message}`,
+  );
+  expect(await noneLeft(options.dataDir)).toEqual([]);
+  return reason;
 }
 
-async function takenPort(): Promise<string> {
+test("a refused start prints one line and leaves no process", async () => {
+  const folder = await temporaryFolder();
+  const launcher = launch(folder, { SEED: "everything" });
+  expect(await launcher.ended).toBe(1);
+  expect(await noneLeft(folder)).toEqual([]);
+  expect(launcher.errors()).toBe('Cannot continue: SEED is "everything": set it to demo or none\n');
+});
+
+test.each([
+  ["PORT", "port"],
+  ["DB_PORT", "dbPort"],
+])("%s in use", async (variable, option) => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  const address = server.address();
-  return typeof address === "object" && address !== null ? String(address.port) : "";
-}
-
-test.each(["PORT", "DB_PORT"])("%s in use", async (variable) => {
-  const port = await takenPort();
-  const line = await startError(await temporaryFolder(), { [variable]: port });
-  expect(line).toBe(
-    `Cannot continue: port ${port} is in use: stop what listens there, or set ${variable} (0 picks a free port)\n`,
+  const { port } = server.address() as AddressInfo;
+  expect(await refusal({ dataDir: await temporaryFolder(), [option]: port })).toBe(
+    `StartError: port ${port} is in use: stop what listens there, or set ${variable} (0 picks a free port)`,
   );
 });
 
@@ -35,18 +45,18 @@ test.each([
   ["PORT", "http"],
   ["DB_PORT", "70000"],
   ["SEED", "everything"],
-])("%s=%s", async (variable, value) => {
-  expect(await startError(await temporaryFolder(), { [variable]: value })).toContain(
-    `${variable} is ${JSON.stringify(value)}: set it to`,
-  );
+  ["CONNECTIONS_PER_ADDRESS", "0"],
+])("%s=%s", (variable, value) => {
+  vi.stubEnv(variable, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(startSettings).toThrow(`${variable} is ${JSON.stringify(value)}: set it to`);
 });
 
 test("a data folder without write permission", async () => {
   const file = join(await temporaryFolder(), "file");
   await writeFile(file, "");
-  const line = await startError(join(file, "data"), {});
-  expect(line).toMatch(
-    /^Cannot continue: the data folder \S+ cannot be written \(ENOTDIR\): make it writable, or set DATA_DIR\n$/,
+  await expect(openDataFolder(join(file, "data"), "none")).rejects.toThrow(
+    /^the data folder \S+ cannot be written \(ENOTDIR\): make it writable, or set DATA_DIR$/,
   );
 });
 
@@ -54,13 +64,15 @@ test.each(["postgres", "."])("a data folder of another Postgres version (%s)", a
   const folder = await temporaryFolder();
   await mkdir(join(folder, inner), { recursive: true });
   await writeFile(join(folder, inner, "PG_VERSION"), "16\n");
-  expect(await startError(folder, {})).toMatch(/is of Postgres 16, this is Postgres 17: .* set DATA_DIR/);
+  await expect(openDataFolder(folder, "none")).rejects.toThrow(
+    /is of Postgres 16, this is Postgres 17: .* set DATA_DIR/,
+  );
 });
 
 test("a data folder without its secrets", async () => {
   const folder = await migratedFolder();
   await rm(join(folder, "secrets.json"));
-  expect(await startError(folder, {})).toContain("has a database and not its secrets.json");
+  await expect(openDataFolder(folder, "none")).rejects.toThrow("has a database and not its secrets.json");
 });
 
 test("a data folder that a running stack uses", async () => {
@@ -79,14 +91,7 @@ async function startWith(migrations: Record<string, string>, folder: string): Pr
   const path = join(folder, "migrations");
   await mkdir(path, { recursive: true });
   for (const [name, text] of Object.entries(migrations)) await writeFile(join(path, name), text);
-  const dataDir = join(folder, "data");
-  const started = startStack({ port: 0, dbPort: 0, dataDir, seed: "none", migrations: path });
-  const reason = await started.then(
-    (stack) => stack.stop().then(() => "it started"),
-    (error: Error) => `${error.name}: ${error.message}`,
-  );
-  expect(await noneLeft(folder)).toEqual([]);
-  return reason;
+  return refusal({ dataDir: join(folder, "data"), migrations: path });
 }
 
 test("a migration that fails is reported with its line, and is rolled back", async () => {
@@ -123,14 +128,8 @@ test("functions that do not start", async () => {
   await writeFile(join(functions, "deno.json"), "{}");
   await writeFile(join(functions, "api", "index.ts"), "throw new Error('no such setting');\n");
   await copyTemplate(inject("template"), join(folder, "data"), "none");
-  const started = startStack({
-    port: 0,
-    dbPort: 0,
-    dataDir: join(folder, "data"),
-    seed: "none",
-    parts: [],
-    functions,
-  });
-  await expect(started).rejects.toThrow(/^the functions did not start: error: .*no such setting/);
-  expect(await noneLeft(folder)).toEqual([]);
+  const dataDir = join(folder, "data");
+  expect(await refusal({ dataDir, functions })).toMatch(
+    /^\w*Error: the functions did not start: error: .*no such setting/,
+  );
 });

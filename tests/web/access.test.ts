@@ -1,39 +1,23 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
-import { sql } from "../stack.ts";
-import { newVisitor, signedIn, type Visitor } from "./pages.ts";
+import { newSubmission } from "../api/world.ts";
+import { type Board, newBoard, shown } from "./board.ts";
+import { type Person, signedIn } from "./pages.ts";
 
 // The response of each page and form to each caller. Rows are pages and forms, columns are callers.
 
-const callers = ["visitor", "user", "author", "member", "admin", "other tenant's admin"] as const;
-type Caller = (typeof callers)[number];
-type Board = { organization: Organization; people: Record<Caller, Visitor & { userId?: string }> };
+const callers = ["visitor", "user", "author", "member", "admin", "other tenant's owner"] as const;
+type AuthoredBoard = Board & { people: { author: Person } };
+const boards = {} as Record<"public" | "private", AuthoredBoard>;
 
-const boards = {} as Record<"public" | "private", Board>;
-
-async function newBoard(visibility: "public" | "private"): Promise<Board> {
-  const [organization, other] = [await newOrganization({ visibility }), await newOrganization()];
-  const onTeam = async (of: Organization, role: "member" | "admin") => {
-    const person = await signedIn();
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${of.id}, ${person.userId}, ${role})`;
-    return person;
-  };
-  return {
-    organization,
-    people: {
-      visitor: newVisitor(),
-      user: await signedIn(),
-      // Only the team can write on a private board.
-      author: visibility === "public" ? await signedIn() : await onTeam(organization, "member"),
-      member: await onTeam(organization, "member"),
-      admin: await onTeam(organization, "admin"),
-      "other tenant's admin": await onTeam(other, "admin"),
-    },
-  };
+async function newAuthoredBoard(visibility: "public" | "private"): Promise<AuthoredBoard> {
+  const board = await newBoard(visibility);
+  // Only the team can write on a private board.
+  const team = visibility === "private" ? ({ ...board, role: "member" } as const) : undefined;
+  return { ...board, people: { ...board.people, author: await signedIn(team) } };
 }
 
 beforeAll(async () => {
-  [boards.public, boards.private] = [await newBoard("public"), await newBoard("private")];
+  [boards.public, boards.private] = [await newAuthoredBoard("public"), await newAuthoredBoard("private")];
 });
 
 // "in": a 303 redirect to /sign-in.
@@ -92,9 +76,6 @@ const forms: [path: string, fields: Record<string, string>, onPublic: string, on
   ["/sign-in", {}, "422 422 422 422 422 422", "422 422 422 422 422 422"],
 ];
 
-const shown = ({ status, location }: { status: number; location: string | undefined }) =>
-  location?.startsWith("/sign-in") ? "in" : String(status);
-
 describe.each(["public", "private"] as const)("on a %s board", (visibility) => {
   const expected = (onPublic: string, onPrivate: string) =>
     (visibility === "public" ? onPublic : onPrivate).split(" ");
@@ -110,10 +91,9 @@ describe.each(["public", "private"] as const)("on a %s board", (visibility) => {
     "POST %s %j responds to each caller as the table specifies",
     async (path, fields, ...statuses) => {
       const { organization, people } = boards[visibility];
-      const author = { id: people.author.userId ?? (await newUser()).id };
       const received: string[] = [];
       for (const caller of callers) {
-        const at = path.replace(":id", await newSubmission(organization, author));
+        const at = path.replace(":id", await newSubmission(organization, { id: people.author.userId }));
         received.push(shown(await people[caller].post(at, fields)));
       }
       expect(received).toEqual(expected(...(statuses as [string, string])));
@@ -122,7 +102,7 @@ describe.each(["public", "private"] as const)("on a %s board", (visibility) => {
 
   test.each(forms)("POST %s %j from another site is rejected for every caller", async (path, fields) => {
     const { organization, people } = boards[visibility];
-    const at = path.replace(":id", await newSubmission(organization, { id: people.author.userId ?? "" }));
+    const at = path.replace(":id", await newSubmission(organization, { id: people.author.userId }));
     for (const caller of callers) {
       const answer = await people[caller].post(at, fields, { origin: "https://evil.example" });
       // Other errors take precedence over signing in.

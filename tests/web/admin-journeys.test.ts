@@ -1,17 +1,17 @@
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { signUpOnTheWeb } from "../browsers/session.ts";
-import { sql, stack } from "../stack.ts";
+import { sql } from "../stack.ts";
 import { until } from "../until.ts";
+import { openPage, signIn, unexpected } from "./browser-page.ts";
 
 // A day of moderation and sorting in a real browser: by keyboard, by two at once, and by mouse.
 
 let browser: Browser;
 let organization: Organization;
 let admin: string;
-const open: BrowserContext[] = [];
+const open: Page[] = [];
 const complaints: string[] = [];
 
 beforeAll(async () => {
@@ -19,9 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((context) => context.close()));
-  // Reports scripts and styles that the Content-Security-Policy rejects.
-  expect(complaints.splice(0)).toEqual([]);
+  await Promise.all(open.splice(0).map((page) => page.context().close()));
+  expect(unexpected(complaints.splice(0))).toEqual([]);
 });
 
 async function newBoard() {
@@ -31,24 +30,9 @@ async function newBoard() {
 
 /** The browser of a new admin of the board. */
 async function newModerator(): Promise<Page> {
-  const context = await browser.newContext({
-    baseURL: stack.site_url,
-    locale: "en-US",
-    reducedMotion: "reduce",
-  });
-  open.push(context);
-  const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'admin')`;
-  await context.addCookies(
-    cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
-  );
-  const page = await context.newPage();
-  // A rejected form returns 422, which the console reports.
-  page.on(
-    "console",
-    (said) => said.type() === "error" && !/ 422 /.test(said.text()) && complaints.push(said.text()),
-  );
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  const page = await openPage(browser, complaints, { reducedMotion: "reduce" });
+  open.push(page);
+  await signIn(page.context(), { organization, role: "admin" });
   return page;
 }
 

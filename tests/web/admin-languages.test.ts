@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { adminCatalogues } from "../../functions/web/messages/admin/index.ts";
 import { locales } from "../../shared/locales.ts";
 import { newOrganization, type Organization } from "../api/world.ts";
-import { sql } from "../stack.ts";
 import { adminAreas } from "./admin/areas.ts";
 import { signedIn, type Visitor } from "./pages.ts";
 import { textsOf, wordsOf } from "./texts.ts";
@@ -27,9 +26,7 @@ let owner: Visitor;
 
 beforeAll(async () => {
   organization = await newOrganization();
-  const signed = await signedIn();
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${signed.userId}, 'owner')`;
-  owner = signed;
+  owner = await signedIn({ organization, role: "owner" });
 });
 
 test.each(others)("no page shows an English message to who reads %s", async (locale) => {

@@ -2,8 +2,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newOrganization, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { signUpOnTheWeb } from "../browsers/session.ts";
-import { sql, stack } from "../stack.ts";
+import { openPage, signIn } from "./browser-page.ts";
 
 let browser: Browser;
 let organization: Organization;
@@ -22,22 +21,10 @@ afterEach(async () => {
 
 /** A page of a new browser, signed in as somebody new. */
 async function open(role?: "admin"): Promise<Page> {
-  const context = await browser.newContext({
-    baseURL: stack.site_url,
-    locale: "en-US",
-    reducedMotion: "reduce",
-    viewport: { width: 1280, height: 1400 },
-  });
-  contexts.push(context);
-  const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  if (role)
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, ${role})`;
-  await context.addCookies(
-    cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
-  );
-  const page = await context.newPage();
-  page.on("console", (said) => said.type() === "error" && complaints.push(said.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  const viewport = { width: 1280, height: 1400 };
+  const page = await openPage(browser, complaints, { reducedMotion: "reduce", viewport });
+  contexts.push(page.context());
+  await signIn(page.context(), role && { organization, role });
   return page;
 }
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
+import { joinTeam, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { newVisitor, signedIn } from "./pages.ts";
 
@@ -96,7 +96,7 @@ describe("the board", () => {
     expect((await newVisitor().get(`/o/${hidden.slug}`)).status).toBe(404);
     const member = await signedIn();
     expect((await member.get(`/o/${hidden.slug}`)).status).toBe(404);
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${hidden.id}, ${member.userId}, 'member')`;
+    await joinTeam(member.userId, hidden, "member");
     expect((await member.get(`/o/${hidden.slug}`)).status).toBe(200);
   });
 });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { api } from "../api/client.ts";
 import { claimsOf, identified, newSecret, nowSeconds, signed } from "../api/identified.ts";
 import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";
-import { sql, stack } from "../stack.ts";
+import { stack } from "../stack.ts";
 import { newVisitor, signedIn } from "./pages.ts";
 
 let organization: Organization;
@@ -161,8 +161,7 @@ describe("the session of an identified person", () => {
 describe("the dashboard", () => {
   test("makes a signing secret and shows it once, tests tokens with it, and deletes it", async () => {
     const board = await newOrganization();
-    const admin = await signedIn();
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${board.id}, ${admin.userId}, 'admin')`;
+    const admin = await signedIn({ organization: board, role: "admin" });
     const at = `/o/${board.slug}/admin/settings/identify`;
     const formOf = (page: Awaited<ReturnType<typeof admin.get>>, action: string) =>
       page.html.querySelector(`form[action="${action}"]`);

@@ -1,15 +1,14 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newOrganization, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { signUpOnTheWeb } from "../browsers/session.ts";
-import { sql, stack } from "../stack.ts";
+import { sql } from "../stack.ts";
+import { openPage, signIn } from "./browser-page.ts";
 
 let browser: Browser;
-let context: BrowserContext;
 let page: Page;
 let organization: Organization;
 let folder: string;
@@ -19,15 +18,8 @@ beforeAll(async () => {
   browser = await launchBrowser();
   folder = await mkdtemp(join(tmpdir(), "feedback-import-"));
   organization = await newOrganization();
-  const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'owner')`;
-  context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US" });
-  await context.addCookies(
-    cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
-  );
-  page = await context.newPage();
-  page.on("console", (said) => said.type() === "error" && complaints.push(said.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  page = await openPage(browser, complaints);
+  await signIn(page.context(), { organization, role: "owner" });
 });
 afterAll(async () => {
   await browser?.close();

@@ -2,9 +2,9 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { newOrganization, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { signUpOnTheWeb } from "../browsers/session.ts";
 import { api, sql, stack } from "../stack.ts";
 import { ok, refuse, startReceiver } from "../webhooks/receivers.ts";
+import { openPage, signIn } from "./browser-page.ts";
 
 let browser: Browser;
 let context: BrowserContext;
@@ -19,16 +19,10 @@ afterAll(() => browser?.close());
 
 beforeEach(async () => {
   organization = await newOrganization();
-  const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'owner')`;
-  context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US" });
-  await context.addCookies(
-    cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
-  );
-  page = await context.newPage();
   complaints = [];
-  page.on("console", (said) => said.type() === "error" && complaints.push(said.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  page = await openPage(browser, complaints);
+  context = page.context();
+  await signIn(context, { organization, role: "owner" });
 });
 afterEach(async () => {
   await context.close();

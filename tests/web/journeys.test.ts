@@ -2,8 +2,8 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { signUpOnTheWeb } from "../browsers/session.ts";
-import { sql, stack } from "../stack.ts";
+import { sql } from "../stack.ts";
+import { openPage, signIn } from "./browser-page.ts";
 
 let browser: Browser;
 let context: BrowserContext;
@@ -18,25 +18,15 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 beforeEach(async () => {
-  context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US" });
-  page = await context.newPage();
   complaints = [];
-  page.on("console", (said) => said.type() === "error" && complaints.push(said.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  page = await openPage(browser, complaints);
+  context = page.context();
 });
 afterEach(async () => {
   await context.close();
   // Reports scripts and styles that the Content-Security-Policy rejects.
   expect(complaints).toEqual([]);
 });
-
-async function signIn() {
-  const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  await context.addCookies(
-    cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
-  );
-  return userId;
-}
 
 async function submissionTitled(title: string): Promise<string> {
   const id = await newSubmission(organization, await newUser());
@@ -46,7 +36,7 @@ async function submissionTitled(title: string): Promise<string> {
 
 test("a vote updates the page in place, and a double click votes once", async () => {
   const id = await submissionTitled("Vote in place");
-  await signIn();
+  await signIn(context);
   await page.goto(`/o/${organization.slug}`);
   await page.evaluate(() => Object.assign(window, { stayed: true }));
   const button = page.locator(`#vote-${id} button`);
@@ -63,7 +53,7 @@ test("a vote updates the page in place, and a double click votes once", async ()
 
 test("the number of unread notifications changes as they come and are read", async () => {
   const id = await submissionTitled("Told of while typing");
-  const userId = await signIn();
+  const userId = await signIn(context);
   const listening = page
     .waitForEvent("websocket")
     .then((socket) =>

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { api } from "../api/client.ts";
 import { newSurvey } from "../api/survey-world.ts";
 import {
+  joinTeam,
   newComment,
   newOrganization,
   newSubmission,
@@ -88,8 +89,7 @@ describe("a page's metadata for machines", () => {
     beforeAll(async () => {
       const [hidden, author] = [await newOrganization({ visibility: "private" }), await newUser()];
       const [user, boss] = [await signedIn(), await signedIn()];
-      for (const of of [organization, hidden])
-        await sql`insert into public.memberships (organization_id, user_id, role) values (${of.id}, ${boss.userId}, 'admin')`;
+      for (const of of [organization, hidden]) await joinTeam(boss.userId, of, "admin");
       const waiting = await newSubmission(organization, author);
       await sql`update public.submissions set moderation_state = 'pending' where id = ${waiting}`;
       at = {
@@ -191,7 +191,7 @@ describe("a feed", () => {
     expect((await author.get(`/submissions/${pending}/feed.xml`)).status).toBe(404);
     const hidden = await newOrganization({ visibility: "private" });
     const inside = await newSubmission(hidden, admin, { title: "Inside" });
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${hidden.id}, ${author.userId}, 'owner')`;
+    await joinTeam(author.userId, hidden, "owner");
     expect((await author.get(`/o/${hidden.slug}`)).status).toBe(200);
     for (const at of [
       `/o/${hidden.slug}/feed.xml`,

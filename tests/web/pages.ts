@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Agent } from "node:http";
 import { type HTMLElement, parse } from "node-html-parser";
 import { expect } from "vitest";
+import { joinTeam, type Membership } from "../api/world.ts";
 import { cookieHeader, signUpOnTheWeb } from "../browsers/session.ts";
 import { send } from "../http.ts";
 import { stack } from "../stack.ts";
@@ -30,6 +31,8 @@ export interface Visitor {
   submit(form: HTMLElement | null, fields?: Record<string, string>): Promise<PageAnswer>;
   cookie(name: string): string | undefined;
 }
+
+export type Person = Visitor & { userId: string };
 
 const agent = new Agent({ keepAlive: true });
 
@@ -70,9 +73,10 @@ export function newVisitor(cookies: { name: string; value: string }[] = [], base
   };
 }
 
-/** A new user who is signed in. */
-export async function signedIn(): Promise<Visitor & { userId: string }> {
+/** A new user who is signed in; a team member if a role is given. */
+export async function signedIn(team?: Membership): Promise<Person> {
   const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
+  if (team) await joinTeam(userId, team.organization, team.role);
   return { ...newVisitor(cookies), userId };
 }
 

@@ -3,7 +3,8 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { sql, stack } from "../stack.ts";
+import { sql } from "../stack.ts";
+import { openPage } from "./browser-page.ts";
 import { mailTo } from "./pages.ts";
 
 let browser: Browser;
@@ -19,13 +20,10 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 beforeEach(async () => {
-  context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US" });
-  page = await context.newPage();
   complaints = [];
-  // Violations of the Content-Security-Policy are reported on the console; executed markup would open a
-  // dialog.
-  page.on("console", (said) => said.type() === "error" && complaints.push(said.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  page = await openPage(browser, complaints);
+  context = page.context();
+  // Executed markup would open a dialog.
   page.on("dialog", (dialog) => {
     complaints.push(dialog.message());
     void dialog.dismiss();

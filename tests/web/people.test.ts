@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
+  joinTeam,
   newComment,
   newOrganization,
   newSubmission,
@@ -306,7 +307,7 @@ describe("settings", () => {
   test("do not delete the account of an organization's last owner, and show the reason", async () => {
     const visitor = await signedIn();
     const own = await newOrganization();
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${own.id}, ${visitor.userId}, 'owner')`;
+    await joinTeam(visitor.userId, own, "owner");
     const { status, html } = await visitor.post("/settings/erase", { confirm: "erase" });
     expect(status).toBe(422);
     expect(html.querySelector("[role=alert]")?.text).toContain("owner");

@@ -17,11 +17,7 @@ async function submissionOf(status: string, title: string): Promise<string> {
   return id;
 }
 
-async function teamMember(role: "admin" | "member") {
-  const visitor = await signedIn();
-  await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${visitor.userId}, ${role})`;
-  return visitor;
-}
+const teamMember = (role: "admin" | "member") => signedIn({ organization, role });
 
 const columnsAt = async (visitor = newVisitor()) => {
   const { html } = await visitor.get(path);

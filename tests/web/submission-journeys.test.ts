@@ -1,15 +1,22 @@
-import type { Browser, BrowserContext, Page, Request, WebSocket } from "playwright-core";
+import type { Browser, Page, Request, WebSocket } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
+import {
+  joinTeam,
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+} from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { signUpOnTheWeb } from "../browsers/session.ts";
-import { sql, stack } from "../stack.ts";
+import { sql } from "../stack.ts";
 import { until } from "../until.ts";
+import { openPage, signIn, unexpected } from "./browser-page.ts";
 
 let browser: Browser;
 let organization: Organization;
 let board: string;
-const open: BrowserContext[] = [];
+const open: Page[] = [];
 const complaints: string[] = [];
 
 beforeAll(async () => {
@@ -19,31 +26,15 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 afterEach(async () => {
-  await Promise.all(open.splice(0).map((context) => context.close()));
-  // Reports scripts and styles that the Content-Security-Policy rejects.
-  expect(complaints.splice(0)).toEqual([]);
+  await Promise.all(open.splice(0).map((page) => page.context().close()));
+  expect(unexpected(complaints.splice(0))).toEqual([]);
 });
 
 /** A new browser; with a signed-in user, else anonymous. */
 async function newPage({ isSignedIn = true, javaScriptEnabled = true } = {}) {
-  const context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US", javaScriptEnabled });
-  open.push(context);
-  const session = isSignedIn ? await signUpOnTheWeb({ encoding: "base64url" }) : undefined;
-  await context.addCookies(
-    (session?.cookies ?? []).map(({ name, value }) => ({
-      name,
-      value: encodeURIComponent(value),
-      url: stack.site_url,
-    })),
-  );
-  const page = await context.newPage();
-  // A rejected form returns 422, which the console reports.
-  page.on(
-    "console",
-    (said) => said.type() === "error" && !/ 422 /.test(said.text()) && complaints.push(said.text()),
-  );
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  return { page, userId: session?.userId ?? "" };
+  const page = await openPage(browser, complaints, { javaScriptEnabled });
+  open.push(page);
+  return { page, userId: isSignedIn ? await signIn(page.context()) : "" };
 }
 
 const titled = async (title: string) => newSubmission(organization, await newUser(), { title });
@@ -84,9 +75,6 @@ async function readsOf(page: Page, during: () => Promise<unknown>): Promise<numb
   page.off("request", count);
   return reads;
 }
-
-const isOnTeam = (userId: string) =>
-  sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, 'admin')`;
 
 test("a vote and a comment of one reader appear on the page of another, who keeps typing", async () => {
   const id = await titled("Live in two browsers");
@@ -143,7 +131,7 @@ test("the page does not move while a button is pressed, and keeps what is open, 
 test("the page is not read again for what its reader did", async () => {
   const id = await titled("My own actions");
   const { page, userId } = await newPage();
-  await isOnTeam(userId);
+  await joinTeam(userId, organization, "admin");
   await page.clock.install();
   const socket = await listening(page, `/submissions/${id}`);
   const reads = await readsOf(page, async () => {
@@ -182,7 +170,7 @@ test("a board updates in place, and shows that there are new submissions", async
 test("the team receives restricted changes with its session", async () => {
   const id = await titled("Waits for the team");
   const { page, userId } = await newPage();
-  await isOnTeam(userId);
+  await joinTeam(userId, organization, "admin");
   await sql`update public.submissions set moderation_state = 'pending' where id = ${id}`;
   await listening(page, `/submissions/${id}`);
   await newComment(id, { id: userId }, { body: "Told to the team" });

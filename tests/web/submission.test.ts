@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import {
+  joinTeam,
   longEnough,
   merge,
   newComment,
@@ -8,9 +9,7 @@ import {
   type Organization,
 } from "../api/world.ts";
 import { sql } from "../stack.ts";
-import { newVisitor, signedIn, type Visitor } from "./pages.ts";
-
-type Person = Visitor & { userId: string };
+import { newVisitor, type Person, signedIn, type Visitor } from "./pages.ts";
 
 let organization: Organization;
 let author: Person;
@@ -25,17 +24,11 @@ beforeAll(async () => {
   [author, user, member, admin, stranger] = await Promise.all([
     signedIn(),
     signedIn(),
-    signedIn(),
-    signedIn(),
-    signedIn(),
+    signedIn({ organization, role: "member" }),
+    signedIn({ organization, role: "admin" }),
+    signedIn({ organization: await newOrganization(), role: "owner" }),
   ]);
-  await join(organization, member, "member");
-  await join(organization, admin, "admin");
-  await join(await newOrganization(), stranger, "owner");
 });
-
-const join = ({ id }: Organization, { userId }: Person, role: string) =>
-  sql`insert into public.memberships (organization_id, user_id, role) values (${id}, ${userId}, ${role})`;
 
 const submit = (fields: object = {}, of = organization) => newSubmission(of, { id: author.userId }, fields);
 
@@ -110,7 +103,7 @@ describe("visibility", () => {
 
   test("it is visible to its author and the team on a private board", async () => {
     const hidden = await newOrganization({ visibility: "private" });
-    await join(hidden, admin, "admin");
+    await joinTeam(admin.userId, hidden, "admin");
     const id = await newSubmission(hidden, { id: admin.userId }, { title: "A hidden title" });
     expect(await seenBy(id)).toEqual(["admin"]);
   });

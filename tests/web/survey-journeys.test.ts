@@ -5,8 +5,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { newSurvey } from "../api/survey-world.ts";
 import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
-import { signUpOnTheWeb } from "../browsers/session.ts";
 import { sql, stack } from "../stack.ts";
+import { openPage, signIn, unexpected } from "./browser-page.ts";
 
 let browser: Browser;
 let host: Server;
@@ -34,22 +34,15 @@ afterAll(async () => {
 });
 afterEach(async () => {
   await context.close();
-  expect(complaints.filter((text) => !/status of 422/.test(text))).toEqual([]);
+  expect(unexpected(complaints)).toEqual([]);
 });
 
 /** A page of a new browser, signed in as a new user. */
 async function open(options: BrowserContextOptions = {}, role?: "admin"): Promise<Page> {
   complaints = [];
-  context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US", ...options });
-  const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
-  if (role)
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${userId}, ${role})`;
-  await context.addCookies(
-    cookies.map(({ name, value }) => ({ name, value: encodeURIComponent(value), url: stack.site_url })),
-  );
-  const page = await context.newPage();
-  page.on("console", (said) => said.type() === "error" && complaints.push(said.text()));
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  const page = await openPage(browser, complaints, options);
+  context = page.context();
+  await signIn(context, role && { organization, role });
   return page;
 }
 

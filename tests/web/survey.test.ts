@@ -140,8 +140,7 @@ describe("a survey's page", () => {
 
   test("of a draft shows a preview to the team", async () => {
     const draft = await newDraft(admin, organization);
-    const member = await signedIn();
-    await sql`insert into public.memberships (organization_id, user_id, role) values (${organization.id}, ${member.userId}, 'member')`;
+    const member = await signedIn({ organization, role: "member" });
     const { html, status } = await member.get(pathOf(draft));
     expect(status).toBe(200);
     expect(html.querySelector("fieldset.bare")?.hasAttribute("disabled")).toBe(true);

@@ -30,3 +30,11 @@ export const forOwners = "in 403 403 403 200 403";
 export const forMembers = "in 403 200 200 200 403";
 /** Expected of a form that only admins may post. */
 export const doneByAdmins = "in 403 403 303 303 403";
+
+/** A text in which what it names is filled with new rows. */
+export async function filled(text: string, { ids = {} }: AdminArea, world: AdminWorld): Promise<string> {
+  let full = text.replaceAll(":organization", world.organization.id);
+  for (const [name, make] of Object.entries(ids))
+    if (full.includes(name)) full = full.replaceAll(name, await make(world));
+  return full;
+}

@@ -1,0 +1,41 @@
+import type { StackOptions } from "./stack.ts";
+import { StartError } from "./start-error.ts";
+
+type Settings = Pick<StackOptions, "port" | "dbPort" | "seed" | "limits" | "realtimeLimits">;
+
+/** What the environment of `npm start` sets. */
+export function startSettings(): Settings {
+  return {
+    port: portFrom("PORT", 54321),
+    dbPort: portFrom("DB_PORT", 54322),
+    seed: seedFrom(process.env.SEED),
+    ...connectionsFrom(process.env.CONNECTIONS_PER_ADDRESS),
+  };
+}
+
+function portFrom(variable: string, fallback: number): number {
+  const text = process.env[variable];
+  if (!text) return fallback;
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
+    throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to a port from 0 to 65535`);
+  return Number(text);
+}
+
+/** Behind a proxy all clients share one address. */
+function connectionsFrom(text: string | undefined): Pick<StackOptions, "limits" | "realtimeLimits"> {
+  if (!text) return {};
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new StartError(
+      `CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}: set it to a number from 1 to 999999`,
+    );
+  return {
+    limits: { connectionsPerAddress: Number(text) },
+    realtimeLimits: { socketsPerAddress: Number(text) },
+  };
+}
+
+function seedFrom(text: string | undefined): "demo" | "none" {
+  if (!text || text === "demo") return "demo";
+  if (text === "none") return "none";
+  throw new StartError(`SEED is ${JSON.stringify(text)}: set it to demo or none`);
+}
