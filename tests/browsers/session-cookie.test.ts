@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { api, expectError } from "../api/client.ts";
 import { newOrganization, newSubmission, newUser } from "../api/world.ts";
-import { accessToken, sql, stack } from "../stack.ts";
+import { sql, stack } from "../stack.ts";
 import { cookieHeader, type SessionForm, signUpOnTheWeb, type WebSession } from "./session.ts";
 
 const allowed = "https://app.example.org";
@@ -187,98 +187,11 @@ describe("every writing method needs an origin", () => {
   });
 });
 
-describe("an invalid session", () => {
-  const sessionOf = (token: unknown) =>
-    cookieHeader([{ name, value: JSON.stringify({ access_token: token, token_type: "bearer" }) }]);
-
-  test("an expired token returns 401, also on public routes", async () => {
-    const { id } = await newUser();
-    const cookie = sessionOf(await accessToken({ sub: id }, -10));
-    expectError(await myVotes({ cookie }), "UNAUTHORIZED");
-    expectError(
-      await api("GET", "/api/submissions", { headers: { cookie }, on: organization }),
-      "UNAUTHORIZED",
-    );
-  });
-
-  test.each<[string, string]>([
-    ["not JSON", `${name}=abc`],
-    ["base64url of nothing", `${name}=base64-`],
-    ["base64url that is none", `${name}=base64-!!!!`],
-    ["base64url of bytes that are no text", `${name}=base64-_w`],
-    ["JSON null", `${name}=null`],
-    ["a number", `${name}=12`],
-    ["an empty array", `${name}=${encodeURIComponent("[]")}`],
-    ["an object without a token", `${name}=${encodeURIComponent("{}")}`],
-    ["a token that is no text", sessionOf(12)],
-    ["a key", sessionOf("fcs_org_x")],
-    ["__proto__", `${name}=${encodeURIComponent('{"__proto__":{"access_token":"x.y.z"}}')}`],
-    ["deep JSON", `${name}=${encodeURIComponent("[".repeat(5_000))}`],
-    ["a broken percent sign", `${name}=%E0%A4%A`],
-    ["the first chunk of two", `${name}.0=base64-eyJhY2Nlc3NfdG9r`],
-  ])("%s returns 401 and is not anonymous", async (_what, cookie) => {
-    expectError(
-      await api("GET", "/api/submissions", { headers: { cookie }, on: organization }),
-      "UNAUTHORIZED",
-    );
-  });
-
-  test("a later chunk without the first is not a session", async () => {
-    const answer = await api("GET", "/api/submissions", {
-      headers: { cookie: `${name}.1=abc` },
-      on: organization,
-    });
-    expect(answer.status).toBe(200);
-  });
-
-  test("cookies of other projects and similar names are not read", async () => {
-    const { token } = await newUser();
-    const value = encodeURIComponent(JSON.stringify({ access_token: token }));
-    for (const other of [
-      "sb-128-auth-token",
-      "sb-127-auth-tokens",
-      "xsb-127-auth-token",
-      "SB-127-AUTH-TOKEN",
-    ]) {
-      expect((await myVotes({ cookie: `${other}=${value}` })).status, other).toBe(401);
-      expect(
-        (await api("GET", "/api/submissions", { headers: { cookie: `${other}=${value}` }, on: organization }))
-          .status,
-        other,
-      ).toBe(200);
-    }
-  });
-
-  test("a thousand chunks cost no more than the allowed ones", async () => {
-    const cookie = Array.from({ length: 1_000 }, (_, n) => `${name}.${n}=xxxxxxxx`).join("; ");
-    const { status } = await api("GET", "/api/submissions", { headers: { cookie }, on: organization });
-    expect([401, 431]).toContain(status);
-  });
-});
-
-describe("the Authorization header takes precedence over the cookie", () => {
-  test("a Bearer token with a cookie is the caller, and needs no origin", async () => {
-    const [session, bearer] = [await signUpOnTheWeb({ encoding: "base64url" }), await newUser()];
-    const cookie = cookieHeader(session.cookies);
-    expect((await vote({ cookie, authorization: `Bearer ${bearer.token}` })).status).toBe(201);
-    expect(await hasVoted(session)).toBe(false);
-    expect(await hasVoted({ userId: bearer.id })).toBe(true);
-  });
-
-  test("a Bearer token works with an invalid cookie", async () => {
-    const { token } = await newUser();
-    expect((await myVotes({ cookie: `${name}=broken`, authorization: `Bearer ${token}` })).status).toBe(200);
-  });
-
-  test("an invalid Bearer token is rejected despite a valid cookie", async () => {
-    const cookie = cookieHeader((await signUpOnTheWeb({ encoding: "base64url" })).cookies);
-    for (const authorization of ["Bearer nonsense", "Basic abc", "Bearer"]) {
-      expectError(await myVotes({ cookie, authorization }), "UNAUTHORIZED");
-    }
-  });
-
-  test("the publishable key as Bearer token is anonymous, whatever the cookie", async () => {
-    const cookie = cookieHeader((await signUpOnTheWeb({ encoding: "base64url" })).cookies);
-    expectError(await myVotes({ cookie, authorization: `Bearer ${stack.publishable_key}` }), "UNAUTHORIZED");
-  });
+// tests/hostile/credentials.test.ts has invalid sessions, and the header beside a session.
+test("a Bearer token beside a session is the caller, and needs no origin", async () => {
+  const [session, bearer] = [await signUpOnTheWeb({ encoding: "base64url" }), await newUser()];
+  const cookie = cookieHeader(session.cookies);
+  expect((await vote({ cookie, authorization: `Bearer ${bearer.token}` })).status).toBe(201);
+  expect(await hasVoted(session)).toBe(false);
+  expect(await hasVoted({ userId: bearer.id })).toBe(true);
 });

@@ -318,8 +318,11 @@ describe("last_used_at", () => {
     const { organization, admin } = await team();
     const { id, secret } = await make(admin, organization);
     await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
-    await works(secret);
-    expect(await lastUsed(secret)).toBeNull();
+    const expired = await newKey(organization, ["submissions:read"], new Date(Date.now() - 1000));
+    for (const rejected of [secret, expired.token]) {
+      expect(await works(rejected)).toBe(false);
+      expect(await lastUsed(rejected)).toBeNull();
+    }
   });
 
   test("does not make concurrent requests of one key wait for each other", async () => {
