@@ -1,19 +1,22 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 
 const niceness = 10;
-/** A statement that uses more is cancelled: enough for a response of 10 MiB. */
+/** A statement whose backend uses more is canceled: enough for a response of 10 MiB. */
 const maxMegabytes = 64;
+/** Postgres itself gets no more memory: some steps cannot be canceled. */
+const mostMegabytes = 96;
 const everyMs = 20;
 
 /**
- * Follows the Postgres backends of the data API while requests run. They get a lower CPU priority, and statements that
- * use too much memory are cancelled: PostgREST limits rows, not bytes. Only on Linux, by /proc.
+ * Follows the Postgres backends of the data API while requests run. They get a lower CPU priority and a limit of memory,
+ * and statements that use too much are canceled: PostgREST limits rows, not bytes. Only on Linux, by /proc.
  */
 export function followBackends(pidFile: string): { follow(): () => void } {
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
-  let lowered: string[] = [];
+  let restricted: string[] = [];
 
   const check = () => {
     const server = Number.parseInt(read(pidFile), 10);
@@ -21,7 +24,7 @@ export function followBackends(pidFile: string): { follow(): () => void } {
     const backends = children.filter((pid) =>
       read(`/proc/${pid}/cmdline`).startsWith("postgres: embedded_rest "),
     );
-    lowered = backends.filter((pid) => lowered.includes(pid) || attempt(() => lowerPriority(pid)));
+    restricted = backends.filter((pid) => restricted.includes(pid) || attempt(() => restrict(pid)));
     for (const pid of backends) {
       const [, kilobytes] = /^RssAnon:\s+(\d+)/m.exec(read(`/proc/${pid}/status`)) ?? [];
       // The signal of pg_cancel_backend.
@@ -39,7 +42,10 @@ export function followBackends(pidFile: string): { follow(): () => void } {
   };
 }
 
-function lowerPriority(pid: string): void {
+function restrict(pid: string): void {
+  const { uid, gid } = statSync(`/proc/${pid}`);
+  const asOwner = process.getuid?.() === 0 ? { uid, gid } : {};
+  execFile("prlimit", ["--pid", pid, `--data=${mostMegabytes << 20}`], asOwner, () => undefined);
   setPriority(Number(pid), niceness);
   // Linux shares CPU time between sessions first, and a backend is a session of its own.
   writeFileSync(`/proc/${pid}/autogroup`, String(niceness));

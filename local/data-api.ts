@@ -84,7 +84,7 @@ export async function verified(program: string): Promise<string> {
 
 /** Runs PostgREST for the gateway, and restarts it when it exits or hangs. */
 export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
-  const { folder, maxSilenceMs = 8_000, onWarning } = options;
+  const { folder, maxSilenceMs = 5_000, onWarning } = options;
   const program = options.program === undefined ? await findPostgrest() : options.program;
   if (program === null) {
     onWarning(withoutDataApi);
@@ -113,9 +113,10 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
         if (await answers(socket)) {
           heardAt = Date.now();
           current = socket;
+          failure = "";
           ready();
         } else if (Date.now() - heardAt > (current === socket ? maxSilenceMs : maxStartMs)) {
-          failure = "it hung";
+          failure = "it did not respond";
           await child.stop(0);
         }
       }
@@ -180,6 +181,8 @@ function environment(
     PGRST_DB_ANON_ROLE: "anon",
     PGRST_DB_MAX_ROWS: "1000",
     PGRST_DB_PRE_REQUEST: "private.before_request",
+    // Otherwise each backend keeps a plan for each query that it has seen.
+    PGRST_DB_PREPARED_STATEMENTS: "false",
     // One for the probe.
     PGRST_DB_POOL: String(dataApiConnections + 1),
     PGRST_JWT_SECRET: jwtSecret,

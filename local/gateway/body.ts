@@ -47,24 +47,3 @@ export function bufferBody(
     incoming.on("data", take).on("end", end).on("error", fail).on("close", leave);
   });
 }
-
-/** Maximum nesting of a data API body, whose parser is recursive. */
-export const maxNesting = 64;
-
-/** Whether brackets outside of strings exceed the maximum nesting. */
-export function isNestedTooDeep(chunks: Buffer[]): boolean {
-  let [depth, isText, isEscaped] = [0, false, false];
-  for (const chunk of chunks) {
-    for (const byte of chunk) {
-      if (isText) {
-        if (isEscaped) isEscaped = false;
-        else if (byte === 0x5c) isEscaped = true;
-        else if (byte === 0x22) isText = false;
-      } else if (byte === 0x22) isText = true;
-      else if (byte === 0x5b || byte === 0x7b) {
-        if (++depth > maxNesting) return true;
-      } else if (byte === 0x5d || byte === 0x7d) depth--;
-    }
-  }
-  return false;
-}

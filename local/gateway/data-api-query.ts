@@ -1,6 +1,9 @@
+import { maxNameBytes } from "./data-api-body.ts";
 import type { GatewayError } from "./errors.ts";
 
-const path = /^\/rest\/v1\/(?:(?:rpc\/)?[A-Za-z_]\w*)?$/;
+// PostgREST compares unknown names with all known ones, in quadratic time: names are as long as Postgres's.
+const path = /^\/rest\/v1\/(?:(?:rpc\/)?[A-Za-z_]\w{0,62})?$/;
+const maxNameLength = 200;
 
 /** A table, a function, or the OpenAPI document; in their exact spelling, without encoding, dots or double slashes. */
 export const isDataApiPath = (text: string) => path.test(text);
@@ -34,6 +37,7 @@ export function parametersOf(search: string): URLSearchParams | GatewayError {
 /** The error of a query that would change every row, or is too expensive to parse or run. */
 export function rejectQuery(
   method: string,
+  path: string,
   query: URLSearchParams,
   prefer: string,
 ): GatewayError | undefined {
@@ -43,10 +47,15 @@ export function rejectQuery(
   const parameters = [...query];
   if (parameters.length > maxParameters)
     return invalid(`The query has more than ${maxParameters} parameters.`);
+  const names = parameters.map(([name]) => name);
+  if (names.some((name) => name.length > maxNameLength))
+    return invalid(`The name of a parameter is longer than ${maxNameLength} characters.`);
+  if (path.startsWith("/rest/v1/rpc/") && names.join("").length > maxNameBytes)
+    return invalid(`The names of the arguments are longer than ${maxNameBytes} bytes in all.`);
   if (/^(?:PATCH|DELETE)$/.test(method)) {
-    if (!parameters.some(([name]) => isFilter(name))) return withoutFilter(method);
+    if (!names.some(isFilter)) return withoutFilter(method);
     // PostgREST 13 and later change all rows that match.
-    if (parameters.some(([name]) => /^(?:limit|offset)$/.test(name)))
+    if (names.some((name) => /^(?:limit|offset)$/.test(name)))
       return invalid(`${method} takes no limit and no offset: name the rows by filters.`);
   }
   for (const [name, value] of parameters) {
@@ -58,6 +67,8 @@ export function rejectQuery(
       return invalid(
         `${name} names more than ${maxEmbeds} embedded tables, or deeper than ${maxEmbedNesting}: ask in several requests.`,
       );
+    if (isList && value.split(/[,()]/).some((item) => item.length > maxNameLength))
+      return invalid(`An item of ${name} is longer than ${maxNameLength} characters.`);
     if (nesting > maxConditionNesting)
       return invalid(`${name} nests conditions deeper than ${maxConditionNesting}.`);
   }

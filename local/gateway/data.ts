@@ -6,8 +6,9 @@ import { networkOf } from "../../shared/network-address.ts";
 import type { DataApi } from "../data-api.ts";
 import { identityOfToken, type Keys } from "../identity.ts";
 import { isAuthPath } from "../lite/paths.ts";
-import { bufferBody, isNestedTooDeep, maxNesting } from "./body.ts";
+import { bufferBody } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
+import { rejectBody } from "./data-api-body.ts";
 import { credentialsOf } from "./data-api-credentials.ts";
 import { isDataApiPath, parametersOf, rejectQuery } from "./data-api-query.ts";
 import {
@@ -77,10 +78,9 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
       const body = await bufferBody(incoming, maxBytes, limits.bodyMs);
       if (body === "late") return respond(lateBody(limits.bodyMs));
       if (!body.isWhole) return respond(tooLarge(`The body is larger than ${maxBytes >> 10} KiB.`));
-      const isCsv = /^text\/csv/i.test(incoming.headers["content-type"] ?? "");
-      if (name === "rest" && !isCsv && isNestedTooDeep(body.chunks)) return respond(nestedTooDeep);
       const content = /^(?:GET|HEAD)$/.test(method) ? Buffer.alloc(0) : Buffer.concat(body.chunks);
-      if (name === "rest" && !isUtf8(content)) return respond(notUtf8("The body"));
+      const rejected = name === "rest" && rejectBody(target.path, incoming.headers["content-type"], content);
+      if (rejected) return respond(rejected);
       const { person, path, headers } = admitted;
       const callers = [`address ${network}`, ...(person === null ? [] : [`person ${person}`])];
       const wait = name === "rest" ? slowWork.retryAfter(callers) : 0;
@@ -124,9 +124,9 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
     const { person, authorization } = credentials;
     // PostgREST passes only the last of several to the database.
     const prefer = valuesOf(rawHeaders, "prefer").join(", ");
-    const problem = rejectQuery(method, query, prefer);
+    const problem = rejectQuery(method, target.path, query, prefer);
     if (problem) return problem;
-    if (!isUtf8(Buffer.from(rawHeaders.join(), "latin1"))) return notUtf8("A header");
+    if (!isUtf8(Buffer.from(rawHeaders.join(), "latin1"))) return unreadable;
     return {
       person,
       path: `${target.path.replace("/rest/v1", "")}?${query}`,
@@ -177,20 +177,10 @@ const tooMuch = tooLarge(
   `The response is larger than ${maxAnswerBytes >> 20} MiB: request fewer rows or columns, or pages with limit and offset.`,
 );
 const dataApiDown = serviceUnavailable("The data API is");
-const notUtf8 = (what: string): GatewayError => ({
-  status: 400,
-  code: "VALIDATION_ERROR",
-  message: `${what} is not valid UTF-8.`,
-});
 const unreadable: GatewayError = {
   status: 400,
   code: "VALIDATION_ERROR",
-  message: "The data API cannot read the request: its headers are too long or malformed.",
-};
-const nestedTooDeep: GatewayError = {
-  status: 400,
-  code: "VALIDATION_ERROR",
-  message: `The body is nested more than ${maxNesting} levels deep.`,
+  message: "The data API cannot read the request: its headers are too long, or not UTF-8.",
 };
 
 /**
@@ -202,7 +192,8 @@ function failureOf({ status, headers, body }: BufferedResponse): GatewayError | 
   if (!String(headers["content-type"]).includes("json")) return unreadable;
   const text = body.toString();
   if (/"code":"PGRST00[0-2]"/.test(text)) return dataApiDown;
-  return text.includes("canceling statement due to user request") ? tooMuch : undefined;
+  const isTooMuch = /canceling statement due to user request|"code":"53200"/.test(text);
+  return isTooMuch ? tooMuch : undefined;
 }
 
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
