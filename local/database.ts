@@ -16,8 +16,6 @@ export function connect(url: string, connections = 1): Sql {
     // A backup may take longer, in one session.
     max_lifetime: null,
     onnotice: () => undefined,
-    // postgres.js would read them on each new connection, and throw where nobody catches it if that breaks.
-    fetch_types: false,
     connection: { application_name: "launcher" },
   });
 }

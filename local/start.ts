@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { startStack } from "./stack.ts";
-import { messageOf, StartError } from "./start-error.ts";
+import { codeOf, messageOf, StartError } from "./start-error.ts";
 import { startSettings } from "./start-settings.ts";
 
 /** `npm start`: runs everything in the foreground until SIGINT or SIGTERM. */
@@ -55,6 +55,12 @@ function whenOrphaned(stop: () => void): void {
   }, 250);
   timer.unref();
 }
+
+// postgres.js reads types on each new connection; nobody can catch the error if the server ends meanwhile. Such a
+// connection is opened again.
+process.on("unhandledRejection", (error) => {
+  if (!/^(?:CONNECTION_|ECONN|EPIPE)/.test(codeOf(error) ?? "")) throw error;
+});
 
 main().then(
   () => process.exit(0),
