@@ -77,7 +77,7 @@ describe("tables that admins write", () => {
   const option = { survey_id: open.draft, question_id: open.question, text: "Yours", position: 9 };
   const status = { submission_id: open.submission, new_status: "declined" };
   const targets: [string, Record<string, string>, object, object?][] = [
-    ["surveys", { id: open.draft }, { title: "Over yours" }, { title: "Over yours" }],
+    ["surveys", { id: open.survey }, { title: "Over yours" }, { title: "Over yours" }],
     ["survey_questions", { id: open.question }, question, { text: "Yours?" }],
     ["survey_options", { id: open.option }, option, { text: "Yours" }],
     ["submission_tags", { submission_id: open.submission, tag_id: open.tag }, {}],
@@ -115,16 +115,13 @@ describe("tables that admins write", () => {
       }
     });
 
-    it.each(attackers)("wide filters by %s change nothing of others", async (role) => {
-      for (const filter of [...filters, ...twice])
-        for (const call of writes)
-          await expectNoEffect(`${table}?${filter}`, { ...call, token: world.token(role) });
-    });
-
-    it("two filters of one column change nothing, by an admin either", async () => {
-      for (const filter of twice)
-        for (const call of writes)
-          await expectNoEffect(`${table}?${filter}`, { ...call, token: world.token("admin") });
+    it.each([...attackers, "admin"] as const)("wide filters by %s change nothing of others", async (role) => {
+      for (const filter of role === "admin" ? twice : [...filters, ...twice])
+        for (const call of writes) {
+          // Not even an error of a trigger, which would be that of a row.
+          const path = `${table}?${filter}`;
+          await expectNoEffect(path, { ...call, token: world.token(role) }, /^(none|42501)$/);
+        }
     });
   });
 
