@@ -1,7 +1,7 @@
 -- Votes and follows: exact counts, and hidden voters.
 begin;
 set local search_path = public, extensions;
-select plan(132);
+select plan(97);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -53,22 +53,15 @@ from unnest(array['user_id = tests.id(''carol'')', 'user_id = tests.id(''mia'')'
   'organization_id = tests.id(''acme'')']) as forged;
 
 -- Voters
-select is(tests.see(who, question), '42501', format('%s cannot read voters by: %s', who, question))
-from unnest(array['anon', 'carol', 'alice', 'adam', 'acme key with submissions:read submissions:moderate']) as who, unnest(array[
-  'select * from votes limit 1',
-  'select user_id from votes limit 1',
-  'select count(*) from votes where user_id = tests.id(''bob'')',
-  'select id from votes order by user_id limit 1',
-  'select count(*) from votes group by user_id',
-  'select row_to_json(votes) from votes limit 1',
-  'select count(*) from votes join profiles on profiles.id = votes.user_id']) as question;
-select is(tests.see('carol', question), '42501', 'a signed-in user cannot read voters by: ' || question) from unnest(array[
-  'delete from votes where user_id = tests.id(''bob'')',
-  'delete from votes returning user_id',
-  'insert into votes (submission_id) values (tests.id(''An idea'')) returning user_id',
-  'insert into votes (submission_id) values (tests.id(''An idea'')) on conflict (submission_id, user_id) do nothing',
-  'insert into votes (submission_id) values (tests.id(''An idea'')) on conflict on constraint one_vote_a_person_and_submission do update set submission_id = excluded.submission_id',
-  'update votes set user_id = tests.id(''carol'')']) as question;
+-- tests/hostile/rest-leaks.test.ts asks for them by PostgREST as people.
+select is(tests.see(who, question), '42501', format('%s cannot read voters by: %s', who, question)) from (values
+  ('anon', 'select row_to_json(votes) from votes limit 1'),
+  ('carol', 'select row_to_json(votes) from votes limit 1'),
+  ('acme key with submissions:read submissions:moderate', 'select row_to_json(votes) from votes limit 1'),
+  ('acme key with submissions:read submissions:moderate', 'select count(*) from votes where user_id = tests.id(''bob'')'),
+  ('carol', 'insert into votes (submission_id) values (tests.id(''An idea'')) on conflict (submission_id, user_id) do nothing'),
+  ('carol', 'insert into votes (submission_id) values (tests.id(''An idea'')) on conflict on constraint one_vote_a_person_and_submission do update set submission_id = excluded.submission_id'))
+  as t (who, question);
 select is(tests.see('anon', $$ select count(*) from votes where submission_id = tests.id('An idea') $$), '2', 'anonymous clients can count votes');
 select is(tests.see('carol', $$ insert into votes (submission_id) values (tests.id('An idea')) returning (id is not null)::text $$), 'true',
   'a voter gets the id of the vote');

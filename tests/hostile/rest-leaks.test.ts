@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { api, sql, stack } from "../stack.ts";
-import { type RestAnswer, rest, rpc } from "./rest.ts";
+import { rest, rpc } from "./rest.ts";
 import { makeWorld } from "./world.ts";
 
 const world = await makeWorld();
@@ -13,7 +13,7 @@ const [open, pending, closed] = await Promise.all([
 ]);
 // A voter to be hidden, on each of them.
 for (const { submission } of [open, pending, closed]) {
-  await sql`insert into votes (submission_id, user_id) values (${submission}, ${world.people.rival.id})`;
+  await sql`insert into votes (submission_id, user_id) values (${submission}, ${world.people.member.id})`;
 }
 
 /** Requested by an anonymous caller, by another user and by home's admin. */
@@ -21,11 +21,10 @@ const askers = ["anon", "stranger", "admin"] as const;
 const ask = (path: string, headers: Record<string, string> = {}) =>
   Promise.all(askers.map((role) => rest(path, { token: world.token(role), headers })));
 
-function expectRefused(answers: RestAnswer[], path: string) {
-  for (const answer of answers) {
-    expect(answer.status, `${path} → ${answer.text.slice(0, 300)}`).toBeGreaterThanOrEqual(400);
-    expect(answer.status, `${path} → ${answer.text.slice(0, 300)}`).toBeLessThan(500);
-  }
+/** By the grants; or because there is no such aggregate, spread or relationship for anybody. */
+async function expectRefused(path: string) {
+  for (const { code, text } of await ask(path))
+    expect(code, `${path} → ${text.slice(0, 300)}`).toMatch(/^(42501|PGRST(119|123|200))$/);
 }
 
 describe("the identity of voters", () => {
@@ -65,8 +64,9 @@ describe("the identity of voters", () => {
     "comments?select=id,profiles!comment_votes(id)",
     "profiles?select=id,comment_votes(id)",
   ])("is not revealed by %s", async (path) => {
-    const asked = path.replaceAll("VOTER", world.people.rival.id).replaceAll("AUTHOR", open.author_id);
-    expectRefused(await ask(asked), path);
+    await expectRefused(
+      path.replaceAll("VOTER", world.people.member.id).replaceAll("AUTHOR", open.author_id),
+    );
   });
 });
 
@@ -86,7 +86,7 @@ describe("e-mail addresses and internals", () => {
     "submissions?select=id,author:profiles!author_id(*)",
     "submissions?select=id,...profiles!author_id(email)",
     "submissions?select=id,profiles!author_id!inner(id)&profiles.email=like.*",
-    "submissions?select=id,profiles!author_id(id)&order=profiles(email)",
+    "submissions?select=id,author:profiles!author_id(id,email)&order=author(email)",
     "comments?select=id,author:profiles!author_id(email)",
     "status_changes?select=id,profiles!changed_by(email)",
     "organizations?select=*",
@@ -99,77 +99,68 @@ describe("e-mail addresses and internals", () => {
     "notifications?select=event_id",
     "status_changes?select=notify",
   ])("are not revealed by %s", async (path) => {
-    expectRefused(await ask(path), path);
+    await expectRefused(path);
   });
 
-  it("are not returned by an insert or a delete", async () => {
-    const token = world.token("stranger");
+  it.each([
+    ["POST", "votes?select=user_id", { submission_id: open.submission }],
+    ["POST", "votes", { submission_id: open.submission }],
+    ["DELETE", `votes?submission_id=eq.${open.submission}&user_id=eq.${world.people.member.id}`, undefined],
+    ["DELETE", `votes?submission_id=eq.${open.submission}&select=user_id`, undefined],
+    ["PATCH", `profiles?id=eq.${world.people.admin.id}&select=id,email`, { name: "Admin" }],
+    ["POST", "status_changes?select=notify", { submission_id: open.submission, new_status: "declined" }],
+    [
+      "POST",
+      "status_changes?select=profiles!changed_by(email)",
+      { submission_id: open.submission, new_status: "open" },
+    ],
+    ["PATCH", `surveys?id=eq.${open.survey}&select=family_id`, { title: "Another title" }],
+    ["DELETE", `surveys?id=eq.${open.survey}&select=id,organizations(allowed_origins)`, undefined],
+  ] as const)("are not returned by %s %s, which then does nothing", async (method, path, body) => {
     const headers = { prefer: "return=representation" };
-    const rejected = await rest("votes?select=user_id", {
-      token,
-      headers,
-      body: { submission_id: open.submission },
-    });
-    expect(rejected.code).toBe("42501");
-    const whole = await rest("votes", { token, headers, body: { submission_id: open.submission } });
-    expect(whole.code).toBe("42501");
-    const own = await rest(`profiles?id=eq.${world.people.stranger.id}&select=id,email`, {
-      method: "PATCH",
-      token,
-      headers,
-      body: { name: "Stranger" },
-    });
-    expect(own.code).toBe("42501");
-    const gone = await rest(`votes?submission_id=eq.${open.submission}&user_id=eq.${world.people.rival.id}`, {
-      method: "DELETE",
-      token,
-      headers,
-    });
-    expect(gone.code).toBe("42501");
+    expect((await rest(path, { method, token: world.token("admin"), headers, body })).code).toBe("42501");
+    expect(
+      await sql`
+      select 1 from surveys join submissions s on s.id = ${open.submission} and s.status = 'planned'
+      where surveys.id = ${open.survey} and surveys.title = 'What do you think?'`,
+    ).toHaveLength(1);
   });
 
-  it("are not in error messages", async () => {
-    const token = world.token("stranger");
-    const { author } = world.people;
-    const tries = await Promise.all([
-      rpc("create_comment", { submission_id: open.submission, body: "" }, { token }),
-      rpc(
-        "create_submission",
-        { organization_id: open.organization_id, title: "x", description: "y", type: "z" },
-        { token },
-      ),
-      rest("profiles", { token, body: { id: author.id } }),
-      rest(`profiles?id=eq.${author.id}`, { method: "PATCH", token, body: { name: "x".repeat(200) } }),
-      rpc("update_profile", { changes: { name: "x".repeat(200) } }, { token }),
-      rpc("vote", { submission_id: closed.submission }, { token }),
-    ]);
-    for (const { text } of tries) {
-      expect(text).not.toContain(author.email);
-      expect(text).not.toContain("@test.example");
-      expect(text).not.toMatch(/\bat .*\.(js|ts):\d+/);
-    }
+  it.each([
+    ["rpc/create_comment", { submission_id: open.submission, body: "" }],
+    [
+      "rpc/create_submission",
+      { organization_id: open.organization_id, title: "x", description: "y", type: "z" },
+    ],
+    ["profiles", { id: open.author_id }],
+    ["rpc/update_profile", { changes: { name: "x".repeat(200) } }],
+    ["rpc/vote", { submission_id: closed.submission }],
+  ])("are not in the error of %s", async (path, body) => {
+    const { code, text } = await rest(path, { token: world.token("stranger"), body });
+    expect(code).toMatch(/^(23514|42501|FB404)$/);
+    expect(text).not.toMatch(/@test\.example|\bat .*\.(js|ts):\d+/);
   });
 });
 
 describe("hidden rows", () => {
   it.each([
-    ["submissions?select=id&organization_id=eq.CLOSED"],
-    ["submissions?select=id&id=in.(SUBMISSION,WAITING)"],
-    ["submissions?select=id&is_public=is.false&organization_id=in.(CLOSED,HOME)"],
-    ["submissions?select=id&moderation_state=neq.approved"],
-    ["comments?select=id&submission_id=in.(SUBMISSION,WAITING)"],
-    ["votes?select=id&submission_id=in.(SUBMISSION,WAITING)"],
-    ["comment_votes?select=id&submission_id=in.(SUBMISSION,WAITING)"],
-    ["status_changes?select=id&submission_id=in.(SUBMISSION,WAITING)"],
-    ["submission_tags?select=tag_id&submission_id=in.(SUBMISSION,WAITING)"],
-    ["organizations?select=id&visibility=eq.private"],
-    ["organizations?select=id&id=eq.CLOSED"],
-    ["organizations?select=id&or=(id.eq.CLOSED,slug.eq.CLOSEDSLUG)"],
-    ["categories?select=id&organization_id=eq.CLOSED"],
-    ["tags?select=id&organization_id=eq.CLOSED"],
-    ["profiles?select=id&id=in.(COLLEAGUE,INSIDER,NEWCOMER)"],
-    ["organizations?select=id,submissions!inner(id)&id=eq.CLOSED"],
-    ["submissions?select=id,comments!inner(id)&id=in.(SUBMISSION,WAITING)"],
+    "submissions?select=id&organization_id=eq.CLOSED",
+    "submissions?select=id&id=in.(SUBMISSION,WAITING)",
+    "submissions?select=id&is_public=is.false&organization_id=in.(CLOSED,HOME)",
+    "submissions?select=id&moderation_state=neq.approved",
+    "comments?select=id&submission_id=in.(SUBMISSION,WAITING)",
+    "votes?select=id&submission_id=in.(SUBMISSION,WAITING)",
+    "comment_votes?select=id&submission_id=in.(SUBMISSION,WAITING)",
+    "status_changes?select=id&submission_id=in.(SUBMISSION,WAITING)",
+    "submission_tags?select=tag_id&submission_id=in.(SUBMISSION,WAITING)",
+    "organizations?select=id&visibility=eq.private",
+    "organizations?select=id&id=eq.CLOSED",
+    "organizations?select=id&or=(id.eq.CLOSED,slug.eq.CLOSEDSLUG)",
+    "categories?select=id&organization_id=eq.CLOSED",
+    "tags?select=id&organization_id=eq.CLOSED",
+    "profiles?select=id&id=in.(COLLEAGUE,INSIDER,NEWCOMER)",
+    "organizations?select=id,submissions!inner(id)&id=eq.CLOSED",
+    "submissions?select=id,comments!inner(id)&id=in.(SUBMISSION,WAITING)",
   ])("are not returned by %s", async (path) => {
     for (const role of ["anon", "stranger", "rival"] as const) {
       const answer = await rest(filled(path), {
@@ -187,17 +178,12 @@ describe("hidden rows", () => {
       "organizations?select=comments:submissions(comments(count))&id=eq.HOME",
       [{ comments: [{ comments: [{ count: 1 }] }] }],
     ],
-    ["submissions?select=count()&organization_id=in.(HOME,CLOSED)", [{ count: 1 }]],
-    ["votes?select=count()&submission_id=in.(OPEN,WAITING,SUBMISSION)", [{ count: 2 }]],
-    ["comments?select=count()&organization_id=in.(HOME,CLOSED)", [{ count: 1 }]],
     ["profiles?select=submissions!author_id(count)&id=eq.AUTHOR", [{ submissions: [{ count: 1 }] }]],
     ["categories?select=submissions(count)&id=eq.CATEGORY", []],
   ])("are not counted by %s", async (path, expected) => {
     for (const role of ["anon", "stranger", "rival"] as const) {
       const answer = await rest(filled(path), { token: world.token(role) });
-      // Aggregates may be disabled; their counts must not be wrong.
-      if (answer.status === 400) expect(answer.code).toMatch(/^PGRST/);
-      else expect(answer.rows, role).toEqual(expected);
+      expect([answer.status, answer.rows], role).toEqual([200, expected]);
     }
   });
 
@@ -228,54 +214,78 @@ describe("hidden rows", () => {
 });
 
 describe("missing and invisible rows have the same response", () => {
-  const acts: [string, (id: string) => unknown, string][] = [
-    ["a vote", (submission_id) => ({ submission_id }), "votes"],
-    ["a follow", (submission_id) => ({ submission_id }), "follows"],
-    ["a comment", (submission_id) => ({ submission_id, body: "Hello?" }), "comments"],
-    ["a status change", (submission_id) => ({ submission_id, new_status: "planned" }), "status_changes"],
-    ["the same status", (submission_id) => ({ submission_id, new_status: "planned" }), "status_changes"],
-  ];
-  it.each(acts)("by %s through the data API", async (_, body, table) => {
+  const { home, rival, closed: board } = world;
+  const idea = {
+    organization_id: home.id,
+    title: "For whom?",
+    description: "A description long enough.",
+    type: "idea",
+  };
+  const ofRival = { organization_id: rival.id };
+  const question = { ...ofRival, type: "text", text: "Perhaps" };
+  const option = { ...ofRival, survey_id: open.draft, text: "Perhaps" };
+  const audience = { ...ofRival, title: "For whom?", audience: "voters" };
+  const reply = { submission_id: open.submission, body: "Hello?" };
+  const submissions = [closed.submission, pending.submission];
+  const comments = [closed.comment, pending.comment];
+  const surveys = [closed.survey, closed.draft, open.draft];
+
+  type Act = [path: string, named: string, more: object, hidden: string[]];
+  async function expectAlike(path: string, named: string, more: object, hidden: string[]) {
     for (const role of ["stranger", "rival"] as const) {
-      const token = world.token(role);
-      const unknown = await rest(table, { token, body: body(randomUUID()) });
-      for (const hidden of [closed.submission, pending.submission]) {
-        const answer = await rest(table, { token, body: body(hidden) });
-        expect([answer.status, answer.text], role).toEqual([unknown.status, unknown.text]);
-        expect(answer.status).toBeGreaterThanOrEqual(400);
-      }
+      const send = async (id: string) => {
+        const body = { ...more, [named]: named === "ids" ? [id] : id };
+        const { status, code, text } = await rest(path, { token: world.token(role), body });
+        return [status, code, text.replace(id, "ID")];
+      };
+      const unknown = await send(randomUUID());
+      // Not because of a limit, or arguments that do not exist.
+      expect(String(unknown[1] ?? unknown[2])).toMatch(/^(FB404|42501|23503|false|0|"ID")$/);
+      for (const id of hidden) expect(await send(id), role).toEqual(unknown);
     }
-  });
+  }
 
-  it("by a vote for a comment, a reply, a tag", async () => {
-    const token = world.token("rival");
-    const tries: [string, (comment: string) => unknown][] = [
-      ["comment_votes", (comment_id) => ({ comment_id })],
-      ["comments", (parent_id) => ({ submission_id: open.submission, parent_id, body: "Hello?" })],
-    ];
-    for (const [table, body] of tries) {
-      const unknown = await rest(table, { token, body: body(randomUUID()) });
-      for (const { comment } of [closed, pending]) {
-        const answer = await rest(table, { token, body: body(comment) });
-        expect([answer.status, answer.text], table).toEqual([unknown.status, unknown.text]);
-      }
-    }
-  });
+  it.each<Act>([
+    ["rpc/vote", "submission_id", {}, submissions],
+    ["rpc/unvote", "submission_id", {}, submissions],
+    ["rpc/follow", "submission_id", {}, submissions],
+    ["rpc/unfollow", "submission_id", {}, submissions],
+    ["rpc/update_submission", "id", { changes: { title: "" } }, submissions],
+    ["rpc/delete_submission", "id", {}, submissions],
+    ["rpc/create_submission", "organization_id", idea, [board.id]],
+    ["rpc/create_submission", "category_id", idea, [closed.category]],
+    ["rpc/create_comment", "submission_id", reply, submissions],
+    ["rpc/create_comment", "parent_id", reply, comments],
+    ["rpc/update_comment", "id", { body: "" }, comments],
+    ["rpc/delete_comment", "id", {}, comments],
+    ["rpc/vote_comment", "comment_id", {}, comments],
+    ["rpc/unvote_comment", "comment_id", {}, comments],
+    ["rpc/start_survey", "survey_id", {}, surveys],
+    [
+      "rpc/submit_survey_response",
+      "survey_id",
+      { answers: closed.answers },
+      [closed.answered, ...surveys.slice(1)],
+    ],
+    ["rpc/mark_notifications_read", "ids", {}, [open.notification]],
+    ["status_changes", "submission_id", { new_status: "planned" }, submissions],
+    ["status_changes", "submission_id", { ...ofRival, new_status: "open" }, submissions],
+    ["submission_tags", "submission_id", { ...ofRival, tag_id: closed.otherTag }, submissions],
+    ["survey_questions", "survey_id", { ...question, position: 9 }, surveys],
+    ["survey_options", "question_id", { ...option, text: "Other", position: 9 }, [closed.question]],
+    ["surveys", "audience_submission_id", audience, submissions],
+  ])("by %s with its %s", expectAlike);
 
-  it("by a submission for a private organization", async () => {
-    const body = (organization_id: string) => ({
-      organization_id,
-      title: "For whom?",
-      description: "A description long enough.",
-      type: "idea",
-    });
-    const token = world.token("stranger");
-    const [unknown, hidden] = await Promise.all([
-      rest("submissions", { token, body: body(randomUUID()) }),
-      rest("submissions", { token, body: body(world.closed.id) }),
-    ]);
-    expect([hidden.status, hidden.text]).toEqual([unknown.status, unknown.text]);
-  });
+  // Known faults: indexes of unique values, and references, are checked before or without the organization.
+  it.fails.each<Act>([
+    ["rpc/create_submission", "id", idea, [closed.submission]],
+    ["rpc/create_comment", "id", reply, [closed.comment]],
+    ["surveys", "id", { ...ofRival, title: "For whom?" }, [closed.draft]],
+    ["submission_tags", "submission_id", { ...ofRival, tag_id: closed.tag }, [closed.submission]],
+    ["survey_questions", "survey_id", { ...question, position: 1 }, [closed.draft]],
+    ["survey_options", "question_id", { ...option, position: 9 }, [closed.question]],
+    ["survey_options", "question_id", { ...option, text: "Other", position: 9 }, [open.question]],
+  ])("but not yet by %s with its %s", expectAlike);
 
   it("by every way of naming an organization to the API", async () => {
     const names = [world.closed.id, world.closed.slug, world.closed.slug.toUpperCase()];
@@ -324,19 +334,12 @@ describe("missing and invisible rows have the same response", () => {
 });
 
 describe("my_votes", () => {
-  it.each([
-    [{ submission_ids: [], user_id: "x" }],
-    [{ submission_id: "x" }],
-    [{}],
-    [{ submission_ids: [], "private.caller_id": "x" }],
-  ])("rejects other arguments: %j", async (body) => {
-    expect((await rest("rpc/my_votes", { token: world.token("stranger"), body })).code).toBe("PGRST202");
-  });
-
   it("does not reveal votes of others, for any ids", async () => {
     const submission_ids = [open.submission, pending.submission, closed.submission];
     const own = await rest("rpc/my_votes", { token: world.token("stranger"), body: { submission_ids } });
     expect([own.status, own.rows]).toEqual([200, []]);
+    const ofOther = { submission_ids, user_id: world.people.member.id };
+    expect((await rpc("my_votes", ofOther, { token: world.token("stranger") })).code).toBe("PGRST202");
     for (const submission_ids of ["x", ["x"], null, "{,}", [[open.submission]]]) {
       const answer = await rest("rpc/my_votes", { token: world.token("stranger"), body: { submission_ids } });
       expect(answer.status, JSON.stringify(submission_ids)).toBeLessThan(500);
@@ -358,22 +361,18 @@ describe("other schemas", () => {
     "supabase_migrations",
   ];
   it.each(names)("%s is not exposed by profile headers", async (schema) => {
-    for (const table of ["api_keys", "users", "messages", "outbox", "pg_authid", "submissions"]) {
-      for (const answer of await ask(`${table}?select=*`, { "accept-profile": schema }))
-        expect(answer.code).toBe("PGRST106");
-      const write = await rest(table, {
-        token: world.token("admin"),
+    const token = world.token("admin");
+    const answers = [
+      ...(await ask("users?select=*", { "accept-profile": schema })),
+      ...(await ask("submissions?select=id", { "accept-profile": schema })),
+      await rest("submissions", {
+        token,
         headers: { "content-profile": schema },
         body: { id: randomUUID() },
-      });
-      expect(write.code).toBe("PGRST106");
-    }
-    const call = await rest("rpc/take", {
-      token: world.token("admin"),
-      headers: { "content-profile": schema },
-      body: {},
-    });
-    expect(call.code).toBe("PGRST106");
+      }),
+      await rpc("take", {}, { token, headers: { "content-profile": schema } }),
+    ];
+    for (const { code } of answers) expect(code).toBe("PGRST106");
   });
 
   it.each([
@@ -388,39 +387,14 @@ describe("other schemas", () => {
     "pg_authid",
     "pg_class",
   ])("%s is not reachable, with or without its schema", async (table) => {
-    for (const path of [
-      table,
-      `private.${table}`,
-      `auth.${table}`,
-      `private__${table}`,
-      `"private"."${table}"`,
-      `public/../private/${table}`,
-    ]) {
+    for (const path of [table, `private.${table}`, `"private"."${table}"`])
       for (const answer of await ask(`${encodeURIComponent(path)}?select=*`))
         expect(answer.status, path).toBe(404);
-    }
   });
 });
 
 describe("the gateway", () => {
-  it.each([
-    "/_system/config",
-    "/_system/info",
-    "/_system/introspect",
-    "/_system/ping",
-    "/rest/v1/../../_system/config",
-    "/rest/v1/%2e%2e/%2e%2e/_system/config",
-    "//_system/config",
-    "/auth/v1/../../_system/info",
-    "/rest/v1/..%2f..%2f_system/config",
-    "/auth/v1/..%2f..%2f_system/info",
-    "/_SYSTEM/config",
-    "/.env",
-    "/stack.json",
-    "/functions/v1/../../_system/info",
-    "/studio",
-    "/storage/v1/bucket",
-  ])("serves nothing at %s", async (path) => {
+  it.each(["/.env", "/stack.json", "/studio", "/storage/v1/bucket"])("serves nothing at %s", async (path) => {
     for (const apikey of [stack.publishable_key, stack.secret_key]) {
       const answer = await rawGet(path, { apikey });
       expect(answer.status, answer.text.slice(0, 200)).toBeGreaterThanOrEqual(400);
@@ -440,13 +414,6 @@ describe("the gateway", () => {
       }
     },
   );
-
-  it("rejects data API requests without a key", async () => {
-    for (const path of ["/rest/v1/submissions?select=id", "/rest/v1/", "/rest/v1/rpc/my_votes"]) {
-      expect((await rawGet(path, {})).status, path).toBe(401);
-      expect((await rawGet(path, { apikey: "sb_secret_made_up" })).status, path).toBe(401);
-    }
-  });
 });
 
 /** Sent unchanged: fetch would normalize the path. */

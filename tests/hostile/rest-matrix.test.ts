@@ -335,17 +335,32 @@ describe("columns", () => {
 
   it.each(tables)("of %s without a grant cannot be written, by an admin either", async (table) => {
     const row = rowOf[table]?.(scene) ?? {};
-    const token = world.token("admin");
+    const honest = inserts[table]?.(scene, world.people.admin.id) ?? {};
+    const ways: Record<string, string>[] = [
+      {},
+      { prefer: "resolution=merge-duplicates" },
+      { prefer: "resolution=ignore-duplicates,missing=default" },
+    ];
     for (const { column, isInsertable, isUpdatable } of columnsOf(table)) {
       const [sample] = await sql<
         { value: unknown }[]
       >`select to_jsonb(t) -> ${column} as value from public.${sql(table)} t limit 1`;
       const value = sample?.value ?? null;
-      if (!isInsertable) {
-        const body = { ...inserts[table]?.(scene, world.people.admin.id), [column]: value };
-        expect((await rest(table, { token, body })).code, `insert of ${column}`).toMatch(deniedCode);
-      }
-      if (!isUpdatable) {
+      const body = { ...honest, [column]: value };
+      for (const token of [world.token("admin"), world.token("stranger")]) {
+        if (!isInsertable) {
+          const inserts = [
+            ...ways.map((headers) => rest(table, { token, body, headers })),
+            rest(table, { token, body: [body, body] }),
+            rest(`${table}?columns=${Object.keys(body)}`, { token, body }),
+          ];
+          for (const { code } of await Promise.all(inserts))
+            expect(code, `insert of ${column}`).toMatch(deniedCode);
+          // No function has an argument with that name.
+          const by = insertBy[table];
+          if (by) expect((await rpc(by, body, { token })).code, `${column} of ${by}`).toBe("PGRST202");
+        }
+        if (isUpdatable) continue;
         const change = { method: "PATCH", token, body: { [column]: value } } as const;
         const { code } = await rest(`${table}?${asFilter(row)}`, change);
         expect(code, `update of ${column}`).toMatch(deniedCode);
