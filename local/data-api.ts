@@ -173,8 +173,8 @@ function environment(
 ): Record<string, string> {
   return {
     PATH: process.env.PATH ?? "/usr/bin:/bin",
-    // Ends it if its heap grows beyond; it starts again.
-    GHCRTS: "-M512m",
+    // Ends it if its heap grows beyond; it starts again. The heap is compacted, for 5 % of its speed.
+    GHCRTS: "-M512m -A1m -F1.3 -c",
     PGRST_DB_URI: `${databaseUrl}?application_name=rest`,
     PGRST_DB_SCHEMAS: "public",
     PGRST_DB_EXTRA_SEARCH_PATH: "public, extensions",

@@ -289,9 +289,37 @@ describe("unusual requests to the data API", () => {
     ["POST", "rpc/my_votes", deep(400_000), 400],
     ["POST", "submissions?columns=id", "1e999", 401],
     ["POST", "rpc/my_votes", `[${"{},".repeat(100_000)}{}]`, 404],
-    ["POST", "rpc/my_votes", "\xff", 400],
   ])("%s %s: rejected", async (method, path, body, status) => {
     expect((await send(method, path, body)).status).toBe(status);
+  });
+
+  // PostgREST would compare such names with all known ones for seconds.
+  const long = "a".repeat(201);
+  test.each([
+    ["GET", `submissions?select=${long}(id)`],
+    ["GET", `submissions?${long}=eq.1`],
+    ["GET", `rpc/my_votes?${Array.from({ length: 10 }, (_, n) => `${n}${long.slice(10)}=1`).join("&")}`],
+    ["POST", "rpc/my_votes", JSON.stringify({ [long.repeat(5)]: 1 })],
+    [
+      "POST",
+      "rpc/my_votes",
+      JSON.stringify([Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`a${n}`, 1]))]),
+    ],
+  ])("%s %.60s with long names: rejected by the gateway", async (method, path, body?) => {
+    const { status, body: answer } = await send(method, path, body);
+    expect([status, answer.code]).toEqual([400, "VALIDATION_ERROR"]);
+  });
+
+  // PostgREST needs a thousand times the bytes of some.
+  test.each([
+    "text/csv",
+    "application/x-www-form-urlencoded",
+    "application/octet-stream",
+    "text/plain",
+    "application/jsonx",
+  ])("a body of %s: rejected by the gateway", async (type) => {
+    const { status, body } = await send("POST", "rpc/my_votes", "{}", { "content-type": type });
+    expect([status, body.code]).toEqual([415, "UNSUPPORTED_MEDIA_TYPE"]);
   });
 
   test.each([
@@ -515,7 +543,7 @@ describe("slow statements", () => {
     expect(user.ms).toBeGreaterThan(2_450);
   });
 
-  test("run with lower CPU priority than the API", async () => {
+  test("run with lower CPU priority than the API, and with a limit of memory", async () => {
     // Long enough to be found.
     await data(slow, "127.0.2.4");
     expect((await own.call("GET", "/api/submissions")).status).toBe(200);
@@ -526,6 +554,8 @@ describe("slow statements", () => {
     for (const { pid, name } of backends) {
       const group = await readFile(`/proc/${pid}/autogroup`, "utf8").catch(() => "none on this kernel");
       expect(group, name).toMatch(name === "embedded_rest" ? /nice 10|none/ : /nice 0|none/);
+      const memory = /^Max data size +(\S+)/m.exec(await readFile(`/proc/${pid}/limits`, "utf8"))?.[1];
+      expect(memory === String(96 << 20), name).toBe(name === "embedded_rest");
     }
     const priorities = new Set(backends.map(({ pid, name }) => `${name} ${getPriority(pid)}`));
     // The priority of an ordinary process.
@@ -593,7 +623,14 @@ describe("large responses", () => {
     const columns = Array.from({ length: 190 }, (_, n) => `c${n}:body`);
     const answer = await data(`comments?submission_id=eq.${id}&select=${columns}`, "127.0.3.8");
     expect([answer.status, (answer.body as { code?: string }).code]).toEqual([413, "PAYLOAD_TOO_LARGE"]);
-    // Without it PostgREST would have read the whole of it.
+    // A step that cannot be canceled: the system gives Postgres no more.
+    await own.sql`update submissions set description = repeat('👍', 4999) where id = ${id}`;
+    const nested = "select=submissions(comments(submissions(a:description,b:description)))&limit=1";
+    await own.sql`
+      insert into comments (submission_id, author_id, body)
+      select ${id}, ${victim.id}, 'x' from generate_series(1, 900)`;
+    expect((await data(`comments?submission_id=eq.${id}&${nested}`, "127.0.3.8")).status).toBe(413);
+    // Without these PostgREST would have read the whole of it.
     expect(await peakMegabytes(await dataApiPid())).toBeLessThan(200);
     expect((await data("organizations?select=id", "127.0.3.9")).status).toBe(200);
   });
@@ -695,7 +732,7 @@ describe("processes that die or hang", () => {
   test("auth and the data API have a memory limit each", async () => {
     const commands = new Map((await descendants()).map(({ pid, command }) => [pid, command]));
     expect(commands.get(await authPid())).toMatch(/--max-old-space-size=\d{3}\b/);
-    expect(await readFile(`/proc/${await dataApiPid()}/environ`, "utf8")).toMatch(/\0GHCRTS=-M\d{3}m\0/);
+    expect(await readFile(`/proc/${await dataApiPid()}/environ`, "utf8")).toMatch(/\0GHCRTS=-M\d{3}m /);
   });
 
   test("the data API restarts after kill -9, and auth continues", async () => {
