@@ -16,7 +16,8 @@ const everyMs = 20;
 export function followBackends(pidFile: string): { follow(): () => void } {
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
-  let restricted: string[] = [];
+  let limited: string[] = [];
+  let yielding: string[] = [];
 
   const check = () => {
     const server = Number.parseInt(read(pidFile), 10);
@@ -24,7 +25,9 @@ export function followBackends(pidFile: string): { follow(): () => void } {
     const backends = children.filter((pid) =>
       read(`/proc/${pid}/cmdline`).startsWith("postgres: embedded_rest "),
     );
-    restricted = backends.filter((pid) => restricted.includes(pid) || attempt(() => restrict(pid)));
+    for (const pid of backends) if (!limited.includes(pid)) attempt(() => limitMemory(pid));
+    limited = backends;
+    yielding = backends.filter((pid) => yielding.includes(pid) || attempt(() => lowerPriority(pid)));
     for (const pid of backends) {
       const [, kilobytes] = /^RssAnon:\s+(\d+)/m.exec(read(`/proc/${pid}/status`)) ?? [];
       // The signal of pg_cancel_backend.
@@ -42,10 +45,13 @@ export function followBackends(pidFile: string): { follow(): () => void } {
   };
 }
 
-function restrict(pid: string): void {
+function limitMemory(pid: string): void {
   const { uid, gid } = statSync(`/proc/${pid}`);
   const asOwner = process.getuid?.() === 0 ? { uid, gid } : {};
   execFile("prlimit", ["--pid", pid, `--data=${mostMegabytes << 20}`], asOwner, () => undefined);
+}
+
+function lowerPriority(pid: string): void {
   setPriority(Number(pid), niceness);
   // Linux shares CPU time between sessions first, and a backend is a session of its own.
   writeFileSync(`/proc/${pid}/autogroup`, String(niceness));
@@ -59,7 +65,7 @@ function read(path: string): string {
   }
 }
 
-/** Not permitted, limited by the kernel, or the process has ended: the next check tries again. */
+/** Not permitted, limited by the kernel, or the process has ended: no request fails because of it. */
 function attempt(change: () => void): boolean {
   try {
     change();

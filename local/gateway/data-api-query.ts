@@ -94,7 +94,7 @@ const noFilters = new Set(["select", "columns", "order", "limit", "offset", "on_
 
 /** A filter on an embedded table, such as comments.body, does not restrict the rows. */
 const isFilter = (name: string) =>
-  !noFilters.has(name) && (/^not\.(?:and|or)$/.test(name) || !name.includes("."));
+  name !== "" && !noFilters.has(name) && (/^not\.(?:and|or)$/.test(name) || !name.includes("."));
 
 /** As with the extension safeupdate, which hosted Supabase loads for the data API. */
 const withoutFilter = (method: string): GatewayError => ({

@@ -148,7 +148,7 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
   async function askDataApi(request: BufferedRequest): Promise<BufferedResponse | GatewayError> {
     const api = dataApi();
     const listener = api?.listener();
-    if (!api || !listener) return api?.off ? { ...dataApiDown, message: api.off } : dataApiDown;
+    if (!api || !listener) return api?.reasonOff ? { ...dataApiOff, message: api.reasonOff } : dataApiDown;
     const end = api.begin();
     try {
       const answer = await fetchBuffered(listener, request, maxAnswerBytes, limits.answerMs);
@@ -177,6 +177,7 @@ const tooMuch = tooLarge(
   `The response is larger than ${maxAnswerBytes >> 20} MiB: request fewer rows or columns, or pages with limit and offset.`,
 );
 const dataApiDown = serviceUnavailable("The data API is");
+const dataApiOff = { status: 503, code: "SERVICE_UNAVAILABLE" } as const;
 const unreadable: GatewayError = {
   status: 400,
   code: "VALIDATION_ERROR",
@@ -189,7 +190,7 @@ const unreadable: GatewayError = {
  */
 function failureOf({ status, headers, body }: BufferedResponse): GatewayError | undefined {
   if (status < 400) return undefined;
-  if (!String(headers["content-type"]).includes("json")) return unreadable;
+  if (!String(headers["content-type"]).includes("json")) return status < 500 ? unreadable : dataApiDown;
   const text = body.toString();
   if (/"code":"PGRST00[0-2]"/.test(text)) return dataApiDown;
   const isTooMuch = /canceling statement due to user request|"code":"53200"/.test(text);

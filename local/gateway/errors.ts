@@ -50,7 +50,7 @@ export const tooManyRequests = (message: string, retryAfter: number): GatewayErr
 });
 
 export const tooMuchHeld = tooManyRequests(
-  "Too many bodies and answers are on their way: read what was answered first.",
+  "Too many bodies and responses are in transit: read the earlier responses first.",
   1,
 );
 

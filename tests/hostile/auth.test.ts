@@ -627,7 +627,7 @@ describe.each(["HS256", "ES256"])("an access token signed by %s", (alg) => {
     const token = await signed(claims);
     expect((await own.call("GET", "/api/me/votes", { token })).status).toBe(status);
     expect((await own.call("GET", "/api/submissions", { token })).status).toBe(status);
-    // @supabase/lite knows the secret only; the data API verifies issuer and audience like the API.
+    // The gateway verifies issuer and audience for the data API.
     const rest = await own.call("GET", "/rest/v1/organizations?select=id", {
       base: own.supabase_url,
       token,

@@ -305,8 +305,7 @@ describe("for any request the data API", () => {
       fc.asyncProperty(call, async ({ table, parameters, token }) => {
         const search = new URLSearchParams(parameters.map(([name, text]) => [name, wellFormed(text)]));
         const answer = await rest(`${table}?${search}`, { token, against: stack });
-        // Input that @supabase/lite cannot parse is a 500 with its own code; hosted PostgREST returns 400.
-        if (answer.status >= 500) expect(answer.code, answer.text).toBe("SUP");
+        expect(answer.status, answer.text).toBeLessThan(500);
         expect(answer.text).not.toMatch(
           /@own\.example|"user_id":"(?!null)|postgresql:|node_modules|\bat \S+ \(/,
         );

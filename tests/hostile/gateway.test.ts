@@ -67,7 +67,7 @@ async function data(path: string, from: string, token?: string) {
   return { ...answer, ms: performance.now() - startedAt };
 }
 
-describe("the internal endpoints of @supabase/lite", () => {
+describe("forged hosts and paths", () => {
   test.each([
     "a/_system/info?",
     "a\\_system\\info?",
