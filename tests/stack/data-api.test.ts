@@ -124,8 +124,8 @@ describe("a query that could be read in two ways", () => {
 
   test("a semicolon hides no list from the limits", async () => {
     const many = Array.from({ length: 300 }, (_, n) => `a${n}:id`).join();
-    expect((await raw("GET", `submissions?limit=1&select=id;${many}`)).status).toBe(400);
-    const { status, text } = await raw("GET", `submissions?limit=1;select=${many}`);
+    expect((await raw("GET", `tags?limit=1&select=id;${many}`)).status).toBe(400);
+    const { status, text } = await raw("GET", `tags?limit=1;select=${many}`);
     expect([status, text.includes("a299")]).toEqual([200, false]);
   });
 
