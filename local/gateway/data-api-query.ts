@@ -50,7 +50,8 @@ export function rejectQuery(
   const names = parameters.map(([name]) => name);
   if (names.some((name) => name.length > maxNameLength))
     return invalid(`The name of a parameter is longer than ${maxNameLength} characters.`);
-  if (path.startsWith("/rest/v1/rpc/") && names.join("").length > maxNameBytes)
+  const asArguments = [...names, ...query.getAll("columns")];
+  if (path.startsWith("/rest/v1/rpc/") && asArguments.join("").length > maxNameBytes)
     return invalid(`The names of the arguments are longer than ${maxNameBytes} bytes in all.`);
   if (/^(?:PATCH|DELETE)$/.test(method)) {
     if (!names.some(isFilter)) return withoutFilter(method);

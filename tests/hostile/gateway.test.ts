@@ -299,6 +299,7 @@ describe("unusual requests to the data API", () => {
     ["GET", `submissions?select=${long}(id)`],
     ["GET", `submissions?${long}=eq.1`],
     ["GET", `rpc/my_votes?${Array.from({ length: 10 }, (_, n) => `${n}${long.slice(10)}=1`).join("&")}`],
+    ["POST", `rpc/my_votes?columns=${Array.from({ length: 6 }, () => long.slice(5)).join()}`, "{}"],
     ["POST", "rpc/my_votes", JSON.stringify({ [long.repeat(5)]: 1 })],
     [
       "POST",
