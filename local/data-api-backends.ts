@@ -2,18 +2,19 @@ import { execFile } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 
-const niceness = 10;
+export const niceness = 10;
 /** A statement whose backend uses more is canceled: enough for a response of 10 MiB. */
-const maxMegabytes = 64;
-/** Postgres itself gets no more memory: some steps cannot be canceled. */
-const mostMegabytes = 96;
+const cancelMegabytes = 64;
+/** The system gives a backend no more: some steps cannot be canceled. */
+const limitMegabytes = 96;
 const everyMs = 20;
 
 /**
  * Follows the Postgres backends of the data API while requests run. They get a lower CPU priority and a limit of memory,
- * and statements that use too much are canceled: PostgREST limits rows, not bytes. Only on Linux, by /proc.
+ * and statements that use too much are canceled: PostgREST limits rows, not bytes. Only on Linux, by /proc. Call the result
+ * at the start of a request, and its result at the end.
  */
-export function followBackends(pidFile: string): { follow(): () => void } {
+export function followBackends(pidFile: string): () => () => void {
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
   let limited: string[] = [];
@@ -31,24 +32,22 @@ export function followBackends(pidFile: string): { follow(): () => void } {
     for (const pid of backends) {
       const [, kilobytes] = /^RssAnon:\s+(\d+)/m.exec(read(`/proc/${pid}/status`)) ?? [];
       // The signal of pg_cancel_backend.
-      if (Number(kilobytes) > maxMegabytes * 1024) attempt(() => process.kill(Number(pid), "SIGINT"));
+      if (Number(kilobytes) > cancelMegabytes * 1024) attempt(() => process.kill(Number(pid), "SIGINT"));
     }
   };
 
-  return {
-    follow() {
-      if (running++ === 0) timer = setInterval(check, everyMs);
-      return () => {
-        if (--running === 0) clearInterval(timer);
-      };
-    },
+  return () => {
+    if (running++ === 0) timer = setInterval(check, everyMs);
+    return () => {
+      if (--running === 0) clearInterval(timer);
+    };
   };
 }
 
 function limitMemory(pid: string): void {
   const { uid, gid } = statSync(`/proc/${pid}`);
   const asOwner = process.getuid?.() === 0 ? { uid, gid } : {};
-  execFile("prlimit", ["--pid", pid, `--data=${mostMegabytes << 20}`], asOwner, () => undefined);
+  execFile("prlimit", ["--pid", pid, `--data=${limitMegabytes << 20}`], asOwner, () => undefined);
 }
 
 function lowerPriority(pid: string): void {

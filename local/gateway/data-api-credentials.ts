@@ -12,8 +12,8 @@ export interface Credentials {
 }
 
 /**
- * Verifies API key and token as the gateway of hosted Supabase does; what is wrong is 401, and never anonymous. Takes the
- * key out of the query.
+ * Verifies API key and token as the gateway of hosted Supabase does: a wrong credential is a 401, never anonymous. Removes
+ * the key from the query.
  */
 export async function credentialsOf(
   keys: Keys,

@@ -8,7 +8,7 @@ import { type CountedStack, startCountedStack } from "../api/counted-stack.ts";
 import { newKey, newOrganization, newSubmission, newUser, unknownKey } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
 
-// What each interface takes a credential for; what is wrong is a 401, and never anonymous.
+// How each interface reads a credential: a wrong one is a 401, never anonymous.
 
 const { publishable_key: publishable, secret_key: secret } = stack;
 const home = await newOrganization();
