@@ -113,11 +113,11 @@ function contents(size: number, comments: number): string[] {
       from made m join people p on p.n = m.author
         left join public.categories c on c.organization_id = ${organization} and c.slug = m.category
       order by m.n`,
-    `insert into private.submission_search (submission_id, organization_id, document, title, content)
-      select m.id, ${organization},
-        setweight(to_tsvector('private.plain', m.title), 'A') || setweight(to_tsvector('private.plain', m.text), 'D'),
+    `insert into private.submission_search (submission_id, organization_id, title_lexemes, lexemes, title, content)
+      select m.id, ${organization}, array_to_tsvector(l.title_lexemes), array_to_tsvector(l.title_lexemes || l.lexemes
+        || private.search_tiers(${organization}, m.votes, m.id)),
         private.plain_text(m.title), private.plain_text(m.title || ' ' || m.text)
-      from made m order by m.n`,
+      from made m cross join lateral private.submission_lexemes(${organization}, m.title, m.text) l order by m.n`,
     `insert into public.submission_tags (organization_id, submission_id, tag_id)
       select ${organization}, m.id, t.id
       from made m join public.tags t on t.organization_id = ${organization}

@@ -47,7 +47,7 @@ export const order = z.enum(["asc", "desc"]);
 export const totalIsCapped = z
   .literal(true)
   .optional()
-  .describe("Present if `total` is a lower bound; it is 1,000 at most then.");
+  .describe("Present if `total` is a lower bound: there may be more.");
 
 export const fullMeta = z
   .object({

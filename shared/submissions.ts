@@ -59,6 +59,14 @@ const categoryReference = z
   .regex(/^[A-Za-z0-9-]{1,64}$/, "must be the id or the slug of a category")
   .describe("Id or slug of a category.");
 
+/** A refinement of the list's query. */
+export const isRelevanceOfWords = (query: { sort: string; order: string; q?: string | undefined }) =>
+  query.sort !== "relevance" || (query.q !== undefined && query.order === "desc");
+export const relevanceMessage = {
+  path: ["sort"],
+  error: "relevance needs q, and is best first: leave out order",
+};
+
 export const submissionListQuery = z
   .object({
     ...pageFields,
@@ -69,10 +77,14 @@ export const submissionListQuery = z
     tag: slug.optional(),
     author: uuid.optional().describe("Id of the author."),
     q: searchText.optional(),
-    sort: z.enum(["created_at", "votes", "comments", "title"]).default("created_at"),
+    sort: z
+      .enum(["created_at", "votes", "comments", "title", "relevance"])
+      .default("created_at")
+      .describe("`relevance` needs `q`: best first, as search."),
     order: order.default("desc"),
   })
   .refine(isWithinMaxOffset, maxOffsetMessage)
+  .refine(isRelevanceOfWords, relevanceMessage)
   .meta({ id: "SubmissionListQuery", description: "Filters, sort and page of the list of submissions." });
 
 export type SubmissionListQuery = z.infer<typeof submissionListQuery>;
@@ -80,10 +92,12 @@ export type SubmissionListQuery = z.infer<typeof submissionListQuery>;
 export const submissionSearchQuery = z
   .object({
     ...pageFields,
+    cursor: cursor.optional(),
     q: searchText,
     status: submissionStatus.optional(),
     type: submissionType.optional(),
   })
+  .refine(isWithinMaxOffset, maxOffsetMessage)
   .meta({ id: "SubmissionSearchQuery", description: "Parameters of a search." });
 
 export type SubmissionSearchQuery = z.infer<typeof submissionSearchQuery>;
@@ -251,11 +265,31 @@ const deleted = z
   .object({ deleted: z.literal(true) })
   .meta({ id: "Deleted", description: "The row was deleted." });
 
+/** How a list with `q` was found. */
+export const foundFields = {
+  match: z
+    .enum(["all", "any"])
+    .describe(
+      "`any` if no submission has all words: those with the rarest and most of them, or similar words.",
+    ),
+  did_you_mean: z.string().optional().describe("The query with known words in place of unknown ones."),
+};
+
 const searchMeta = z
-  .object({ query: z.string(), total: count, total_is_capped: totalIsCapped })
+  .object({
+    query: z.string(),
+    total: count,
+    total_is_capped: totalIsCapped,
+    ...foundFields,
+    next_cursor: z.string().nullable().describe("Pass as `cursor` for the next page; null at the end."),
+  })
   .meta({ id: "SearchMeta", description: "The search query and the number of results." });
 
-export const submissionListAnswer = listOf(submission, fullMeta);
+const submissionListMeta = fullMeta
+  .extend({ ...foundFields, match: foundFields.match.optional() })
+  .meta({ id: "SubmissionListMeta", description: "The position of a page; with `q` also how it matched." });
+
+export const submissionListAnswer = listOf(submission, submissionListMeta);
 export const submissionSearchAnswer = listOf(submissionHit, searchMeta);
 export const submissionDetailAnswer = dataOf(submissionDetail);
 export const submissionCreatedAnswer = dataOf(submissionCreated);

@@ -10,6 +10,9 @@ export type Page = {
   total: number;
   /** Set if there may be more rows than `total`. */
   total_is_capped?: boolean;
+  /** With `q`: `any` if nothing has all words. */
+  match?: "all" | "any";
+  did_you_mean?: string | null;
   data: string;
   more: boolean;
   last: [string, string] | null;
@@ -17,7 +20,7 @@ export type Page = {
 
 /** `meta` of a list that pages by number or by cursor. */
 export function listMeta(
-  { total, total_is_capped = false, more, last }: Page,
+  { total, total_is_capped = false, more, last, ...found }: Page,
   { page, limit, cursor }: PageQuery & { cursor?: string },
   sort: string,
   order: string,
@@ -25,10 +28,17 @@ export function listMeta(
   return {
     ...pageMeta(total, page, limit),
     ...(total_is_capped && { total_is_capped, has_next: more }),
+    ...foundMeta(found),
     ...(cursor !== undefined && { has_next: more, has_prev: true }),
     next_cursor: nextCursor({ more, last }, sort, order),
   };
 }
+
+/** How a list with `q` was found. */
+export const foundMeta = ({ match, did_you_mean }: Pick<Page, "match" | "did_you_mean">) => ({
+  ...(match && { match }),
+  ...(did_you_mean && { did_you_mean }),
+});
 
 /** Cursor of a sorted list: its sort, the last value as Postgres text, and the row id. Null at the end. */
 export function nextCursor(
@@ -55,6 +65,8 @@ const isValue: Record<string, (value: string) => boolean> = {
   created_at: isTime,
   submitted_at: isTime,
   votes: (value) => /^\d{1,9}$/.test(value),
+  /** Class and votes, or class 8 and rank. */
+  relevance: (value) => /^[1-8] \d{1,9}$/.test(value),
   comments: (value) => /^\d{1,9}$/.test(value),
   title: (value) => unstorable(value) === undefined && value.length <= 400,
 };

@@ -26,6 +26,13 @@ export const withoutEmpty = (sent: unknown) =>
     Object.entries(sent as Record<string, string>).filter(([, value]) => value.trim() !== ""),
   );
 
+/** The query of a list without empty filters, and best first if it has words and no other sort. */
+export function bestFirst(sent: unknown): Record<string, string> {
+  const { sort, ...query } = withoutEmpty(sent);
+  if (query.q && !sort && !query.order) return { ...query, sort: "relevance" };
+  return sort && (query.q || sort !== "relevance") ? { ...query, sort } : query;
+}
+
 /** The content of a page inside the layout. */
 export type View = {
   title: string;

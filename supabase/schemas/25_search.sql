@@ -1,266 +1,671 @@
--- Full-text search and similarity. Search data is kept outside of submissions, so that a vote stays a small
--- update.
-
-create text search configuration private.plain (copy = pg_catalog.simple);
-alter text search configuration private.plain
-  alter mapping for asciiword, asciihword, hword_asciipart, word, hword, hword_part
-  with extensions.unaccent, pg_catalog.simple;
-comment on text search configuration private.plain is
-  'Words without accents and case; one configuration for all locales.';
+-- Search and similarity. Search data is kept outside of submissions, so that a vote stays a small update.
+--
+-- Every way to match is a lexeme of its own, so that the index answers each with one lookup and never reads a range:
+--   export      a whole word; of scripts without spaces, two adjacent characters
+--   ^exp        the beginning of a word
+--   ~export     the stem of a word, in the language of the text
+--   +darkmode   two adjacent words, for phrases and for other spellings (darkmode, dark-mode)
+--   texport     any of these in the title
+--   v05         the tier of votes: 2^4 to 2^5 - 1
+-- All begin with eight digits of the organization's id: no search reads entries of another organization.
 
 create table private.submission_search (
   submission_id uuid primary key references public.submissions (id) on delete cascade,
   organization_id uuid not null,
-  document tsvector not null,
+  title_lexemes tsvector not null,
+  lexemes tsvector not null,
   title text not null,
   content text not null
 );
 comment on table private.submission_search is
-  'Search data of submissions: document for full-text search; title and content (lowercase, without '
-  'accents) for trigrams, which also serve languages without spaces.';
-create index submission_search_document_idx on private.submission_search
-  using gin (organization_id, document);
-create index submission_search_title_idx on private.submission_search
-  using gin (organization_id, title extensions.gin_trgm_ops);
-create index submission_search_content_idx on private.submission_search
-  using gin (organization_id, content extensions.gin_trgm_ops);
+  'Search data of submissions: lexemes for search, title_lexemes those of the title only; title and content '
+  '(lowercase, without accents) for similarity.';
+create index submission_search_lexemes_idx on private.submission_search using gin (lexemes);
 alter table private.submission_search enable row level security;
+
+create table private.search_words (
+  organization_id uuid not null references public.organizations (id) on delete cascade,
+  word text not null
+);
+comment on table private.search_words is
+  'Words of public submissions, to suggest a known word for an unknown one. Not unique, so that no '
+  'submission waits for another one with the same new word; words that are gone are removed by the schedule.';
+create index search_words_word_idx on private.search_words (organization_id, word);
+create index search_words_trigram_idx on private.search_words
+  using gin (organization_id, word extensions.gin_trgm_ops);
+alter table private.search_words enable row level security;
+
+create table private.search_statistics (
+  organization_id uuid primary key references public.organizations (id) on delete cascade,
+  size bigint not null,
+  tiers bigint[] not null,
+  refreshed_at timestamptz not null default now()
+);
+comment on table private.search_statistics is
+  'Number of submissions of a large organization, and of each tier of votes, when last counted.';
+create table private.search_frequencies (
+  organization_id uuid references public.organizations (id) on delete cascade,
+  lexeme text,
+  share real not null,
+  primary key (organization_id, lexeme)
+);
+comment on table private.search_frequencies is
+  'Share of submissions with a common lexeme. It decides how a search reads, never what it finds.';
+alter table private.search_statistics enable row level security;
+alter table private.search_frequencies enable row level security;
+
+-- Words -----------------------------------------------------------------------------------------------------
+
+create function private.fold_text(value text) returns text
+language sql immutable
+return lower(normalize(translate(value, U&'\00AD\061C\180E\200B\200C\200D\200E\200F\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF', ''), NFKC));
+comment on function private.fold_text(text) is
+  'Lowercase text in one spelling (NFKC), without soft hyphens, joiners and other invisible characters.';
 
 -- plpgsql, because unaccent is only stable and a SQL wrapper would not be inlined.
 create function private.plain_text(value text) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
-  return lower(extensions.unaccent('extensions.unaccent'::regdictionary, value));
+  if value ~ '^[ -~]*$' then return lower(value); end if;
+  return translate(extensions.unaccent('extensions.unaccent'::regdictionary, private.fold_text(value)), 'ς', 'σ');
 end
 $$;
 comment on function private.plain_text(text) is 'Lowercase text without accents.';
 
+create function private.split_words(value text) returns text[]
+language sql immutable
+return array_remove(regexp_split_to_array(
+  regexp_replace(private.fold_text(value),
+    '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+|[\u0e00-\u0eff]+)',
+    ' \1 ', 'g'),
+  '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u303d\u30a0\u30fb]+'), '');
+comment on function private.split_words(text) is
+  'Words of a text in order, lowercase with accents. Runs of kanji, katakana, hiragana, hangul and Thai are '
+  'words of their own.';
+
+create function private.is_unspaced(word text) returns boolean
+language sql immutable
+return word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]';
+comment on function private.is_unspaced(text) is
+  'Whether a word is of a script that writes words without spaces, or attaches particles to them.';
+
+create function private.stemmers() returns regdictionary[]
+language sql immutable
+return array['english_stem', 'german_stem', 'french_stem', 'spanish_stem', 'italian_stem', 'portuguese_stem',
+  'russian_stem']::regdictionary[];
+comment on function private.stemmers() is 'The dictionaries that know endings and small words of a language.';
+
+create function private.search_tiers(organization_id uuid, votes integer, submission_id uuid) returns text[]
+language sql immutable
+return (select array_agg(left(organization_id::text, 8) || 'v'
+    || lpad(length(ltrim(votes::bit(32)::text, '0'))::text, 2, '0') || left(submission_id::text, n))
+  from generate_series(0, case when votes > 1 then 0 else 2 end) n);
+comment on function private.search_tiers(uuid, integer, uuid) is
+  'Lexemes of the tier of votes. Tiers follow the order of votes and ids; one vote and none are also divided '
+  'into 16 and 256 tiers by id.';
+
+create function private.submission_lexemes(organization_id uuid, title text, description text,
+  out title_lexemes text[], out lexemes text[], out known text[])
+language plpgsql immutable set search_path = '' set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare board constant text := left(organization_id::text, 8);
+begin
+  with tokens as materialized (
+    select t.n, t.word, left(private.plain_text(t.word), 60) as plain, t.n <= cardinality(w.title) as in_title,
+      private.is_unspaced(t.word) as is_unspaced
+    from (select private.split_words(title) as title, private.split_words(description) as description) w
+      cross join lateral unnest(w.title || w.description) with ordinality t (word, n)
+  ), words as materialized (
+    select t.word, t.plain, bool_or(t.in_title) as in_title from tokens t where not t.is_unspaced group by 1, 2
+  ), languages as materialized (
+    -- Those of most of the small words, or all.
+    select l.stemmer from (
+      select s.stemmer, rank() over (order by count(*) filter (where ts_lexize(s.stemmer, w.word) = '{}') desc) as n
+      from unnest(private.stemmers()) s (stemmer)
+        left join words w on char_length(w.word) < 6 group by 1) l
+    where l.n = 1
+  ), made as (
+    select w.in_title, w.plain as lexeme from words w
+    union all
+    select w.in_title, '^' || left(w.plain, n) from words w, generate_series(1, least(char_length(w.plain), 13) - 1) n
+    union all
+    -- v2 and mp3 are found by their numbers.
+    select w.in_title, d.digits[1] from words w, regexp_matches(w.plain, '\d+', 'g') d (digits)
+    where w.plain ~ '\d' and w.plain ~ '\D'
+    union all
+    select w.in_title, '~' || private.plain_text(f.stem)
+    from words w cross join languages l
+      cross join lateral (values ((ts_lexize(l.stemmer, w.word))[1]), ((ts_lexize(l.stemmer, w.plain))[1])) f (stem)
+    where f.stem <> ''
+    union all
+    select t.in_title, substr(t.plain, i, 2) from tokens t, generate_series(1, greatest(char_length(t.plain) - 1, 1)) i
+    where t.is_unspaced
+    union all
+    select t.in_title, '^' || substr(t.plain, i, 1) from tokens t, generate_series(1, char_length(t.plain)) i
+    where t.is_unspaced
+    union all
+    select t.in_title and t.next_in_title, '+' || right(t.plain, 30) || left(t.next, 30) from (
+      select t.*, lead(t.plain) over (order by t.n) as next, lead(t.in_title) over (order by t.n) as next_in_title
+      from tokens t) t
+    where t.next is not null and t.in_title = t.next_in_title
+  )
+  select coalesce(array_agg(distinct board || 't' || m.lexeme) filter (where m.in_title), '{}'),
+    coalesce(array_agg(distinct board || m.lexeme), '{}'),
+    array(select w.plain from words w where w.plain ~ '^\D{4,30}$')
+  into title_lexemes, lexemes, known from made m;
+end
+$$;
+comment on function private.submission_lexemes(uuid, text, text) is
+  'Lexemes of a title and of title and description together, and the words to suggest.';
+
 -- definer: clients may not write to private.
 create function private.index_submission() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  made record;
+  tier constant tsvector := array_to_tsvector(
+    private.search_tiers(new.organization_id, new.vote_count, new.id));
 begin
-  insert into private.submission_search (submission_id, organization_id, document, title, content)
-  values (new.id, new.organization_id,
-    setweight(to_tsvector('private.plain', new.title), 'A') ||
-      setweight(to_tsvector('private.plain', new.description), 'D'),
+  select * into made from private.submission_lexemes(new.organization_id, new.title, new.description);
+  insert into private.submission_search (submission_id, organization_id, title_lexemes, lexemes, title, content)
+  values (new.id, new.organization_id, array_to_tsvector(made.title_lexemes),
+    array_to_tsvector(made.title_lexemes || made.lexemes) || tier,
     private.plain_text(new.title), private.plain_text(new.title || ' ' || new.description))
-  on conflict (submission_id) do update set
-    document = excluded.document, title = excluded.title, content = excluded.content;
+  on conflict (submission_id) do update set title_lexemes = excluded.title_lexemes,
+    lexemes = excluded.lexemes, title = excluded.title, content = excluded.content;
+  if new.is_public then
+    insert into private.search_words (organization_id, word)
+    select new.organization_id, k.word from unnest(made.known) k (word)
+    where not exists (select from private.search_words w
+      where w.organization_id = new.organization_id and w.word = k.word);
+  end if;
   return null;
 end
 $$;
 comment on function private.index_submission() is 'Trigger: updates the search data of a submission.';
-create trigger index_text after insert or update of title, description on public.submissions
+create trigger index_text after insert or update of title, description, is_public on public.submissions
   for each row execute function private.index_submission();
 
-create function private.search_query(q text) returns tsquery
-language plpgsql immutable set search_path = '' as $$
-declare words tsquery;
+-- definer: clients may not write to private.
+create function private.index_votes() returns trigger
+language plpgsql security definer set search_path = '' as $$
 begin
-  -- Runs of hyphens would nest negations deeper than Postgres allows.
-  words := websearch_to_tsquery('private.plain', regexp_replace(q, '-(\s*-)+', ' ', 'g'));
-  if right(words::text, 1) = '''' then return (words::text || ':*')::tsquery; end if;
-  return words;
-exception when internal_error or syntax_error then
-  return plainto_tsquery('private.plain', q);
+  update private.submission_search c set lexemes = ts_delete(c.lexemes,
+      private.search_tiers(old.organization_id, old.vote_count, old.id))
+    || array_to_tsvector(private.search_tiers(new.organization_id, new.vote_count, new.id))
+  where c.submission_id = new.id;
+  return null;
 end
 $$;
-comment on function private.search_query(text) is
-  'Query with words, "phrases", -exclusions and OR. The last word matches as a prefix, for search as you '
-  'type.';
+comment on function private.index_votes() is 'Trigger: moves a submission to another tier of votes.';
+create trigger index_votes after update of vote_count on public.submissions
+  for each row when (length(ltrim(old.vote_count::bit(32)::text, '0'))
+    <> length(ltrim(new.vote_count::bit(32)::text, '0')))
+  execute function private.index_votes();
 
-create function private.like_pattern(q text) returns text
+-- Queries ---------------------------------------------------------------------------------------------------
+
+create type private.parsed_search as (
+  title_phrase tsquery, title_whole tsquery, title_ending tsquery, title_any tsquery, title_some tsquery,
+  text_ending tsquery, text_any tsquery, title_share real, text_share real,
+  words text[], word_queries tsquery[], word_title_queries tsquery[], word_shares real[],
+  marks text);
+comment on type private.parsed_search is
+  'A query in its ways to match, each including the ones before: the phrase, whole words, endings, beginnings '
+  '(any), and beginnings with some word in the title. The shares are the largest part of the board that can '
+  'match. words are those that must be there, each with a query of its own. marks is a regular expression.';
+
+create function private.search_query(organization_id uuid, lexemes text[]) returns text
 language sql immutable
-return '%' || replace(replace(replace(private.plain_text(q), '\', '\\'), '%', '\%'), '_', '\_') || '%';
-comment on function private.like_pattern(text) is
-  'LIKE pattern that matches the text anywhere, with wildcards escaped.';
+return '(' || (select string_agg(distinct quote_literal(left(organization_id::text, 8) || l), '|')
+  from unnest(lexemes) l) || ')';
+comment on function private.search_query(uuid, text[]) is 'Text of a query for any of the lexemes.';
 
-create function private.relevance(document tsvector, title text, content text, words tsquery, pattern text)
-  returns real
+create function private.in_title(query text) returns text
 language sql immutable
-return (ts_rank(document, words) + case when title like pattern then 0.5 when content like pattern then 0.1
-  else 0 end)::real;
-comment on function private.relevance(tsvector, text, text, tsquery, text) is
-  'Relevance of a submission for a query; higher is better.';
+return regexp_replace(query, '''([0-9a-f]{8})', '''\1t', 'g');
+comment on function private.in_title(text) is 'The same query for titles.';
 
-create function private.board_size(organization_id uuid) returns bigint
-language sql stable security definer set search_path = '' -- definer: counters are not granted
-return (select coalesce(sum(c.total), 0) from private.submission_counts c
-  where c.organization_id = board_size.organization_id);
-comment on function private.board_size(uuid) is
-  'Number of listed submissions of an organization, regardless of visibility.';
+-- definer: reads private.search_frequencies.
+create function private.parse_search(organization_id uuid, q text) returns private.parsed_search
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+declare parsed private.parsed_search;
+begin
+  with units as materialized (
+    select m.n, m.part[1] <> '' as is_excluded, m.part[2] is not null as is_quoted,
+      coalesce(m.part[2], m.part[3]) as value
+    from regexp_matches(translate(private.fold_text(q), '“”„«»', '"""""'), '(-?)(?:"([^"]*)"?|([^\s"]+))', 'g')
+      with ordinality m (part, n)
+  ), groups as materialized (
+    -- OR joins the units before and after it.
+    select u.*, count(*) filter (where not u.follows_or) over (order by u.n) as group_n
+    from (select u.*, coalesce(lag(u.is_or) over (order by u.n), false) as follows_or
+      from (select u.*, u.value = 'or' and not u.is_quoted and not u.is_excluded
+        and u.n > 1 and u.n < (select max(n) from units) as is_or from units u) u) u
+    where not u.is_or
+  ), tokens as materialized (
+    select t.*, lag(t.plain) over w as previous, lead(t.plain) over w as next,
+      t.n = max(t.n) over () as is_last
+    from (select u.group_n, u.n as unit, u.is_excluded, u.is_quoted, row_number() over (order by u.n, t.k) as n,
+        t.word, left(private.plain_text(t.word), 60) as plain, private.is_unspaced(t.word) as is_unspaced
+      from groups u cross join lateral unnest(private.split_words(u.value)) with ordinality t (word, k)
+      order by u.n, t.k limit 40) t
+    window w as (partition by t.is_excluded, case when t.is_quoted or t.is_excluded then t.unit end order by t.n)
+  ), parts as materialized (
+    select t.*, p.part, f.stems,
+      case when t.is_unspaced then t.plain ~ '^[\u3041-\u309f]+$' else f.is_small end as is_small,
+      array[p.part] || case when not t.is_unspaced then array_remove(array['+' || p.part,
+        t.previous || p.part, p.part || t.next], null) else '{}' end as whole,
+      case when t.is_unspaced then '{}'
+        else array(select k || s from unnest(f.stems) s, unnest(array['~', '+']) k) end as ending,
+      case when not t.is_unspaced then array(
+          select '^' || left(b, 12) from unnest(array[case when char_length(p.part) > 2 or t.is_last then p.part end]
+            || array(select s from unnest(f.stems) s where char_length(s) > 4)) b where b is not null
+          union all
+          select '^' || b from unnest(array[t.previous || p.part, p.part || t.next]) b where char_length(b) < 13)
+        when char_length(p.part) = 1 then array['^' || p.part] else '{}' end as beginning
+    from tokens t cross join lateral (
+      select array_agg(distinct private.plain_text(f.forms[1])) filter (where f.forms[1] is not null) as stems,
+        bool_or(f.forms = '{}') as is_small
+      from unnest(private.stemmers()) s (stemmer)
+        cross join lateral (values (ts_lexize(s.stemmer, t.word)), (ts_lexize(s.stemmer, t.plain))) f (forms)) f
+      cross join lateral (
+        select t.plain as part where not t.is_unspaced or char_length(t.plain) = 1
+        union all
+        select substr(t.plain, i, 2) from generate_series(1, char_length(t.plain) - 1) i where t.is_unspaced) p
+  ), wanted as materialized (
+    select p.*, private.search_query(organization_id, p.whole || p.ending || p.beginning) as query,
+      array(select left(organization_id::text, 8) || l from unnest(p.whole || p.ending || p.beginning) l) as lexemes,
+      array(select left(organization_id::text, 8) || 't' || l
+        from unnest(p.whole || p.ending || p.beginning) l) as title_lexemes
+    from parts p
+    where not p.is_excluded and (p.is_quoted or not p.is_small
+      or not exists (select from parts o where not o.is_excluded and not o.is_small))
+  ), strict as materialized (
+    -- Quoted or excluded: whole words in this order.
+    select t.group_n, t.is_excluded, string_agg(x.query, ' & ') as query
+    from (select t.group_n, t.unit, t.is_excluded, count(distinct t.n) as words from parts t
+      where t.is_excluded or t.is_quoted group by 1, 2, 3) t
+      cross join lateral (
+        select private.search_query(organization_id,
+          p.whole[1:1] || case when t.is_excluded and t.words = 1 then p.ending end) as query
+        from parts p where p.unit = t.unit and (t.words = 1 or p.is_unspaced)
+        union all
+        select private.search_query(organization_id, array['+' || right(n.plain, 30) || left(n.next, 30)])
+        from tokens n where n.unit = t.unit and n.next is not null) x
+    group by t.group_n, t.unit, t.is_excluded
+  ), combined as materialized (
+    select string_agg('(' || g.whole || ')', '&') as whole, string_agg('(' || g.ending || ')', '&') as ending,
+      string_agg('(' || g.beginning || ')', '&') as beginning, bool_or(g.units > 1) as has_or,
+      (select coalesce(string_agg('& !(' || s.query || ')', ''), '') from strict s where s.is_excluded) as excluded
+    from (
+      select l.group_n, string_agg('(' || l.whole || ')', '|') as whole,
+        string_agg('(' || l.ending || ')', '|') as ending,
+        string_agg('(' || l.beginning || ')', '|') as beginning, count(*) as units
+      from (
+        select w.group_n, string_agg(private.search_query(organization_id, w.whole), '&') as whole,
+          string_agg(private.search_query(organization_id, w.whole || w.ending), '&') as ending,
+          string_agg(w.query, '&') as beginning
+        from wanted w where not w.is_quoted group by w.group_n, w.unit
+        union all
+        select s.group_n, s.query, s.query, s.query from strict s where not s.is_excluded) l
+      group by 1) g
+  ), word_shares as materialized (
+    select w.n, w.part, coalesce(f.shares[1], 0) as in_title, coalesce(f.shares[2], 0) as in_text
+    from wanted w cross join lateral (
+      select array[max(f.share) filter (where f.lexeme = any (w.title_lexemes)), max(f.share) filter (where f.lexeme = any (w.lexemes))] as shares
+      from private.search_frequencies f where f.organization_id = parse_search.organization_id
+        and f.lexeme = any (w.lexemes || w.title_lexemes)) f
+  ), shares as materialized (
+    select coalesce(case when c.has_or then max(s.in_title) else min(s.in_title) end, 1) as in_title,
+      coalesce(case when c.has_or then max(s.in_text) else min(s.in_text) end, 1) as in_text
+    from combined c left join word_shares s on true
+    group by c.has_or
+  )
+  select (private.in_title(c.whole || (select string_agg('&'
+        || private.search_query(organization_id, array['+' || right(t.plain, 30) || left(t.next, 30)]), '')
+      from tokens t where not t.is_excluded and not t.is_quoted and t.next is not null)) || c.excluded)::tsquery,
+    (private.in_title(c.whole) || c.excluded)::tsquery, (private.in_title(c.ending) || c.excluded)::tsquery,
+    (private.in_title(c.beginning) || c.excluded)::tsquery,
+    (c.beginning || (select case when count(*) > 1
+        then '&' || private.in_title('(' || string_agg(w.query, '|') || ')') end
+      from wanted w where not w.is_quoted) || c.excluded)::tsquery,
+    (c.ending || c.excluded)::tsquery, coalesce(c.beginning || c.excluded, nullif(substr(c.excluded, 2), ''))::tsquery,
+    s.in_title, s.in_text, w.words, w.queries, w.title_queries, w.shares, w.marks
+  from combined c, shares s,
+    (select array_agg(w.part order by w.n, w.part) as words,
+        array_agg(w.query::tsquery order by w.n, w.part) as queries,
+        array_agg(private.in_title(w.query)::tsquery order by w.n, w.part) as title_queries,
+        array_agg(s.in_text order by w.n, w.part) as shares,
+        string_agg(distinct case when w.is_unspaced then w.plain || '|' || w.part else '\m' || (
+          select r from unnest(array[w.plain] || w.stems) r
+          where r = w.plain or char_length(r) > 2 and left(w.plain, char_length(r)) = r
+          order by char_length(r) limit 1) || '\w*' end, '|') as marks
+      from wanted w join word_shares s on s.n = w.n and s.part = w.part) w
+  into parsed;
+  return parsed;
+end
+$$;
+comment on function private.parse_search(uuid, text) is
+  'Parses words, "phrases", -exclusions and OR. Small words of a language need not be there, unless there are '
+  'no others.';
 
-create function private.indexed_submissions() returns double precision
--- definer: reads statistics of private.submission_search
+-- Matches ---------------------------------------------------------------------------------------------------
+
+create type private.search_scope as (
+  organization_id uuid, status text, type text, category_id uuid, tag_id uuid, author_id uuid,
+  caller_id uuid, team_ids uuid[], agent_category_ids uuid[], board private.search_statistics);
+comment on type private.search_scope is
+  'The submissions that a search may find: an organization''s, with filters, that the caller can see.';
+
+create type private.search_hit as (submission_id uuid, class integer, votes integer, relevance real);
+comment on type private.search_hit is
+  'A match: class 1 has the phrase in the title, 2 all words, 3 with other endings, 4 as beginnings; 5 has '
+  'some of them in the title; 6 has them in the text, 7 as beginnings; 8 does not have all words, and votes '
+  'is its rank.';
+
+-- definer: reads private.search_statistics.
+create function private.search_scope(organization_id uuid, status text default null, type text default null,
+  category_id uuid default null, tag_id uuid default null, author_id uuid default null)
+  returns private.search_scope
 language sql stable security definer set search_path = ''
-return (select greatest(c.reltuples, 0) from pg_catalog.pg_class c
-  where c.oid = 'private.submission_search'::regclass);
-comment on function private.indexed_submissions() is
-  'Estimated number of submissions of all organizations in the search indexes.';
+return row(organization_id, status, type, category_id, tag_id, author_id, private.caller_id(),
+  private.team_organization_ids(), private.agent_category_ids(),
+  coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
+    row(organization_id, 0, null, null)::private.search_statistics))::private.search_scope;
+comment on function private.search_scope(uuid, text, text, uuid, uuid, uuid) is 'The scope of a search by the caller.';
 
--- The full-text index reads all entries of a word before it returns the first, so use it only for rare words.
--- The newest submissions serve as a sample to estimate word frequency; no counter for each word is needed.
--- definer: reads private.submission_search.
-create function private.newest_texts(organization_id uuid, out documents tsvector[], out contents text[])
-language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
+create function private.has_tag(submission_id uuid, tag_id uuid) returns boolean
+language sql stable
+return exists (select from public.submission_tags t
+  where t.submission_id = has_tag.submission_id and t.tag_id = has_tag.tag_id);
+comment on function private.has_tag(uuid, uuid) is 'Whether a submission has a tag.';
+
+-- Inlined, therefore without a subquery.
+create function private.in_search_scope(scope private.search_scope, s public.submissions) returns boolean
+language sql stable
+return s.organization_id = scope.organization_id and s.merged_into_id is null
+  and private.can_see_submission(s.is_public, s.author_id, s.organization_id, scope.caller_id, scope.team_ids)
+  and (scope.agent_category_ids is null or s.category_id = any (scope.agent_category_ids))
+  and (scope.status is null or s.status = scope.status) and (scope.type is null or s.type = scope.type)
+  and (scope.category_id is null or s.category_id = scope.category_id)
+  and (scope.author_id is null or s.author_id = scope.author_id)
+  and (scope.tag_id is null or private.has_tag(s.id, scope.tag_id));
+comment on function private.in_search_scope(private.search_scope, public.submissions) is
+  'Whether a search may find a submission. What the caller cannot see takes no place in the results.';
+
+create function private.search_groups(board private.search_statistics, share real, wanted integer,
+  after private.search_hit, out query tsquery, out expected real, out last_votes integer, out last_id uuid)
+  returns setof record
+language plpgsql stable set search_path = '' as $$
 begin
-  select array_agg(c.document), array_agg(c.content) into documents, contents
-  from (select s.id from public.submissions s
-      where s.organization_id = newest_texts.organization_id and s.merged_into_id is null
-      order by s.created_at desc, s.id desc limit 200) s
-    cross join lateral (select c.document, c.content from private.submission_search c
-      where c.submission_id = s.id offset 0) c;
-end
-$$;
-comment on function private.newest_texts(uuid) is
-  'The newest 200 submissions of an organization in search form: the sample for word frequencies.';
-
--- A prefix of one or two letters matches too many words for the index, and an exclusion matches nearly all
--- rows.
-create function private.indexed_words(words tsquery) returns tsquery
-language plpgsql immutable set search_path = '' as $$
-declare
-  short_prefix constant text := '''[^'']{1,2}'':\*';
-  positive constant text := regexp_replace(querytree(words), ' (&|<->) ' || short_prefix || '$', '');
-begin
-  if positive in ('', 'T') or positive ~ ('(^| )' || short_prefix) or numnode(words) > 60
-    then return null; end if;
-  return positive::tsquery;
-end
-$$;
-comment on function private.indexed_words(tsquery) is
-  'The part of a query to look up in the full-text index; the rest only filters. Null if no part is '
-  'suitable.';
-
-create function private.word_selectivity(words tsquery, documents tsvector[]) returns double precision
-language sql immutable
-return (
-  select coalesce(sum(a.rarest), 0) from (
-    select (
-      select min((select count(*) from unnest(documents) d where d @@ lexeme[1]::tsquery))
-      from regexp_matches(alternative, '''(?:[^'']|'''')+''(?::\*)?', 'g') lexeme) as rarest
-    from regexp_split_to_table(words::text, ' \| ') alternative) a)::double precision
-      / greatest(cardinality(documents), 1);
-comment on function private.word_selectivity(tsquery, tsvector[]) is
-  'Estimated share of index entries that a query reads: for each alternative, those of its rarest word.';
-
-create function private.rarest_trigrams(plain text, contents text[], out patterns text[],
-  out share double precision)
-language sql immutable set search_path = '' as $$
-  select (array_agg('%' || r.part || '%' order by r.n, r.part))[1:2],
-    min(r.n)::double precision / greatest(cardinality(contents), 1)
+  return query
+  select string_agg(quote_literal(left(board.organization_id::text, 8) || 'v' || g.tier), '|')::tsquery,
+    (sum(g.size) * share)::real, min(g.votes),
+    (min(g.id_prefix) || substr('00000000-0000-0000-0000-000000000000', char_length(min(g.id_prefix)) + 1))::uuid
   from (
-    select t.part, (select count(*) from unnest(contents) content where position(t.part in content) > 0) as n
-    from (select distinct substr(plain, n, 3) as part
-      from generate_series(1, least(char_length(plain), 42) - 2) n) t
-    where t.part ~ '^[[:alnum:]]{3}$') r
+    select t.*, floor(ln(greatest(0.25, (sum(t.size) over (order by t.n desc) - t.size) * share / wanted)::float8)
+      / ln(8)) as group_n
+    from (
+      select b * 256 as n, lpad(b::text, 2, '0') as tier, coalesce(board.tiers[b + 1], 0)::real as size,
+        (2 ^ (b - 1))::bigint::integer as votes, '' as id_prefix
+      from generate_series(2, 31) b
+      union all
+      select b * 256 + i * 256 / p.parts, '0' || b || h.id_prefix, d.size / p.parts, b, h.id_prefix
+      from generate_series(0, 1) b
+        cross join lateral (select coalesce(board.tiers[b + 1], 0)::real as size) d
+        cross join lateral (select (16 ^ least(2, greatest(0,
+          ceil(ln(greatest(1, d.size * share / wanted / 8)::float8) / ln(16)))))::integer as parts) p
+        cross join lateral generate_series(0, p.parts - 1) i
+        cross join lateral (select right('0' || to_hex(i), length(to_hex(p.parts - 1)) - (p.parts = 1)::integer)
+          as id_prefix) h) t
+    where after.votes is null or t.n <= length(ltrim(after.votes::bit(32)::text, '0')) * 256
+      + case when after.votes > 1 then 0 else ('x' || left(after.submission_id::text, 2))::bit(8)::integer end) g
+  group by g.group_n order by g.group_n;
+end
 $$;
-comment on function private.rarest_trigrams(text, text[]) is
-  'The two rarest trigrams of a text as patterns, and the share of texts that contain the rarest. Null if '
-  'the text has no trigram.';
+comment on function private.search_groups(private.search_statistics, real, integer, private.search_hit) is
+  'Tiers in groups, in the order of results, as queries with the expected number of matches and the lowest '
+  'votes and id: the first group is expected to have the wanted number, each other one about eight times as '
+  'many as those before it.';
 
--- Boards of up to 4,000 submissions are searched completely. On larger boards the indexes return up to 1,001
--- matches each, which is enough to know that there are more than 1,000. If the indexes are incomplete or a
--- word is too common for them, the newest and most voted submissions are searched. definer: reads
--- private.submission_search; the caller joins the ids with submissions, where policies apply.
-create function private.find_submissions(organization_id uuid, q text, status text, max_scanned integer,
-  out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
-language plpgsql stable security definer
-set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+create function private.read_submissions(scope private.search_scope, p private.parsed_search, query tsquery,
+  first_class integer, last_class integer, after private.search_hit) returns setof private.search_hit
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    select s.id, k.class, s.vote_count, (1.1 - k.class * 0.1)::real
+    from private.submission_search c
+      cross join lateral (select case
+        -- The query has told the classes apart already: reading the lexemes of each row would be slow.
+        when first_class = last_class then first_class
+        when c.title_lexemes operator(pg_catalog.@@) p.title_phrase then 1
+        when c.title_lexemes operator(pg_catalog.@@) p.title_whole then 2
+        when c.title_lexemes operator(pg_catalog.@@) p.title_ending then 3
+        when c.title_lexemes operator(pg_catalog.@@) p.title_any then 4
+        when c.title_lexemes operator(pg_catalog.@@) p.title_some then 5
+        when c.lexemes operator(pg_catalog.@@) p.text_ending then 6
+        else 7 end as class offset 0) k
+      join public.submissions s on s.id = c.submission_id
+    where c.lexemes operator(pg_catalog.@@) query and c.organization_id = scope.organization_id
+      and k.class between first_class and last_class
+      and (after.class is null or k.class > after.class
+        or (s.vote_count, s.id) < (after.votes, after.submission_id))
+      and private.in_search_scope(scope, s)
+    order by k.class, s.vote_count desc, s.id desc;
+end
+$$;
+comment on function private.read_submissions(private.search_scope, private.parsed_search, tsquery, integer,
+  integer, private.search_hit) is 'All matches of a query in the order of results.';
+
+create function private.full_matches(scope private.search_scope, p private.parsed_search, wanted integer,
+  after private.search_hit, out hits private.search_hit[], out stopped private.search_hit)
+language plpgsql stable set search_path = '' as $$
+declare
+  board constant private.search_statistics := scope.board;
+  few constant integer := 400;
+  max_read constant integer := 5000;
+  is_rare boolean := p.words is not null and board.size * p.text_share <= few;
+  is_rare_in_title boolean := board.size * p.title_share <= few;
+  -- The classes, and what a match of each has not.
+  queries constant tsquery[] := array[p.title_phrase, p.title_whole, p.title_ending, p.title_any, p.title_some,
+    p.text_ending, p.text_any];
+  in_title constant tsquery := coalesce(p.title_some, p.title_any);
+  excluded constant tsquery[] := array[null, p.title_phrase, p.title_whole, p.title_ending, p.title_any,
+    in_title, in_title || p.text_ending];
+  has_filters constant boolean := num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id,
+    scope.author_id, scope.agent_category_ids) > 0;
+  step integer := coalesce(after.class, 1);
+  last integer; query tsquery; share real; part record; expected real := 0; known integer;
+  is_probed boolean := false; is_odd boolean;
+begin
+  hits := '{}';
+  while step < 8 loop
+    share := case when step < 5 then p.title_share else p.text_share end;
+    -- A rare word is one lookup in all classes at once.
+    last := case when is_rare then 7 when step < 5 and is_rare_in_title then 4 else step end;
+    query := queries[last];
+    if last = step and step > 1 then query := coalesce(query && !!excluded[step], query); end if;
+    if query is null then step := last + 1; continue; end if;
+    known := cardinality(hits);
+    is_odd := false;
+    for part in
+      select 1 as n, null::tsquery as query, 0 as expected, 0 as last_votes, null::uuid as last_id
+      where is_rare or step < 5 and is_rare_in_title
+      union all
+      select row_number() over (), g.query, g.expected, g.last_votes, g.last_id
+      from private.search_groups(board, share, wanted, case when after.class = step then after end) g
+      where not (is_rare or step < 5 and is_rare_in_title)
+    loop
+      -- Common words that are hardly ever together are looked up together.
+      is_odd := part.n = 2 and not is_probed and cardinality(p.words) > 1;
+      if is_odd then
+        is_probed := true;
+        is_rare := (select count(*) <= few from (select from private.submission_search c
+          where c.lexemes operator(pg_catalog.@@) p.text_any limit few + 1) c);
+        is_rare_in_title := is_rare or is_rare_in_title or (select count(*) <= few
+          from (select from private.submission_search c
+            where c.lexemes operator(pg_catalog.@@) p.title_any limit few + 1) c);
+        is_odd := is_rare or step < 5 and is_rare_in_title;
+        exit when is_odd;
+      end if;
+      if has_filters and expected > 0 and expected + part.expected > max_read then return; end if;
+      hits := hits || array(select h from private.read_submissions(scope, p,
+        case when part.query is null then query else query && part.query end, step, last, after) h);
+      stopped := null;
+      if cardinality(hits) >= wanted then return; end if;
+      expected := expected + part.expected;
+      stopped := row(part.last_id, step, part.last_votes, 0)::private.search_hit;
+    end loop;
+    if is_odd then hits := hits[:known]; else step := last + 1; end if;
+  end loop;
+  stopped := null;
+end
+$$;
+comment on function private.full_matches(private.search_scope, private.parsed_search, integer,
+  private.search_hit) is
+  'The first matches of all words after a place: at least the wanted number if there are as many. stopped is '
+  'the place to go on from, if filters let few of many matches pass.';
+
+create function private.known_words(scope private.search_scope, word text, out known text, out quality real)
+  returns setof record
+language plpgsql stable set search_path = '' as $$
+begin
+  return query select n.word, n.quality from (
+    select w.word, greatest(extensions.similarity(w.word, known_words.word),
+      case when position(known_words.word in w.word) > 0 then 0.6 end)::real as quality
+    from private.search_words w
+    where w.organization_id = scope.organization_id and w.word <> known_words.word
+      and (w.word operator(extensions.%) known_words.word
+        or w.word operator(pg_catalog.~~) ('%' || known_words.word || '%'))
+    group by w.word) n
+  where n.quality >= 0.3 and exists (
+    select from private.submission_search c join public.submissions s on s.id = c.submission_id
+    where c.lexemes operator(pg_catalog.@@)
+      private.search_query(scope.organization_id, array[n.word])::tsquery and private.in_search_scope(scope, s))
+  order by n.quality desc, n.word limit 6;
+end
+$$;
+comment on function private.known_words(private.search_scope, text) is
+  'At most six words of submissions that contain the word or are spelled like it, most similar first.';
+
+create function private.partial_matches(scope private.search_scope, p private.parsed_search, wanted integer,
+  out hits private.search_hit[], out corrections jsonb)
+language plpgsql stable set search_path = '' set enable_hashjoin = on as $$
+declare
+  max_read constant integer := 100;
+  board constant private.search_statistics := scope.board;
+begin
+  with words as materialized (
+    select w.n, w.word, w.title_query, case when board.size * w.share > max_read
+      then w.query && g.query else w.query end as query,
+      case when board.size * w.share > max_read then w.query end as common
+    from unnest(p.words, p.word_queries, p.word_title_queries, p.word_shares)
+        with ordinality w (word, query, title_query, share, n)
+      left join lateral (select g.query from private.search_groups(board, w.share, max_read, null) g limit 1) g
+        on board.size * w.share > max_read
+    order by w.share, w.n limit 12
+  ), near as materialized (
+    select w.n, private.search_query(scope.organization_id, array_agg(k.known)) as query,
+      max(k.quality) as quality, (array_agg(k.known order by k.quality desc, k.known))[1] as best
+    from words w cross join lateral private.known_words(scope, w.word) k
+    where char_length(w.word) > 3 and not private.is_unspaced(w.word)
+    group by w.n
+  ), found as materialized (
+    select r.n, h.id, max(r.quality) as quality
+    from (select w.n, w.query, 1 as quality from words w
+      union all select n.n, n.query::tsquery, 0.9 * n.quality from near n) r
+      cross join lateral (
+        select s.id from private.submission_search c join public.submissions s on s.id = c.submission_id
+        where c.lexemes operator(pg_catalog.@@) r.query and private.in_search_scope(scope, s) limit max_read) h
+    group by r.n, h.id
+  ), weights as materialized (
+    select w.n, w.word, w.common, w.title_query || coalesce(private.in_title(n.query), '')::tsquery as title_query,
+      n.best, ln(2 + 300.0 / (1 + count(f.id))) as weight,
+      coalesce(bool_or(f.quality = 1), false) as is_known
+    from words w left join near n using (n) left join found f using (n)
+    group by w.n, w.word, w.title_query, w.query, w.common, n.query, n.best
+  ), scored as (
+    select f.id, sum(w.weight * r.quality * case when c.title_lexemes operator(pg_catalog.@@)
+      w.title_query then 1.4 else 1 end)
+      / (select sum(weight) * 3 from weights) as score
+    from (select distinct id from found) f
+      join private.submission_search c on c.submission_id = f.id
+      cross join weights w left join found d on d.id = f.id and d.n = w.n
+      cross join lateral (select coalesce(d.quality,
+        case when c.lexemes operator(pg_catalog.@@) w.common then 1 end) as quality) r
+    where r.quality is not null group by f.id
+  )
+  select array_agg(row(r.id, 8, r.n, r.score)::private.search_hit order by r.n),
+    (select jsonb_object_agg(w.word, w.best) from weights w
+      where not w.is_known and position(w.word in w.best) = 0)
+  into hits, corrections
+  from (select r.id, r.score, row_number() over (order by r.score desc, s.vote_count desc, r.id desc) as n
+    from scored r join public.submissions s on s.id = r.id order by n limit wanted) r;
+end
+$$;
+comment on function private.partial_matches(private.search_scope, private.parsed_search, integer) is
+  'Submissions with the rarest and most of the words, or words like them, best first, among 100 for each '
+  'word. corrections has a known word for each unknown one.';
+
+-- definer: reads private.submission_search.
+create function private.find_submissions(organization_id uuid, q text, status text, type text,
+  category_id uuid, tag_id uuid, author_id uuid, after private.search_hit, wanted integer,
+  out hits private.search_hit[], out stopped private.search_hit, out match text, out did_you_mean text,
+  out marks text)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
-  own_id constant uuid := find_submissions.organization_id;
-  words constant tsquery := private.search_query(q);
-  indexed constant tsquery := private.indexed_words(words);
-  pattern constant text := private.like_pattern(q);
-  size constant bigint := private.board_size(own_id);
-  -- The indexes cover all organizations.
-  everything constant double precision := greatest(private.indexed_submissions(), size);
-  is_alone constant boolean := size * 2 > everything;
-  max_matches constant integer := case when size <= 4000 then 4000 else 1001 end;
-  asks_words boolean := false;
-  asks_text boolean := false;
-  rare_parts text[];
-  at_newest integer;
+  p constant private.parsed_search := private.parse_search(organization_id, q);
+  scope constant private.search_scope := private.search_scope(organization_id, status, type, category_id,
+    tag_id, author_id);
+  found record; corrections jsonb; word record; max_partial constant integer := 100;
 begin
-  if size > 500 then
-    select numnode(words) = 0 or indexed is not null and private.word_selectivity(indexed, n.documents)
-      * everything <= 150000,
-      coalesce(t.share * size <= 5000 and t.share * everything <= 150000, false), t.patterns
-    into asks_words, asks_text, rare_parts
-    from private.newest_texts(own_id) n, private.rarest_trigrams(private.plain_text(q), n.contents) t;
+  hits := '{}';
+  match := 'all';
+  marks := p.marks;
+  if p.text_any is not null and after.class is distinct from 8 then
+    found := private.full_matches(scope, p, wanted, after);
+    hits := found.hits[:wanted];
+    stopped := found.stopped;
   end if;
-  at_newest := case when size <= 4000 then 4000 when asks_words then max_scanned / 4 else max_scanned end;
-  with by_words as materialized (
-    select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
-    from private.submission_search c
-    where asks_words and (is_alone or c.organization_id = own_id)
-      and c.document operator(pg_catalog.@@) indexed
-      and (c.organization_id = own_id and c.document operator(pg_catalog.@@) words) is true limit max_matches
-  ), by_text as materialized (
-    select c.submission_id, private.relevance(c.document, c.title, c.content, words, pattern) as relevance
-    from private.submission_search c
-    where asks_text and (is_alone or c.organization_id = own_id)
-      and c.content operator(pg_catalog.~~) rare_parts[1]
-      and c.content operator(pg_catalog.~~) coalesce(rare_parts[2], rare_parts[1])
-      and (c.organization_id = own_id and c.content operator(pg_catalog.~~) pattern) is true limit max_matches
-  ), told as materialized (
-    select asks_words and asks_text and (size <= 4000
-      or (select count(*) from by_words) < max_matches and (select count(*) from by_text) < max_matches)
-        as everything
-  ), newest as materialized (
-    select s.id from public.submissions s
-    where not (select everything from told) and s.organization_id = own_id and s.merged_into_id is null
-      and (find_submissions.status is null or s.status = find_submissions.status)
-    order by s.created_at desc, s.id desc limit at_newest
-  ), top_voted as materialized (
-    select s.id from public.submissions s
-    where not (select everything from told) and size > 4000 and s.organization_id = own_id
-      and s.merged_into_id is null
-      and (find_submissions.status is null or s.status = find_submissions.status)
-    order by s.vote_count desc, s.id desc limit at_newest
-  ), found as (
-    select * from by_words union select * from by_text
-    union
-    select l.id, c.relevance from (select id from newest union select id from top_voted) l
-      cross join lateral (
-        select private.relevance(c.document, c.title, c.content, words, pattern) as relevance
-        from private.submission_search c
-        where c.submission_id = l.id and
-          (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
-        offset 0) c
-  )
-  select coalesce(array_agg(f.submission_id), '{}'), coalesce(array_agg(f.relevance), '{}'),
-    (select everything from told) or size <= 4000 or (select count(*) from newest) < at_newest,
-    size > 4000 and (not asks_words or (select count(*) from by_words) = max_matches
-      or (select count(*) from by_text) = max_matches)
-  into submission_ids, relevances, is_complete, is_cut from found f;
-  is_cut := is_cut and not is_complete;
+  if cardinality(hits) = 0 and stopped is null and p.words is not null
+    and (after.class is null or after.class = 8) then
+    select f.hits[coalesce(after.votes, 0) + 1:coalesce(after.votes, 0) + wanted], f.corrections
+      into hits, corrections from private.partial_matches(scope, p, max_partial) f;
+    hits := coalesce(hits, '{}');
+    if cardinality(hits) > 0 or after.class = 8 then match := 'any'; end if;
+    for word in select * from jsonb_each_text(corrections) loop
+      did_you_mean := replace(coalesce(did_you_mean, private.plain_text(q)), word.key, word.value);
+      marks := marks || '|\m' || word.value || '\w*';
+    end loop;
+  end if;
 end
 $$;
-comment on function private.find_submissions(uuid, text, text, integer) is
-  'Ids and relevance of submissions of an organization that match the words or contain the text. '
-  'is_complete: all matches (with that status) are returned; otherwise matches of the indexes, of the '
-  'newest max_scanned and of the most voted max_scanned submissions. is_cut: more matches exist.';
+comment on function private.find_submissions(uuid, text, text, text, uuid, uuid, uuid, private.search_hit,
+  integer) is
+  'The first wanted matches after a place, in the order of results. match is all, or any if none has all '
+  'words; did_you_mean is the query with known words; marks is a regular expression for private.highlight.';
 
 -- definer: reads private.submission_search.
 create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
 language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
 declare
-  words constant tsquery := private.search_query(q);
-  pattern constant text := private.like_pattern(q);
+  own_id constant uuid := (select c.organization_id from private.submission_search c
+    where c.submission_id = submission_ids[1]);
+  p constant private.parsed_search := private.parse_search(own_id, q);
 begin
   return array(
     select c.submission_id from unnest(submission_ids) l (id)
       cross join lateral (
         select c.submission_id from private.submission_search c
-        where c.submission_id = l.id and
-          (c.document operator(pg_catalog.@@) words or c.content operator(pg_catalog.~~) pattern)
-        offset 0) c);
+        where c.submission_id = l.id and c.lexemes operator(pg_catalog.@@) p.text_any offset 0) c);
 end
 $$;
 comment on function private.submissions_with_text(uuid[], text) is
-  'Those of the given submissions that match the words or contain the text.';
+  'Those of the given submissions of an organization that have all words.';
 
 -- A filtered list is read either by scanning the index of its sort order, which is fast if many rows match,
 -- or by sorting the matches, which is fast if few match. A scan reads about page size × board size / matches
@@ -268,17 +673,28 @@ comment on function private.submissions_with_text(uuid[], text) is
 -- counters and private.submission_search; the caller joins the ids with submissions, where policies apply.
 create function private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid,
   tag_id uuid, author_id uuid, q text,
-  out submission_ids uuid[], out is_complete boolean, out is_few boolean)
+  out submission_ids uuid[], out is_complete boolean, out is_few boolean, out match text, out did_you_mean text,
+  out marks text)
 language plpgsql stable security definer
 set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   own_id constant uuid := candidate_submissions.organization_id;
-  few constant double precision := least(sqrt(50 * private.board_size(own_id)), 2000);
+  few constant double precision := least(sqrt(50 * (select coalesce(sum(c.total), 0)
+    from private.submission_counts c where c.organization_id = own_id)), 2000);
   max_matches constant integer := 5000;
-  max_texts constant integer := 1000;
+  max_matches_of_words constant integer := 501;
   carry_tag boolean := tag_id is null;
 begin
+  if q is not null then
+    select array(select (h).submission_id from unnest(f.hits) h), cardinality(f.hits) < max_matches_of_words
+      and f.stopped is null, f.match, f.did_you_mean, f.marks
+    into submission_ids, is_complete, match, did_you_mean, marks
+    from private.find_submissions(own_id, q, status, type, category_id, tag_id, author_id, null,
+      max_matches_of_words) f;
+    is_few := is_complete;
+    return;
+  end if;
   if (status is not null or type is not null or category_id is not null) and coalesce((
     select sum(c.total) from private.submission_counts c
     where c.organization_id = own_id
@@ -319,14 +735,6 @@ begin
   is_few := is_complete and (cardinality(submission_ids) <= few
     or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
   if not is_complete then submission_ids := submission_ids[1:1001]; end if;
-  if q is not null and is_complete and cardinality(submission_ids) <= max_texts then
-    submission_ids := private.submissions_with_text(submission_ids, q);
-    is_few := true;
-  elsif q is not null then
-    select f.submission_ids, f.is_complete, not f.is_cut into submission_ids, is_complete, is_few
-    from private.find_submissions(own_id, q, candidate_submissions.status, 500) f;
-    carry_tag := tag_id is null;
-  end if;
   if not carry_tag then
     submission_ids := array(
       select l.id from unnest(submission_ids) l (id) cross join lateral (
@@ -345,133 +753,50 @@ return replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'
   '&quot;'), '''', '&#39;');
 comment on function private.escape_html(text) is 'Escapes text for HTML.';
 
-create function private.highlight(value text, q text, words tsquery, whole boolean) returns text
+create function private.highlight(value text, marks text, whole boolean) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
-  marked text := ts_headline('private.plain', private.escape_html(value), words,
-    'StartSel=<mark>, StopSel=</mark>, ' || case when whole then 'HighlightAll=true'
-      else 'MaxWords=35, MinWords=15, ShortWord=0' end);
-  found integer;
+  -- As long as the text, so that places are the same.
+  plain text := translate(value, 'ÀÁÂÃÄÅàáâãäåĀāĂăĄąÇçĆćČčĎďÈÉÊËèéêëĒēĘęĚěĞğÌÍÎÏìíîïĪīİıŁłÑñŃńŇňÒÓÔÕÖØòóôõöøŌōŐőŘřŚśŞşŠšŤťÙÚÛÜùúûüŪūŮůŰűÝýÿŹźŻżŽžЁёς',
+    'AAAAAAaaaaaaAaAaAaCcCcCcDdEEEEeeeeEeEeEeGgIIIIiiiiIiIiLlNnNnNnOOOOOOooooooOoOoRrSsSsSsTtUUUUuuuuUuUuUuYyyZzZzZzЕеσ');
+  first integer := coalesce(regexp_instr(plain, marks, 1, 1, 0, 'i'), 0);
 begin
-  -- In languages without spaces a sentence is one word. There, and if no word matched, mark the literal text.
-  if position('<mark>' in marked) > 0 and q !~ '[\u3040-\u30ff\u3400-\u9fff]' then return marked; end if;
-  found := position(lower(q) in lower(value));
-  if found = 0 then return marked; end if;
-  return private.escape_html(case when whole then left(value, found - 1)
-    else substr(value, greatest(1, found - 80), least(80, found - 1)) end)
-    || '<mark>' || private.escape_html(substr(value, found, char_length(q))) || '</mark>'
-    || private.escape_html(case when whole then substr(value, found + char_length(q))
-      else substr(value, found + char_length(q), 120) end);
-end
-$$;
-comment on function private.highlight(text, text, tsquery, boolean) is
-  'HTML-escaped text with <mark> around matches: the whole text, or the fragment around the match. words is '
-  'private.search_query(q), computed once for many texts.';
-
--- definer: reads private.submission_search.
-create function private.rare_title_terms(organization_id uuid, title text, out words text[], out parts text[])
-language plpgsql stable security definer set search_path = '' as $$
-declare
-  everything constant double precision := private.indexed_submissions();
-  plain constant text := private.plain_text(title);
-  documents tsvector[]; contents text[]; sampled integer;
-begin
-  select n.documents, n.contents, greatest(cardinality(n.documents), 1) into documents, contents, sampled
-  from private.newest_texts(rare_title_terms.organization_id) n;
-  words := array(
-    select quote_literal(w.lexeme) from (
-      select l.lexeme, (select count(*) from unnest(documents) d
-        where d operator(pg_catalog.@@) quote_literal(l.lexeme)::tsquery) as n
-      from unnest(to_tsvector('private.plain', rare_title_terms.title)) l
-        where l.lexeme ~ '^[[:alnum:]]{4,}$' limit 30) w
-    where w.n * everything / sampled <= 60000 order by w.n, w.lexeme limit 5);
-  parts := array(
-    select '%' || p.part || '%' from (
-      select t.part, (select count(*) from unnest(contents) c where position(t.part in c) > 0) as n
-      from (select distinct substr(plain, i, 3) as part
-        from generate_series(1, least(char_length(plain), 62) - 2) i) t
-      where t.part ~ '^[[:alnum:]]{3}$') p
-    where p.n * everything / sampled <= 15000 order by p.n, p.part limit 8);
-end
-$$;
-comment on function private.rare_title_terms(uuid, text) is
-  'The rarest words and trigrams of a title as patterns, rarest first, without common ones.';
-
--- On a large board the candidates share the rarest words or trigrams with the title, as many words as
--- possible, or are new or have the most votes; their number is bounded. Candidates are compared like all
--- submissions of a small board. definer: reads private.submission_search.
-create function private.similar_candidates(organization_id uuid, title text) returns uuid[]
-language plpgsql stable security definer
-set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
-#variable_conflict use_column
-declare
-  own_id constant uuid := similar_candidates.organization_id;
-  is_alone constant boolean := private.board_size(own_id) * 2 > private.indexed_submissions();
-  wanted constant text := private.plain_text(similar_candidates.title);
-  rare_words text[]; rare_parts text[]; some_words tsquery; part text; found uuid[];
-begin
-  select r.words, r.parts into rare_words, rare_parts
-    from private.rare_title_terms(own_id, similar_candidates.title) r;
-  found := array(
-    select c.submission_id
+  if not whole then
+    first := greatest(1, first - 80);
+    value := substr(value, first, 240);
+    plain := substr(plain, first, 240);
+  end if;
+  if marks is null then return private.escape_html(value); end if;
+  return (
+    select string_agg(private.escape_html(substr(value, p.at, char_length(p.gap)))
+      || coalesce('<mark>' || private.escape_html(substr(value, p.at + char_length(p.gap), char_length(p.hit)))
+        || '</mark>', ''), '' order by p.n)
     from (
-      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-        order by s.created_at desc, s.id desc limit 150)
-      union
-      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-        order by s.vote_count desc, s.id desc limit 150)) l
-      cross join lateral (select c.submission_id from private.submission_search c
-        where c.submission_id = l.id and c.title operator(extensions.%) wanted offset 0) c
-    limit 60);
-  for n in reverse cardinality(rare_words)..1 loop
-    exit when cardinality(found) >= 120;
-    some_words := array_to_string(rare_words[1:n], ' & ')::tsquery;
-    found := found || array(
-      select c.submission_id from (
-        select c.submission_id, c.title from private.submission_search c
-        where (is_alone or c.organization_id = own_id) and c.document operator(pg_catalog.@@) some_words
-          and (c.organization_id = own_id) is true limit 150) c
-      order by extensions.similarity(c.title, wanted) desc limit 40);
-  end loop;
-  foreach part in array rare_parts loop
-    exit when cardinality(found) >= 150;
-    found := found || array(
-      select c.submission_id from (
-        select c.submission_id, c.title from private.submission_search c
-        where (is_alone or c.organization_id = own_id) and c.title operator(pg_catalog.~~) part
-          and (c.organization_id = own_id) is true limit 150) c
-      order by extensions.similarity(c.title, wanted) desc limit 25);
-  end loop;
-  return found;
+      select g.n, g.gap, h.hit[1] as hit, 1 + coalesce(sum(char_length(g.gap) + coalesce(char_length(h.hit[1]), 0))
+        over (order by g.n rows between unbounded preceding and 1 preceding), 0)::integer as at
+      from regexp_split_to_table(plain, marks, 'i') with ordinality g (gap, n)
+        left join regexp_matches(plain, '(?:' || marks || ')', 'gi') with ordinality h (hit, n) using (n)) p);
 end
 $$;
-comment on function private.similar_candidates(uuid, text) is
-  'At most 175 submissions of a large board that may be similar to the described one.';
+comment on function private.highlight(text, text, boolean) is
+  'HTML-escaped text with <mark> around what matches the regular expression: the whole text, or 240 '
+  'characters around the first match.';
 
 -- definer: reads private.submission_search.
 create function private.similar_submissions(organization_id uuid, title text, description text)
   returns table (submission_id uuid, similarity real)
-language plpgsql stable security definer set search_path = '' rows 50 as $$
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off set enable_mergejoin = off set enable_memoize = off rows 50 as $$
 declare
-  own_id constant uuid := similar_submissions.organization_id;
   wanted constant text := private.plain_text(title);
-  candidates uuid[];
-  words tsquery;
+  -- Without quotes and hyphens, which have a meaning in a query.
+  p constant private.parsed_search := private.parse_search(organization_id,
+    regexp_replace(title, '["“”„«»-]+', ' ', 'g'));
+  scope constant private.search_scope := private.search_scope(organization_id);
+  candidates private.search_hit[];
 begin
-  if private.board_size(own_id) > 4000 then
-    candidates := private.similar_candidates(own_id, title);
-  else
-    words := (select string_agg(quote_literal(lexeme), ' | ')::tsquery
-      from unnest(to_tsvector('private.plain', similar_submissions.title))
-        where lexeme ~ '^[[:alnum:]]{4,}$');
-    candidates := array(
-      (select c.submission_id from private.submission_search c
-        where c.organization_id = own_id and c.title operator(extensions.%) wanted limit 200)
-      union
-      (select c.submission_id from private.submission_search c
-        where c.organization_id = own_id and c.document @@ words
-        order by ts_rank(c.document, words) desc limit 50));
-  end if;
+  if p.words is null then return; end if;
+  select m.hits into candidates from private.partial_matches(scope, p, 50) m;
   return query
     select s.submission_id,
       greatest(extensions.similarity(s.title, wanted),
@@ -479,13 +804,12 @@ begin
         case when description is not null
           then 0.9 * extensions.similarity(s.content, wanted || ' ' || private.plain_text(description))
           end)::real as score
-    from private.submission_search s where s.submission_id = any (candidates)
-    order by score desc
-    limit 50;
+    from unnest(candidates) c join private.submission_search s on s.submission_id = c.submission_id
+    order by score desc;
 end
 $$;
 comment on function private.similar_submissions(uuid, text, text) is
-  'At most 50 similar submissions with a similarity from 0 to 1, best first.';
+  'At most 50 similar submissions that the caller can see with a similarity from 0 to 1, best first.';
 
 -- Each title is a set of trigrams. A trigram that many titles have is looked up in 40 of them only, so that
 -- the work does not depend on the size of the board. definer: reads private.submission_search.
@@ -538,11 +862,94 @@ comment on function private.similar_pairs(uuid, integer) is
   'For each of the newest submissions that are approved and not done at most 12 that look like it, among the '
   'newest 600 of these and the 600 with the most votes.';
 
-revoke all on private.submission_search from public, anon, authenticated, service_role, service_key;
-grant execute on function private.find_submissions(uuid, text, text, integer),
-  private.highlight(text, text, tsquery, boolean), private.escape_html(text),
-  private.similar_submissions(uuid, text, text), private.search_query(text),
+-- Statistics ------------------------------------------------------------------------------------------------
+
+create function private.refresh_search() returns integer
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+declare
+  own_id uuid; size bigint; oldest timestamptz; sampled uuid[];
+  board_prefix text;
+begin
+  select c.organization_id, c.total into own_id, size
+  from (select c.organization_id, sum(c.total)::bigint as total from private.submission_counts c group by 1) c
+    left join private.search_statistics b on b.organization_id = c.organization_id
+  where b.refreshed_at is null or b.refreshed_at < now() - interval '1 day'
+    or abs(c.total - b.size) > greatest(b.size / 5, 500)
+  order by b.refreshed_at nulls first limit 1;
+  if own_id is null then return 0; end if;
+  board_prefix := left(own_id::text, 8);
+  select min(s.created_at) into oldest from public.submissions s where s.organization_id = own_id;
+  insert into private.search_statistics (organization_id, size, tiers, refreshed_at)
+  select own_id, size, array(select coalesce(t.n, 0) from generate_series(0, 31) b left join (
+      select length(ltrim(s.vote_count::bit(32)::text, '0')) as tier, count(*) as n
+      from public.submissions s where s.organization_id = own_id and s.merged_into_id is null group by 1) t
+      on t.tier = b order by b), now()
+  on conflict (organization_id) do update set size = excluded.size, tiers = excluded.tiers,
+    refreshed_at = excluded.refreshed_at;
+  -- A sample over the whole time: up to 20,000 submissions.
+  sampled := array(select distinct l.id from generate_series(0, 99) n cross join lateral (
+    select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
+      and s.created_at >= oldest + (now() - oldest) * (n + random()) / 100
+    order by s.created_at, s.id limit least(greatest(size / 500, 20), 200)) l);
+  delete from private.search_frequencies f where f.organization_id = own_id;
+  insert into private.search_frequencies (organization_id, lexeme, share)
+  select own_id, l.lexeme, count(*)::real / cardinality(sampled)
+  from private.submission_search c cross join lateral unnest(tsvector_to_array(c.lexemes)) l (lexeme)
+  where c.submission_id = any (sampled)
+  group by l.lexeme having count(*) > 2 and count(*)::real / cardinality(sampled) * size > 300;
+  delete from private.search_words w where w.organization_id = own_id and not exists (
+    select from private.submission_search c
+    where c.lexemes @@ quote_literal(board_prefix || w.word)::tsquery);
+  return 1;
+end
+$$;
+comment on function private.refresh_search() is
+  'Counts the words of the organization that has changed most or waited longest since the last time; '
+  'forgets words that no submission has. Returns the number of organizations.';
+
+-- Clients ---------------------------------------------------------------------------------------------------
+
+create function public.search_submissions(q text, organization_id uuid, max_results integer default 20)
+  returns setof public.submissions
+language sql stable set search_path = '' as $$
+  select s.* from private.find_submissions(search_submissions.organization_id, q, null, null, null, null, null,
+      null, greatest(1, least(max_results, 100))) f
+    cross join unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, n)
+    join public.submissions s on s.id = h.submission_id
+  order by h.n
+$$;
+comment on function public.search_submissions(text, uuid, integer) is
+  'Submissions of an organization that match a query of 1 to 200 characters, best first: words, "phrases", '
+  '-exclusions and OR. At most max_results, up to 100. Without a match of all words, those with most of them.';
+
+revoke all on private.submission_search, private.search_words, private.search_statistics,
+  private.search_frequencies from public, anon, authenticated, service_role, service_key;
+grant execute on function private.find_submissions(uuid, text, text, text, uuid, uuid, uuid,
+    private.search_hit, integer),
+  private.highlight(text, text, boolean), private.escape_html(text),
+  private.similar_submissions(uuid, text, text),
   private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
-    private.submissions_with_text(uuid[], text)
+    private.submissions_with_text(uuid[], text), public.search_submissions(text, uuid, integer)
   to anon, authenticated, service_key;
 grant execute on function private.similar_pairs(uuid, integer) to authenticated;
+
+-- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.
+create function private.find_submissions(organization_id uuid, q text, status text, max_scanned integer,
+  out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
+language sql stable set search_path = '' as $$
+  select array(select (h).submission_id from unnest(f.hits) h), array(select (h).relevance from unnest(f.hits) h),
+    cardinality(f.hits) < 101, false
+  from private.find_submissions(organization_id, q, status, null, null, null, null, null, 101) f
+$$;
+comment on function private.find_submissions(uuid, text, text, integer) is 'The search of release 0.1.0.';
+create function private.search_query(q text) returns tsquery
+language sql immutable set search_path = ''
+return plainto_tsquery('simple', q);
+comment on function private.search_query(text) is 'The query of release 0.1.0.';
+create function private.highlight(value text, q text, words tsquery, whole boolean) returns text
+language sql immutable set search_path = ''
+return private.highlight(value, (select string_agg('\m' || w, '|') from unnest(private.split_words(q)) w), whole);
+comment on function private.highlight(text, text, tsquery, boolean) is 'The highlights of release 0.1.0.';
+grant execute on function private.find_submissions(uuid, text, text, integer), private.search_query(text),
+  private.highlight(text, text, tsquery, boolean) to anon, authenticated, service_key;

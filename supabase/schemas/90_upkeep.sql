@@ -36,6 +36,7 @@ begin
   perform private.trim_mails();
   sessions := private.trim_sessions();
   perform private.call_mailer();
+  perform private.refresh_search();
   delete from private.agent_streams s where ctid = any (array(
     select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000 for update skip locked));
   get diagnostics streams = row_count;

@@ -100,7 +100,7 @@ describe("page and limit of the other lists", () => {
         submissionSearchAnswer,
         { on: organization },
       );
-      expect(found.meta).toEqual({ query: "number", total });
+      expect(found.meta).toMatchObject({ query: "number", total, match: "all" });
       hits.push(...found.data.map(({ id }) => id));
     }
     expect(new Set(hits).size).toBe(total);

@@ -278,15 +278,15 @@ describe("an unexpected error", () => {
   };
 
   it("returns 500 with a fixed message and the request's id, and is logged completely", async () => {
-    const answer = await without("private.find_submissions", () =>
+    const answer = await without("private.parse_search", () =>
       call("GET", "/api/submissions/search?q=unusual", undefined, user),
     );
     expect(fixed(answer)).toBe("An internal error occurred.");
-    expect(answer.text).not.toMatch(/find_submissions|select|function|private\.|42883|\bat /i);
+    expect(answer.text).not.toMatch(/parse_search|select|function|private\.|42883|\bat /i);
     const lines = await vi.waitFor(async () => {
       const text = await stack.functionsLog();
       const found = text.split("\n").filter((one) => one.includes(String(answer.headers["x-request-id"])));
-      expect(found.join()).toMatch(/find_submissions.*42883|42883.*find_submissions/s);
+      expect(found.join()).toMatch(/parse_search.*42883|42883.*parse_search/s);
       return found;
     }, logDelay);
     expect(lines.join()).not.toContain(user.token);

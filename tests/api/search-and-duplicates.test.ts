@@ -71,15 +71,43 @@ describe("search", () => {
     ["😀", ["emoji"]],
     ["100%", ["percent"]],
     ["of_it", ["percent"]],
-    ["o%it", []],
     ["nothing like this", []],
     ["'); drop table submissions; --", []],
     ["& | ! ( ) :* <->", []],
-    ["\\", ["percent"]],
-  ])("%s finds %j", async (q, expected) => {
+    ["\\", []],
+    ["dark themes", ["dark", "darker"]],
+    ["is there a dark theme?", ["dark", "darker"]],
+    ["gratuites", ["café"]],
+    ["темная", ["russian"]],
+    ["тёмной теме", ["russian"]],
+    ["配色 画面", ["japanese"]],
+    ["配色　画面", ["japanese"]],
+    ["ﾀﾞｰｸﾓｰﾄﾞ", ["japanese"]],
+    ["dark or walrus or tired", ["dark", "darker"]],
+    ['-"dark look" theme', ["darker"]],
+    ["dark bananas", ["dark", "darker"], "any"],
+    ["o%it", ["percent"], "any"],
+    ["%", []],
+  ] as [string, string[], "any"?][])("%s finds %j", async (q, expected, match = "all") => {
     const { data, meta } = await search(q);
     expect(names(data).sort()).toEqual([...expected].sort());
-    expect(meta).toEqual({ query: q, total: expected.length });
+    expect(meta).toEqual({ query: q, total: expected.length, match, next_cursor: null });
+  });
+
+  it("suggests the nearest known word", async () => {
+    const { data, meta } = await search("zebar stripes");
+    expect(names(data)).toEqual(["planned", "problem"]);
+    expect(meta).toMatchObject({ match: "any", did_you_mean: "zebra stripes" });
+  });
+
+  it("continues by cursor in the same order, with the same total", async () => {
+    const all = await search("theme or zebra");
+    const first = await find(`q=${encodeURIComponent("theme or zebra")}&limit=2`);
+    const rest = await find(
+      `q=${encodeURIComponent("theme or zebra")}&limit=2&cursor=${first.meta.next_cursor}`,
+    );
+    expect([...first.data, ...rest.data].map(({ id }) => id)).toEqual(all.data.map(({ id }) => id));
+    expect([first.meta.total, rest.meta.total, rest.meta.next_cursor]).toEqual([4, 4, null]);
   });
 
   it("returns the most relevant first, with its relevance", async () => {

@@ -12,12 +12,13 @@ import { decodeCursor, type Page } from "../cursor.ts";
 import type { Sql, Statement } from "../database.ts";
 import { commentShape, type Data, tagSlugs } from "./shapes.ts";
 
+type ColumnSort = Exclude<SubmissionListQuery["sort"], "relevance">;
 const columns = {
   created_at: "created_at",
   votes: "vote_count",
   comments: "comment_count",
   title: "title",
-} as const;
+} as const satisfies Record<ColumnSort, string>;
 const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
 
 /** Maximum rows scanned for a page: with selective filters a page may be short, and its cursor continues. */
@@ -37,6 +38,7 @@ type Shown = { hasVoted?: boolean; highlight?: boolean; total?: boolean };
 
 /** One page, plus one row to detect a following page and its cursor. */
 export function listSubmissions(query: SubmissionListQuery, show: Shown = {}): Statement<Page> {
+  if (query.sort === "relevance") return listByRelevance(query, show);
   return needsNarrowing(query) ? listNarrowed(query, show) : listWalked(query, show);
 }
 
@@ -68,15 +70,12 @@ function listWalked(query: SubmissionListQuery, show: Shown): Statement<Page> {
 
 /** Sorts the matches if they are few, otherwise scans the sort index. */
 function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page> {
-  const { limit, page, cursor, status, type, tag, author, q } = query;
+  const { limit, page, cursor, q } = query;
   const counted = isCounted(query);
   const steps = q ? maxSearchMatches : maxScannedRows;
   return (sql) => {
     const { after, sorted, place } = sortOf(sql, query);
     const some = sql`limit ${limit + 1} offset ${cursor ? 0 : (page - 1) * limit}`;
-    const category = query.category
-      ? sql`coalesce((${categoryId(sql, query.category)}), ${unknownId})`
-      : sql`null`;
     const walk = sql`
       select s.* from public.submissions s
       where not (select is_few from narrow) and ${matches(sql, leading(query))} ${after}
@@ -84,9 +83,7 @@ function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page> 
     const walked = sql`select s.* from (${walk} limit ${steps}) s where ${matches(sql, query)}`;
     return sql`
       with narrow as materialized (
-        select n.* from private.candidate_submissions(private.current_organization_id(),
-          ${status ?? null}, ${type ?? null}, ${category},
-          ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}, ${q ?? null}) n
+        select n.* from private.candidate_submissions(private.current_organization_id(), ${filterValues(sql, query)}, ${q ?? null}) n
       ), passing as materialized (
         -- A tag filter is applied already. Reads all rows if they are sorted, otherwise as many as are counted.
         select s.id, s.created_at, s.vote_count, s.comment_count, s.title from public.submissions s
@@ -113,7 +110,8 @@ function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page> 
       select
         ${counted ? sql`(select least(n, ${maxTotal}) from counted)` : keptTotal(sql, query)} as total,
         ${counted ? sql`(select n > ${maxTotal} from counted) or not (select is_complete from narrow)` : sql`false`} as total_is_capped,
-        coalesce((select json_agg(r) from (${shown(sql, query, show)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
+        ${q ? sql`(select match from narrow) as match, (select did_you_mean from narrow) as did_you_mean,` : sql``}
+        coalesce((select json_agg(r) from (${shown(sql, query, show, sql`(select marks from narrow)`)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
         (select count(*) from page) > ${limit} or exists (select from stopped) as more,
         coalesce((select place from stopped), (select ${place} from page s order by ${sorted} limit 1 offset ${limit - 1})) as last`;
   };
@@ -125,7 +123,8 @@ function leading({ sort, status, author }: SubmissionListQuery): Filters {
   return status && (sort === "created_at" || sort === "votes") ? { status } : {};
 }
 
-function sortOf(sql: Sql, { sort, order, cursor }: SubmissionListQuery) {
+function sortOf(sql: Sql, { sort: asked, order, cursor }: SubmissionListQuery) {
+  const sort = asked as ColumnSort;
   const from = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
   const column = sql(columns[sort]);
   const direction = order === "asc" ? sql`asc` : sql`desc`;
@@ -188,45 +187,89 @@ const categoryId = (sql: Sql, category: string) => sql`
   order by c.slug = ${category.toLowerCase()} limit 1`;
 
 // row_to_json is faster than building objects key by key; column names are the keys.
-const shown = (sql: Sql, { q }: Filters & { q?: string | undefined }, { hasVoted, highlight }: Shown) => sql`
+const shown = (
+  sql: Sql,
+  { q }: Pick<SubmissionListQuery, "q">,
+  { hasVoted, highlight }: Shown,
+  marks: ReturnType<Sql> = sql`null`,
+) => sql`
   select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count, s.author_id, s.category_id,
     coalesce(t.slugs, '[]') as tags, s.created_at, s.updated_at
     ${hasVoted ? sql`, private.my_vote(s.id) is not null as has_voted` : sql``}
     ${
       q && highlight
-        ? sql`, private.highlight(s.title, ${q}, private.search_query(${q}), true) as marked_title,
-          private.highlight(s.description, ${q}, private.search_query(${q}), false) as marked_description`
+        ? sql`, private.highlight(s.title, ${marks}, true) as marked_title,
+          private.highlight(s.description, ${marks}, false) as marked_description`
         : sql``
     }
   from page s left join private.tags_of(array(select id from page)) t on t.submission_id = s.id`;
 
-/** Full-text search in titles and descriptions, best first. */
-export function searchSubmissions({
-  q,
-  status,
-  type,
-  page,
-  limit,
-}: SubmissionSearchQuery): Statement<{ total: number; total_is_capped: boolean; data: string }> {
-  return (sql) => sql`
-    with found as materialized (
-      select f.* from private.find_submissions(private.current_organization_id(), ${q}, ${status ?? null}, 1250) f
-    ), hits as materialized (
-      select s.id, s.title, s.description, h.relevance
-      from found f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
+/** The filters of a search and of a narrowed list as arguments. */
+const filterValues = (sql: Sql, { status, type, category, tag, author }: Filters) => sql`
+  ${status ?? null}, ${type ?? null}, ${category ? sql`coalesce((${categoryId(sql, category)}), ${unknownId})` : sql`null`},
+  ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}`;
+
+/** Matches that are counted; `total` is a lower bound if there are more. */
+const maxMatches = 100;
+
+/**
+ * The common tables of a page in the order of relevance: `page` (rows with `n` and `relevance`), and `found` (match,
+ * marks, total, more, last).
+ */
+function relevant(sql: Sql, query: Filters & Pick<SubmissionListQuery, "page" | "limit" | "cursor">) {
+  const { page, limit, cursor, q = "" } = query;
+  const skipped = cursor ? 0 : (page - 1) * limit;
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, "relevance", "desc");
+  const [kind, votes] = after?.value.split(" ") ?? [];
+  const find = (place: ReturnType<Sql>, wanted: number) => sql`
+    private.find_submissions(private.current_organization_id(), ${q}, ${filterValues(sql, query)}, ${place}, ${wanted})`;
+  const start: ReturnType<Sql> = sql`null`;
+  const wanted = after ? limit + 1 : Math.max(maxMatches, skipped + limit) + 1;
+  return sql`
+    read as materialized (
+      select f.*, ${
+        after
+          ? sql`(select cardinality(t.hits) from ${find(start, maxMatches + 1)} t)`
+          : sql`cardinality(f.hits)`
+      } as n
+      from ${find(after ? sql`row(${after.id}::uuid, ${Number(kind)}, ${Number(votes)}, 0)::private.search_hit` : start, wanted)} f
+    ), found as materialized (
+      select r.match, r.did_you_mean, r.marks, least(r.n, ${after ? maxMatches : wanted - 1})::integer as total,
+        r.n > ${after ? maxMatches : wanted - 1} or r.stopped is not null as total_is_capped,
+        cardinality(r.hits) > ${skipped + limit} or r.stopped is not null as more, r.hits,
+        case when cardinality(r.hits) > ${skipped + limit} then r.hits[${skipped + limit}] else r.stopped end as place
+      from read r
+    ), page as materialized (
+      select s.*, h.n, h.relevance
+      from found f cross join lateral unnest(f.hits[${skipped + 1}:${skipped + limit}])
+          with ordinality h (submission_id, class, votes, relevance, n)
         join public.submissions s on s.id = h.submission_id
-      where s.merged_into_id is null
-        ${status ? sql`and s.status = ${status}` : sql``} ${type ? sql`and s.type = ${type}` : sql``}
-    ), shown as (
-      select * from hits order by relevance desc, id limit ${limit} offset ${(page - 1) * limit}
-    )
-    select (select least(count(*), ${maxTotal}) from hits) as total,
-      (select count(*) > ${maxTotal} from hits) or not (select is_complete from found) as total_is_capped,
-      coalesce((select json_agg(json_build_object(
+    )`;
+}
+
+const foundColumns = (sql: Sql) => sql`
+  f.total, f.total_is_capped, f.match, f.did_you_mean, f.more,
+  array[(f.place).class || ' ' || (f.place).votes, (f.place).submission_id::text] as last`;
+
+function listByRelevance(query: SubmissionListQuery, show: Shown): Statement<Page> {
+  return (sql) => sql`
+    with ${relevant(sql, query)}
+    select ${foundColumns(sql)}, coalesce((
+      select json_agg(r) from (${shown(sql, query, show, sql`f.marks`)} order by s.n) r), '[]')::text as data
+    from found f`;
+}
+
+/** Full-text search in titles and descriptions, best first. */
+export function searchSubmissions(query: SubmissionSearchQuery): Statement<Page> {
+  return (sql) => sql`
+    with ${relevant(sql, query)}
+    select ${foundColumns(sql)}, coalesce((
+      select json_agg(json_build_object(
         'id', s.id, 'title', s.title, 'description', s.description, 'relevance', round(s.relevance::numeric, 4),
         'highlight', json_build_object(
-          'title', private.highlight(s.title, ${q}, words, true), 'description', private.highlight(s.description, ${q}, words, false)))
-        order by s.relevance desc, s.id) from shown s, private.search_query(${q}) as words), '[]')::text as data`;
+          'title', private.highlight(s.title, f.marks, true), 'description', private.highlight(s.description, f.marks, false)))
+        order by s.n) from page s), '[]')::text as data
+    from found f`;
 }
 
 /** Submissions similar to a draft, among those visible to the caller; none for a draft without a title. */
@@ -267,8 +310,9 @@ export function mergeCandidates(id: string, words: string | undefined): Statemen
     const found = namedId
       ? sql`select ${namedId}::uuid as submission_id, 1 as rank`
       : words
-        ? sql`select h.submission_id, h.rank from source, private.find_submissions(source.organization_id, ${words}, null, 1250) f
-            cross join unnest(f.submission_ids, f.relevances) h (submission_id, rank)`
+        ? sql`select h.submission_id, -h.rank as rank
+            from source, private.find_submissions(source.organization_id, ${words}, null, null, null, null, null, null, 20) f
+              cross join unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, rank)`
         : sql`select f.submission_id, f.similarity as rank
             from source, private.similar_submissions(source.organization_id, source.title, source.description) f
             where f.similarity >= 0.15`;

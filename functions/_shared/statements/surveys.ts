@@ -84,10 +84,9 @@ export function audienceSubmissions(
         ${id ? sql`(private.survey_targeting(${id}) ->> 'submission_id')::uuid` : sql`null`}]) n
       ${
         words
-          ? sql`union all (select h.submission_id, h.rank
-              from private.find_submissions(private.current_organization_id(), ${words}, null, 1250) f
-                cross join unnest(f.submission_ids, f.relevances) h (submission_id, rank)
-              order by h.rank desc, h.submission_id limit 10)`
+          ? sql`union all (select h.submission_id, -h.rank
+              from private.find_submissions(private.current_organization_id(), ${words}, null, null, null, null, null, null, 10) f
+                cross join unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, rank))`
           : sql``
       })
     select coalesce(json_agg(json_build_object('id', s.id, 'title', s.title, 'vote_count', s.vote_count)

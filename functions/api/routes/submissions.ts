@@ -19,7 +19,7 @@ import {
   submissionSearchQuery,
 } from "../../../shared/submissions.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
-import { listMeta } from "../../_shared/cursor.ts";
+import { foundMeta, listMeta, nextCursor } from "../../_shared/cursor.ts";
 import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
   changeStatus,
@@ -68,7 +68,13 @@ export const submissions = [
     respond: ([[found]], { query }) => {
       if (!found) throw missing();
       const { data, total, total_is_capped } = found;
-      return dataResponse(200, data, { query: query.q, total, ...(total_is_capped && { total_is_capped }) });
+      return dataResponse(200, data, {
+        query: query.q,
+        total,
+        ...(total_is_capped && { total_is_capped }),
+        ...foundMeta(found),
+        next_cursor: nextCursor(found, "relevance", "desc"),
+      });
     },
   }),
   endpoint({

@@ -5,6 +5,9 @@ import { isWithinMaxOffset } from "../../../shared/pagination.ts";
 import {
   duplicateCheck,
   duplicates,
+  foundFields,
+  isRelevanceOfWords,
+  relevanceMessage,
   statusChange,
   statusChangeCreate,
   submission,
@@ -17,6 +20,7 @@ import {
 } from "../../../shared/submissions.ts";
 import { category, tagReference } from "../../../shared/taxonomy.ts";
 import { forbidden, notFound } from "../../_shared/api-error.ts";
+import { foundMeta, type Page } from "../../_shared/cursor.ts";
 import { mergeSubmissions } from "../../_shared/statements/moderation.ts";
 import {
   changeStatus,
@@ -38,6 +42,11 @@ import { listOf, pageInput, pageOf, pageOutput, shortened, shortText } from "./p
 const missing = () => notFound("submission");
 export const submissionId = uuid.describe("Id of the submission.");
 
+const tooDeep = {
+  path: ["page"],
+  error: "times limit must be at most 10000: filter the list to see the rest",
+};
+const foundOutput = { ...foundFields, match: foundFields.match.optional() };
 const { page: _page, limit: _limit, cursor: _cursor, ...filters } = submissionListQuery.shape;
 const listed = submission.omit({ description: true, updated_at: true }).extend({ description: shortText });
 
@@ -46,11 +55,11 @@ const list_submissions = tool({
   title: "List submissions",
   description:
     "List submitted ideas and problems, filtered and sorted, newest first by default. Use search_submissions to find by words.",
-  input: z.object({ ...pageInput, ...filters }).refine(isWithinMaxOffset, {
-    path: ["page"],
-    error: "times limit must be at most 10000: filter the list to see the rest",
-  }),
-  output: z.object({ submissions: z.array(listed), ...pageOutput }),
+  input: z
+    .object({ ...pageInput, ...filters })
+    .refine(isWithinMaxOffset, tooDeep)
+    .refine(isRelevanceOfWords, relevanceMessage),
+  output: z.object({ submissions: z.array(listed), ...pageOutput, ...foundOutput }),
   scope: "submissions:read",
   annotations: readOnly,
   untrusted: ["submissions.title", "submissions.description"],
@@ -60,9 +69,14 @@ const list_submissions = tool({
       ...item,
       description: shortened(item.description),
     })),
-    ...pageOf(query, page?.total ?? 0, page?.total_is_capped),
-    ...(page?.total_is_capped && { has_next: page.more }),
+    ...placeOf(query, page),
   }),
+});
+
+const placeOf = (query: { page: number; limit: number }, page: Page | undefined) => ({
+  ...pageOf(query, page?.total ?? 0, page?.total_is_capped),
+  ...(page?.total_is_capped && { has_next: page.more }),
+  ...(page && foundMeta(page)),
 });
 
 const shown = submissionDetail
@@ -95,6 +109,7 @@ function detailed(json: string, id: string): z.infer<typeof shown> {
   return { ...item, url: submissionPage(id), has_voted: user_vote !== null };
 }
 
+const { cursor: _from, ...searched } = submissionSearchQuery.shape;
 const found = z.object({
   id: uuid,
   title: z.string(),
@@ -105,13 +120,14 @@ const found = z.object({
 const search_submissions = tool({
   name: "search_submissions",
   title: "Search submissions",
-  description: "Search titles and descriptions of submissions, best match first.",
-  input: z.object({ ...submissionSearchQuery.shape, ...pageInput }),
-  output: z.object({ submissions: z.array(found), ...pageOutput }),
+  description:
+    "Search titles and descriptions of submissions, best match first. match is any if none has all words: then the results have the rarest and most of them.",
+  input: z.object({ ...searched, ...pageInput }).refine(isWithinMaxOffset, tooDeep),
+  output: z.object({ submissions: z.array(found), ...pageOutput, ...foundFields }),
   scope: "submissions:read",
   annotations: readOnly,
   untrusted: ["submissions.title", "submissions.description"],
-  call: (query) => [searchSubmissions(query)],
+  call: (query) => [searchSubmissions({ ...query, cursor: undefined })],
   respond: ([[page]], query) => ({
     submissions: listOf<z.infer<typeof found>>(page?.data).map(({ id, title, description, relevance }) => ({
       id,
@@ -119,7 +135,8 @@ const search_submissions = tool({
       description: shortened(description),
       relevance,
     })),
-    ...pageOf(query, page?.total ?? 0, page?.total_is_capped),
+    match: "all" as const,
+    ...placeOf(query, page),
   }),
 });
 

@@ -18,7 +18,7 @@ import { NextPage } from "../components/next-page.tsx";
 import { Status } from "../components/status.tsx";
 import { VoteButton } from "../components/vote-button.tsx";
 import { formatNumber } from "../format.ts";
-import { page, withoutEmpty } from "../page.tsx";
+import { bestFirst, page } from "../page.tsx";
 import { frameTarget, linkWith, organizationPath, personLink, submissionLink } from "../paths.ts";
 import type { Visit } from "../visit.ts";
 import { redirectToSetup } from "./setup.tsx";
@@ -39,10 +39,10 @@ type Listed = {
   marked_description?: string;
 };
 
-/** The query of the API's list, but sorted by votes, and without empty filters. */
+/** The query of the API's list, but sorted by votes or, with words, by relevance. */
 const boardQuery = z
   .preprocess(
-    withoutEmpty,
+    bestFirst,
     submissionListQuery.safeExtend({
       sort: submissionListQuery.shape.sort.unwrap().default("votes"),
       limit: queryInteger(1, 100).prefault(20),
@@ -69,6 +69,9 @@ export const board = page({
       frame,
       submissions: JSON.parse(list?.data ?? "[]"),
       total: list?.total ?? 0,
+      isCapped: list?.total_is_capped ?? false,
+      match: list?.match,
+      didYouMean: list?.did_you_mean,
       next: list ? nextCursor(list, query.sort, query.order) : null,
       ...(JSON.parse((around as { data: string }).data) as Surroundings),
     };
@@ -94,6 +97,9 @@ type BoardProps = Surroundings & {
   submissions: Listed[];
   /** Number of matches of a filtered list. */
   total: number;
+  isCapped: boolean;
+  match: "all" | "any" | undefined;
+  didYouMean: string | null | undefined;
   next: string | null;
 };
 
@@ -193,12 +199,20 @@ const Board = (props: BoardProps) => {
 
 const Sorts = ({ query, visit }: Pick<BoardProps, "query" | "visit">) => {
   const { board } = visit.messages;
-  const sorts = { votes: board.top, created_at: board.new, comments: board.discussed } as const;
+  const sorts = {
+    ...(query.q && { relevance: board.best }),
+    votes: board.top,
+    created_at: board.new,
+    comments: board.discussed,
+  };
   return (
     <nav class="tabs" aria-label={board.sort}>
       {Object.entries(sorts).map(([sort, label]) => (
         <a
-          {...linkWith(visit, { sort: sort === "votes" ? null : sort, order: null })}
+          {...linkWith(visit, {
+            sort: sort === (query.q ? "relevance" : "votes") ? null : sort,
+            order: null,
+          })}
           aria-current={query.sort === sort ? "true" : undefined}
         >
           {label}
@@ -270,7 +284,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
 };
 
 /** The active filters, each with a link that removes it. */
-const Chosen = ({ query, visit, categories, tags, total }: BoardProps) => {
+const Chosen = ({ query, visit, categories, tags, total, isCapped, match, didYouMean }: BoardProps) => {
   const { board, statuses, types } = visit.messages;
   const labels = {
     q: query.q && `“${query.q}”`,
@@ -285,8 +299,17 @@ const Chosen = ({ query, visit, categories, tags, total }: BoardProps) => {
   return (
     <div class="chosen">
       <span class="quiet" role="status">
-        {board.results(total)}
+        {isCapped
+          ? board.resultsOrMore(total)
+          : match === "any" && total > 0
+            ? board.someWords
+            : board.results(total)}
       </span>
+      {didYouMean && (
+        <span>
+          {board.didYouMean} <a {...linkWith(visit, { q: didYouMean })}>{didYouMean}</a>
+        </span>
+      )}
       {filterNames.map(
         (name) =>
           labels[name] && (

@@ -3222,7 +3222,7 @@ export interface components {
             /** @description Items in the list that the caller may see. */
             total: number;
             /**
-             * @description Present if `total` is a lower bound; it is 1,000 at most then.
+             * @description Present if `total` is a lower bound: there may be more.
              * @constant
              */
             total_is_capped?: true;
@@ -3596,10 +3596,19 @@ export interface components {
         Scope: "surveys:read" | "surveys:write" | "surveys:publish" | "responses:read" | "submissions:read" | "submissions:write" | "submissions:moderate" | "analytics:read" | "webhooks:read" | "webhooks:write" | "members:write" | "organization:write";
         /** @description The search query and the number of results. */
         SearchMeta: {
+            /** @description The query with known words in place of unknown ones. */
+            did_you_mean?: string;
+            /**
+             * @description `any` if no submission has all words: those with the rarest and most of them, or similar words.
+             * @enum {string}
+             */
+            match: "all" | "any";
+            /** @description Pass as `cursor` for the next page; null at the end. */
+            next_cursor: string | null;
             query: string;
             total: number;
             /**
-             * @description Present if `total` is a lower bound; it is 1,000 at most then.
+             * @description Present if `total` is a lower bound: there may be more.
              * @constant
              */
             total_is_capped?: true;
@@ -3780,6 +3789,30 @@ export interface components {
             /** @description Higher is better. */
             relevance: number;
             title: string;
+        };
+        /** @description The position of a page; with `q` also how it matched. */
+        SubmissionListMeta: {
+            /** @description The query with known words in place of unknown ones. */
+            did_you_mean?: string;
+            has_next: boolean;
+            has_prev: boolean;
+            limit: number;
+            /**
+             * @description `any` if no submission has all words: those with the rarest and most of them, or similar words.
+             * @enum {string}
+             */
+            match?: "all" | "any";
+            /** @description Pass as `cursor` for the next page; null at the end. */
+            next_cursor?: string | null;
+            page: number;
+            /** @description Items in the list that the caller may see. */
+            total: number;
+            /**
+             * @description Present if `total` is a lower bound: there may be more.
+             * @constant
+             */
+            total_is_capped?: true;
+            total_pages: number;
         };
         /** @description Changed fields; at least one. */
         SubmissionPatch: {
@@ -9042,7 +9075,8 @@ export interface operations {
                 page?: number;
                 /** @description Search query, 1 to 200 characters. */
                 q?: string;
-                sort?: "created_at" | "votes" | "comments" | "title";
+                /** @description `relevance` needs `q`: best first, as search. */
+                sort?: "created_at" | "votes" | "comments" | "title" | "relevance";
                 status?: components["schemas"]["SubmissionStatus"];
                 /** @description Lowercase letters, digits and hyphens. */
                 tag?: string;
@@ -9069,7 +9103,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Submission"][];
-                        meta: components["schemas"]["PageMeta"];
+                        meta: components["schemas"]["SubmissionListMeta"];
                     };
                 };
             };
@@ -9852,6 +9886,8 @@ export interface operations {
     getSubmissionsSearch: {
         parameters: {
             query: {
+                /** @description A `next_cursor` from an earlier response, instead of `page`. */
+                cursor?: string;
                 /** @description Items per page, 1 to 100. */
                 limit?: number;
                 /** @description Like `X-Organization`, which takes precedence. */

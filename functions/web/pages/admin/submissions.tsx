@@ -22,7 +22,7 @@ import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
 import type { SubmissionsMessages } from "../../messages/admin/submissions/en.ts";
 import { submissionsMessages } from "../../messages/admin/submissions/index.ts";
-import { endpointOf, type Page } from "../../page.tsx";
+import { bestFirst, endpointOf, type Page } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 
@@ -40,10 +40,9 @@ type Listed = {
 type Label = { id: string; name: string; slug: string; color: string };
 type Results = z.output<typeof bulkAnswer>;
 
-/** The query of the API's list, without empty filters. */
+/** The query of the API's list; with words, best first. */
 const tableQuery = z.preprocess(
-  (sent) =>
-    Object.fromEntries(Object.entries(sent as object).filter(([, value]) => String(value).trim() !== "")),
+  bestFirst,
   submissionListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
 );
 
