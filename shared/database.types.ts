@@ -1113,30 +1113,17 @@ export type Database = {
       search_submissions: {
         Args: { max_results?: number; organization_id: string; q: string };
         Returns: {
-          author_id: string;
-          category_id: string | null;
           comment_count: number;
           created_at: string;
           description: string;
           id: string;
-          is_public: boolean;
-          merged_into_id: string | null;
-          moderation_state: string;
-          organization_id: string;
-          source: string | null;
+          match: string;
+          relevance: number;
           status: string;
           title: string;
-          tracker_issue_url: string | null;
           type: string;
-          updated_at: string;
           vote_count: number;
         }[];
-        SetofOptions: {
-          from: "*";
-          to: "submissions";
-          isOneToOne: false;
-          isSetofReturn: true;
-        };
       };
       start_survey: { Args: { survey_id: string }; Returns: string };
       submit_survey_response: {

@@ -72,22 +72,24 @@ end
 $$;
 comment on function private.plain_text(text) is 'Lowercase text without accents.';
 
-create function private.split_words(value text) returns text[]
-language sql immutable
-return array_remove(regexp_split_to_array(
-  regexp_replace(private.fold_text(value),
-    '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+|[\u0e00-\u0eff]+)',
-    ' \1 ', 'g'),
-  '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u303d\u30a0\u30fb]+'), '');
-comment on function private.split_words(text) is
-  'Words of a text in order, lowercase with accents. Runs of kanji, katakana, hiragana, hangul and Thai are '
-  'words of their own.';
-
 create function private.is_unspaced(word text) returns boolean
 language sql immutable
 return word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]';
 comment on function private.is_unspaced(text) is
   'Whether a word is of a script that writes words without spaces, or attaches particles to them.';
+
+create function private.split_words(value text) returns text[]
+language sql immutable
+return (select array_agg(case when private.is_unspaced(w) then w else left(w, 60) end order by n) from regexp_split_to_table(
+  regexp_replace(private.fold_text(value),
+    '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+|[\u0e00-\u0eff]+)',
+    ' \1 ', 'g'),
+  '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7'
+    '\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030'
+    '\u303d\u30a0\u30fb]+') with ordinality t (w, n) where w <> '');
+comment on function private.split_words(text) is
+  'Words of a text in order, lowercase with accents, up to 60 characters. Runs of kanji, katakana, hiragana, hangul and Thai are '
+  'words of their own.';
 
 create function private.stemmers() returns regdictionary[]
 language sql immutable
@@ -111,7 +113,7 @@ language plpgsql immutable set search_path = '' set plan_cache_mode = force_gene
 declare board constant text := left(organization_id::text, 8);
 begin
   with tokens as materialized (
-    select t.n, t.word, left(private.plain_text(t.word), 60) as plain, t.n <= cardinality(w.title) as in_title,
+    select t.n, t.word, private.plain_text(t.word) as plain, t.n <= coalesce(cardinality(w.title), 0) as in_title,
       private.is_unspaced(t.word) as is_unspaced
     from (select private.split_words(title) as title, private.split_words(description) as description) w
       cross join lateral unnest(w.title || w.description) with ordinality t (word, n)
@@ -212,7 +214,7 @@ create type private.parsed_search as (
   marks text);
 comment on type private.parsed_search is
   'A query in its ways to match, each including the ones before: the phrase, whole words, endings, beginnings '
-  '(any), and beginnings with some word in the title. The shares are the largest part of the board that can '
+  '(any), and some word in the title. The shares are the largest part of the board that can '
   'match. words are those that must be there, each with a query of its own. marks is a regular expression.';
 
 create function private.search_query(organization_id uuid, lexemes text[]) returns text
@@ -248,7 +250,7 @@ begin
     select t.*, lag(t.plain) over w as previous, lead(t.plain) over w as next,
       t.n = max(t.n) over () as is_last
     from (select u.group_n, u.n as unit, u.is_excluded, u.is_quoted, row_number() over (order by u.n, t.k) as n,
-        t.word, left(private.plain_text(t.word), 60) as plain, private.is_unspaced(t.word) as is_unspaced
+        t.word, private.plain_text(t.word) as plain, private.is_unspaced(t.word) as is_unspaced
       from groups u cross join lateral unnest(private.split_words(u.value)) with ordinality t (word, k)
       order by u.n, t.k limit 40) t
     window w as (partition by t.is_excluded, case when t.is_quoted or t.is_excluded then t.unit end order by t.n)
@@ -328,9 +330,8 @@ begin
       from tokens t where not t.is_excluded and not t.is_quoted and t.next is not null)) || c.excluded)::tsquery,
     (private.in_title(c.whole) || c.excluded)::tsquery, (private.in_title(c.ending) || c.excluded)::tsquery,
     (private.in_title(c.beginning) || c.excluded)::tsquery,
-    (c.beginning || (select case when count(*) > 1
-        then '&' || private.in_title('(' || string_agg(w.query, '|') || ')') end
-      from wanted w where not w.is_quoted) || c.excluded)::tsquery,
+    (select private.in_title(string_agg(w.query, '|'))::tsquery from wanted w where not w.is_quoted
+      having count(*) > 1),
     (c.ending || c.excluded)::tsquery, coalesce(c.beginning || c.excluded, nullif(substr(c.excluded, 2), ''))::tsquery,
     s.in_title, s.in_text, w.words, w.queries, w.title_queries, w.shares, w.marks
   from combined c, shares s,
@@ -469,8 +470,8 @@ declare
   is_rare boolean := p.words is not null and board.size * p.text_share <= few;
   is_rare_in_title boolean := board.size * p.title_share <= few;
   -- The classes, and what a match of each has not.
-  queries constant tsquery[] := array[p.title_phrase, p.title_whole, p.title_ending, p.title_any, p.title_some,
-    p.text_ending, p.text_any];
+  queries constant tsquery[] := array[p.title_phrase, p.title_whole, p.title_ending, p.title_any,
+    p.text_any && p.title_some, p.text_ending, p.text_any];
   in_title constant tsquery := coalesce(p.title_some, p.title_any);
   excluded constant tsquery[] := array[null, p.title_phrase, p.title_whole, p.title_ending, p.title_any,
     in_title, in_title || p.text_ending];
@@ -911,17 +912,30 @@ comment on function private.refresh_search() is
 -- Clients ---------------------------------------------------------------------------------------------------
 
 create function public.search_submissions(q text, organization_id uuid, max_results integer default 20)
-  returns setof public.submissions
-language sql stable set search_path = '' as $$
-  select s.* from private.find_submissions(search_submissions.organization_id, q, null, null, null, null, null,
-      null, greatest(1, least(max_results, 100))) f
-    cross join unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, n)
-    join public.submissions s on s.id = h.submission_id
-  order by h.n
+  returns table (id uuid, title text, description text, type text, status text, vote_count integer,
+    comment_count integer, created_at timestamptz, relevance real, match text)
+language plpgsql stable set search_path = '' rows 20 as $$
+#variable_conflict use_column
+begin
+  if coalesce(char_length(q), 0) not between 1 and 200 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 200 characters', 'q');
+  elsif coalesce(max_results, 0) not between 1 and 100 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 100', 'max_results');
+  end if;
+  return query
+    select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count, s.created_at,
+      h.relevance, f.match
+    from private.find_submissions(search_submissions.organization_id, q, null, null, null, null, null, null,
+        max_results) f
+      cross join unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, n)
+      join public.submissions s on s.id = h.submission_id
+    order by h.n;
+end
 $$;
 comment on function public.search_submissions(text, uuid, integer) is
   'Submissions of an organization that match a query of 1 to 200 characters, best first: words, "phrases", '
-  '-exclusions and OR. At most max_results, up to 100. Without a match of all words, those with most of them.';
+  '-exclusions and OR. At most max_results, up to 100. match is any if none has all words. Errors: '
+  'VALIDATION_ERROR.';
 
 revoke all on private.submission_search, private.search_words, private.search_statistics,
   private.search_frequencies from public, anon, authenticated, service_role, service_key;
@@ -930,9 +944,9 @@ grant execute on function private.find_submissions(uuid, text, text, text, uuid,
   private.highlight(text, text, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text),
   private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
-    private.submissions_with_text(uuid[], text), public.search_submissions(text, uuid, integer)
-  to anon, authenticated, service_key;
+    private.submissions_with_text(uuid[], text) to anon, authenticated, service_key;
 grant execute on function private.similar_pairs(uuid, integer) to authenticated;
+grant execute on function public.search_submissions(text, uuid, integer) to anon, authenticated;
 
 -- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.
 create function private.find_submissions(organization_id uuid, q text, status text, max_scanned integer,

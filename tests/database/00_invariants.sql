@@ -77,10 +77,10 @@ select is_empty($$
 select set_eq($$
   select role || ': ' || string_agg(path, ' ' order by path collate "C") from api_roles, our_functions
   where schema = 'public' and has_function_privilege(role, oid, 'execute') group by role $$,
-  array['authenticated: public.create_comment public.create_submission public.delete_comment public.delete_submission public.follow '
-    || 'public.mark_notifications_read public.my_votes public.start_survey public.submit_survey_response public.unfollow public.unvote '
+  array['anon: public.search_submissions', 'authenticated: public.create_comment public.create_submission public.delete_comment public.delete_submission public.follow '
+    || 'public.mark_notifications_read public.my_votes public.search_submissions public.start_survey public.submit_survey_response public.unfollow public.unvote '
     || 'public.unvote_comment public.update_comment public.update_profile public.update_submission public.vote public.vote_comment'],
-  'sessions may execute these functions of the data API, anonymous clients none');
+  'sessions may execute these functions of the data API, anonymous clients only the search');
 select is_empty($$ select p.oid::regprocedure from our_functions f join pg_proc p using (oid)
   where f.schema = 'public' and p.provolatile = 'v'
     and (p.proretset or p.prorettype not in ('boolean'::regtype, 'integer'::regtype, 'uuid'::regtype, 'timestamptz'::regtype)) $$,

@@ -1,7 +1,7 @@
 -- Search in any language, limited to visible submissions.
 begin;
 set local search_path = public, extensions;
-select plan(183);
+select plan(214);
 do $$ begin
   perform tests.start();
   insert into submissions (id, organization_id, author_id, title, description, type)
@@ -18,29 +18,39 @@ do $$ begin
 end $$;
 
 -- Matches, best first, by the names above
-create function pg_temp.found(q text, board text default 'acme') returns text language sql as $$
-  select string_agg(name, ', ' order by relevance desc, name)
-  from private.find_submissions(tests.id(board), q, null, 1250) f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
-    join unnest(array['cafe', 'export', 'invoice', 'dark', 'percent', 'width', 'html', 'quote', 'rival']) as name
-    on tests.id(name) = submission_id
+create function pg_temp.search(q text, board text default 'acme', wanted integer default 100)
+  returns table (name text, class integer, match text, did_you_mean text, marks text, n bigint) language sql as $$
+  select name, h.class, f.match, f.did_you_mean, f.marks, h.n
+  from private.find_submissions(tests.id(board), q, null, null, null, null, null, null, wanted) f
+    left join lateral unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, n) on true
+    left join unnest(array['cafe', 'export', 'invoice', 'dark', 'percent', 'width', 'html', 'quote', 'rival']) as name
+      on tests.id(name) = h.submission_id
 $$;
-create function pg_temp.relevance(q text, name text) returns real language sql as $$
-  select relevance from private.find_submissions(tests.id('acme'), q, null, 1250) f cross join unnest(f.submission_ids, f.relevances) h (submission_id, relevance)
-  where submission_id = tests.id(name)
+create function pg_temp.found(q text, board text default 'acme') returns text language sql as $$
+  select string_agg(name, ', ' order by name) from pg_temp.search(q, board) where match = 'all'
 $$;
 select is(pg_temp.found(q), found, format('%s finds %s', q, coalesce(found, 'nothing'))) from (values
   ('café', 'cafe'), ('cafe', 'cafe'), ('CAFÉ', 'cafe'), ('creme brulee', 'cafe'), (E'cre\u0300me', 'cafe'), ('naive', 'cafe'),
-  ('inv', 'export, invoice, html'), ('export inv', 'export'), ('"portable document"', 'export'), ('"document portable"', null),
-  ('invoice -editor', 'export'), ('cursor or accountants', 'export, invoice'),
+  ('inv', 'export, html, invoice'), ('export inv', 'export'), ('"portable document"', 'export'), ('"document portable"', null),
+  ('invoice -editor', 'export, html'), ('cursor or accountants', 'export, invoice'),
   ('ダーク', 'dark'), ('モード', 'dark'), ('暗いテーマ', 'dark'), ('猫', null),
-  ('100%', 'percent, width'), ('%', 'percent'), ('snake_case', 'percent'), ('C:\temp', 'percent'), ('\', 'percent'),
-  ('O''Brien', 'quote'), ('d''Artagnan', 'quote'), ('it''s', 'html'), ('''', 'quote, html'), ('<script>', 'html'),
-  ('nowhere to be found', null), ('invoice & (', 'export, invoice'), ('!!! :* <->', null)) as t (q, found);
+  ('100%', 'percent, width'), ('%', null), ('snake_case', 'percent'), ('C:\temp', 'percent'), ('\', null),
+  ('O''Brien', 'quote'), ('d''Artagnan', 'quote'), ('it''s', 'cafe, html, quote'), ('''', null), ('<script>', 'html'),
+  ('nowhere to be found', null), ('invoice & (', 'export, html, invoice'), ('!!! :* <->', null),
+  ('exporting invoices', 'export'), ('the invoices of accountants', 'export'), ('BRULEES', 'cafe'),
+  ('ﾀﾞｰｸ ﾓｰﾄﾞ', 'dark'), ('暗い　夜', 'dark'), ('ＰＤＦ', 'export'), (E'in\u00ADvoices to p\u200Bdf', 'export'),
+  ('-invoice -100 -name', 'cafe, dark'), ('snakecase', 'percent'), ('temp new', 'percent')) as t (q, found);
 select is(pg_temp.found('export', 'rival'), 'rival', 'a search returns no rows of another organization');
-select cmp_ok(pg_temp.relevance('export', 'export'), '>',
-  pg_temp.relevance('accountants', 'export'),
-  'a match in the title ranks above a match in the description');
-select lives_ok(format('select count(*) from private.find_submissions(tests.id(''acme''), %L, null, 1250)', q), format('%s is searched for without an error', left(q, 20)))
+select is((select array_agg(name || ' ' || class order by n) from pg_temp.search(q)), found, format('%s comes in the order of classes', q)) from (values
+  ('"export invoices"', array['export 2']), ('export invoices', array['export 1']), ('invoices export', array['export 2']),
+  ('exported invoice', array['export 3']), ('exp inv', array['export 4']), ('editor invoice', array['invoice 5']),
+  ('invoices -alert', array['export 2', 'invoice 6']), ('acc', array['export 7'])) as t (q, found);
+select is((select array_agg(name order by n) from pg_temp.search(q) where match = 'any'), found, format('%s finds what has the rarest and most of the words', q)) from (values
+  ('editor bananas', array['invoice']), ('accountants portable bananas', array['export']),
+  ('acountants', array['export']), ('countants', array['export'])) as t (q, found);
+select is((select max(did_you_mean) from pg_temp.search(q)), meant, format('%s suggests %s', q, meant)) from (values
+  ('acountants', 'accountants'), ('the acountants', 'the accountants'), ('countants', null), ('invoices', null)) as t (q, meant);
+select lives_ok(format('select count(*) from pg_temp.search(%L)', q), format('%s is searched for without an error', left(q, 20)))
 from unnest(array['', ' ', '''''', '\\', '"', '"unclosed', '- - -', 'or', ':*', E'\u0001', '😀', repeat('x', 5000), repeat('a ', 2000), '%_%_\%']) as q;
 
 -- New text is found immediately, and old text no longer
@@ -56,7 +66,8 @@ do $$ begin update submissions set title = 'Export invoices to PDF' where id = t
 -- Invisible submissions are not found
 do $$ begin update submissions set moderation_state = 'pending' where id = tests.id('export'); end $$;
 select is(tests.see(who, $$ select string_agg(s.title, ', ')
-from private.find_submissions(tests.id('acme'), 'export', null, 1250) f join submissions s on s.id = any (f.submission_ids) $$), found, claim)
+from private.find_submissions(tests.id('acme'), 'export', null, null, null, null, null, null, 10) f
+  cross join unnest(f.hits) h join submissions s on s.id = h.submission_id $$), found, claim)
 from (values
   ('anon', null, 'an anonymous user does not find a pending submission'),
   ('bob', null, 'another user does not find it'),
@@ -68,8 +79,16 @@ select is(tests.see(who, 'select content from private.submission_search limit 1'
 from unnest(array['anon', 'adam', 'service_role', 'acme key with submissions:read']) as who;
 do $$ begin update submissions set moderation_state = 'approved' where id = tests.id('export'); end $$;
 
+-- The data API
+select is(tests.see(who, format('select string_agg(title, %L) from search_submissions(%L, tests.id(%L), 10)', ', ', q, board)), found, claim) from (values
+  ('anon', 'invoices export', 'acme', 'Export invoices to PDF', 'anybody searches a public board'),
+  ('anon', 'zzz', 'acme', null, 'and finds nothing of words that nothing has'),
+  ('bob', 'export', 'vault', null, 'nobody searches a board that they cannot see')) as t (who, q, board, found, claim);
+select throws_ok(format('select * from search_submissions(%L, tests.id(%L), %s)', q, 'acme', n), 'FB400', null, claim) from (values
+  ('', 10, 'an empty query is refused'), (repeat('x', 201), 10, 'a long one too'), ('x', 101, 'and too many results')) as t (q, n, claim);
+
 -- Highlights
-select is(private.highlight(value, q, private.search_query(q), whole), marked, claim) from (values
+select is(private.highlight(value, (private.parse_search(tests.id('acme'), q)).marks, whole), marked, claim) from (values
   ('Export invoices to PDF', 'export', true, '<mark>Export</mark> invoices to PDF', 'a word is marked'),
   ('Export invoices to PDF', 'inv', true, 'Export <mark>invoices</mark> to PDF', 'so is one that begins so'),
   ('Crème at the Café', 'cafe', true, 'Crème at the <mark>Café</mark>', 'accents or not'),
@@ -79,16 +98,16 @@ select is(private.highlight(value, q, private.search_query(q), whole), marked, c
   ('Allow <b>bold</b> & "quotes"', 'bold', true, 'Allow &lt;b&gt;<mark>bold</mark>&lt;/b&gt; &amp; &quot;quotes&quot;', 'everything else is escaped'),
   ('<mark>x</mark> <img src=x onerror=alert(1)>', 'onerror', true,
     '&lt;mark&gt;x&lt;/mark&gt; &lt;img src=x <mark>onerror</mark>=alert(1)&gt;', 'a <mark> in the text is escaped'),
-  ('Crème <i>x</i>', '</', true, 'Crème &lt;i&gt;x<mark>&lt;/</mark>i&gt;', 'a match is escaped'),
+  ('Crème <i>x</i>', '</', true, 'Crème &lt;i&gt;x&lt;/i&gt;', 'punctuation is not marked'),
   ('It''s', 's', true, 'It&#39;<mark>s</mark>', 'an apostrophe is escaped')) as t (value, q, whole, marked, claim);
-select doesnt_match(regexp_replace(private.highlight(value, q, private.search_query(q), whole), '</?mark>|&(lt|gt|amp|quot|#39);', '', 'g'), '[<>&"'']',
+select doesnt_match(regexp_replace(private.highlight(value, (private.parse_search(tests.id('acme'), q)).marks, whole), '</?mark>|&(lt|gt|amp|quot|#39);', '', 'g'), '[<>&"'']',
   format('nothing unsafe is left of %s for %s', left(value, 20), q))
 from unnest(array['<script>alert(''a & b'')</script> lt gt amp quot 39', '"><svg/onload=alert(1)>', '&lt;b&gt; &amp;amp; <!-- x --> ]]>',
     repeat('<a href="javascript:alert(1)">x</a> ', 100)]) as value,
   unnest(array['alert', '<', '&', 'lt', 'amp', 'quot', '39', 'x', 'mark', '"', '''']) as q, unnest(array[true, false]) as whole;
-select ok(char_length(private.highlight(repeat('word ', 400) || 'needle ' || repeat('word ', 400), 'needle', private.search_query('needle'), false)) < 400,
+select ok(char_length(private.highlight(repeat('word ', 400) || 'needle ' || repeat('word ', 400), 'needle', false)) < 400,
   'the highlight of a long text is an excerpt around the match');
-select ok(char_length(private.highlight(repeat('あ', 2000) || '針' || repeat('い', 2000), '針', private.search_query('針'), false)) between 100 and 300, 'the highlight of a long Japanese text is an excerpt');
+select ok(char_length(private.highlight(repeat('あ', 2000) || '針' || repeat('い', 2000), '針', false)) between 100 and 300, 'the highlight of a long Japanese text is an excerpt');
 
 -- Duplicates
 create function pg_temp.similar(title text, description text default null) returns text language sql as $$

@@ -231,8 +231,8 @@ declare
   is_rare boolean := p.words is not null and board.size * p.text_share <= few;
   is_rare_in_title boolean := board.size * p.title_share <= few;
   -- The classes, and what a match of each has not.
-  queries constant tsquery[] := array[p.title_phrase, p.title_whole, p.title_ending, p.title_any, p.title_some,
-    p.text_ending, p.text_any];
+  queries constant tsquery[] := array[p.title_phrase, p.title_whole, p.title_ending, p.title_any,
+    p.text_any && p.title_some, p.text_ending, p.text_any];
   in_title constant tsquery := coalesce(p.title_some, p.title_any);
   excluded constant tsquery[] := array[null, p.title_phrase, p.title_whole, p.title_ending, p.title_any,
     in_title, in_title || p.text_ending];
@@ -447,7 +447,7 @@ begin
     select t.*, lag(t.plain) over w as previous, lead(t.plain) over w as next,
       t.n = max(t.n) over () as is_last
     from (select u.group_n, u.n as unit, u.is_excluded, u.is_quoted, row_number() over (order by u.n, t.k) as n,
-        t.word, left(private.plain_text(t.word), 60) as plain, private.is_unspaced(t.word) as is_unspaced
+        t.word, private.plain_text(t.word) as plain, private.is_unspaced(t.word) as is_unspaced
       from groups u cross join lateral unnest(private.split_words(u.value)) with ordinality t (word, k)
       order by u.n, t.k limit 40) t
     window w as (partition by t.is_excluded, case when t.is_quoted or t.is_excluded then t.unit end order by t.n)
@@ -527,9 +527,8 @@ begin
       from tokens t where not t.is_excluded and not t.is_quoted and t.next is not null)) || c.excluded)::tsquery,
     (private.in_title(c.whole) || c.excluded)::tsquery, (private.in_title(c.ending) || c.excluded)::tsquery,
     (private.in_title(c.beginning) || c.excluded)::tsquery,
-    (c.beginning || (select case when count(*) > 1
-        then '&' || private.in_title('(' || string_agg(w.query, '|') || ')') end
-      from wanted w where not w.is_quoted) || c.excluded)::tsquery,
+    (select private.in_title(string_agg(w.query, '|'))::tsquery from wanted w where not w.is_quoted
+      having count(*) > 1),
     (c.ending || c.excluded)::tsquery, coalesce(c.beginning || c.excluded, nullif(substr(c.excluded, 2), ''))::tsquery,
     s.in_title, s.in_text, w.words, w.queries, w.title_queries, w.shares, w.marks
   from combined c, shares s,
@@ -864,7 +863,7 @@ CREATE OR REPLACE FUNCTION private.split_words(value text)
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-RETURN array_remove(regexp_split_to_array(regexp_replace(private.fold_text(value), '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+|[\u0e00-\u0eff]+)'::text, ' \1 '::text, 'g'::text), '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u303d\u30a0\u30fb]+'::text), ''::text);
+RETURN (SELECT array_agg(CASE WHEN private.is_unspaced(t.w) THEN t.w ELSE "left"(t.w, 60) END ORDER BY t.n) AS array_agg FROM regexp_split_to_table(regexp_replace(private.fold_text(split_words.value), '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+|[\u0e00-\u0eff]+)'::text, ' \1 '::text, 'g'::text), '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u303d\u30a0\u30fb]+'::text) WITH ORDINALITY t(w, n) WHERE (t.w <> ''::text));
 
 CREATE OR REPLACE FUNCTION private.highlight(value text, q text, words tsquery, whole boolean)
  RETURNS text
@@ -896,7 +895,7 @@ AS $function$
 declare board constant text := left(organization_id::text, 8);
 begin
   with tokens as materialized (
-    select t.n, t.word, left(private.plain_text(t.word), 60) as plain, t.n <= cardinality(w.title) as in_title,
+    select t.n, t.word, private.plain_text(t.word) as plain, t.n <= coalesce(cardinality(w.title), 0) as in_title,
       private.is_unspaced(t.word) as is_unspaced
     from (select private.split_words(title) as title, private.split_words(description) as description) w
       cross join lateral unnest(w.title || w.description) with ordinality t (word, n)
@@ -964,16 +963,27 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.search_submissions(q text, organization_id uuid, max_results integer DEFAULT 20)
- RETURNS SETOF public.submissions
- LANGUAGE sql
- STABLE
+ RETURNS TABLE(id uuid, title text, description text, type text, status text, vote_count integer, comment_count integer, created_at timestamp with time zone, relevance real, match text)
+ LANGUAGE plpgsql
+ STABLE ROWS 20
  SET search_path TO ''
 AS $function$
-  select s.* from private.find_submissions(search_submissions.organization_id, q, null, null, null, null, null,
-      null, greatest(1, least(max_results, 100))) f
-    cross join unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, n)
-    join public.submissions s on s.id = h.submission_id
-  order by h.n
+#variable_conflict use_column
+begin
+  if coalesce(char_length(q), 0) not between 1 and 200 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 200 characters', 'q');
+  elsif coalesce(max_results, 0) not between 1 and 100 then
+    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 100', 'max_results');
+  end if;
+  return query
+    select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count, s.created_at,
+      h.relevance, f.match
+    from private.find_submissions(search_submissions.organization_id, q, null, null, null, null, null, null,
+        max_results) f
+      cross join unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, n)
+      join public.submissions s on s.id = h.submission_id
+    order by h.n;
+end
 $function$;
 
 ALTER FUNCTION "public"."search_submissions"(text, uuid, integer) OWNER TO "postgres";
@@ -1040,7 +1050,7 @@ COMMENT ON FUNCTION "private"."search_tiers"(uuid, integer, uuid) IS 'Lexemes of
 
 COMMENT ON FUNCTION "private"."similar_submissions"(uuid, text, text) IS 'At most 50 similar submissions that the caller can see with a similarity from 0 to 1, best first.';
 
-COMMENT ON FUNCTION "private"."split_words"(text) IS 'Words of a text in order, lowercase with accents. Runs of kanji, katakana, hiragana, hangul and Thai are words of their own.';
+COMMENT ON FUNCTION "private"."split_words"(text) IS 'Words of a text in order, lowercase with accents, up to 60 characters. Runs of kanji, katakana, hiragana, hangul and Thai are words of their own.';
 
 COMMENT ON FUNCTION "private"."stemmers"() IS 'The dictionaries that know endings and small words of a language.';
 
@@ -1048,7 +1058,7 @@ COMMENT ON FUNCTION "private"."submission_lexemes"(uuid, text, text) IS 'Lexemes
 
 COMMENT ON FUNCTION "private"."submissions_with_text"(uuid[], text) IS 'Those of the given submissions of an organization that have all words.';
 
-COMMENT ON FUNCTION "public"."search_submissions"(text, uuid, integer) IS 'Submissions of an organization that match a query of 1 to 200 characters, best first: words, "phrases", -exclusions and OR. At most max_results, up to 100. Without a match of all words, those with most of them.';
+COMMENT ON FUNCTION "public"."search_submissions"(text, uuid, integer) IS 'Submissions of an organization that match a query of 1 to 200 characters, best first: words, "phrases", -exclusions and OR. At most max_results, up to 100. match is any if none has all words. Errors: VALIDATION_ERROR.';
 
 COMMENT ON TABLE "private"."search_frequencies" IS 'Share of submissions with a common lexeme. It decides how a search reads, never what it finds.';
 
@@ -1058,7 +1068,7 @@ COMMENT ON TABLE "private"."search_words" IS 'Words of public submissions, to su
 
 COMMENT ON TABLE "private"."submission_search" IS 'Search data of submissions: lexemes for search, title_lexemes those of the title only; title and content (lowercase, without accents) for similarity.';
 
-COMMENT ON TYPE "private"."parsed_search" IS 'A query in its ways to match, each including the ones before: the phrase, whole words, endings, beginnings (any), and beginnings with some word in the title. The shares are the largest part of the board that can match. words are those that must be there, each with a query of its own. marks is a regular expression.';
+COMMENT ON TYPE "private"."parsed_search" IS 'A query in its ways to match, each including the ones before: the phrase, whole words, endings, beginnings (any), and some word in the title. The shares are the largest part of the board that can match. words are those that must be there, each with a query of its own. marks is a regular expression.';
 
 COMMENT ON TYPE "private"."search_hit" IS 'A match: class 1 has the phrase in the title, 2 all words, 3 with other endings, 4 as beginnings; 5 has some of them in the title; 6 has them in the text, 7 as beginnings; 8 does not have all words, and votes is its rank.';
 
@@ -1245,8 +1255,6 @@ GRANT EXECUTE ON FUNCTION "public"."search_submissions"(text, uuid, integer) TO 
 REVOKE ALL ON FUNCTION "public"."search_submissions"(text, uuid, integer) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "public"."search_submissions"(text, uuid, integer) TO "postgres";
-
-GRANT EXECUTE ON FUNCTION "public"."search_submissions"(text, uuid, integer) TO "service_key";
 
 -- By hand:
 DROP TEXT SEARCH CONFIGURATION private.plain;
