@@ -1,12 +1,12 @@
 -- Search and similarity. Search data is kept outside of submissions, so that a vote stays a small update.
 --
--- Every way to match is a lexeme of its own, so that the index answers each with one lookup and never reads a range:
+-- Every way to match is a lexeme of its own, so that the index answers it with one lookup and reads no range:
 --   export      a whole word; of scripts without spaces, two adjacent characters
 --   ^exp        the beginning of a word
 --   ~export     the stem of a word, in the language of the text
 --   +darkmode   two adjacent words, for phrases and for other spellings (darkmode, dark-mode)
---   texport     any of these in the title
---   v05         the tier of votes: 2^4 to 2^5 - 1
+--   =export     any of these in the title
+--   #05         the tier of votes: 2^4 to 2^5 - 1
 -- All begin with eight digits of the organization's id: no search reads entries of another organization.
 
 create table private.submission_search (
@@ -99,7 +99,7 @@ comment on function private.stemmers() is 'The dictionaries that know endings an
 
 create function private.search_tiers(organization_id uuid, votes integer, submission_id uuid) returns text[]
 language sql immutable
-return (select array_agg(left(organization_id::text, 8) || 'v'
+return (select array_agg(left(organization_id::text, 8) || '#'
     || lpad(length(ltrim(votes::bit(32)::text, '0'))::text, 2, '0') || left(submission_id::text, n))
   from generate_series(0, case when votes > 1 then 0 else 2 end) n);
 comment on function private.search_tiers(uuid, integer, uuid) is
@@ -151,7 +151,7 @@ begin
       from tokens t) t
     where t.next is not null and t.in_title = t.next_in_title
   )
-  select coalesce(array_agg(distinct board || 't' || m.lexeme) filter (where m.in_title), '{}'),
+  select coalesce(array_agg(distinct board || '=' || m.lexeme) filter (where m.in_title), '{}'),
     coalesce(array_agg(distinct board || m.lexeme), '{}'),
     array(select w.plain from words w where w.plain ~ '^\D{4,30}$')
   into title_lexemes, lexemes, known from made m;
@@ -225,7 +225,7 @@ comment on function private.search_query(uuid, text[]) is 'Text of a query for a
 
 create function private.in_title(query text) returns text
 language sql immutable
-return regexp_replace(query, '''([0-9a-f]{8})', '''\1t', 'g');
+return regexp_replace(query, '''([0-9a-f]{8})', '''\1=', 'g');
 comment on function private.in_title(text) is 'The same query for titles.';
 
 -- definer: reads private.search_frequencies.
@@ -279,7 +279,7 @@ begin
   ), wanted as materialized (
     select p.*, private.search_query(organization_id, p.whole || p.ending || p.beginning) as query,
       array(select left(organization_id::text, 8) || l from unnest(p.whole || p.ending || p.beginning) l) as lexemes,
-      array(select left(organization_id::text, 8) || 't' || l
+      array(select left(organization_id::text, 8) || '=' || l
         from unnest(p.whole || p.ending || p.beginning) l) as title_lexemes
     from parts p
     where not p.is_excluded and (p.is_quoted or not p.is_small
@@ -402,12 +402,12 @@ create function private.search_groups(board private.search_statistics, share rea
 language plpgsql stable set search_path = '' as $$
 begin
   return query
-  select string_agg(quote_literal(left(board.organization_id::text, 8) || 'v' || g.tier), '|')::tsquery,
+  select string_agg(quote_literal(left(board.organization_id::text, 8) || '#' || g.tier), '|')::tsquery,
     (sum(g.size) * share)::real, min(g.votes),
     (min(g.id_prefix) || substr('00000000-0000-0000-0000-000000000000', char_length(min(g.id_prefix)) + 1))::uuid
   from (
     select t.*, floor(ln(greatest(0.25, (sum(t.size) over (order by t.n desc) - t.size) * share / wanted)::float8)
-      / ln(8)) as group_n
+      / ln(16)) as group_n
     from (
       select b * 256 as n, lpad(b::text, 2, '0') as tier, coalesce(board.tiers[b + 1], 0)::real as size,
         (2 ^ (b - 1))::bigint::integer as votes, '' as id_prefix
@@ -428,33 +428,35 @@ end
 $$;
 comment on function private.search_groups(private.search_statistics, real, integer, private.search_hit) is
   'Tiers in groups, in the order of results, as queries with the expected number of matches and the lowest '
-  'votes and id: the first group is expected to have the wanted number, each other one about eight times as '
+  'votes and id: the first group is expected to have the wanted number, each other one about 16 times as '
   'many as those before it.';
 
+create function private.search_class(p private.parsed_search, title tsvector, lexemes tsvector) returns integer
+language sql immutable
+return case when title @@ p.title_phrase then 1 when title @@ p.title_whole then 2
+  when title @@ p.title_ending then 3 when title @@ p.title_any then 4 when title @@ p.title_some then 5
+  when lexemes @@ p.text_ending then 6 else 7 end;
+comment on function private.search_class(private.parsed_search, tsvector, tsvector) is
+  'The class of a match: see private.search_hit.';
+
+-- The subqueries keep their order, whatever the planner knows of the tables.
 create function private.read_submissions(scope private.search_scope, p private.parsed_search, query tsquery,
   first_class integer, last_class integer, after private.search_hit) returns setof private.search_hit
 language plpgsql stable set search_path = '' as $$
 begin
   return query
-    select s.id, k.class, s.vote_count, (1.1 - k.class * 0.1)::real
-    from private.submission_search c
-      cross join lateral (select case
-        -- The query has told the classes apart already: reading the lexemes of each row would be slow.
-        when first_class = last_class then first_class
-        when c.title_lexemes operator(pg_catalog.@@) p.title_phrase then 1
-        when c.title_lexemes operator(pg_catalog.@@) p.title_whole then 2
-        when c.title_lexemes operator(pg_catalog.@@) p.title_ending then 3
-        when c.title_lexemes operator(pg_catalog.@@) p.title_any then 4
-        when c.title_lexemes operator(pg_catalog.@@) p.title_some then 5
-        when c.lexemes operator(pg_catalog.@@) p.text_ending then 6
-        else 7 end as class offset 0) k
-      join public.submissions s on s.id = c.submission_id
-    where c.lexemes operator(pg_catalog.@@) query and c.organization_id = scope.organization_id
-      and k.class between first_class and last_class
+    select c.submission_id, k.class, s.vote_count, (1.1 - k.class * 0.1)::real
+    from (select c.submission_id, c.title_lexemes, c.lexemes from private.submission_search c
+        where c.lexemes operator(pg_catalog.@@) query offset 0) c
+      -- The query of a single class has told it from the others: reading the lexemes of each row would be slow.
+      cross join lateral (select case when first_class = last_class then first_class
+        else private.search_class(p, c.title_lexemes, c.lexemes) end as class offset 0) k
+      cross join lateral (select s.vote_count, s as whole from public.submissions s
+        where s.id = c.submission_id offset 0) s
+    where k.class between first_class and last_class and private.in_search_scope(scope, s.whole)
       and (after.class is null or k.class > after.class
-        or (s.vote_count, s.id) < (after.votes, after.submission_id))
-      and private.in_search_scope(scope, s)
-    order by k.class, s.vote_count desc, s.id desc;
+        or (s.vote_count, c.submission_id) < (after.votes, after.submission_id))
+    order by k.class, s.vote_count desc, c.submission_id desc;
 end
 $$;
 comment on function private.read_submissions(private.search_scope, private.parsed_search, tsquery, integer,
@@ -479,9 +481,28 @@ declare
     scope.author_id, scope.agent_category_ids) > 0;
   step integer := coalesce(after.class, 1);
   last integer; query tsquery; share real; part record; expected real := 0; known integer;
-  is_probed boolean := false; is_odd boolean;
+  is_probed boolean := false; is_odd boolean; only_ids uuid[];
 begin
   hits := '{}';
+  if has_filters and not is_rare then
+    select c.submission_ids into only_ids from private.candidate_submissions(scope.organization_id, scope.status,
+      scope.type, scope.category_id, scope.tag_id, scope.author_id, null) c
+    where c.is_complete and cardinality(c.submission_ids) <= 1000;
+    if only_ids is not null then
+      hits := array(
+        select row(s.id, k.class, s.vote_count, 1.1 - k.class * 0.1)::private.search_hit
+        from unnest(only_ids) l (id)
+          cross join lateral (select c.title_lexemes, c.lexemes from private.submission_search c
+            where c.submission_id = l.id and c.lexemes operator(pg_catalog.@@) p.text_any offset 0) c
+          cross join lateral (select private.search_class(p, c.title_lexemes, c.lexemes) as class offset 0) k
+          cross join lateral (select s.id, s.vote_count, s as whole from public.submissions s
+            where s.id = l.id offset 0) s
+        where private.in_search_scope(scope, s.whole) and (after.class is null or k.class > after.class
+          or k.class = after.class and (s.vote_count, s.id) < (after.votes, after.submission_id))
+        order by k.class, s.vote_count desc, s.id desc);
+      return;
+    end if;
+  end if;
   while step < 8 loop
     share := case when step < 5 then p.title_share else p.text_share end;
     -- A rare word is one lookup in all classes at once.
@@ -529,6 +550,20 @@ comment on function private.full_matches(private.search_scope, private.parsed_se
   'The first matches of all words after a place: at least the wanted number if there are as many. stopped is '
   'the place to go on from, if filters let few of many matches pass.';
 
+create function private.some_matches(scope private.search_scope, query tsquery, max_matches integer)
+  returns table (submission_id uuid)
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    select c.submission_id
+    from (select c.submission_id from private.submission_search c
+        where c.lexemes operator(pg_catalog.@@) query offset 0) c
+      cross join lateral (select s as whole from public.submissions s where s.id = c.submission_id offset 0) s
+    where private.in_search_scope(scope, s.whole) limit max_matches;
+end
+$$;
+comment on function private.some_matches(private.search_scope, tsquery, integer) is 'Some of the matches of a query.';
+
 create function private.known_words(scope private.search_scope, word text, out known text, out quality real)
   returns setof record
 language plpgsql stable set search_path = '' as $$
@@ -541,10 +576,8 @@ begin
       and (w.word operator(extensions.%) known_words.word
         or w.word operator(pg_catalog.~~) ('%' || known_words.word || '%'))
     group by w.word) n
-  where n.quality >= 0.3 and exists (
-    select from private.submission_search c join public.submissions s on s.id = c.submission_id
-    where c.lexemes operator(pg_catalog.@@)
-      private.search_query(scope.organization_id, array[n.word])::tsquery and private.in_search_scope(scope, s))
+  where n.quality >= 0.3 and exists (select from private.some_matches(scope,
+    private.search_query(scope.organization_id, array[n.word])::tsquery, 1))
   order by n.quality desc, n.word limit 6;
 end
 $$;
@@ -574,13 +607,11 @@ begin
     where char_length(w.word) > 3 and not private.is_unspaced(w.word)
     group by w.n
   ), found as materialized (
-    select r.n, h.id, max(r.quality) as quality
+    select r.n, h.submission_id as id, max(r.quality) as quality
     from (select w.n, w.query, 1 as quality from words w
-      union all select n.n, n.query::tsquery, 0.9 * n.quality from near n) r
-      cross join lateral (
-        select s.id from private.submission_search c join public.submissions s on s.id = c.submission_id
-        where c.lexemes operator(pg_catalog.@@) r.query and private.in_search_scope(scope, s) limit max_read) h
-    group by r.n, h.id
+        union all select n.n, n.query::tsquery, 0.9 * n.quality from near n) r
+      cross join lateral private.some_matches(scope, r.query, max_read) h
+    group by r.n, h.submission_id
   ), weights as materialized (
     select w.n, w.word, w.common, w.title_query || coalesce(private.in_title(n.query), '')::tsquery as title_query,
       n.best, ln(2 + 300.0 / (1 + count(f.id))) as weight,
@@ -592,7 +623,8 @@ begin
       w.title_query then 1.4 else 1 end)
       / (select sum(weight) * 3 from weights) as score
     from (select distinct id from found) f
-      join private.submission_search c on c.submission_id = f.id
+      cross join lateral (select c.title_lexemes, c.lexemes from private.submission_search c
+        where c.submission_id = f.id offset 0) c
       cross join weights w left join found d on d.id = f.id and d.n = w.n
       cross join lateral (select coalesce(d.quality,
         case when c.lexemes operator(pg_catalog.@@) w.common then 1 end) as quality) r
@@ -603,7 +635,8 @@ begin
       where not w.is_known and position(w.word in w.best) = 0)
   into hits, corrections
   from (select r.id, r.score, row_number() over (order by r.score desc, s.vote_count desc, r.id desc) as n
-    from scored r join public.submissions s on s.id = r.id order by n limit wanted) r;
+    from scored r cross join lateral (select s.vote_count from public.submissions s where s.id = r.id offset 0) s
+    order by n limit wanted) r;
 end
 $$;
 comment on function private.partial_matches(private.search_scope, private.parsed_search, integer) is
@@ -869,8 +902,7 @@ create function private.refresh_search() returns integer
 language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
-  own_id uuid; size bigint; oldest timestamptz; sampled uuid[];
-  board_prefix text;
+  own_id uuid; size bigint; span record; sampled uuid[]; board_prefix text;
 begin
   select c.organization_id, c.total into own_id, size
   from (select c.organization_id, sum(c.total)::bigint as total from private.submission_counts c group by 1) c
@@ -880,7 +912,8 @@ begin
   order by b.refreshed_at nulls first limit 1;
   if own_id is null then return 0; end if;
   board_prefix := left(own_id::text, 8);
-  select min(s.created_at) into oldest from public.submissions s where s.organization_id = own_id;
+  select min(s.created_at) as oldest, max(s.created_at) as newest into span
+    from public.submissions s where s.organization_id = own_id;
   insert into private.search_statistics (organization_id, size, tiers, refreshed_at)
   select own_id, size, array(select coalesce(t.n, 0) from generate_series(0, 31) b left join (
       select length(ltrim(s.vote_count::bit(32)::text, '0')) as tier, count(*) as n
@@ -891,7 +924,7 @@ begin
   -- A sample over the whole time: up to 20,000 submissions.
   sampled := array(select distinct l.id from generate_series(0, 99) n cross join lateral (
     select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-      and s.created_at >= oldest + (now() - oldest) * (n + random()) / 100
+      and (s.created_at, s.id) >= (span.oldest + (span.newest - span.oldest) * (n + random()) / 100, gen_random_uuid())
     order by s.created_at, s.id limit least(greatest(size / 500, 20), 200)) l);
   delete from private.search_frequencies f where f.organization_id = own_id;
   insert into private.search_frequencies (organization_id, lexeme, share)

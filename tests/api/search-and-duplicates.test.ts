@@ -88,7 +88,7 @@ describe("search", () => {
     ["dark bananas", ["dark", "darker"], "any"],
     ["o%it", ["percent"], "any"],
     ["%", []],
-  ] as [string, string[], "any"?][])("%s finds %j", async (q, expected, match = "all") => {
+  ] as [string, string[], ("all" | "any")?][])("%s finds %j", async (q, expected, match = "all") => {
     const { data, meta } = await search(q);
     expect(names(data).sort()).toEqual([...expected].sort());
     expect(meta).toEqual({ query: q, total: expected.length, match, next_cursor: null });
