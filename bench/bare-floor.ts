@@ -26,8 +26,8 @@ const app = new Hono()
       select coalesce(json_agg(r), '[]')::text as data from (
         select s.id, s.title, s.description, s.title as shown, left(s.description, 200) as marked
         from private.submission_search f join public.submissions s on s.id = f.submission_id
-        where f.organization_id = ${organization} and f.document @@ websearch_to_tsquery('private.plain', ${c.req.query("q") ?? ""})
-        order by ts_rank(f.document, websearch_to_tsquery('private.plain', ${c.req.query("q") ?? ""})) desc limit 20) r`;
+        where f.lexemes @@ quote_literal(left(${organization}::text, 8) || ${c.req.query("q") ?? ""})::tsquery
+        order by s.vote_count desc, s.id desc limit 20) r`;
     return json(200, found?.data);
   })
   .get("/api/submissions/:id", async (c) => {

@@ -31,7 +31,12 @@ const closings = [
  * `calendar`; one in a thousand is a problem. Submission 1 has a vote of everybody and many comments, the first of them
  * with many replies.
  */
-export async function fillScaleBoard(superuserUrl: string, size: number, comments: number): Promise<void> {
+export async function fillScaleBoard(
+  superuserUrl: string,
+  size: number,
+  comments: number,
+  searchData = lexemes,
+): Promise<void> {
   const sql = connect(superuserUrl);
   try {
     await withoutIndexes(sql, "private.submission_search", () =>
@@ -39,7 +44,7 @@ export async function fillScaleBoard(superuserUrl: string, size: number, comment
         await transaction`set local session_replication_role = replica`;
         await transaction`set local statement_timeout = 0`;
         await transaction`set local work_mem = '128MB'`;
-        for (const statement of contents(size, comments)) await transaction.unsafe(statement);
+        for (const statement of contents(size, comments, searchData)) await transaction.unsafe(statement);
       }),
     );
     for (const table of [
@@ -68,7 +73,15 @@ async function withoutIndexes(sql: Sql, table: string, fill: () => Promise<unkno
   for (const { definition } of indexes) await sql.unsafe(definition);
 }
 
-function contents(size: number, comments: number): string[] {
+/** Search data of the submissions m of an organization. */
+const lexemes = (organization: string) => `
+  insert into private.submission_search (submission_id, organization_id, title_lexemes, lexemes, title, content)
+  select m.id, ${organization}, array_to_tsvector(l.title_lexemes), array_to_tsvector(l.title_lexemes || l.lexemes
+    || private.search_tiers(${organization}, m.votes, m.id)),
+    private.plain_text(m.title), private.plain_text(m.title || ' ' || m.text)
+  from made m cross join lateral private.submission_lexemes(${organization}, m.title, m.text) l order by m.n`;
+
+function contents(size: number, comments: number, searchData: typeof lexemes): string[] {
   const organization = `(select id from public.organizations where slug = '${slugOf(size)}')`;
   const list = (values: readonly string[]) => `array['${values.join("','")}']`;
   const one = (values: readonly string[]) =>
@@ -113,11 +126,7 @@ function contents(size: number, comments: number): string[] {
       from made m join people p on p.n = m.author
         left join public.categories c on c.organization_id = ${organization} and c.slug = m.category
       order by m.n`,
-    `insert into private.submission_search (submission_id, organization_id, title_lexemes, lexemes, title, content)
-      select m.id, ${organization}, array_to_tsvector(l.title_lexemes), array_to_tsvector(l.title_lexemes || l.lexemes
-        || private.search_tiers(${organization}, m.votes, m.id)),
-        private.plain_text(m.title), private.plain_text(m.title || ' ' || m.text)
-      from made m cross join lateral private.submission_lexemes(${organization}, m.title, m.text) l order by m.n`,
+    searchData(organization),
     `insert into public.submission_tags (organization_id, submission_id, tag_id)
       select ${organization}, m.id, t.id
       from made m join public.tags t on t.organization_id = ${organization}

@@ -3,6 +3,7 @@
 -- Every way to match is a lexeme of its own, so that the index answers it with one lookup and reads no range:
 --   export      a whole word; of scripts without spaces, two adjacent characters
 --   ^exp        the beginning of a word
+--   $export     the end of a German word, such as Kalenderexport
 --   ~export     the stem of a word, in the language of the text
 --   +darkmode   two adjacent words, for phrases and for other spellings (darkmode, dark-mode)
 --   =export     any of these in the title
@@ -28,8 +29,8 @@ create table private.search_words (
   word text not null
 );
 comment on table private.search_words is
-  'Words of public submissions, to suggest a known word for an unknown one. Not unique, so that no '
-  'submission waits for another one with the same new word; words that are gone are removed by the schedule.';
+  'Words of approved submissions, to suggest a known word for an unknown one. Not unique, so that no '
+  'submission waits for another one with the same new word; the schedule removes words that are gone.';
 create index search_words_word_idx on private.search_words (organization_id, word);
 create index search_words_trigram_idx on private.search_words
   using gin (organization_id, word extensions.gin_trgm_ops);
@@ -58,7 +59,8 @@ alter table private.search_frequencies enable row level security;
 
 create function private.fold_text(value text) returns text
 language sql immutable
-return lower(normalize(translate(value, U&'\00AD\061C\180E\200B\200C\200D\200E\200F\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF', ''), NFKC));
+return lower(normalize(translate(value, U&'\00AD\061C\180E\200B\200C\200D\200E\200F'
+  '\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF', ''), NFKC));
 comment on function private.fold_text(text) is
   'Lowercase text in one spelling (NFKC), without soft hyphens, joiners and other invisible characters.';
 
@@ -67,29 +69,32 @@ create function private.plain_text(value text) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
   if value ~ '^[ -~]*$' then return lower(value); end if;
-  return translate(extensions.unaccent('extensions.unaccent'::regdictionary, private.fold_text(value)), 'ς', 'σ');
+  return translate(
+    extensions.unaccent('extensions.unaccent'::regdictionary, private.fold_text(value)), 'ς', 'σ');
 end
 $$;
 comment on function private.plain_text(text) is 'Lowercase text without accents.';
 
 create function private.is_unspaced(word text) returns boolean
 language sql immutable
-return word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]';
+return word ~ ('^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff'
+  '\uac00-\ud7af\uf900-\ufaff]');
 comment on function private.is_unspaced(text) is
   'Whether a word is of a script that writes words without spaces, or attaches particles to them.';
 
 create function private.split_words(value text) returns text[]
 language sql immutable
-return (select array_agg(case when private.is_unspaced(w) then w else left(w, 60) end order by n) from regexp_split_to_table(
-  regexp_replace(private.fold_text(value),
-    '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+|[\u0e00-\u0eff]+)',
-    ' \1 ', 'g'),
+return (
+  select array_agg(case when private.is_unspaced(w) then w else left(w, 60) end order by n)
+  from regexp_split_to_table(regexp_replace(private.fold_text(value),
+    '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|'
+      '[\uac00-\ud7af]+|[\u0e00-\u0eff]+)', ' \1 ', 'g'),
   '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7'
-    '\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030'
-    '\u303d\u30a0\u30fb]+') with ordinality t (w, n) where w <> '');
+    '\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004'
+    '\u3008-\u3020\u3030\u303d\u30a0\u30fb]+') with ordinality t (w, n) where w <> '');
 comment on function private.split_words(text) is
-  'Words of a text in order, lowercase with accents, up to 60 characters. Runs of kanji, katakana, hiragana, hangul and Thai are '
-  'words of their own.';
+  'Words of a text in order, lowercase with accents, up to 60 characters. Runs of kanji, katakana, '
+  'hiragana, hangul and Thai are words of their own.';
 
 create function private.stemmers() returns regdictionary[]
 language sql immutable
@@ -113,23 +118,33 @@ language plpgsql immutable set search_path = '' set plan_cache_mode = force_gene
 declare board constant text := left(organization_id::text, 8);
 begin
   with tokens as materialized (
-    select t.n, t.word, private.plain_text(t.word) as plain, t.n <= coalesce(cardinality(w.title), 0) as in_title,
-      private.is_unspaced(t.word) as is_unspaced
+    select t.n, t.word, private.plain_text(t.word) as plain,
+      t.n <= coalesce(cardinality(w.title), 0) as in_title, private.is_unspaced(t.word) as is_unspaced
     from (select private.split_words(title) as title, private.split_words(description) as description) w
       cross join lateral unnest(w.title || w.description) with ordinality t (word, n)
   ), words as materialized (
-    select t.word, t.plain, bool_or(t.in_title) as in_title from tokens t where not t.is_unspaced group by 1, 2
+    select t.word, t.plain, bool_or(t.in_title) as in_title
+    from tokens t where not t.is_unspaced group by 1, 2
   ), languages as materialized (
     -- Those of most of the small words, or all.
     select l.stemmer from (
-      select s.stemmer, rank() over (order by count(*) filter (where ts_lexize(s.stemmer, w.word) = '{}') desc) as n
+      select s.stemmer, rank() over (
+        order by count(*) filter (where ts_lexize(s.stemmer, w.word) = '{}') desc) as n
       from unnest(private.stemmers()) s (stemmer)
         left join words w on char_length(w.word) < 6 group by 1) l
     where l.n = 1
   ), made as (
     select w.in_title, w.plain as lexeme from words w
     union all
-    select w.in_title, '^' || left(w.plain, n) from words w, generate_series(1, least(char_length(w.plain), 13) - 1) n
+    select w.in_title, '^' || left(w.plain, n)
+    from words w, generate_series(1, least(char_length(w.plain), 13) - 1) n
+    union all
+    select w.in_title, '$' || right(f.form, n)
+    from words w cross join lateral (
+        select private.plain_text((ts_lexize('german_stem', w.word))[1]) union select w.plain) f (form)
+      cross join lateral generate_series(4, least(char_length(f.form) - 3, 20)) n
+    where char_length(w.plain) > 7 and f.form is not null
+      and exists (select from languages l where l.stemmer = 'german_stem'::regdictionary)
     union all
     -- v2 and mp3 are found by their numbers.
     select w.in_title, d.digits[1] from words w, regexp_matches(w.plain, '\d+', 'g') d (digits)
@@ -137,18 +152,19 @@ begin
     union all
     select w.in_title, '~' || private.plain_text(f.stem)
     from words w cross join languages l
-      cross join lateral (values ((ts_lexize(l.stemmer, w.word))[1]), ((ts_lexize(l.stemmer, w.plain))[1])) f (stem)
+      cross join lateral (
+        values ((ts_lexize(l.stemmer, w.word))[1]), ((ts_lexize(l.stemmer, w.plain))[1])) f (stem)
     where f.stem <> ''
     union all
-    select t.in_title, substr(t.plain, i, 2) from tokens t, generate_series(1, greatest(char_length(t.plain) - 1, 1)) i
-    where t.is_unspaced
+    select t.in_title, substr(t.plain, i, 2)
+    from tokens t, generate_series(1, greatest(char_length(t.plain) - 1, 1)) i where t.is_unspaced
     union all
-    select t.in_title, '^' || substr(t.plain, i, 1) from tokens t, generate_series(1, char_length(t.plain)) i
-    where t.is_unspaced
+    select t.in_title, '^' || substr(t.plain, i, 1)
+    from tokens t, generate_series(1, char_length(t.plain)) i where t.is_unspaced
     union all
     select t.in_title and t.next_in_title, '+' || right(t.plain, 30) || left(t.next, 30) from (
-      select t.*, lead(t.plain) over (order by t.n) as next, lead(t.in_title) over (order by t.n) as next_in_title
-      from tokens t) t
+      select t.*, lead(t.plain) over w as next, lead(t.in_title) over w as next_in_title
+      from tokens t window w as (order by t.n)) t
     where t.next is not null and t.in_title = t.next_in_title
   )
   select coalesce(array_agg(distinct board || '=' || m.lexeme) filter (where m.in_title), '{}'),
@@ -169,13 +185,14 @@ declare
     private.search_tiers(new.organization_id, new.vote_count, new.id));
 begin
   select * into made from private.submission_lexemes(new.organization_id, new.title, new.description);
-  insert into private.submission_search (submission_id, organization_id, title_lexemes, lexemes, title, content)
+  insert into private.submission_search
+    (submission_id, organization_id, title_lexemes, lexemes, title, content)
   values (new.id, new.organization_id, array_to_tsvector(made.title_lexemes),
     array_to_tsvector(made.title_lexemes || made.lexemes) || tier,
     private.plain_text(new.title), private.plain_text(new.title || ' ' || new.description))
   on conflict (submission_id) do update set title_lexemes = excluded.title_lexemes,
     lexemes = excluded.lexemes, title = excluded.title, content = excluded.content;
-  if new.is_public then
+  if new.moderation_state = 'approved' then
     insert into private.search_words (organization_id, word)
     select new.organization_id, k.word from unnest(made.known) k (word)
     where not exists (select from private.search_words w
@@ -185,7 +202,7 @@ begin
 end
 $$;
 comment on function private.index_submission() is 'Trigger: updates the search data of a submission.';
-create trigger index_text after insert or update of title, description, is_public on public.submissions
+create trigger index_text after insert or update of title, description, moderation_state on public.submissions
   for each row execute function private.index_submission();
 
 -- definer: clients may not write to private.
@@ -213,8 +230,8 @@ create type private.parsed_search as (
   words text[], word_queries tsquery[], word_title_queries tsquery[], word_shares real[],
   marks text);
 comment on type private.parsed_search is
-  'A query in its ways to match, each including the ones before: the phrase, whole words, endings, beginnings '
-  '(any), and some word in the title. The shares are the largest part of the board that can '
+  'A query in its ways to match, each including the ones before: the phrase, whole words, endings, '
+  'beginnings (any), and some word in the title. The shares are the largest part of the board that can '
   'match. words are those that must be there, each with a query of its own. marks is a regular expression.';
 
 create function private.search_query(organization_id uuid, lexemes text[]) returns text
@@ -237,8 +254,8 @@ begin
   with units as materialized (
     select m.n, m.part[1] <> '' as is_excluded, m.part[2] is not null as is_quoted,
       coalesce(m.part[2], m.part[3]) as value
-    from regexp_matches(translate(private.fold_text(q), '“”„«»', '"""""'), '(-?)(?:"([^"]*)"?|([^\s"]+))', 'g')
-      with ordinality m (part, n)
+    from regexp_matches(translate(private.fold_text(q), '“”„«»', '"""""'),
+      '(-?)(?:"([^"]*)"?|([^\s"]+))', 'g') with ordinality m (part, n)
   ), groups as materialized (
     -- OR joins the units before and after it.
     select u.*, count(*) filter (where not u.follows_or) over (order by u.n) as group_n
@@ -249,11 +266,13 @@ begin
   ), tokens as materialized (
     select t.*, lag(t.plain) over w as previous, lead(t.plain) over w as next,
       t.n = max(t.n) over () as is_last
-    from (select u.group_n, u.n as unit, u.is_excluded, u.is_quoted, row_number() over (order by u.n, t.k) as n,
-        t.word, private.plain_text(t.word) as plain, private.is_unspaced(t.word) as is_unspaced
+    from (select u.group_n, u.n as unit, u.is_excluded, u.is_quoted,
+        row_number() over (order by u.n, t.k) as n, t.word, private.plain_text(t.word) as plain,
+        private.is_unspaced(t.word) as is_unspaced
       from groups u cross join lateral unnest(private.split_words(u.value)) with ordinality t (word, k)
       order by u.n, t.k limit 40) t
-    window w as (partition by t.is_excluded, case when t.is_quoted or t.is_excluded then t.unit end order by t.n)
+    window w as (
+      partition by t.is_excluded, case when t.is_quoted or t.is_excluded then t.unit end order by t.n)
   ), parts as materialized (
     select t.*, p.part, f.stems,
       case when t.is_unspaced then t.plain ~ '^[\u3041-\u309f]+$' else f.is_small end as is_small,
@@ -262,25 +281,29 @@ begin
       case when t.is_unspaced then '{}'
         else array(select k || s from unnest(f.stems) s, unnest(array['~', '+']) k) end as ending,
       case when not t.is_unspaced then array(
-          select '^' || left(b, 12) from unnest(array[case when char_length(p.part) > 2 or t.is_last then p.part end]
+          select '^' || left(b, 12)
+          from unnest(array[case when char_length(p.part) > 2 or t.is_last then p.part end]
             || array(select s from unnest(f.stems) s where char_length(s) > 4)) b where b is not null
           union all
-          select '^' || b from unnest(array[t.previous || p.part, p.part || t.next]) b where char_length(b) < 13)
+          select '^' || b from unnest(array[t.previous || p.part, p.part || t.next]) b
+          where char_length(b) < 13
+          union all
+          select '$' || s from unnest(array[p.part] || f.stems) s where char_length(s) > 3)
         when char_length(p.part) = 1 then array['^' || p.part] else '{}' end as beginning
     from tokens t cross join lateral (
-      select array_agg(distinct private.plain_text(f.forms[1])) filter (where f.forms[1] is not null) as stems,
-        bool_or(f.forms = '{}') as is_small
+      select bool_or(f.forms = '{}') as is_small,
+        array_agg(distinct private.plain_text(f.forms[1])) filter (where f.forms[1] is not null) as stems
       from unnest(private.stemmers()) s (stemmer)
-        cross join lateral (values (ts_lexize(s.stemmer, t.word)), (ts_lexize(s.stemmer, t.plain))) f (forms)) f
+        cross join lateral (
+          values (ts_lexize(s.stemmer, t.word)), (ts_lexize(s.stemmer, t.plain))) f (forms)) f
       cross join lateral (
         select t.plain as part where not t.is_unspaced or char_length(t.plain) = 1
         union all
-        select substr(t.plain, i, 2) from generate_series(1, char_length(t.plain) - 1) i where t.is_unspaced) p
+        select substr(t.plain, i, 2) from generate_series(1, char_length(t.plain) - 1) i
+        where t.is_unspaced) p
   ), wanted as materialized (
-    select p.*, private.search_query(organization_id, p.whole || p.ending || p.beginning) as query,
-      array(select left(organization_id::text, 8) || l from unnest(p.whole || p.ending || p.beginning) l) as lexemes,
-      array(select left(organization_id::text, 8) || '=' || l
-        from unnest(p.whole || p.ending || p.beginning) l) as title_lexemes
+    select p.*, p.whole || p.ending || p.beginning as lexemes,
+      private.search_query(organization_id, p.whole || p.ending || p.beginning) as query
     from parts p
     where not p.is_excluded and (p.is_quoted or not p.is_small
       or not exists (select from parts o where not o.is_excluded and not o.is_small))
@@ -300,7 +323,8 @@ begin
   ), combined as materialized (
     select string_agg('(' || g.whole || ')', '&') as whole, string_agg('(' || g.ending || ')', '&') as ending,
       string_agg('(' || g.beginning || ')', '&') as beginning, bool_or(g.units > 1) as has_or,
-      (select coalesce(string_agg('& !(' || s.query || ')', ''), '') from strict s where s.is_excluded) as excluded
+      (select coalesce(string_agg('& !(' || s.query || ')', ''), '') from strict s
+        where s.is_excluded) as excluded
     from (
       select l.group_n, string_agg('(' || l.whole || ')', '|') as whole,
         string_agg('(' || l.ending || ')', '|') as ending,
@@ -314,31 +338,36 @@ begin
         select s.group_n, s.query, s.query, s.query from strict s where not s.is_excluded) l
       group by 1) g
   ), word_shares as materialized (
-    select w.n, w.part, coalesce(f.shares[1], 0) as in_title, coalesce(f.shares[2], 0) as in_text
-    from wanted w cross join lateral (
-      select array[max(f.share) filter (where f.lexeme = any (w.title_lexemes)), max(f.share) filter (where f.lexeme = any (w.lexemes))] as shares
-      from private.search_frequencies f where f.organization_id = parse_search.organization_id
-        and f.lexeme = any (w.lexemes || w.title_lexemes)) f
+    select w.n, w.part, max(f.share) filter (where substr(f.lexeme, 1, 1) = '=') as in_title,
+      max(f.share) filter (where substr(f.lexeme, 1, 1) <> '=') as in_text
+    from wanted w left join lateral (
+      select f.lexeme, f.share from private.search_frequencies f
+      where f.organization_id = parse_search.organization_id and f.lexeme = any (
+        w.lexemes || array(select '=' || l from unnest(w.lexemes) l))) f on true
+    group by w.n, w.part
   ), shares as materialized (
-    select coalesce(case when c.has_or then max(s.in_title) else min(s.in_title) end, 1) as in_title,
-      coalesce(case when c.has_or then max(s.in_text) else min(s.in_text) end, 1) as in_text
-    from combined c left join word_shares s on true
+    select case when c.has_or then max(coalesce(s.in_title, 0)) else min(coalesce(s.in_title, 0)) end
+        as in_title,
+      case when c.has_or then max(coalesce(s.in_text, 0)) else min(coalesce(s.in_text, 0)) end as in_text
+    from combined c cross join word_shares s
     group by c.has_or
   )
   select (private.in_title(c.whole || (select string_agg('&'
         || private.search_query(organization_id, array['+' || right(t.plain, 30) || left(t.next, 30)]), '')
-      from tokens t where not t.is_excluded and not t.is_quoted and t.next is not null)) || c.excluded)::tsquery,
+      from tokens t where not t.is_excluded and not t.is_quoted and t.next is not null))
+      || c.excluded)::tsquery,
     (private.in_title(c.whole) || c.excluded)::tsquery, (private.in_title(c.ending) || c.excluded)::tsquery,
     (private.in_title(c.beginning) || c.excluded)::tsquery,
     (select private.in_title(string_agg(w.query, '|'))::tsquery from wanted w where not w.is_quoted
       having count(*) > 1),
-    (c.ending || c.excluded)::tsquery, coalesce(c.beginning || c.excluded, nullif(substr(c.excluded, 2), ''))::tsquery,
-    s.in_title, s.in_text, w.words, w.queries, w.title_queries, w.shares, w.marks
-  from combined c, shares s,
+    (c.ending || c.excluded)::tsquery,
+    coalesce(c.beginning || c.excluded, nullif(substr(c.excluded, 2), ''))::tsquery,
+    coalesce(s.in_title, 1), coalesce(s.in_text, 1), w.words, w.queries, w.title_queries, w.shares, w.marks
+  from combined c left join shares s on true,
     (select array_agg(w.part order by w.n, w.part) as words,
         array_agg(w.query::tsquery order by w.n, w.part) as queries,
         array_agg(private.in_title(w.query)::tsquery order by w.n, w.part) as title_queries,
-        array_agg(s.in_text order by w.n, w.part) as shares,
+        array_agg(coalesce(s.in_text, 0) order by w.n, w.part) as shares,
         string_agg(distinct case when w.is_unspaced then w.plain || '|' || w.part else '\m' || (
           select r from unnest(array[w.plain] || w.stems) r
           where r = w.plain or char_length(r) > 2 and left(w.plain, char_length(r)) = r
@@ -349,8 +378,8 @@ begin
 end
 $$;
 comment on function private.parse_search(uuid, text) is
-  'Parses words, "phrases", -exclusions and OR. Small words of a language need not be there, unless there are '
-  'no others.';
+  'Parses words, "phrases", -exclusions and OR. Small words of a language need not be there, unless there '
+  'are no others.';
 
 -- Matches ---------------------------------------------------------------------------------------------------
 
@@ -375,7 +404,8 @@ return row(organization_id, status, type, category_id, tag_id, author_id, privat
   private.team_organization_ids(), private.agent_category_ids(),
   coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
     row(organization_id, 0, null, null)::private.search_statistics))::private.search_scope;
-comment on function private.search_scope(uuid, text, text, uuid, uuid, uuid) is 'The scope of a search by the caller.';
+comment on function private.search_scope(uuid, text, text, uuid, uuid, uuid) is
+  'The scope of a search by the caller.';
 
 create function private.has_tag(submission_id uuid, tag_id uuid) returns boolean
 language sql stable
@@ -404,10 +434,11 @@ begin
   return query
   select string_agg(quote_literal(left(board.organization_id::text, 8) || '#' || g.tier), '|')::tsquery,
     (sum(g.size) * share)::real, min(g.votes),
-    (min(g.id_prefix) || substr('00000000-0000-0000-0000-000000000000', char_length(min(g.id_prefix)) + 1))::uuid
+    (min(g.id_prefix)
+      || substr('00000000-0000-0000-0000-000000000000', char_length(min(g.id_prefix)) + 1))::uuid
   from (
-    select t.*, floor(ln(greatest(0.25, (sum(t.size) over (order by t.n desc) - t.size) * share / wanted)::float8)
-      / ln(16)) as group_n
+    select t.*, floor(ln(greatest(0.25,
+      (sum(t.size) over (order by t.n desc) - t.size) * share / wanted)::float8) / ln(16)) as group_n
     from (
       select b * 256 as n, lpad(b::text, 2, '0') as tier, coalesce(board.tiers[b + 1], 0)::real as size,
         (2 ^ (b - 1))::bigint::integer as votes, '' as id_prefix
@@ -419,10 +450,12 @@ begin
         cross join lateral (select (16 ^ least(2, greatest(0,
           ceil(ln(greatest(1, d.size * share / wanted / 8)::float8) / ln(16)))))::integer as parts) p
         cross join lateral generate_series(0, p.parts - 1) i
-        cross join lateral (select right('0' || to_hex(i), length(to_hex(p.parts - 1)) - (p.parts = 1)::integer)
-          as id_prefix) h) t
+        cross join lateral (
+          select right('0' || to_hex(i), length(to_hex(p.parts - 1)) - (p.parts = 1)::integer)
+            as id_prefix) h) t
     where after.votes is null or t.n <= length(ltrim(after.votes::bit(32)::text, '0')) * 256
-      + case when after.votes > 1 then 0 else ('x' || left(after.submission_id::text, 2))::bit(8)::integer end) g
+      + case when after.votes > 1 then 0
+        else ('x' || left(after.submission_id::text, 2))::bit(8)::integer end) g
   group by g.group_n order by g.group_n;
 end
 $$;
@@ -431,7 +464,8 @@ comment on function private.search_groups(private.search_statistics, real, integ
   'votes and id: the first group is expected to have the wanted number, each other one about 16 times as '
   'many as those before it.';
 
-create function private.search_class(p private.parsed_search, title tsvector, lexemes tsvector) returns integer
+create function private.search_class(p private.parsed_search, title tsvector, lexemes tsvector)
+  returns integer
 language sql immutable
 return case when title @@ p.title_phrase then 1 when title @@ p.title_whole then 2
   when title @@ p.title_ending then 3 when title @@ p.title_any then 4 when title @@ p.title_some then 5
@@ -448,7 +482,7 @@ begin
     select c.submission_id, k.class, s.vote_count, (1.1 - k.class * 0.1)::real
     from (select c.submission_id, c.title_lexemes, c.lexemes from private.submission_search c
         where c.lexemes operator(pg_catalog.@@) query offset 0) c
-      -- The query of a single class has told it from the others: reading the lexemes of each row would be slow.
+      -- The query of a single class has told it from the others, without reading the lexemes of each row.
       cross join lateral (select case when first_class = last_class then first_class
         else private.search_class(p, c.title_lexemes, c.lexemes) end as class offset 0) k
       cross join lateral (select s.vote_count, s as whole from public.submissions s
@@ -468,7 +502,7 @@ language plpgsql stable set search_path = '' as $$
 declare
   board constant private.search_statistics := scope.board;
   few constant integer := 400;
-  max_read constant integer := 5000;
+  max_read constant integer := 20000;
   is_rare boolean := p.words is not null and board.size * p.text_share <= few;
   is_rare_in_title boolean := board.size * p.title_share <= few;
   -- The classes, and what a match of each has not.
@@ -485,8 +519,9 @@ declare
 begin
   hits := '{}';
   if has_filters and not is_rare then
-    select c.submission_ids into only_ids from private.candidate_submissions(scope.organization_id, scope.status,
-      scope.type, scope.category_id, scope.tag_id, scope.author_id, null) c
+    select c.submission_ids into only_ids
+    from private.candidate_submissions(scope.organization_id, scope.status, scope.type, scope.category_id,
+      scope.tag_id, scope.author_id, null) c
     where c.is_complete and cardinality(c.submission_ids) <= 1000;
     if only_ids is not null then
       hits := array(
@@ -562,7 +597,8 @@ begin
     where private.in_search_scope(scope, s.whole) limit max_matches;
 end
 $$;
-comment on function private.some_matches(private.search_scope, tsquery, integer) is 'Some of the matches of a query.';
+comment on function private.some_matches(private.search_scope, tsquery, integer) is
+  'Some of the matches of a query.';
 
 create function private.known_words(scope private.search_scope, word text, out known text, out quality real)
   returns setof record
@@ -597,15 +633,14 @@ begin
       case when board.size * w.share > max_read then w.query end as common
     from unnest(p.words, p.word_queries, p.word_title_queries, p.word_shares)
         with ordinality w (word, query, title_query, share, n)
-      left join lateral (select g.query from private.search_groups(board, w.share, max_read, null) g limit 1) g
+      left join lateral (
+        select g.query from private.search_groups(board, w.share, max_read, null) g limit 1) g
         on board.size * w.share > max_read
     order by w.share, w.n limit 12
   ), near as materialized (
-    select w.n, private.search_query(scope.organization_id, array_agg(k.known)) as query,
-      max(k.quality) as quality, (array_agg(k.known order by k.quality desc, k.known))[1] as best
+    select w.n, k.known, k.quality, private.search_query(scope.organization_id, array[k.known]) as query
     from words w cross join lateral private.known_words(scope, w.word) k
     where char_length(w.word) > 3 and not private.is_unspaced(w.word)
-    group by w.n
   ), found as materialized (
     select r.n, h.submission_id as id, max(r.quality) as quality
     from (select w.n, w.query, 1 as quality from words w
@@ -613,11 +648,14 @@ begin
       cross join lateral private.some_matches(scope, r.query, max_read) h
     group by r.n, h.submission_id
   ), weights as materialized (
-    select w.n, w.word, w.common, w.title_query || coalesce(private.in_title(n.query), '')::tsquery as title_query,
-      n.best, ln(2 + 300.0 / (1 + count(f.id))) as weight,
-      coalesce(bool_or(f.quality = 1), false) as is_known
-    from words w left join near n using (n) left join found f using (n)
-    group by w.n, w.word, w.title_query, w.query, w.common, n.query, n.best
+    select w.n, w.word, w.common, k.best,
+      w.title_query || coalesce(private.in_title(k.query), '')::tsquery as title_query,
+      ln(2 + 300.0 / (1 + (select count(distinct f.id) from found f where f.n = w.n))) as weight,
+      exists (select from found f where f.n = w.n and f.quality = 1) as is_known
+    from words w left join lateral (
+      select string_agg(n.query, '|') as query,
+        (array_agg(n.known order by n.quality desc, n.known))[1] as best
+      from near n where n.n = w.n) k on true
   ), scored as (
     select f.id, sum(w.weight * r.quality * case when c.title_lexemes operator(pg_catalog.@@)
       w.title_query then 1.4 else 1 end)
@@ -635,7 +673,8 @@ begin
       where not w.is_known and position(w.word in w.best) = 0)
   into hits, corrections
   from (select r.id, r.score, row_number() over (order by r.score desc, s.vote_count desc, r.id desc) as n
-    from scored r cross join lateral (select s.vote_count from public.submissions s where s.id = r.id offset 0) s
+    from scored r cross join lateral (
+      select s.vote_count from public.submissions s where s.id = r.id offset 0) s
     order by n limit wanted) r;
 end
 $$;
@@ -707,8 +746,8 @@ comment on function private.submissions_with_text(uuid[], text) is
 -- counters and private.submission_search; the caller joins the ids with submissions, where policies apply.
 create function private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid,
   tag_id uuid, author_id uuid, q text,
-  out submission_ids uuid[], out is_complete boolean, out is_few boolean, out match text, out did_you_mean text,
-  out marks text)
+  out submission_ids uuid[], out is_complete boolean, out is_few boolean, out match text,
+  out did_you_mean text, out marks text)
 language plpgsql stable security definer
 set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
@@ -791,23 +830,28 @@ create function private.highlight(value text, marks text, whole boolean) returns
 language plpgsql immutable set search_path = '' as $$
 declare
   -- As long as the text, so that places are the same.
-  plain text := translate(value, 'ÀÁÂÃÄÅàáâãäåĀāĂăĄąÇçĆćČčĎďÈÉÊËèéêëĒēĘęĚěĞğÌÍÎÏìíîïĪīİıŁłÑñŃńŇňÒÓÔÕÖØòóôõöøŌōŐőŘřŚśŞşŠšŤťÙÚÛÜùúûüŪūŮůŰűÝýÿŹźŻżŽžЁёς',
-    'AAAAAAaaaaaaAaAaAaCcCcCcDdEEEEeeeeEeEeEeGgIIIIiiiiIiIiLlNnNnNnOOOOOOooooooOoOoRrSsSsSsTtUUUUuuuuUuUuUuYyyZzZzZzЕеσ');
+  plain text := translate(value,
+    'ÀÁÂÃÄÅàáâãäåĀāĂăĄąÇçĆćČčĎďÈÉÊËèéêëĒēĘęĚěĞğÌÍÎÏìíîïĪīİıŁłÑñŃńŇňÒÓÔÕÖØòóôõöøŌōŐőŘř'
+      'ŚśŞşŠšŤťÙÚÛÜùúûüŪūŮůŰűÝýÿŹźŻżŽžЁёς',
+    'AAAAAAaaaaaaAaAaAaCcCcCcDdEEEEeeeeEeEeEeGgIIIIiiiiIiIiLlNnNnNnOOOOOOooooooOoOoRr'
+      'SsSsSsTtUUUUuuuuUuUuUuYyyZzZzZzЕеσ');
   first integer := coalesce(regexp_instr(plain, marks, 1, 1, 0, 'i'), 0);
 begin
   if not whole then
-    first := greatest(1, first - 80);
+    -- From the beginning of a word.
+    first := case when first < 41 then 1
+      else first - 40 + length(substring(substr(plain, first - 40, 20) from '^\S*\s+|')) end;
     value := substr(value, first, 240);
     plain := substr(plain, first, 240);
   end if;
   if marks is null then return private.escape_html(value); end if;
   return (
-    select string_agg(private.escape_html(substr(value, p.at, char_length(p.gap)))
-      || coalesce('<mark>' || private.escape_html(substr(value, p.at + char_length(p.gap), char_length(p.hit)))
-        || '</mark>', ''), '' order by p.n)
+    select string_agg(private.escape_html(substr(value, p.at, p.gap)) || coalesce('<mark>'
+        || private.escape_html(substr(value, p.at + p.gap, p.hit)) || '</mark>', ''), '' order by p.n)
     from (
-      select g.n, g.gap, h.hit[1] as hit, 1 + coalesce(sum(char_length(g.gap) + coalesce(char_length(h.hit[1]), 0))
-        over (order by g.n rows between unbounded preceding and 1 preceding), 0)::integer as at
+      select g.n, char_length(g.gap) as gap, char_length(h.hit[1]) as hit,
+        1 + coalesce(sum(char_length(g.gap) + coalesce(char_length(h.hit[1]), 0))
+          over (order by g.n rows between unbounded preceding and 1 preceding), 0)::integer as at
       from regexp_split_to_table(plain, marks, 'i') with ordinality g (gap, n)
         left join regexp_matches(plain, '(?:' || marks || ')', 'gi') with ordinality h (hit, n) using (n)) p);
 end
@@ -924,11 +968,12 @@ begin
   -- A sample over the whole time: up to 20,000 submissions.
   sampled := array(select distinct l.id from generate_series(0, 99) n cross join lateral (
     select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
-      and (s.created_at, s.id) >= (span.oldest + (span.newest - span.oldest) * (n + random()) / 100, gen_random_uuid())
+      and (s.created_at, s.id)
+        >= (span.oldest + (span.newest - span.oldest) * (n + random()) / 100, gen_random_uuid())
     order by s.created_at, s.id limit least(greatest(size / 500, 20), 200)) l);
   delete from private.search_frequencies f where f.organization_id = own_id;
   insert into private.search_frequencies (organization_id, lexeme, share)
-  select own_id, l.lexeme, count(*)::real / cardinality(sampled)
+  select own_id, substr(l.lexeme, 9), count(*)::real / cardinality(sampled)
   from private.submission_search c cross join lateral unnest(tsvector_to_array(c.lexemes)) l (lexeme)
   where c.submission_id = any (sampled)
   group by l.lexeme having count(*) > 2 and count(*)::real / cardinality(sampled) * size > 300;
@@ -985,8 +1030,8 @@ grant execute on function public.search_submissions(text, uuid, integer) to anon
 create function private.find_submissions(organization_id uuid, q text, status text, max_scanned integer,
   out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
 language sql stable set search_path = '' as $$
-  select array(select (h).submission_id from unnest(f.hits) h), array(select (h).relevance from unnest(f.hits) h),
-    cardinality(f.hits) < 101, false
+  select array(select (h).submission_id from unnest(f.hits) h),
+    array(select (h).relevance from unnest(f.hits) h), cardinality(f.hits) < 101, false
   from private.find_submissions(organization_id, q, status, null, null, null, null, null, 101) f
 $$;
 comment on function private.find_submissions(uuid, text, text, integer) is 'The search of release 0.1.0.';
@@ -996,7 +1041,8 @@ return plainto_tsquery('simple', q);
 comment on function private.search_query(text) is 'The query of release 0.1.0.';
 create function private.highlight(value text, q text, words tsquery, whole boolean) returns text
 language sql immutable set search_path = ''
-return private.highlight(value, (select string_agg('\m' || w, '|') from unnest(private.split_words(q)) w), whole);
+return private.highlight(value,
+  (select string_agg('\m' || w, '|') from unnest(private.split_words(q)) w), whole);
 comment on function private.highlight(text, text, tsquery, boolean) is 'The highlights of release 0.1.0.';
 grant execute on function private.find_submissions(uuid, text, text, integer), private.search_query(text),
   private.highlight(text, text, tsquery, boolean) to anon, authenticated, service_key;

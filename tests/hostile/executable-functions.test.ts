@@ -17,7 +17,12 @@ async function namedByTheApi(): Promise<string[]> {
     /\.tsx?$/.test(name),
   );
   const texts = await Promise.all(files.map((name) => readFile(join(root, "functions", name), "utf8")));
-  return [...new Set(texts.flatMap((text) => text.match(/\bprivate\.[a-z_]+(?=\()/g) ?? []))];
+  // Release 0.1.0 names the last one, and serves requests during an upgrade.
+  return [
+    ...new Set(
+      [...texts, "private.search_query("].flatMap((text) => text.match(/\bprivate\.[a-z_]+(?=\()/g) ?? []),
+    ),
+  ];
 }
 
 /**

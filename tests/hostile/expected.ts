@@ -136,6 +136,7 @@ export const callable = [
   "follow",
   "mark_notifications_read",
   "my_votes",
+  "search_submissions",
   "start_survey",
   "submit_survey_response",
   "unfollow",

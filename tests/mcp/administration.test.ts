@@ -206,7 +206,9 @@ describe("policies restrict an agent", () => {
       submissions: [],
       total: 0,
     });
-    expect(await resultOf(restricted, "find_similar_submissions", { title: "Outside of it" })).toMatchObject({
+    expect(
+      await resultOf(restricted, "find_similar_submissions", { title: "Inside of it or outside of it" }),
+    ).toMatchObject({
       similar: [{ id: inside }],
     });
     for (const [tool, args] of [

@@ -173,7 +173,8 @@ describe("pages of results are those of a complete scan", () => {
           q,
           type,
           limit,
-          ids: expected.slice(0, limit).map(([id]) => id),
+          // With a filter a page may be short.
+          ids: expected.slice(0, first.is_stopped ? first.ids.length : limit).map(([id]) => id),
         });
         // From anywhere by a cursor.
         const from = Math.floor(random() * expected.length);
@@ -183,7 +184,9 @@ describe("pages of results are those of a complete scan", () => {
           q,
           from,
           place,
-          ids: expected.slice(from + 1, from + 1 + limit).map(([next]) => next),
+          ids: expected
+            .slice(from + 1, from + 1 + (rest.is_stopped ? rest.ids.length : limit))
+            .map(([next]) => next),
         });
       }
     },

@@ -33,7 +33,7 @@ test("the query of the list has types, ranges and defaults, and no required para
   expect(query?.properties).toMatchObject({
     page: { type: "integer", minimum: 1, default: 1 },
     limit: { type: "integer", minimum: 1, maximum: 100, default: 50 },
-    sort: { enum: ["created_at", "votes", "comments", "title"], default: "created_at" },
+    sort: { enum: ["created_at", "votes", "comments", "title", "relevance"], default: "created_at" },
   });
 });
 

@@ -307,7 +307,10 @@ const Chosen = ({ query, visit, categories, tags, total, isCapped, match, didYou
       </span>
       {didYouMean && (
         <span>
-          {board.didYouMean} <a {...linkWith(visit, { q: didYouMean })}>{didYouMean}</a>
+          {board.didYouMean}{" "}
+          <a class="link" {...linkWith(visit, { q: didYouMean })}>
+            {didYouMean}
+          </a>
         </span>
       )}
       {filterNames.map(
