@@ -9,6 +9,7 @@ import { localName, writeResults } from "./about.ts";
 import { median, rounded } from "./report.ts";
 import { fillScaleBoard, slugOf } from "./scale-board.ts";
 import { say } from "./stack.ts";
+import { feedback, randomFrom, type Text } from "./text.ts";
 
 // Milliseconds of searches in Postgres, by this version, by the one before decision 303, and by a plain search of Postgres,
 // on the same board in turn.
@@ -63,6 +64,11 @@ const searches: Record<"now" | "before" | "plain", Search> = {
     order by ts_rank(f.document, websearch_to_tsquery('private.plain', ${q})) desc, s.vote_count desc limit 20`,
 };
 
+/** A submission with all its triggers. */
+const create = (sql: Sql, organization: string, text: Text) => sql`
+  insert into public.submissions (organization_id, author_id, title, description, type)
+  select ${organization}, id, ${text.title}, ${text.description}, 'idea' from public.profiles limit 1`;
+
 await withTemporaryFolder(async (folder) => {
   const old = join(folder, "migrations");
   for (const file of await readdir(defaultMigrations))
@@ -76,7 +82,11 @@ await withTemporaryFolder(async (folder) => {
       };
       await sides.now.sql`select private.refresh_search()`;
       const results = [];
-      for (const q of queries) results.push(await measure(sides, q));
+      for (const q of queries)
+        results.push({ q, ...(await measure(sides, q)), ...(aims[q] && { aim: aims[q] }) });
+      const random = randomFrom(1);
+      const texts = Array.from({ length: rounds * 20 }, () => feedback(random));
+      results.push({ q: "create a submission", ...(await measureCreating(sides, texts)) });
       console.table(results);
       await writeResults(flags.name, sides.now.sql, { rounds, submissions: size }, { results });
       for (const { sql } of Object.values(sides)) await sql.end({ timeout: 1 });
@@ -114,5 +124,18 @@ async function measure(sides: Record<keyof typeof searches, Side>, q: string) {
       if (round >= 0) times[name]?.push(performance.now() - startedAt);
     }
   const ms = Object.fromEntries(names.map((name) => [name, rounded(median(times[name] ?? []), 2)]));
-  return { q, ...ms, ...(aims[q] && { aim: aims[q] }) };
+  return ms;
+}
+
+async function measureCreating(sides: Record<keyof typeof searches, Side>, texts: Text[]) {
+  const names = ["now", "before"] as const;
+  const times = { now: [] as number[], before: [] as number[] };
+  for (const [n, text] of texts.entries())
+    for (let turn = 0; turn < names.length; turn++) {
+      const name = names[(n + turn) % names.length] ?? "now";
+      const startedAt = performance.now();
+      await create(sides[name].sql, sides[name].organization, text);
+      times[name].push(performance.now() - startedAt);
+    }
+  return { now: rounded(median(times.now), 2), before: rounded(median(times.before), 2) };
 }

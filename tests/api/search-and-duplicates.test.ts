@@ -326,6 +326,21 @@ describe("the duplicate check", () => {
     expect(names((await similar({ title }, { as: insider })).similar)).not.toContain("secret");
   });
 
+  it("gives hidden submissions no place, however many are more similar", async () => {
+    const board = await newOrganization();
+    const shown = await newSubmission(board, author, { title: "Winter garden shading" });
+    await sql`
+      insert into public.submissions (organization_id, author_id, title, description, type, moderation_state)
+      select ${board.id}, ${author.id}, 'Winter garden shading wanted', ${longEnough}, 'idea', 'pending'
+      from generate_series(1, 220)`;
+    const title = "Winter garden shading wanted";
+    expect((await similar({ title }, { on: board })).similar.map(({ id }) => id)).toEqual([shown]);
+    const { data, meta } = await find("q=winter+garden+wanted", { on: board });
+    expect([data.map(({ id }) => id), meta.total, meta.match]).toEqual([[shown], 1, "any"]);
+    expect((await find("q=winter+gardn", { on: board })).meta.did_you_mean).toBe("winter garden");
+    expect((await find("q=wantd", { on: board })).meta).toMatchObject({ total: 0, match: "all" });
+  });
+
   it("works through the gateway too", async () => {
     const call = { on: organization, body: { title: "Dark theme" }, base: stack.supabase_url };
     expectJson(await api("POST", "/api/submissions/check-duplicates", call), 200, duplicatesAnswer);

@@ -46,6 +46,31 @@ describe("the board", () => {
     expect(text).not.toContain("<script>alert");
   });
 
+  test("comes best first with words, says when nothing has all of them, and links a known word", async () => {
+    const board = await newOrganization();
+    const author = await newUser();
+    await newSubmission(board, author, { title: "Roadmap for mobile" });
+    await newSubmission(board, author, {
+      title: "Weekly summary",
+      description: "The roadmap in a mail, please.",
+    });
+    const at = `/o/${board.slug}`;
+    const visitor = newVisitor();
+    expect(await titlesAt(`${at}?q=roadmap`, visitor)).toEqual(["Roadmap for mobile", "Weekly summary"]);
+    const { html } = await visitor.get(`${at}?q=roadmap`);
+    expect(html.querySelector(".tabs a[aria-current]")?.text).toBe("Best match");
+    const some = await visitor.get(`${at}?q=roadmap+bananas`);
+    expect(some.html.querySelector(".chosen [role=status]")?.text).toBe(
+      "No submission has all of these words. These have some of them.",
+    );
+    const typo = await visitor.get(`${at}?q=wekly`);
+    const link = typo.html.querySelector(".chosen a[href*=weekly]");
+    expect([link?.text, await titlesAt(link?.getAttribute("href") ?? "", visitor)]).toEqual([
+      "weekly",
+      ["Weekly summary"],
+    ]);
+  });
+
   test("is shown anew to each in their language, theme and session, and as it is now", async () => {
     const of = await newOrganization();
     const at = `/o/${of.slug}`;

@@ -383,14 +383,15 @@ CREATE OR REPLACE FUNCTION private.index_submission()
 AS $function$
 declare
   made record;
-  tier constant tsvector := array_to_tsvector(
-    private.search_tiers(new.organization_id, new.vote_count, new.id));
+  -- With the vote of the author.
+  votes constant integer := (select s.vote_count from public.submissions s where s.id = new.id);
 begin
   select * into made from private.submission_lexemes(new.organization_id, new.title, new.description);
   insert into private.submission_search
     (submission_id, organization_id, title_lexemes, lexemes, title, content)
   values (new.id, new.organization_id, array_to_tsvector(made.title_lexemes),
-    array_to_tsvector(made.title_lexemes || made.lexemes) || tier,
+    array_to_tsvector(made.title_lexemes || made.lexemes
+      || private.search_tiers(new.organization_id, votes, new.id)),
     private.plain_text(new.title), private.plain_text(new.title || ' ' || new.description))
   on conflict (submission_id) do update set title_lexemes = excluded.title_lexemes,
     lexemes = excluded.lexemes, title = excluded.title, content = excluded.content;
@@ -961,23 +962,24 @@ CREATE OR REPLACE FUNCTION private.submission_lexemes(organization_id uuid, titl
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
-declare board constant text := left(organization_id::text, 8);
+declare
+  board constant text := left(organization_id::text, 8);
+  title_words constant text[] := coalesce(private.split_words(title), '{}');
+  has_unspaced constant boolean := title || description ~ '[\u0e00-\uffff]';
 begin
   with tokens as materialized (
-    select t.n, t.word, private.plain_text(t.word) as plain,
-      t.n <= coalesce(cardinality(w.title), 0) as in_title, private.is_unspaced(t.word) as is_unspaced
-    from (select private.split_words(title) as title, private.split_words(description) as description) w
-      cross join lateral unnest(w.title || w.description) with ordinality t (word, n)
+    select t.n, t.word, t.n <= cardinality(title_words) as in_title,
+      case when octet_length(t.word) = char_length(t.word) then t.word else private.plain_text(t.word) end as plain,
+      has_unspaced and private.is_unspaced(t.word) as is_unspaced
+    from unnest(title_words || private.split_words(description)) with ordinality t (word, n)
   ), words as materialized (
     select t.word, t.plain, bool_or(t.in_title) as in_title
     from tokens t where not t.is_unspaced group by 1, 2
   ), languages as materialized (
     -- Those of most of the small words, or all.
     select l.stemmer from (
-      select s.stemmer, rank() over (
-        order by count(*) filter (where ts_lexize(s.stemmer, w.word) = '{}') desc) as n
-      from unnest(private.stemmers()) s (stemmer)
-        left join words w on char_length(w.word) < 6 group by 1) l
+      select s.stemmer, rank() over (order by count(w.word) desc) as n
+      from unnest(private.stemmers()) s (stemmer) left join words w on char_length(w.word) < 5 and ts_lexize(s.stemmer, w.word) = '{}' group by 1) l
     where l.n = 1
   ), made as (
     select w.in_title, w.plain as lexeme from words w
@@ -996,26 +998,22 @@ begin
     select w.in_title, d.digits[1] from words w, regexp_matches(w.plain, '\d+', 'g') d (digits)
     where w.plain ~ '\d' and w.plain ~ '\D'
     union all
-    select w.in_title, '~' || private.plain_text(f.stem)
-    from words w cross join languages l
-      cross join lateral (
-        values ((ts_lexize(l.stemmer, w.word))[1]), ((ts_lexize(l.stemmer, w.plain))[1])) f (stem)
+    select w.in_title, '~' || case when octet_length(f.stem) = char_length(f.stem) then f.stem
+      else private.plain_text(f.stem) end
+    from words w cross join languages l cross join lateral (select (ts_lexize(l.stemmer, w.word))[1]
+      union all select (ts_lexize(l.stemmer, w.plain))[1] where w.plain <> w.word) f (stem)
     where f.stem <> ''
     union all
-    select t.in_title, substr(t.plain, i, 2)
-    from tokens t, generate_series(1, greatest(char_length(t.plain) - 1, 1)) i where t.is_unspaced
+    select t.in_title, p.lexeme from tokens t, generate_series(1, char_length(t.plain)) i
+      cross join lateral (values (substr(t.plain, i, 2)), ('^' || substr(t.plain, i, 1))) p (lexeme)
+    where has_unspaced and t.is_unspaced and (i = 1 or char_length(p.lexeme) > 1)
     union all
-    select t.in_title, '^' || substr(t.plain, i, 1)
-    from tokens t, generate_series(1, char_length(t.plain)) i where t.is_unspaced
-    union all
-    select t.in_title and t.next_in_title, '+' || right(t.plain, 30) || left(t.next, 30) from (
-      select t.*, lead(t.plain) over w as next, lead(t.in_title) over w as next_in_title
-      from tokens t window w as (order by t.n)) t
-    where t.next is not null and t.in_title = t.next_in_title
+    select t.in_title, '+' || right(t.plain, 30) || left(t.next, 30) from (
+      select t.*, lead(t.plain) over (partition by t.in_title order by t.n) as next from tokens t) t
+    where t.next is not null
   )
-  select coalesce(array_agg(distinct board || '=' || m.lexeme) filter (where m.in_title), '{}'),
-    coalesce(array_agg(distinct board || m.lexeme), '{}'),
-    array(select w.plain from words w where w.plain ~ '^\D{4,30}$')
+  select coalesce(array_agg(board || '=' || m.lexeme) filter (where m.in_title), '{}'),
+    coalesce(array_agg(board || m.lexeme), '{}'), array(select w.plain from words w where w.plain ~ '^\D{4,30}$')
   into title_lexemes, lexemes, known from made m;
 end
 $function$;
@@ -1078,9 +1076,9 @@ CREATE INDEX search_words_trigram_idx ON private.search_words USING gin (organiz
 
 CREATE INDEX search_words_word_idx ON private.search_words USING btree (organization_id, word);
 
-CREATE TRIGGER index_text AFTER INSERT OR UPDATE OF title, description, moderation_state ON public.submissions FOR EACH ROW EXECUTE FUNCTION private.index_submission();
-
 CREATE TRIGGER index_votes AFTER UPDATE OF vote_count ON public.submissions FOR EACH ROW WHEN ((length(ltrim(((old.vote_count)::bit(32))::text, '0'::text)) <> length(ltrim(((new.vote_count)::bit(32))::text, '0'::text)))) EXECUTE FUNCTION private.index_votes();
+
+CREATE TRIGGER store_words AFTER INSERT OR UPDATE OF title, description, moderation_state ON public.submissions FOR EACH ROW EXECUTE FUNCTION private.index_submission();
 
 COMMENT ON FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) IS 'Ids of a superset of the submissions that match the filters, if is_complete. is_few: sorting them is cheaper than scanning a sorted index.';
 
