@@ -51,7 +51,8 @@ create table private.search_frequencies (
   primary key (organization_id, lexeme)
 );
 comment on table private.search_frequencies is
-  'Share of submissions with a common lexeme. It decides how a search reads, never what it finds.';
+  'Share of submissions with a common lexeme. It decides how a search for all words reads, not what it '
+  'finds.';
 alter table private.search_statistics enable row level security;
 alter table private.search_frequencies enable row level security;
 
@@ -86,15 +87,26 @@ create function private.split_words(value text) returns text[]
 language sql immutable
 return (
   select array_agg(case when private.is_unspaced(w) then w else left(w, 60) end order by n)
-  from regexp_split_to_table(regexp_replace(private.fold_text(value),
+  from regexp_split_to_table(regexp_replace(left(private.fold_text(value), 10000),
     '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|'
       '[\uac00-\ud7af]+|[\u0e00-\u0eff]+)', ' \1 ', 'g'),
   '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7'
     '\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004'
     '\u3008-\u3020\u3030\u303d\u30a0\u30fb]+') with ordinality t (w, n) where w <> '');
 comment on function private.split_words(text) is
-  'Words of a text in order, lowercase with accents, up to 60 characters. Runs of kanji, katakana, '
-  'hiragana, hangul and Thai are words of their own.';
+  'Words of a text (10,000 characters) in order, lowercase with accents, up to 60 characters. Runs of kanji, '
+  'katakana, hiragana, hangul and Thai are words of their own.';
+
+-- Without accents a character can become punctuation, which has a meaning in queries and regular expressions.
+create function private.plain_word(word text) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  if octet_length(word) = char_length(word) then return word; end if;
+  return regexp_replace(private.plain_text(word),
+    '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+', '', 'g');
+end
+$$;
+comment on function private.plain_word(text) is 'A word without accents and punctuation; can be empty.';
 
 create function private.stemmers() returns regdictionary[]
 language sql immutable
@@ -121,10 +133,12 @@ declare
   has_unspaced constant boolean := title || description ~ '[\u0e00-\uffff]';
 begin
   with tokens as materialized (
-    select t.n, t.word, t.n <= cardinality(title_words) as in_title,
-      case when octet_length(t.word) = char_length(t.word) then t.word else private.plain_text(t.word) end as plain,
+    select t.n, t.word, t.n <= cardinality(title_words) as in_title, p.plain,
       has_unspaced and private.is_unspaced(t.word) as is_unspaced
     from unnest(title_words || private.split_words(description)) with ordinality t (word, n)
+      cross join lateral (select case when octet_length(t.word) = char_length(t.word) then t.word
+        else private.plain_word(t.word) end as plain offset 0) p
+    where p.plain <> ''
   ), words as materialized (
     select t.word, t.plain, bool_or(t.in_title) as in_title
     from tokens t where not t.is_unspaced group by 1, 2
@@ -132,7 +146,8 @@ begin
     -- Those of most of the small words, or all.
     select l.stemmer from (
       select s.stemmer, rank() over (order by count(w.word) desc) as n
-      from unnest(private.stemmers()) s (stemmer) left join words w on char_length(w.word) < 5 and ts_lexize(s.stemmer, w.word) = '{}' group by 1) l
+      from unnest(private.stemmers()) s (stemmer)
+        left join words w on char_length(w.word) < 5 and ts_lexize(s.stemmer, w.word) = '{}' group by 1) l
     where l.n = 1
   ), made as (
     select w.in_title, w.plain as lexeme from words w
@@ -142,7 +157,7 @@ begin
     union all
     select w.in_title, '$' || right(f.form, n)
     from words w cross join lateral (
-        select private.plain_text((ts_lexize('german_stem', w.word))[1]) union select w.plain) f (form)
+        select private.plain_word((ts_lexize('german_stem', w.word))[1]) union select w.plain) f (form)
       cross join lateral generate_series(4, least(char_length(f.form) - 3, 20)) n
     where char_length(w.plain) > 7 and f.form is not null
       and exists (select from languages l where l.stemmer = 'german_stem'::regdictionary)
@@ -152,21 +167,24 @@ begin
     where w.plain ~ '\d' and w.plain ~ '\D'
     union all
     select w.in_title, '~' || case when octet_length(f.stem) = char_length(f.stem) then f.stem
-      else private.plain_text(f.stem) end
+      else private.plain_word(f.stem) end
     from words w cross join languages l cross join lateral (select (ts_lexize(l.stemmer, w.word))[1]
       union all select (ts_lexize(l.stemmer, w.plain))[1] where w.plain <> w.word) f (stem)
     where f.stem <> ''
     union all
-    select t.in_title, p.lexeme from tokens t, generate_series(1, char_length(t.plain)) i
-      cross join lateral (values (substr(t.plain, i, 2)), ('^' || substr(t.plain, i, 1))) p (lexeme)
-    where has_unspaced and t.is_unspaced and (i = 1 or char_length(p.lexeme) > 1)
+    select t.in_title, p.lexeme from tokens t
+      cross join lateral (select c.letter, lead(c.letter) over (order by c.n) as next, c.n
+        from unnest(string_to_array(t.plain, null)) with ordinality c (letter, n)) c
+      cross join lateral (values (c.letter || coalesce(c.next, '')), ('^' || c.letter)) p (lexeme)
+    where has_unspaced and t.is_unspaced and (c.next is not null or c.n = 1 or p.lexeme <> c.letter)
     union all
     select t.in_title, '+' || right(t.plain, 30) || left(t.next, 30) from (
       select t.*, lead(t.plain) over (partition by t.in_title order by t.n) as next from tokens t) t
     where t.next is not null
   )
   select coalesce(array_agg(board || '=' || m.lexeme) filter (where m.in_title), '{}'),
-    coalesce(array_agg(board || m.lexeme), '{}'), array(select w.plain from words w where w.plain ~ '^\D{4,30}$')
+    coalesce(array_agg(board || m.lexeme), '{}'),
+    array(select w.plain from words w where w.plain ~ '^\D{4,30}$')
   into title_lexemes, lexemes, known from made m;
 end
 $$;
@@ -187,7 +205,8 @@ begin
   values (new.id, new.organization_id, array_to_tsvector(made.title_lexemes),
     array_to_tsvector(made.title_lexemes || made.lexemes
       || private.search_tiers(new.organization_id, votes, new.id)),
-    private.plain_text(new.title), private.plain_text(new.title || ' ' || new.description))
+    left(private.plain_text(new.title), 400),
+    left(private.plain_text(new.title || ' ' || new.description), 8000))
   on conflict (submission_id) do update set title_lexemes = excluded.title_lexemes,
     lexemes = excluded.lexemes, title = excluded.title, content = excluded.content;
   if new.moderation_state = 'approved' then
@@ -201,8 +220,8 @@ end
 $$;
 comment on function private.index_submission() is 'Trigger: updates the search data of a submission.';
 -- After the trigger start, which adds the vote of the author.
-create trigger store_words after insert or update of title, description, moderation_state on public.submissions
-  for each row execute function private.index_submission();
+create trigger store_words after insert or update of title, description, moderation_state
+  on public.submissions for each row execute function private.index_submission();
 
 -- definer: clients may not write to private.
 create function private.index_votes() returns trigger
@@ -235,7 +254,8 @@ comment on type private.parsed_search is
 
 create function private.search_query(organization_id uuid, lexemes text[]) returns text
 language sql immutable
-return '(' || (select string_agg(distinct quote_literal(left(organization_id::text, 8) || l), '|')
+return '(' || (
+  select string_agg(distinct '''' || left(organization_id::text, 8) || translate(l, '''\', '') || '''', '|')
   from unnest(lexemes) l) || ')';
 comment on function private.search_query(uuid, text[]) is 'Text of a query for any of the lexemes.';
 
@@ -253,7 +273,7 @@ begin
   with units as materialized (
     select m.n, m.part[1] <> '' as is_excluded, m.part[2] is not null as is_quoted,
       coalesce(m.part[2], m.part[3]) as value
-    from regexp_matches(translate(private.fold_text(q), '“”„«»', '"""""'),
+    from regexp_matches(translate(left(private.fold_text(q), 300), '“”„«»', '"""""'),
       '(-?)(?:"([^"]*)"?|([^\s"]+))', 'g') with ordinality m (part, n)
   ), groups as materialized (
     -- OR joins the units before and after it.
@@ -266,10 +286,10 @@ begin
     select t.*, lag(t.plain) over w as previous, lead(t.plain) over w as next,
       t.n = max(t.n) over () as is_last
     from (select u.group_n, u.n as unit, u.is_excluded, u.is_quoted,
-        row_number() over (order by u.n, t.k) as n, t.word, private.plain_text(t.word) as plain,
+        row_number() over (order by u.n, t.k) as n, t.word, private.plain_word(t.word) as plain,
         private.is_unspaced(t.word) as is_unspaced
       from groups u cross join lateral unnest(private.split_words(u.value)) with ordinality t (word, k)
-      order by u.n, t.k limit 40) t
+      where private.plain_word(t.word) <> '' order by u.n, t.k limit 40) t
     window w as (
       partition by t.is_excluded, case when t.is_quoted or t.is_excluded then t.unit end order by t.n)
   ), parts as materialized (
@@ -291,7 +311,7 @@ begin
         when char_length(p.part) = 1 then array['^' || p.part] else '{}' end as beginning
     from tokens t cross join lateral (
       select bool_or(f.forms = '{}') as is_small,
-        array_agg(distinct private.plain_text(f.forms[1])) filter (where f.forms[1] is not null) as stems
+        array_agg(distinct private.plain_word(f.forms[1])) filter (where f.forms[1] is not null) as stems
       from unnest(private.stemmers()) s (stemmer)
         cross join lateral (
           values (ts_lexize(s.stemmer, t.word)), (ts_lexize(s.stemmer, t.plain))) f (forms)) f
@@ -300,6 +320,7 @@ begin
         union all
         select substr(t.plain, i, 2) from generate_series(1, char_length(t.plain) - 1) i
         where t.is_unspaced) p
+    order by t.n limit 80
   ), wanted as materialized (
     select p.*, p.whole || p.ending || p.beginning as lexemes,
       private.search_query(organization_id, p.whole || p.ending || p.beginning) as query
@@ -367,10 +388,12 @@ begin
         array_agg(w.query::tsquery order by w.n, w.part) as queries,
         array_agg(private.in_title(w.query)::tsquery order by w.n, w.part) as title_queries,
         array_agg(coalesce(s.in_text, 0) order by w.n, w.part) as shares,
-        string_agg(distinct case when w.is_unspaced then w.plain || '|' || w.part else '\m' || (
-          select r from unnest(array[w.plain] || w.stems) r
-          where r = w.plain or char_length(r) > 2 and left(w.plain, char_length(r)) = r
-          order by char_length(r) limit 1) || '\w*' end, '|') as marks
+        (select string_agg(distinct m.mark, '|' order by m.mark desc) from wanted w cross join lateral (
+          select unnest(array[w.plain, w.part]) as mark where w.is_unspaced
+          union all
+          select '\m' || (select r from unnest(array[w.plain] || w.stems) r
+            where r = w.plain or char_length(r) > 2 and left(w.plain, char_length(r)) = r
+            order by char_length(r) limit 1) || '\w*' where not w.is_unspaced) m) as marks
       from wanted w join word_shares s on s.n = w.n and s.part = w.part) w
   into parsed;
   return parsed;
@@ -514,7 +537,7 @@ declare
     scope.author_id, scope.agent_category_ids) > 0;
   step integer := coalesce(after.class, 1);
   last integer; query tsquery; share real; part record; expected real := 0; known integer;
-  is_probed boolean := false; is_odd boolean; only_ids uuid[];
+  is_probed boolean := false; restarts boolean; only_ids uuid[];
 begin
   hits := '{}';
   if has_filters and not is_rare then
@@ -545,7 +568,7 @@ begin
     if last = step and step > 1 then query := coalesce(query && !!excluded[step], query); end if;
     if query is null then step := last + 1; continue; end if;
     known := cardinality(hits);
-    is_odd := false;
+    restarts := false;
     for part in
       select 1 as n, null::tsquery as query, 0 as expected, 0 as last_votes, null::uuid as last_id
       where is_rare or step < 5 and is_rare_in_title
@@ -554,17 +577,17 @@ begin
       from private.search_groups(board, share, wanted, case when after.class = step then after end) g
       where not (is_rare or step < 5 and is_rare_in_title)
     loop
-      -- Common words that are hardly ever together are looked up together.
-      is_odd := part.n = 2 and not is_probed and cardinality(p.words) > 1;
-      if is_odd then
+      -- Common words that are hardly ever together are rare together: starts this class again.
+      restarts := part.n = 2 and not is_probed and cardinality(p.words) > 1;
+      if restarts then
         is_probed := true;
         is_rare := (select count(*) <= few from (select from private.submission_search c
           where c.lexemes operator(pg_catalog.@@) p.text_any limit few + 1) c);
         is_rare_in_title := is_rare or is_rare_in_title or (select count(*) <= few
           from (select from private.submission_search c
             where c.lexemes operator(pg_catalog.@@) p.title_any limit few + 1) c);
-        is_odd := is_rare or step < 5 and is_rare_in_title;
-        exit when is_odd;
+        restarts := is_rare or step < 5 and is_rare_in_title;
+        exit when restarts;
       end if;
       if has_filters and expected > 0 and expected + part.expected > max_read then return; end if;
       hits := hits || array(select h from private.read_submissions(scope, p,
@@ -574,7 +597,7 @@ begin
       expected := expected + part.expected;
       stopped := row(part.last_id, step, part.last_votes, 0)::private.search_hit;
     end loop;
-    if is_odd then hits := hits[:known]; else step := last + 1; end if;
+    if restarts then hits := hits[:known]; else step := last + 1; end if;
   end loop;
   stopped := null;
 end
@@ -627,19 +650,19 @@ declare
   board constant private.search_statistics := scope.board;
 begin
   with words as materialized (
-    select w.n, w.word, w.title_query, case when board.size * w.share > max_read
-      then w.query && g.query else w.query end as query,
+    select w.n, w.word, w.title_query, row_number() over (order by w.share, w.n) as place,
+      case when board.size * w.share > max_read then w.query && g.query else w.query end as query,
       case when board.size * w.share > max_read then w.query end as common
     from unnest(p.words, p.word_queries, p.word_title_queries, p.word_shares)
         with ordinality w (word, query, title_query, share, n)
       left join lateral (
         select g.query from private.search_groups(board, w.share, max_read, null) g limit 1) g
         on board.size * w.share > max_read
-    order by w.share, w.n limit 12
+    order by w.share, w.n limit 8
   ), near as materialized (
     select w.n, k.known, k.quality, private.search_query(scope.organization_id, array[k.known]) as query
     from words w cross join lateral private.known_words(scope, w.word) k
-    where char_length(w.word) > 3 and not private.is_unspaced(w.word)
+    where char_length(w.word) > 3 and not private.is_unspaced(w.word) and w.place < 6
   ), found as materialized (
     select r.n, h.submission_id as id, max(r.quality) as quality
     from (select w.n, w.query, 1 as quality from words w
@@ -648,7 +671,7 @@ begin
     group by r.n, h.submission_id
   ), weights as materialized (
     select w.n, w.word, w.common, k.best,
-      w.title_query || coalesce(private.in_title(k.query), '')::tsquery as title_query,
+      coalesce(w.title_query || private.in_title(k.query)::tsquery, w.title_query) as title_query,
       ln(2 + 300.0 / (1 + (select count(distinct f.id) from found f where f.n = w.n))) as weight,
       exists (select from found f where f.n = w.n and f.quality = 1) as is_known
     from words w left join lateral (
@@ -945,7 +968,7 @@ create function private.refresh_search() returns integer
 language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
-  own_id uuid; size bigint; span record; sampled uuid[]; board_prefix text;
+  own_id uuid; size bigint; span record; sampled uuid[];
 begin
   select c.organization_id, c.total into own_id, size
   from (select c.organization_id, sum(c.total)::bigint as total from private.submission_counts c group by 1) c
@@ -954,7 +977,6 @@ begin
     or abs(c.total - b.size) > greatest(b.size / 5, 500)
   order by b.refreshed_at nulls first limit 1;
   if own_id is null then return 0; end if;
-  board_prefix := left(own_id::text, 8);
   select min(s.created_at) as oldest, max(s.created_at) as newest into span
     from public.submissions s where s.organization_id = own_id;
   insert into private.search_statistics (organization_id, size, tiers, refreshed_at)
@@ -978,7 +1000,7 @@ begin
   group by l.lexeme having count(*) > 2 and count(*)::real / cardinality(sampled) * size > 300;
   delete from private.search_words w where w.organization_id = own_id and not exists (
     select from private.submission_search c
-    where c.lexemes @@ quote_literal(board_prefix || w.word)::tsquery);
+    where c.lexemes @@ private.search_query(own_id, array[w.word])::tsquery);
   return 1;
 end
 $$;

@@ -1,7 +1,7 @@
 -- Search in any language, limited to visible submissions.
 begin;
 set local search_path = public, extensions;
-select plan(214);
+select plan(246);
 do $$ begin
   perform tests.start();
   insert into submissions (id, organization_id, author_id, title, description, type)
@@ -52,6 +52,27 @@ select is((select max(did_you_mean) from pg_temp.search(q)), meant, format('%s s
   ('acountants', 'accountants'), ('the acountants', 'the accountants'), ('countants', null), ('invoices', null)) as t (q, meant);
 select lives_ok(format('select count(*) from pg_temp.search(%L)', q), format('%s is searched for without an error', left(q, 20)))
 from unnest(array['', ' ', '''''', '\\', '"', '"unclosed', '- - -', 'or', ':*', E'\u0001', '😀', repeat('x', 5000), repeat('a ', 2000), '%_%_\%']) as q;
+
+-- Characters that become punctuation without accents, or many others in NFKC
+do $$ begin
+  perform tests.submission('Odd characters of an attacker', 'bob');
+  update submissions set description = U&'invoi\2216\2986ce zzqui\2985ckly \FF07 \02D0 \2223 \2117 ' || repeat(U&'\FDFA', 2000)
+      || ' ' || (select string_agg(chr(13056 + n % 88), '') from generate_series(1, 2000) n)
+    where id = tests.id('Odd characters of an attacker');
+end $$;
+select lives_ok(format('select private.highlight(%L, marks, false) from pg_temp.search(%L)', title, q),
+    format('%s is searched for without an error', left(q, 20)))
+from unnest(array['invoise', 'invoicce', 'zzzz invoi', 'zzquickli', 'invoice zzquikly', U&'\2216x export', U&'\2985 or export', U&'\2216\2986',
+    U&'"\2216\2986"', U&'export \2216\2223\2223', U&'\2216\2223foreign\2223x', repeat(U&'\FDFA', 200),
+    (select string_agg(chr(13056 + n % 88), '') from generate_series(1, 200) n)]) as q,
+  unnest(array['Invoice (a|b) [c] *', U&'invoi\2216\2986ce']) as title;
+select lives_ok(format('select count(*) from private.similar_submissions(tests.id(''acme''), %L, %L)', title, title), format('%s is compared without an error', left(title, 20)))
+from unnest(array['invoicd problem', U&'wish \2216\2986', repeat(U&'\FDFA', 200)]) as title;
+select lives_ok('select private.refresh_search() from generate_series(1, 20)', 'the schedule counts such words too');
+select is_empty($$ select from private.search_words where word ~ '[[:punct:]]' $$, 'no known word has punctuation');
+select matches((private.parse_search(tests.id('acme'), U&'\2216\2223foreign\2223x'::text)).text_any::text,
+  '^[^'']*(''' || left(tests.id('acme')::text, 8) || '[^'']*''[^'']*)*$', 'each lexeme of a query has the prefix of its organization');
+do $$ begin delete from submissions where id = tests.id('Odd characters of an attacker'); end $$;
 
 -- New text is found immediately, and old text no longer
 do $$ begin

@@ -246,7 +246,7 @@ declare
     scope.author_id, scope.agent_category_ids) > 0;
   step integer := coalesce(after.class, 1);
   last integer; query tsquery; share real; part record; expected real := 0; known integer;
-  is_probed boolean := false; is_odd boolean; only_ids uuid[];
+  is_probed boolean := false; restarts boolean; only_ids uuid[];
 begin
   hits := '{}';
   if has_filters and not is_rare then
@@ -277,7 +277,7 @@ begin
     if last = step and step > 1 then query := coalesce(query && !!excluded[step], query); end if;
     if query is null then step := last + 1; continue; end if;
     known := cardinality(hits);
-    is_odd := false;
+    restarts := false;
     for part in
       select 1 as n, null::tsquery as query, 0 as expected, 0 as last_votes, null::uuid as last_id
       where is_rare or step < 5 and is_rare_in_title
@@ -286,17 +286,17 @@ begin
       from private.search_groups(board, share, wanted, case when after.class = step then after end) g
       where not (is_rare or step < 5 and is_rare_in_title)
     loop
-      -- Common words that are hardly ever together are looked up together.
-      is_odd := part.n = 2 and not is_probed and cardinality(p.words) > 1;
-      if is_odd then
+      -- Common words that are hardly ever together are rare together: starts this class again.
+      restarts := part.n = 2 and not is_probed and cardinality(p.words) > 1;
+      if restarts then
         is_probed := true;
         is_rare := (select count(*) <= few from (select from private.submission_search c
           where c.lexemes operator(pg_catalog.@@) p.text_any limit few + 1) c);
         is_rare_in_title := is_rare or is_rare_in_title or (select count(*) <= few
           from (select from private.submission_search c
             where c.lexemes operator(pg_catalog.@@) p.title_any limit few + 1) c);
-        is_odd := is_rare or step < 5 and is_rare_in_title;
-        exit when is_odd;
+        restarts := is_rare or step < 5 and is_rare_in_title;
+        exit when restarts;
       end if;
       if has_filters and expected > 0 and expected + part.expected > max_read then return; end if;
       hits := hits || array(select h from private.read_submissions(scope, p,
@@ -306,7 +306,7 @@ begin
       expected := expected + part.expected;
       stopped := row(part.last_id, step, part.last_votes, 0)::private.search_hit;
     end loop;
-    if is_odd then hits := hits[:known]; else step := last + 1; end if;
+    if restarts then hits := hits[:known]; else step := last + 1; end if;
   end loop;
   stopped := null;
 end
@@ -392,7 +392,8 @@ begin
   values (new.id, new.organization_id, array_to_tsvector(made.title_lexemes),
     array_to_tsvector(made.title_lexemes || made.lexemes
       || private.search_tiers(new.organization_id, votes, new.id)),
-    private.plain_text(new.title), private.plain_text(new.title || ' ' || new.description))
+    left(private.plain_text(new.title), 400),
+    left(private.plain_text(new.title || ' ' || new.description), 8000))
   on conflict (submission_id) do update set title_lexemes = excluded.title_lexemes,
     lexemes = excluded.lexemes, title = excluded.title, content = excluded.content;
   if new.moderation_state = 'approved' then
@@ -465,7 +466,7 @@ begin
   with units as materialized (
     select m.n, m.part[1] <> '' as is_excluded, m.part[2] is not null as is_quoted,
       coalesce(m.part[2], m.part[3]) as value
-    from regexp_matches(translate(private.fold_text(q), '“”„«»', '"""""'),
+    from regexp_matches(translate(left(private.fold_text(q), 300), '“”„«»', '"""""'),
       '(-?)(?:"([^"]*)"?|([^\s"]+))', 'g') with ordinality m (part, n)
   ), groups as materialized (
     -- OR joins the units before and after it.
@@ -478,10 +479,10 @@ begin
     select t.*, lag(t.plain) over w as previous, lead(t.plain) over w as next,
       t.n = max(t.n) over () as is_last
     from (select u.group_n, u.n as unit, u.is_excluded, u.is_quoted,
-        row_number() over (order by u.n, t.k) as n, t.word, private.plain_text(t.word) as plain,
+        row_number() over (order by u.n, t.k) as n, t.word, private.plain_word(t.word) as plain,
         private.is_unspaced(t.word) as is_unspaced
       from groups u cross join lateral unnest(private.split_words(u.value)) with ordinality t (word, k)
-      order by u.n, t.k limit 40) t
+      where private.plain_word(t.word) <> '' order by u.n, t.k limit 40) t
     window w as (
       partition by t.is_excluded, case when t.is_quoted or t.is_excluded then t.unit end order by t.n)
   ), parts as materialized (
@@ -503,7 +504,7 @@ begin
         when char_length(p.part) = 1 then array['^' || p.part] else '{}' end as beginning
     from tokens t cross join lateral (
       select bool_or(f.forms = '{}') as is_small,
-        array_agg(distinct private.plain_text(f.forms[1])) filter (where f.forms[1] is not null) as stems
+        array_agg(distinct private.plain_word(f.forms[1])) filter (where f.forms[1] is not null) as stems
       from unnest(private.stemmers()) s (stemmer)
         cross join lateral (
           values (ts_lexize(s.stemmer, t.word)), (ts_lexize(s.stemmer, t.plain))) f (forms)) f
@@ -512,6 +513,7 @@ begin
         union all
         select substr(t.plain, i, 2) from generate_series(1, char_length(t.plain) - 1) i
         where t.is_unspaced) p
+    order by t.n limit 80
   ), wanted as materialized (
     select p.*, p.whole || p.ending || p.beginning as lexemes,
       private.search_query(organization_id, p.whole || p.ending || p.beginning) as query
@@ -579,10 +581,12 @@ begin
         array_agg(w.query::tsquery order by w.n, w.part) as queries,
         array_agg(private.in_title(w.query)::tsquery order by w.n, w.part) as title_queries,
         array_agg(coalesce(s.in_text, 0) order by w.n, w.part) as shares,
-        string_agg(distinct case when w.is_unspaced then w.plain || '|' || w.part else '\m' || (
-          select r from unnest(array[w.plain] || w.stems) r
-          where r = w.plain or char_length(r) > 2 and left(w.plain, char_length(r)) = r
-          order by char_length(r) limit 1) || '\w*' end, '|') as marks
+        (select string_agg(distinct m.mark, '|' order by m.mark desc) from wanted w cross join lateral (
+          select unnest(array[w.plain, w.part]) as mark where w.is_unspaced
+          union all
+          select '\m' || (select r from unnest(array[w.plain] || w.stems) r
+            where r = w.plain or char_length(r) > 2 and left(w.plain, char_length(r)) = r
+            order by char_length(r) limit 1) || '\w*' where not w.is_unspaced) m) as marks
       from wanted w join word_shares s on s.n = w.n and s.part = w.part) w
   into parsed;
   return parsed;
@@ -603,19 +607,19 @@ declare
   board constant private.search_statistics := scope.board;
 begin
   with words as materialized (
-    select w.n, w.word, w.title_query, case when board.size * w.share > max_read
-      then w.query && g.query else w.query end as query,
+    select w.n, w.word, w.title_query, row_number() over (order by w.share, w.n) as place,
+      case when board.size * w.share > max_read then w.query && g.query else w.query end as query,
       case when board.size * w.share > max_read then w.query end as common
     from unnest(p.words, p.word_queries, p.word_title_queries, p.word_shares)
         with ordinality w (word, query, title_query, share, n)
       left join lateral (
         select g.query from private.search_groups(board, w.share, max_read, null) g limit 1) g
         on board.size * w.share > max_read
-    order by w.share, w.n limit 12
+    order by w.share, w.n limit 8
   ), near as materialized (
     select w.n, k.known, k.quality, private.search_query(scope.organization_id, array[k.known]) as query
     from words w cross join lateral private.known_words(scope, w.word) k
-    where char_length(w.word) > 3 and not private.is_unspaced(w.word)
+    where char_length(w.word) > 3 and not private.is_unspaced(w.word) and w.place < 6
   ), found as materialized (
     select r.n, h.submission_id as id, max(r.quality) as quality
     from (select w.n, w.query, 1 as quality from words w
@@ -624,7 +628,7 @@ begin
     group by r.n, h.submission_id
   ), weights as materialized (
     select w.n, w.word, w.common, k.best,
-      w.title_query || coalesce(private.in_title(k.query), '')::tsquery as title_query,
+      coalesce(w.title_query || private.in_title(k.query)::tsquery, w.title_query) as title_query,
       ln(2 + 300.0 / (1 + (select count(distinct f.id) from found f where f.n = w.n))) as weight,
       exists (select from found f where f.n = w.n and f.quality = 1) as is_known
     from words w left join lateral (
@@ -669,6 +673,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.plain_word(word text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if octet_length(word) = char_length(word) then return word; end if;
+  return regexp_replace(private.plain_text(word),
+    '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+', '', 'g');
+end
+$function$;
+
+ALTER FUNCTION "private"."plain_word"(text) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.read_submissions(scope private.search_scope, p private.parsed_search, query tsquery, first_class integer, last_class integer, after private.search_hit)
  RETURNS SETOF private.search_hit
  LANGUAGE plpgsql
@@ -701,7 +720,7 @@ CREATE OR REPLACE FUNCTION private.refresh_search()
 AS $function$
 #variable_conflict use_column
 declare
-  own_id uuid; size bigint; span record; sampled uuid[]; board_prefix text;
+  own_id uuid; size bigint; span record; sampled uuid[];
 begin
   select c.organization_id, c.total into own_id, size
   from (select c.organization_id, sum(c.total)::bigint as total from private.submission_counts c group by 1) c
@@ -710,7 +729,6 @@ begin
     or abs(c.total - b.size) > greatest(b.size / 5, 500)
   order by b.refreshed_at nulls first limit 1;
   if own_id is null then return 0; end if;
-  board_prefix := left(own_id::text, 8);
   select min(s.created_at) as oldest, max(s.created_at) as newest into span
     from public.submissions s where s.organization_id = own_id;
   insert into private.search_statistics (organization_id, size, tiers, refreshed_at)
@@ -734,7 +752,7 @@ begin
   group by l.lexeme having count(*) > 2 and count(*)::real / cardinality(sampled) * size > 300;
   delete from private.search_words w where w.organization_id = own_id and not exists (
     select from private.submission_search c
-    where c.lexemes @@ quote_literal(board_prefix || w.word)::tsquery);
+    where c.lexemes @@ private.search_query(own_id, array[w.word])::tsquery);
   return 1;
 end
 $function$;
@@ -858,7 +876,7 @@ CREATE OR REPLACE FUNCTION private.search_query(organization_id uuid, lexemes te
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
-RETURN (('('::text || (SELECT string_agg(DISTINCT quote_literal(("left"((search_query.organization_id)::text, 8) || l.l)), '|'::text) AS string_agg FROM unnest(search_query.lexemes) l(l))) || ')'::text);
+RETURN (('('::text || (SELECT string_agg(DISTINCT (((''''::text || "left"((search_query.organization_id)::text, 8)) || translate(l.l, '''\'::text, ''::text)) || ''''::text), '|'::text) AS string_agg FROM unnest(search_query.lexemes) l(l))) || ')'::text);
 
 ALTER FUNCTION "private"."search_query"(uuid, text[]) OWNER TO "postgres";
 
@@ -933,7 +951,7 @@ CREATE OR REPLACE FUNCTION private.split_words(value text)
  RETURNS text[]
  LANGUAGE sql
  IMMUTABLE
-RETURN (SELECT array_agg(CASE WHEN private.is_unspaced(t.w) THEN t.w ELSE "left"(t.w, 60) END ORDER BY t.n) AS array_agg FROM regexp_split_to_table(regexp_replace(private.fold_text(split_words.value), '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+|[\u0e00-\u0eff]+)'::text, ' \1 '::text, 'g'::text), '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u303d\u30a0\u30fb]+'::text) WITH ORDINALITY t(w, n) WHERE (t.w <> ''::text));
+RETURN (SELECT array_agg(CASE WHEN private.is_unspaced(t.w) THEN t.w ELSE "left"(t.w, 60) END ORDER BY t.n) AS array_agg FROM regexp_split_to_table(regexp_replace("left"(private.fold_text(split_words.value), 10000), '([\u3400-\u9fff\uf900-\ufaff\u3005]+|[\u30a1-\u30fa\u30fc-\u30ff]+|[\u3041-\u309f]+|[\uac00-\ud7af]+|[\u0e00-\u0eff]+)'::text, ' \1 '::text, 'g'::text), '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u303d\u30a0\u30fb]+'::text) WITH ORDINALITY t(w, n) WHERE (t.w <> ''::text));
 
 CREATE OR REPLACE FUNCTION private.highlight(value text, q text, words tsquery, whole boolean)
  RETURNS text
@@ -968,10 +986,12 @@ declare
   has_unspaced constant boolean := title || description ~ '[\u0e00-\uffff]';
 begin
   with tokens as materialized (
-    select t.n, t.word, t.n <= cardinality(title_words) as in_title,
-      case when octet_length(t.word) = char_length(t.word) then t.word else private.plain_text(t.word) end as plain,
+    select t.n, t.word, t.n <= cardinality(title_words) as in_title, p.plain,
       has_unspaced and private.is_unspaced(t.word) as is_unspaced
     from unnest(title_words || private.split_words(description)) with ordinality t (word, n)
+      cross join lateral (select case when octet_length(t.word) = char_length(t.word) then t.word
+        else private.plain_word(t.word) end as plain offset 0) p
+    where p.plain <> ''
   ), words as materialized (
     select t.word, t.plain, bool_or(t.in_title) as in_title
     from tokens t where not t.is_unspaced group by 1, 2
@@ -979,7 +999,8 @@ begin
     -- Those of most of the small words, or all.
     select l.stemmer from (
       select s.stemmer, rank() over (order by count(w.word) desc) as n
-      from unnest(private.stemmers()) s (stemmer) left join words w on char_length(w.word) < 5 and ts_lexize(s.stemmer, w.word) = '{}' group by 1) l
+      from unnest(private.stemmers()) s (stemmer)
+        left join words w on char_length(w.word) < 5 and ts_lexize(s.stemmer, w.word) = '{}' group by 1) l
     where l.n = 1
   ), made as (
     select w.in_title, w.plain as lexeme from words w
@@ -989,7 +1010,7 @@ begin
     union all
     select w.in_title, '$' || right(f.form, n)
     from words w cross join lateral (
-        select private.plain_text((ts_lexize('german_stem', w.word))[1]) union select w.plain) f (form)
+        select private.plain_word((ts_lexize('german_stem', w.word))[1]) union select w.plain) f (form)
       cross join lateral generate_series(4, least(char_length(f.form) - 3, 20)) n
     where char_length(w.plain) > 7 and f.form is not null
       and exists (select from languages l where l.stemmer = 'german_stem'::regdictionary)
@@ -999,21 +1020,24 @@ begin
     where w.plain ~ '\d' and w.plain ~ '\D'
     union all
     select w.in_title, '~' || case when octet_length(f.stem) = char_length(f.stem) then f.stem
-      else private.plain_text(f.stem) end
+      else private.plain_word(f.stem) end
     from words w cross join languages l cross join lateral (select (ts_lexize(l.stemmer, w.word))[1]
       union all select (ts_lexize(l.stemmer, w.plain))[1] where w.plain <> w.word) f (stem)
     where f.stem <> ''
     union all
-    select t.in_title, p.lexeme from tokens t, generate_series(1, char_length(t.plain)) i
-      cross join lateral (values (substr(t.plain, i, 2)), ('^' || substr(t.plain, i, 1))) p (lexeme)
-    where has_unspaced and t.is_unspaced and (i = 1 or char_length(p.lexeme) > 1)
+    select t.in_title, p.lexeme from tokens t
+      cross join lateral (select c.letter, lead(c.letter) over (order by c.n) as next, c.n
+        from unnest(string_to_array(t.plain, null)) with ordinality c (letter, n)) c
+      cross join lateral (values (c.letter || coalesce(c.next, '')), ('^' || c.letter)) p (lexeme)
+    where has_unspaced and t.is_unspaced and (c.next is not null or c.n = 1 or p.lexeme <> c.letter)
     union all
     select t.in_title, '+' || right(t.plain, 30) || left(t.next, 30) from (
       select t.*, lead(t.plain) over (partition by t.in_title order by t.n) as next from tokens t) t
     where t.next is not null
   )
   select coalesce(array_agg(board || '=' || m.lexeme) filter (where m.in_title), '{}'),
-    coalesce(array_agg(board || m.lexeme), '{}'), array(select w.plain from words w where w.plain ~ '^\D{4,30}$')
+    coalesce(array_agg(board || m.lexeme), '{}'),
+    array(select w.plain from words w where w.plain ~ '^\D{4,30}$')
   into title_lexemes, lexemes, known from made m;
 end
 $function$;
@@ -1110,6 +1134,8 @@ COMMENT ON FUNCTION "private"."parse_search"(uuid, text) IS 'Parses words, "phra
 
 COMMENT ON FUNCTION "private"."partial_matches"(private.search_scope, private.parsed_search, integer) IS 'Submissions with the rarest and most of the words, or words like them, best first, among 100 for each word. corrections has a known word for each unknown one.';
 
+COMMENT ON FUNCTION "private"."plain_word"(text) IS 'A word without accents and punctuation; can be empty.';
+
 COMMENT ON FUNCTION "private"."read_submissions"(private.search_scope, private.parsed_search, tsquery, integer, integer, private.search_hit) IS 'All matches of a query in the order of results.';
 
 COMMENT ON FUNCTION "private"."refresh_search"() IS 'Counts the words of the organization that has changed most or waited longest since the last time; forgets words that no submission has. Returns the number of organizations.';
@@ -1130,7 +1156,7 @@ COMMENT ON FUNCTION "private"."similar_submissions"(uuid, text, text) IS 'At mos
 
 COMMENT ON FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer) IS 'Some of the matches of a query.';
 
-COMMENT ON FUNCTION "private"."split_words"(text) IS 'Words of a text in order, lowercase with accents, up to 60 characters. Runs of kanji, katakana, hiragana, hangul and Thai are words of their own.';
+COMMENT ON FUNCTION "private"."split_words"(text) IS 'Words of a text (10,000 characters) in order, lowercase with accents, up to 60 characters. Runs of kanji, katakana, hiragana, hangul and Thai are words of their own.';
 
 COMMENT ON FUNCTION "private"."stemmers"() IS 'The dictionaries that know endings and small words of a language.';
 
@@ -1140,7 +1166,7 @@ COMMENT ON FUNCTION "private"."submissions_with_text"(uuid[], text) IS 'Those of
 
 COMMENT ON FUNCTION "public"."search_submissions"(text, uuid, integer) IS 'Submissions of an organization that match a query of 1 to 200 characters, best first: words, "phrases", -exclusions and OR. At most max_results, up to 100. match is any if none has all words. Errors: VALIDATION_ERROR.';
 
-COMMENT ON TABLE "private"."search_frequencies" IS 'Share of submissions with a common lexeme. It decides how a search reads, never what it finds.';
+COMMENT ON TABLE "private"."search_frequencies" IS 'Share of submissions with a common lexeme. It decides how a search for all words reads, not what it finds.';
 
 COMMENT ON TABLE "private"."search_statistics" IS 'Number of submissions of a large organization, and of each tier of votes, when last counted.';
 
@@ -1264,6 +1290,12 @@ REVOKE ALL ON FUNCTION "private"."partial_matches"(private.search_scope, private
 
 GRANT EXECUTE ON FUNCTION "private"."partial_matches"(private.search_scope, private.parsed_search, integer) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."plain_word"(text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."plain_word"(text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."plain_word"(text) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."read_submissions"(private.search_scope, private.parsed_search, tsquery, integer, integer, private.search_hit) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."read_submissions"(private.search_scope, private.parsed_search, tsquery, integer, integer, private.search_hit) FROM "postgres";
@@ -1355,7 +1387,7 @@ DROP TEXT SEARCH CONFIGURATION private.plain;
 INSERT INTO private.submission_search (submission_id, organization_id, title_lexemes, lexemes, title, content)
 SELECT s.id, s.organization_id, array_to_tsvector(l.title_lexemes), array_to_tsvector(l.title_lexemes || l.lexemes
     || private.search_tiers(s.organization_id, s.vote_count, s.id)),
-  private.plain_text(s.title), private.plain_text(s.title || ' ' || s.description)
+  left(private.plain_text(s.title), 400), left(private.plain_text(s.title || ' ' || s.description), 8000)
 FROM public.submissions s
   CROSS JOIN LATERAL private.submission_lexemes(s.organization_id, s.title, s.description) l;
 
