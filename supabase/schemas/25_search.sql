@@ -125,7 +125,7 @@ comment on function private.search_tiers(uuid, integer, uuid) is
 
 create function private.submission_lexemes(organization_id uuid, title text, description text,
   out title_lexemes text[], out lexemes text[], out known text[])
-language plpgsql immutable set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql immutable set search_path = '' set jit = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   board constant text := left(organization_id::text, 8);
@@ -322,7 +322,8 @@ begin
         where t.is_unspaced) p
     order by t.n limit 80
   ), wanted as materialized (
-    select p.*, p.whole || p.ending || p.beginning as lexemes,
+    select p.*, array(
+        select t || l from unnest(p.whole || p.ending || p.beginning) l, unnest(array['', '=']) t) as lexemes,
       private.search_query(organization_id, p.whole || p.ending || p.beginning) as query
     from parts p
     where not p.is_excluded and (p.is_quoted or not p.is_small
@@ -362,8 +363,8 @@ begin
       max(f.share) filter (where substr(f.lexeme, 1, 1) <> '=') as in_text
     from wanted w left join lateral (
       select f.lexeme, f.share from private.search_frequencies f
-      where f.organization_id = parse_search.organization_id and f.lexeme = any (
-        w.lexemes || array(select '=' || l from unnest(w.lexemes) l))) f on true
+      where f.organization_id = parse_search.organization_id and f.lexeme = any (w.lexemes) offset 0) f
+      on true
     group by w.n, w.part
   ), shares as materialized (
     select case when c.has_or then max(coalesce(s.in_title, 0)) else min(coalesce(s.in_title, 0)) end
@@ -709,8 +710,9 @@ create function private.find_submissions(organization_id uuid, q text, status te
   category_id uuid, tag_id uuid, author_id uuid, after private.search_hit, wanted integer,
   out hits private.search_hit[], out stopped private.search_hit, out match text, out did_you_mean text,
   out marks text)
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
-  set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_memoize = off as $$
+language plpgsql stable security definer set search_path = '' set jit = off
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
   p constant private.parsed_search := private.parse_search(organization_id, q);
@@ -885,8 +887,9 @@ comment on function private.highlight(text, text, boolean) is
 -- definer: reads private.submission_search.
 create function private.similar_submissions(organization_id uuid, title text, description text)
   returns table (submission_id uuid, similarity real)
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
-  set enable_seqscan = off set enable_mergejoin = off set enable_memoize = off rows 50 as $$
+language plpgsql stable security definer set search_path = '' set jit = off
+  set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_mergejoin = off
+  set enable_memoize = off rows 50 as $$
 declare
   wanted constant text := private.plain_text(title);
   -- Without quotes and hyphens, which have a meaning in a query.

@@ -51,6 +51,11 @@ it("an author and a voter call each function, and read what it did", async () =>
     [ben, "update_comment", { id: first, body: "Better said." }, true],
     [ada, "vote_comment", { comment_id: first }, true],
   ]);
+  const { organization_id } = done(
+    await ben.app.from("submissions").select("organization_id").eq("id", submission_id).single(),
+  );
+  const found = expect.objectContaining({ id: submission_id, title, match: "all" });
+  await run([[ben, "search_submissions", { q: `"${title}"`, organization_id, max_results: 1 }, [found]]]);
   const read = () =>
     ada.app
       .from("submissions")

@@ -53,6 +53,7 @@ async function ranksOf(name: string, languages: string[]): Promise<Ranks> {
       ]);
       const found = JSON.parse(page?.data ?? "[]") as { id: string }[];
       ranks.found.push(rankIn(found.map(({ id }) => id)));
+      if (languages.length > 1) continue;
       const configuration = configurations[language] ?? "simple";
       const plain = await sql<{ id: string }[]>`
         select s.id from public.submissions s, websearch_to_tsquery(${configuration}::regconfig, ${q}) words
@@ -67,9 +68,9 @@ async function ranksOf(name: string, languages: string[]): Promise<Ranks> {
 }
 
 const share = (ranks: number[], within: number) =>
-  ranks.filter((rank) => rank > 0 && rank <= within).length / ranks.length;
+  ranks.filter((rank) => rank > 0 && rank <= within).length / Math.max(1, ranks.length);
 const reciprocal = (ranks: number[]) =>
-  ranks.reduce((sum, rank) => sum + (rank > 0 ? 1 / rank : 0), 0) / ranks.length;
+  ranks.reduce((sum, rank) => sum + (rank > 0 ? 1 / rank : 0), 0) / Math.max(1, ranks.length);
 const figures = (ranks: number[]) => ({
   in3: share(ranks, 3),
   in5: share(ranks, 5),

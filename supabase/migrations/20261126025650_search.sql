@@ -179,6 +179,7 @@ CREATE OR REPLACE FUNCTION private.find_submissions(organization_id uuid, q text
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET jit TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
@@ -515,7 +516,8 @@ begin
         where t.is_unspaced) p
     order by t.n limit 80
   ), wanted as materialized (
-    select p.*, p.whole || p.ending || p.beginning as lexemes,
+    select p.*, array(
+        select t || l from unnest(p.whole || p.ending || p.beginning) l, unnest(array['', '=']) t) as lexemes,
       private.search_query(organization_id, p.whole || p.ending || p.beginning) as query
     from parts p
     where not p.is_excluded and (p.is_quoted or not p.is_small
@@ -555,8 +557,8 @@ begin
       max(f.share) filter (where substr(f.lexeme, 1, 1) <> '=') as in_text
     from wanted w left join lateral (
       select f.lexeme, f.share from private.search_frequencies f
-      where f.organization_id = parse_search.organization_id and f.lexeme = any (
-        w.lexemes || array(select '=' || l from unnest(w.lexemes) l))) f on true
+      where f.organization_id = parse_search.organization_id and f.lexeme = any (w.lexemes) offset 0) f
+      on true
     group by w.n, w.part
   ), shares as materialized (
     select case when c.has_or then max(coalesce(s.in_title, 0)) else min(coalesce(s.in_title, 0)) end
@@ -902,6 +904,7 @@ CREATE OR REPLACE FUNCTION private.similar_submissions(organization_id uuid, tit
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER ROWS 50
  SET search_path TO ''
+ SET jit TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_mergejoin TO 'off'
@@ -977,6 +980,7 @@ CREATE OR REPLACE FUNCTION private.submission_lexemes(organization_id uuid, titl
  LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO ''
+ SET jit TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
