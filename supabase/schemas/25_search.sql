@@ -43,7 +43,7 @@ create table private.search_statistics (
   refreshed_at timestamptz not null default now()
 );
 comment on table private.search_statistics is
-  'Number of submissions of a large organization, and of each tier of votes, when last counted.';
+  'Number of submissions of an organization, and of those in each tier of votes, when last counted.';
 create table private.search_frequencies (
   organization_id uuid references public.organizations (id) on delete cascade,
   lexeme text,
@@ -136,6 +136,7 @@ begin
     select t.n, t.word, t.n <= cardinality(title_words) as in_title, p.plain,
       has_unspaced and private.is_unspaced(t.word) as is_unspaced
     from unnest(title_words || private.split_words(description)) with ordinality t (word, n)
+      -- A call of plain_word for each word would take longer than all else.
       cross join lateral (select case when octet_length(t.word) = char_length(t.word) then t.word
         else private.plain_word(t.word) end as plain offset 0) p
     where p.plain <> ''
@@ -735,7 +736,8 @@ begin
     hits := coalesce(hits, '{}');
     if cardinality(hits) > 0 or after.class = 8 then match := 'any'; end if;
     for word in select * from jsonb_each_text(corrections) loop
-      did_you_mean := replace(coalesce(did_you_mean, private.plain_text(q)), word.key, word.value);
+      did_you_mean := regexp_replace(coalesce(did_you_mean, private.plain_text(q)),
+        '\m' || word.key || '\M', word.value, 'g');
       marks := marks || '|\m' || word.value || '\w*';
     end loop;
   end if;
@@ -841,8 +843,8 @@ begin
 end
 $$;
 comment on function private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text) is
-  'Ids of a superset of the submissions that match the filters, if is_complete. is_few: sorting them is '
-  'cheaper than scanning a sorted index.';
+  'Ids of a superset of the submissions that match the filters, if is_complete; with q those that match, and '
+  'how: see private.find_submissions. is_few: sorting them is cheaper than scanning a sorted index.';
 
 create function private.escape_html(value text) returns text
 language sql immutable

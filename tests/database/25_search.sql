@@ -1,7 +1,7 @@
 -- Search in any language, limited to visible submissions.
 begin;
 set local search_path = public, extensions;
-select plan(246);
+select plan(247);
 do $$ begin
   perform tests.start();
   insert into submissions (id, organization_id, author_id, title, description, type)
@@ -49,7 +49,7 @@ select is((select array_agg(name order by n) from pg_temp.search(q) where match 
   ('editor bananas', array['invoice']), ('accountants portable bananas', array['export']),
   ('acountants', array['export']), ('countants', array['export'])) as t (q, found);
 select is((select max(did_you_mean) from pg_temp.search(q)), meant, format('%s suggests %s', q, meant)) from (values
-  ('acountants', 'accountants'), ('the acountants', 'the accountants'), ('countants', null), ('invoices', null)) as t (q, meant);
+  ('acountants', 'accountants'), ('the acountants', 'the accountants'), ('acountants unacountants', 'accountants accountants'), ('countants', null), ('invoices', null)) as t (q, meant);
 select lives_ok(format('select count(*) from pg_temp.search(%L)', q), format('%s is searched for without an error', left(q, 20)))
 from unnest(array['', ' ', '''''', '\\', '"', '"unclosed', '- - -', 'or', ':*', E'\u0001', '😀', repeat('x', 5000), repeat('a ', 2000), '%_%_\%']) as q;
 

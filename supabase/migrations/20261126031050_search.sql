@@ -208,7 +208,8 @@ begin
     hits := coalesce(hits, '{}');
     if cardinality(hits) > 0 or after.class = 8 then match := 'any'; end if;
     for word in select * from jsonb_each_text(corrections) loop
-      did_you_mean := replace(coalesce(did_you_mean, private.plain_text(q)), word.key, word.value);
+      did_you_mean := regexp_replace(coalesce(did_you_mean, private.plain_text(q)),
+        '\m' || word.key || '\M', word.value, 'g');
       marks := marks || '|\m' || word.value || '\w*';
     end loop;
   end if;
@@ -993,6 +994,7 @@ begin
     select t.n, t.word, t.n <= cardinality(title_words) as in_title, p.plain,
       has_unspaced and private.is_unspaced(t.word) as is_unspaced
     from unnest(title_words || private.split_words(description)) with ordinality t (word, n)
+      -- A call of plain_word for each word would take longer than all else.
       cross join lateral (select case when octet_length(t.word) = char_length(t.word) then t.word
         else private.plain_word(t.word) end as plain offset 0) p
     where p.plain <> ''
@@ -1108,7 +1110,7 @@ CREATE TRIGGER index_votes AFTER UPDATE OF vote_count ON public.submissions FOR 
 
 CREATE TRIGGER store_words AFTER INSERT OR UPDATE OF title, description, moderation_state ON public.submissions FOR EACH ROW EXECUTE FUNCTION private.index_submission();
 
-COMMENT ON FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) IS 'Ids of a superset of the submissions that match the filters, if is_complete. is_few: sorting them is cheaper than scanning a sorted index.';
+COMMENT ON FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) IS 'Ids of a superset of the submissions that match the filters, if is_complete; with q those that match, and how: see private.find_submissions. is_few: sorting them is cheaper than scanning a sorted index.';
 
 COMMENT ON FUNCTION "private"."find_submissions"(uuid, text, text, integer) IS 'The search of release 0.1.0.';
 
@@ -1172,7 +1174,7 @@ COMMENT ON FUNCTION "public"."search_submissions"(text, uuid, integer) IS 'Submi
 
 COMMENT ON TABLE "private"."search_frequencies" IS 'Share of submissions with a common lexeme. It decides how a search for all words reads, not what it finds.';
 
-COMMENT ON TABLE "private"."search_statistics" IS 'Number of submissions of a large organization, and of each tier of votes, when last counted.';
+COMMENT ON TABLE "private"."search_statistics" IS 'Number of submissions of an organization, and of those in each tier of votes, when last counted.';
 
 COMMENT ON TABLE "private"."search_words" IS 'Words of approved submissions, to suggest a known word for an unknown one. Not unique, so that no submission waits for another one with the same new word; the schedule removes words that are gone.';
 
