@@ -84,30 +84,46 @@ async function createOrganization(words: string[]): Promise<void> {
     const visibility = values.private ? "private" : "public";
     const [organization] = await sql<
       { id: string }[]
-    >`select private.create_organization(${name}, ${slug}, ${visibility}, ${email}) as id`;
+    >`select private.create_organization(${name}, ${slug}, ${visibility}, ${owner.id}) as id`;
     console.log(`organization ${slug}  ${organization?.id}`);
-    console.log(`owner        ${email}${owner.existed ? "  (existing account, password unchanged)" : ""}`);
+    const account = owner.existed ? `  (existing account ${owner.name ?? owner.id}, password unchanged)` : "";
+    console.log(`owner        ${email}${account}`);
     if (owner.password !== null) console.log(`password     ${owner.password}  (shown this once)`);
   });
 }
 
-/**
- * Returns whether the user existed, and a generated password for a new one. An existing user keeps the password: the
- * owner may not be the one who signed up.
- */
+interface Owner {
+  id: string;
+  name?: string | null;
+  existed: boolean;
+  /** Generated for a new account. */
+  password: string | null;
+}
+
+/** An account of which the address is confirmed, or a new one. An existing account keeps its password. */
 async function ensureUser(
   sql: Runner,
   target: Target,
   email: string,
   requested: string | undefined,
-): Promise<{ existed: boolean; password: string | null }> {
-  const [known] = await sql`select 1 from auth.users where lower(email) = lower(${email})`;
-  if (known !== undefined) {
-    if (requested === undefined) return { existed: true, password: null };
+): Promise<Owner> {
+  const known = await accountsOf(sql, email);
+  const confirmed = known.filter(({ is_confirmed }) => is_confirmed);
+  if (confirmed.length > 1)
+    throw new StartError(
+      `${confirmed.length} accounts sign in as ${email} (${confirmed.map(({ id }) => id).join(", ")}): delete or change all but the owner's`,
+    );
+  const [account] = confirmed;
+  if (account) {
+    if (requested === undefined) return { ...account, existed: true, password: null };
     throw new StartError(
       `${email} has signed up already, so --owner-password cannot be set: make sure the account is the owner's and leave it out`,
     );
   }
+  if (known.length > 0)
+    throw new StartError(
+      `somebody signed up as ${email} and has not confirmed the address: let the owner sign in by e-mail first, which confirms it`,
+    );
   const password = requested ?? randomBytes(12).toString("base64url");
   if (target.supabaseUrl === undefined) {
     throw new StartError(
@@ -131,8 +147,16 @@ async function ensureUser(
       password,
     );
   }
-  return { existed: false, password: requested === undefined ? password : null };
+  const [created] = await accountsOf(sql, email);
+  if (created === undefined) throw new StartError(`the auth service has no account ${email}`);
+  return { id: created.id, existed: false, password: requested === undefined ? password : null };
 }
+
+const accountsOf = (sql: Runner, email: string) =>
+  sql<{ id: string; name: string | null; is_confirmed: boolean }[]>`
+    select u.id, p.name, u.email_confirmed_at is not null as is_confirmed
+    from auth.users u left join public.profiles p on p.auth_user_id = u.id
+    where lower(u.email) = lower(${email}) and u.deleted_at is null order by u.created_at`;
 
 async function createHostedUser(url: string, key: string, email: string, password: string): Promise<void> {
   const response = await fetch(new URL("/auth/v1/admin/users", url), {

@@ -107,6 +107,16 @@ begin
   end loop;
 end
 $do$;
+-- Tables of hosted auth that our functions read; the embedded auth writes nothing to them.
+create table if not exists auth.mfa_factors (id uuid primary key, user_id uuid not null references auth.users (id)
+  on delete cascade, friendly_name text, factor_type text not null, status text not null, created_at timestamptz
+  not null, updated_at timestamptz not null, secret text, phone text, last_challenged_at timestamptz);
+create index if not exists mfa_factors_user_id_idx on auth.mfa_factors (user_id);
+create table if not exists auth.one_time_tokens (id uuid primary key, user_id uuid not null references auth.users
+  (id) on delete cascade, token_type text not null, token_hash text not null, relates_to text not null,
+  created_at timestamp not null default now(), updated_at timestamp not null default now());
+alter table auth.mfa_factors owner to supabase_auth_admin;
+alter table auth.one_time_tokens owner to supabase_auth_admin;
 grant all on all tables in schema auth to postgres;
 grant all on all sequences in schema auth to postgres;
 grant select, insert, update, delete on auth.users, auth.sessions, auth.refresh_tokens, auth.identities,

@@ -1,20 +1,14 @@
 import { createHmac } from "node:crypto";
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  type JSONWebKeySet,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  jwtVerify,
-} from "jose";
 import { digestOf, isAgentKey, isApiKey, isSession } from "../../shared/api-keys.ts";
 import { isUuid } from "../../shared/fields.ts";
+import { keysVersion, verifyAccessToken } from "./auth-keys.ts";
 import { environment } from "./environment.ts";
 
 /** The credential of a request before the database resolves it. */
 export type Credential =
   | { kind: "none" }
-  | { kind: "user"; userId: string }
+  /** The claims of a verified access token. sessionId: of auth; aal: aal2 after the second factor. */
+  | { kind: "user"; userId: string; sessionId: string | null; aal: "aal2" | null }
   | { kind: "key"; digest: Uint8Array }
   /** Session of an identified person. */
   | { kind: "session"; digest: Uint8Array }
@@ -25,7 +19,7 @@ const invalidCredential: Credential = { kind: "invalid" };
 
 /**
  * An invalid credential is rejected and never treated as anonymous. The header takes precedence over the cookies, and
- * the session of an account over that of an identified person.
+ * the session of an account over that of an identified person. Throws SERVICE_UNAVAILABLE while auth's keys are unknown.
  */
 export function credentialOf(
   authorization: string | undefined,
@@ -63,47 +57,25 @@ export function isJwt(token: string): boolean {
   return token.split(".").length === 3;
 }
 
-// Verifying a signature costs more than most requests, so valid tokens are cached until they expire.
-const checked = new Map<string, { userId: string; expiresAt: number }>();
+// Verifying a signature costs more than most requests, so results are kept; not for long, since keys are revoked.
+const maxKeptMs = 60_000;
+type Verified = { credential: Credential; expiresAt: number; version: number };
+const verified = new Map<string, Verified>();
 
 async function ofAccessToken(token: string): Promise<Credential> {
-  const known = checked.get(token);
-  if (known && known.expiresAt > Date.now()) return { kind: "user", userId: known.userId };
-  const { sub: userId = "", role, exp } = (await verify(token)) ?? {};
-  if (role !== "authenticated" || !isUuid(userId) || !exp) return invalidCredential;
-  if (checked.size >= 10_000) checked.clear();
-  checked.set(token, { userId, expiresAt: exp * 1000 });
-  return { kind: "user", userId };
-}
-
-const keySets: JWTVerifyGetKey[] = [];
-if (environment.jwks) keySets.push(createLocalJWKSet(keySetOf(environment.jwks)));
-// Fetched for keys that the environment does not list, such as rotated ones.
-keySets.push(createRemoteJWKSet(new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl)));
-const secret = environment.jwtSecret ? new TextEncoder().encode(environment.jwtSecret) : undefined;
-
-// Audience and issuer: tokens signed with the same key for another purpose or project are not valid.
-const claims = { audience: "authenticated", issuer: environment.jwtIssuers };
-
-/** Supabase provides either an array of keys or a standard JWKS object. */
-function keySetOf(text: string): JSONWebKeySet {
-  const keys = JSON.parse(text);
-  return Array.isArray(keys) ? { keys } : keys;
-}
-
-async function verify(token: string): Promise<JWTPayload | undefined> {
-  try {
-    if (secret) return (await jwtVerify(token, secret, { ...claims, algorithms: ["HS256"] })).payload;
-  } catch {
-    // During a migration from a shared secret to signing keys, tokens of both kinds exist.
-  }
-  for (const keys of keySets) {
-    try {
-      return (await jwtVerify(token, keys, { ...claims, algorithms: ["ES256", "RS256", "EdDSA"] })).payload;
-    } catch {
-      // Not signed by this key set; try the next.
-    }
-  }
+  const known = verified.get(token);
+  if (known && known.expiresAt > Date.now() && known.version === keysVersion) return known.credential;
+  const payload = (await verifyAccessToken(token)) ?? {};
+  const { sub: userId = "", role, exp, session_id: sessionId = null, aal = null } = payload;
+  // A client_id: auth issued the token to another application that the person signed in to.
+  if (role !== "authenticated" || payload.client_id !== undefined || !isUuid(userId) || !exp)
+    return invalidCredential;
+  if (sessionId !== null && !(typeof sessionId === "string" && isUuid(sessionId))) return invalidCredential;
+  const credential: Credential = { kind: "user", userId, sessionId, aal: aal === "aal2" ? aal : null };
+  if (verified.size >= 10_000) verified.clear();
+  const expiresAt = Math.min(exp * 1000, Date.now() + maxKeptMs);
+  verified.set(token, { credential, expiresAt, version: keysVersion });
+  return credential;
 }
 
 const hashKey = environment.addressHashKey ?? crypto.randomUUID();

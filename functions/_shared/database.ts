@@ -27,6 +27,8 @@ export type Results<Statements extends readonly Statement[]> = {
 export type Admission = {
   requestId: string;
   userId: string | null;
+  sessionId: string | null;
+  aal: string | null;
   digest: Uint8Array | null;
   /** Whether the digest is that of an identified person's session instead of a key. */
   isSession: boolean;

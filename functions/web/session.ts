@@ -43,17 +43,23 @@ export async function openSession(c: Context): Promise<Session> {
   if (inWidget !== undefined) return ofIdentified(c, inWidget);
   const token = sessionToken(c.req.header("Cookie"));
   if (token === undefined) return ofIdentified(c, identifiedToken(c.req.header("Cookie")));
-  let credential = await credentialOf(undefined, token);
-  if (credential.kind === "user") return { credential, accessToken: token, cookies };
-  const { session, error, set } = await refresh(c);
-  const temporaryError = error && temporaryErrorOf(error);
-  // The client deletes a session that was not refreshed; after a temporary error its cookies stay for the next page.
-  if (temporaryError) return { credential: { kind: "none" }, cookies, temporaryError };
-  cookies.push(...set);
-  credential = session ? await credentialOf(undefined, session.access_token) : { kind: "invalid" };
-  if (credential.kind === "user") return { credential, accessToken: session?.access_token, cookies };
-  cookies.push(...withoutAccount(c));
-  return { credential: { kind: "none" }, cookies };
+  try {
+    let credential = await credentialOf(undefined, token);
+    if (credential.kind === "user") return { credential, accessToken: token, cookies };
+    const { session, error, set } = await refresh(c);
+    if (!session && (!error || endsSession(error)))
+      return { credential: { kind: "none" }, cookies: withoutAccount(c) };
+    if (!session) throw temporaryErrorOf(error as AuthError);
+    cookies.push(...set);
+    credential = await credentialOf(undefined, session.access_token);
+    // Auth gave a token that is not valid here: a key or an issuer is not configured. The session is not to blame.
+    if (credential.kind !== "user") throw notRenewed();
+    return { credential, accessToken: session.access_token, cookies };
+  } catch (error) {
+    // The cookies stay for the next page.
+    if (error instanceof ApiError) return { credential: { kind: "none" }, cookies, temporaryError: error };
+    throw error;
+  }
 }
 
 /** The session of an identified person. The session of an account takes precedence. */
@@ -64,15 +70,26 @@ async function ofIdentified(c: Context, token: string | undefined): Promise<Sess
     : { credential, cookies: [] };
 }
 
-/** The error if auth is temporarily unavailable or limits the address: it does not mean that the session is invalid. */
-function temporaryErrorOf({ name, code, status, message }: AuthError): ApiError | undefined {
-  if (status === 429) {
-    const retry_after = secondsToWait(message);
-    return new ApiError("RATE_LIMIT_EXCEEDED", "Sessions are renewed too often.", [], { retry_after });
-  }
-  if (code === authAway || name === "AuthUnknownError")
-    return new ApiError("SERVICE_UNAVAILABLE", "Your session could not be renewed.");
+/** Codes of auth that mean the end of a session. Any other error is of auth, of its gateway or of a key. */
+const endings = new Set([
+  "refresh_token_not_found",
+  "refresh_token_already_used",
+  "session_not_found",
+  "session_expired",
+  "user_banned",
+  "user_not_found",
+  "bad_jwt",
+]);
+const endsSession = ({ code = "", name }: AuthError) =>
+  endings.has(code) || name === "AuthSessionMissingError";
+
+function temporaryErrorOf({ status, message }: AuthError): ApiError {
+  if (status !== 429) return notRenewed();
+  const retry_after = secondsToWait(message);
+  return new ApiError("RATE_LIMIT_EXCEEDED", "Sessions are renewed too often.", [], { retry_after });
 }
+
+const notRenewed = () => new ApiError("SERVICE_UNAVAILABLE", "Your session could not be renewed.");
 
 /** Seconds to wait, from the message of a rate limit of auth. */
 export const secondsToWait = (message: string) => Number(/(\d+) second/.exec(message)?.[1] ?? 60);
@@ -96,23 +113,31 @@ function refresh(c: Context): Promise<Refreshed> {
 
 async function requestRefresh(c: Context): Promise<Refreshed> {
   const set: NewCookie[] = [];
-  const { data, error } = await authOf(c, set, fetchOnce).getSession();
+  const auth = authOf(c, set, fetchOnce);
+  const given = sessionToken(c.req.header("Cookie"));
+  let { data, error } = await auth.getSession();
+  // It has not expired, and is not valid: its key was revoked.
+  if (data.session?.access_token === given) ({ data, error } = await auth.refreshSession());
   return { session: data.session, error, set };
 }
 
-const authAway = "auth_away";
 const maxRefreshMs = 5_000;
+const maxAuthMs = 10_000;
+
+/** A call of auth, which may hang. */
+const fetchInTime: typeof fetch = (input, init) =>
+  fetch(input, { ...init, signal: AbortSignal.timeout(maxAuthMs) });
 
 /** The client tries a refresh again for half a minute where auth fails: with a status that it takes for an answer, it does not. */
 const fetchOnce: typeof fetch = async (input, init) => {
   const answer = await fetch(input, { ...init, signal: AbortSignal.timeout(maxRefreshMs) }).catch(() => null);
   if (answer && answer.status < 500) return answer;
   await answer?.body?.cancel();
-  return Response.json({ error_code: authAway, msg: "Auth did not answer." }, { status: 409 });
+  return Response.json({ error_code: "auth_away", msg: "Auth did not answer." }, { status: 409 });
 };
 
 /** Auth on behalf of the visitor; the cookies that it sets are added to the list. */
-export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch = fetch) {
+export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch = fetchInTime) {
   const address = environment.authAddressHeader && addressOf(c);
   const [publishableKey = ""] = environment.publicKeys;
   return createServerClient(environment.supabaseUrl, environment.authApiKey ?? publishableKey, {
@@ -122,6 +147,8 @@ export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch
       headers: address ? { [environment.authAddressHeader as string]: address } : {},
     },
     cookies: {
+      // The user has metadata of any size.
+      encode: "tokens-only",
       // Cookies of the response take precedence over those of the request.
       getAll: () =>
         Object.entries({

@@ -209,19 +209,8 @@ create or replace trigger begin_code
   after update of confirmation_token, recovery_token, email_change_token_current, reauthentication_token on auth.users
   for each row execute function auth_limits.begin_code();
 
--- Metadata -----------------------------------------------------------------------------------------------------
--- Runs after unwrap_users, since triggers run in order of name. Fields that lite adds do not count.
-create or replace function auth_limits.bound_metadata() returns trigger
-language plpgsql set search_path = '' as $$
-begin
-  if octet_length((new.raw_user_meta_data - array['email', 'email_verified', 'phone_verified', 'sub'])::text) > 8192 then
-    raise exception 'user metadata is larger than 8 KB' using errcode = 'check_violation', constraint = 'user_metadata_is_small';
-  end if;
-  return new;
-end
-$$;
-create or replace trigger user_metadata_is_small before insert or update of raw_user_meta_data on auth.users
-  for each row execute function auth_limits.bound_metadata();
+-- Until version 0.2 the metadata was bounded here.
+drop function if exists auth_limits.bound_metadata() cascade;
 
 -- Upkeep -------------------------------------------------------------------------------------------------------
 -- Definer: see auth_limits.take().

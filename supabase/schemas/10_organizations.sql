@@ -113,27 +113,45 @@ create trigger touch_updated_at before update on public.profiles
 -- definer: the role of the auth service has no write privileges in schema public.
 create function private.sync_profile_of_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  data jsonb := new.raw_user_meta_data;
+  is_first boolean := tg_op = 'UPDATE' and new.email_confirmed_at is not null
+    and (to_jsonb(old) ->> 'email_confirmed_at') is null;
+  is_given boolean := is_first
+    and coalesce(current_setting('feedback.given_account', true) = new.id::text, false);
 begin
   if new.deleted_at is not null then
     update public.profiles set auth_user_id = null where auth_user_id = new.id;
     return null;
   end if;
-  insert into public.profiles as p (id, kind, auth_user_id, email, name, is_anonymous)
+  insert into public.profiles as p (id, kind, auth_user_id, email, name, avatar_url, is_anonymous)
   values (
-    new.id, 'user', new.id, new.email,
-    left(nullif(private.person_name(coalesce(new.raw_user_meta_data ->> 'name',
-      new.raw_user_meta_data ->> 'full_name')), ''), 100),
+    new.id, 'user', new.id, case when new.email_confirmed_at is not null then new.email end,
+    left(nullif(private.person_name(coalesce(data ->> 'name', data ->> 'full_name', data ->> 'user_name',
+      data ->> 'preferred_username')), ''), 100),
+    -- A picture with another address is none.
+    substring(coalesce(data ->> 'avatar_url', data ->> 'picture') from '^https://[^\s"''<>]{1,1900}$'),
     new.is_anonymous
   )
-  on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous
+  on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous,
+    -- What stood here before the first confirmation may be by somebody else.
+    name = case when is_given then excluded.name when is_first then coalesce(excluded.name, p.name)
+      else p.name end,
+    avatar_url = case when is_given then excluded.avatar_url
+      when is_first then coalesce(excluded.avatar_url, p.avatar_url) else p.avatar_url end,
+    locale = case when is_given then null else p.locale end
   where p.auth_user_id is not null;
   return null;
 end
 $$;
 comment on function private.sync_profile_of_user() is
-  'Trigger on auth.users: keeps one profile with the same id for each user. The name comes from sign-up, '
-  'never from the address. A soft-deleted user is anonymized like a deleted one.';
+  'Trigger on auth.users: keeps one profile with the same id for each user. The name and the picture come '
+  'from sign-up or a provider, never from the address, which the profile has once it is confirmed. A '
+  'soft-deleted user is anonymized like a deleted one.';
 create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
+  for each row execute function private.sync_profile_of_user();
+-- Another one, since only the auth service, which owns the table, may drop or change a trigger on it.
+create trigger keep_profile_confirmed after update of email_confirmed_at on auth.users
   for each row execute function private.sync_profile_of_user();
 
 create function private.person_name(value text) returns text
@@ -153,11 +171,13 @@ comment on function private.clean_name() is 'Trigger: normalizes names with priv
 create trigger clean_name before insert or update of name on public.profiles
   for each row execute function private.clean_name();
 
--- definer: deletes the memberships of the user.
+-- definer: deletes the memberships of the user, and what the auth service logged about them.
 create function private.anonymize_deleted_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   delete from public.memberships where user_id = new.id;
+  delete from auth.audit_log_entries a where old.auth_user_id::text
+    in (a.payload ->> 'actor_id', a.payload -> 'traits' ->> 'user_id');
   new.email := null;
   new.name := null;
   new.avatar_url := null;
@@ -493,16 +513,13 @@ comment on table public.tags is
 -- Operators -------------------------------------------------------------------------------------------------
 
 
-create function private.create_organization(name text, slug text, visibility text, owner_email text)
+create function private.create_organization(name text, slug text, visibility text, owner_id uuid)
   returns uuid
 language plpgsql set search_path = '' as $$
-declare owner_id uuid; organization_id uuid;
+declare organization_id uuid;
 begin
-  select id into owner_id from public.profiles p
-    where p.kind = 'user' and lower(p.email) = lower(owner_email);
-  if owner_id is null then
-    perform private.raise_error('NOT_FOUND', format('No user signs in with the address %s.', owner_email),
-      'owner_email');
+  if private.mail_address(owner_id) is null then
+    perform private.raise_error('CONFLICT', 'The owner has to confirm an e-mail address first.', 'owner_id');
   end if;
   insert into public.organizations (name, slug, visibility) values (name, slug, visibility)
     returning id into organization_id;
@@ -510,9 +527,9 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.create_organization(text, text, text, text) is
-  'For operators: creates an organization owned by the user with this e-mail address. Raises NOT_FOUND if '
-  'there is no such user.';
+comment on function private.create_organization(text, text, text, uuid) is
+  'For operators: creates an organization owned by this user. Raises CONFLICT if the user has confirmed no '
+  'e-mail address.';
 
 -- Rights ----------------------------------------------------------------------------------------------------
 

@@ -35,17 +35,14 @@ comment on function private.setup_is_open() is 'Whether the installation has nev
 -- definer: the login role may write no table. It calls this after it has authenticated the operator.
 create function private.set_up(owner_id uuid, name text, slug text, visibility text) returns uuid
 language plpgsql security definer set search_path = '' as $$
-declare
-  owner_email text := (select p.email from public.profiles p
-    where p.auth_user_id = set_up.owner_id and p.kind = 'user');
-  organization_id uuid;
+declare organization_id uuid;
 begin
   -- Serializes concurrent calls: the second waits here for the first.
   insert into private.setup default values on conflict do nothing;
   if not found then
     perform private.raise_error('CONFLICT', 'This installation is set up already: sign in.');
   end if;
-  organization_id := private.create_organization(name, slug, visibility, owner_email);
+  organization_id := private.create_organization(name, slug, visibility, owner_id);
   update public.organizations o set is_default = true where o.id = organization_id;
   return organization_id;
 end

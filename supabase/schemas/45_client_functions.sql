@@ -327,7 +327,14 @@ comment on function public.submit_survey_response(uuid, jsonb, text) is
 
 create function private.before_request() returns void
 language plpgsql set search_path = '' as $$
+declare refusal text := case when current_setting('role') = 'authenticated'
+  then private.token_refusal() end;
 begin
+  if refusal is not null then
+    -- PostgREST answers PT401 with status 401.
+    raise exception using errcode = 'PT401', message = private.refusal_message(refusal),
+      detail = '{"code": "UNAUTHORIZED"}';
+  end if;
   -- The planner's estimate includes rows the caller may not see.
   if nullif(current_setting('request.headers', true), '')::json ->> 'prefer'
     ~* 'count\s*=\s*"?(planned|estimated)' then
@@ -341,8 +348,8 @@ begin
 end
 $$;
 comment on function private.before_request() is
-  'PostgREST calls it before each request (pgrst.db_pre_request). Writes get a statement timeout of 2 s and '
-  'a lock timeout of 1 s. Rejects Prefer: count=planned and count=estimated.';
+  'PostgREST calls it before each request (pgrst.db_pre_request). Refuses ended sessions. Writes get a '
+  'statement timeout of 2 s and a lock timeout of 1 s. Rejects Prefer: count=planned and count=estimated.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 

@@ -2,10 +2,11 @@
 -- idempotent requests.
 
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[],
-  level text, valid boolean);
+  level text, valid boolean, refusal text);
 comment on type private.caller is
   'Authenticated caller. kind: public, user, key or agent. organization_id: that of a key, an agent or an '
-  'identified person, who act nowhere else. level: the rate limit rule that counts all calls of the caller.';
+  'identified person, who act nowhere else. level: the rate limit rule that counts all calls of the caller. '
+  'refusal: that of private.session_refusal.';
 
 create type private.admission as (code text, message text, field text, retry_after integer, kind text,
   profile_id uuid,
@@ -16,7 +17,8 @@ comment on type private.admission is
   'Decision on a request. code: null, or the error code; retry_after in seconds; max_requests, remaining '
   'and reset_at (Unix seconds): the charged counter with the fewest remaining calls.';
 
-create function private.resolve_caller(user_id uuid, digest bytea) returns private.caller
+create function private.resolve_caller(user_id uuid, session_id uuid, aal text, digest bytea)
+  returns private.caller
 language plpgsql set search_path = '' as $$
 declare who private.caller; key private.api_keys; tier text; reads boolean; retired boolean;
 begin
@@ -26,7 +28,8 @@ begin
       where m.user_id = p.id and m.role in ('owner', 'admin'))
       then 'level_admin' else 'level_user' end
     into who.profile_id, who.level from public.profiles p where p.auth_user_id = user_id;
-    who.valid := who.profile_id is not null;
+    who.refusal := private.session_refusal(user_id, session_id, aal);
+    who.valid := who.profile_id is not null and who.refusal is null;
   elsif digest is not null then
     select * into key from private.api_keys k where k.digest = resolve_caller.digest;
     if key.id is null then return private.resolve_session(digest); end if;
@@ -60,14 +63,16 @@ begin
   return who;
 end
 $$;
-comment on function private.resolve_caller(uuid, bytea) is
-  'Resolves a credential: the auth user id, the SHA-256 of a key or of an identified person''s session, or '
-  'neither for an anonymous request. Unknown, revoked and expired ones are indistinguishable. A read-only '
+comment on function private.resolve_caller(uuid, uuid, text, bytea) is
+  'Resolves a credential: the claims of an access token, the SHA-256 of a key or of an identified person''s '
+  'session, or neither for an anonymous request. Unknown, revoked and expired ones are indistinguishable. A read-only '
   'agent keeps only its read scopes.';
 
 -- definer: the login role has no other access to credentials, organizations or counters.
 create function private.admit_request(
-  user_id uuid,              -- from a verified access token
+  user_id uuid,              -- from a verified access token, and so are these two
+  session_id uuid,
+  aal text,                  -- aal2 after the second factor
   digest bytea,              -- SHA-256 of a key or session
   invalid_credential boolean, -- the request has a credential that is not valid
   address text,              -- keyed hash of the client's address; null if unknown
@@ -82,7 +87,7 @@ create function private.admit_request(
 ) returns private.admission
 language plpgsql security definer set search_path = '' as $$
 declare
-  who private.caller := private.resolve_caller(user_id, digest);
+  who private.caller := private.resolve_caller(user_id, session_id, aal, digest);
   answer private.admission;
   subject text;
   operation text;
@@ -95,8 +100,9 @@ declare
 begin
   if invalid_credential or not who.valid then
     answer.code := 'UNAUTHORIZED';
-    answer.message := 'The credential is not valid.';
-    who := ('public', null, null, null, null, 'level_public', false);
+    answer.message := private.refusal_message(who.refusal);
+    answer.field := case who.refusal when 'factor' then 'aal' end;
+    who := ('public', null, null, null, null, 'level_public', false, null);
     operations := '{}';
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
@@ -188,8 +194,8 @@ begin
   return answer;
 end
 $$;
-comment on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text,
-  uuid, boolean) is
+comment on function private.admit_request(uuid, uuid, text, bytea, boolean, text, text[], text, text, text,
+  boolean, text, uuid, boolean) is
   'Authenticates a request, resolves its organization and charges its rate limits. private.assume_caller '
   'calls it; it is called alone for requests that failed or may run long.';
 
@@ -230,17 +236,16 @@ comment on function private.is_allowed_origin(text) is
 -- Invoker: a definer function cannot SET ROLE. The following statements of the transaction run with that
 -- role.
 create function private.assume_caller(
-  request_id text, user_id uuid, digest bytea, invalid_credential boolean, address text, operations text[],
-    organization text, on_behalf text,
+  request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean,
+  address text, operations text[], organization text, on_behalf text,
   origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean,
   access text,               -- public, person, caller or agent
   required_scopes text[],    -- if access is caller, a key needs one of them
   out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
 language plpgsql set search_path = '' as $$
 declare
-  admission private.admission := private.admit_request(user_id, digest, invalid_credential, address,
-    operations, organization, on_behalf, origin,
-    needs_origin, resource, resource_id, charge);
+  admission private.admission := private.admit_request(user_id, session_id, aal, digest, invalid_credential,
+    address, operations, organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
   ignored text; -- an assignment is cheaper than PERFORM
 begin
   if admission.code is not null then
@@ -281,8 +286,8 @@ begin
   origin_allowed := admission.origin_allowed;
 end
 $$;
-comment on function private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean,
-  text, uuid, boolean, text, text[]) is
+comment on function private.assume_caller(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text,
+  boolean, text, uuid, boolean, text, text[]) is
   'First statement of a request''s transaction: runs private.admit_request and assumes the caller''s claims '
   'and role until the transaction ends. Raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
 
@@ -293,8 +298,32 @@ return private.is_key() or coalesce(current_setting('feedback.organization_named
 comment on function private.in_organization(uuid) is
   'Whether a row named by id belongs to the organization that the request named, if it named one.';
 
-grant execute on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean,
-  text, uuid, boolean),
+-- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.
+create function private.admit_request(user_id uuid, digest bytea, invalid_credential boolean, address text,
+  operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text,
+  resource_id uuid, charge boolean) returns private.admission
+language sql set search_path = ''
+return private.admit_request(user_id, null, null, digest, invalid_credential, address, operations,
+  organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
+comment on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text,
+  uuid, boolean) is 'The admission of release 0.1.0, which does not pass the session.';
+create function private.assume_caller(request_id text, user_id uuid, digest bytea, invalid_credential boolean,
+  address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean,
+  resource text, resource_id uuid, charge boolean, access text, required_scopes text[],
+  out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
+language sql set search_path = '' as $$
+  select * from private.assume_caller(request_id, user_id, null, null, digest, invalid_credential, address,
+    operations, organization, on_behalf, origin, needs_origin, resource, resource_id, charge, access,
+    required_scopes);
+$$;
+comment on function private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean,
+  text, uuid, boolean, text, text[]) is 'The start of a request of release 0.1.0.';
+
+grant execute on function private.admit_request(uuid, uuid, text, bytea, boolean, text, text[], text, text, text,
+  boolean, text, uuid, boolean),
+  private.assume_caller(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text,
+    uuid, boolean, text, text[]),
+  private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean),
   private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid,
     boolean, text, text[]),
   private.is_allowed_origin(text) to feedback_api;

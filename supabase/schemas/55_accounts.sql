@@ -1,25 +1,17 @@
--- Access of deleted and of anonymous users.
+-- Access of ended sessions and of anonymous users.
 
--- Deleted accounts ------------------------------------------------------------------------------------------
+-- Ended sessions --------------------------------------------------------------------------------------------
 
--- Access tokens of deleted users stay valid until they expire. The API rejects them in private.assume_caller;
--- these policies reject them for clients of the data API and realtime.
-
--- definer: profiles are not readable as a whole.
-create function private.has_account() returns boolean
-language plpgsql stable security definer set search_path = '' as $$
-begin
-  return exists (select from public.profiles p where p.auth_user_id = auth.uid());
-end
-$$;
-comment on function private.has_account() is 'Whether the auth user of the access token still exists.';
+-- Access tokens of deleted and banned users and of ended sessions stay valid until they expire. The API
+-- rejects them in private.assume_caller, the data API in private.before_request; these policies reject them
+-- for clients of the data API and realtime.
 
 create function private.is_active_user() returns boolean
 language sql stable
-return session_user = 'feedback_api' or private.has_account();
+return session_user = 'feedback_api' or private.token_refusal() is null;
 comment on function private.is_active_user() is
-  'Whether the user exists; always true in the edge functions, which have checked it.';
-grant execute on function private.has_account(), private.is_active_user() to authenticated;
+  'Whether the user''s session is accepted; always true in the edge functions, which have checked it.';
+grant execute on function private.is_active_user() to authenticated;
 
 do $$
 declare name text;

@@ -59,6 +59,9 @@ function admissionOf({ organization_id, user_id, digest }: Claimed): Admission {
   return {
     requestId: crypto.randomUUID(),
     userId: user_id,
+    // The request that sent the import came from a session that was checked.
+    sessionId: null,
+    aal: "aal2",
     digest,
     isSession: false,
     invalidCredential: false,

@@ -24,9 +24,9 @@ export function assumeCaller(admission: Admission, charge: boolean): Statement<V
 }
 
 function caller(sql: Sql, admission: Admission) {
-  const { userId, digest, invalidCredential, address, operations, organization } = admission;
+  const { userId, sessionId, aal, digest, invalidCredential, address, operations, organization } = admission;
   const { onBehalf, origin, needsOrigin, resource, resourceId } = admission;
-  return sql`${userId}, ${digest}, ${invalidCredential}, ${address}, ${operations}, ${organization}, ${onBehalf},
+  return sql`${userId}, ${sessionId}, ${aal}, ${digest}, ${invalidCredential}, ${address}, ${operations}, ${organization}, ${onBehalf},
     ${origin}, ${needsOrigin}, ${resource}, ${resourceId}`;
 }
 

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { newestMigration } from "../../../shared/newest-migration.ts";
 import { version } from "../../../shared/version.ts";
+import { lacksSecret } from "../../_shared/auth-keys.ts";
 import { latestMigration } from "../../_shared/database.ts";
 import { environment } from "../../_shared/environment.ts";
 
@@ -13,7 +14,9 @@ export const health = new Hono()
     const migrations = applied !== undefined && applied >= newestMigration ? "current" : "behind";
     const ready = database === "ok" && migrations === "current";
     const status = ready ? "ready" : "unavailable";
-    return c.json({ status, database, migrations, unset_variables: environment.unset }, ready ? 200 : 503, {
+    const needsSecret = await lacksSecret().catch(() => false);
+    const unset_variables = [...environment.unset, ...(needsSecret ? ["JWT_SECRET"] : [])];
+    return c.json({ status, database, migrations, unset_variables }, ready ? 200 : 503, {
       "Cache-Control": "no-store",
     });
   });

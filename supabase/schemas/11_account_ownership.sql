@@ -1,0 +1,251 @@
+-- Who an account belongs to: whoever confirms its address first. Supabase Auth keeps the password and the
+-- metadata that anybody set before that; these triggers on auth.users do not.
+
+-- Requests for an unconfirmed account -----------------------------------------------------------------------
+
+create table private.unconfirmed_requests (
+  user_id uuid primary key references auth.users (id) on delete cascade,
+  requests integer not null default 1
+);
+comment on table private.unconfirmed_requests is
+  'Sign-ups, codes, links, resets and invitations that were requested for an account whose address nobody has '
+  'confirmed yet. More than one: they can be by different people.';
+alter table private.unconfirmed_requests enable row level security;
+revoke all on private.unconfirmed_requests from public, anon, authenticated, service_role, service_key;
+
+-- definer: the role of the auth service may not write the table.
+create function private.count_request() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if coalesce(new.confirmation_token, '') <> ''
+      and (tg_op = 'INSERT' or new.confirmation_token is distinct from old.confirmation_token)
+    or coalesce(new.recovery_token, '') <> ''
+      and (tg_op = 'INSERT' or new.recovery_token is distinct from old.recovery_token) then
+    insert into private.unconfirmed_requests as r (user_id) values (new.id)
+    on conflict (user_id) do update set requests = r.requests + 1;
+  end if;
+  return null;
+end
+$$;
+comment on function private.count_request() is
+  'Trigger on auth.users: each mail with a code for an unconfirmed account is a request.';
+create trigger count_request after insert or update of confirmation_token, recovery_token on auth.users
+  for each row when (new.email_confirmed_at is null) execute function private.count_request();
+
+-- definer: the login role may write no table.
+create function private.count_unconfirmed_request(email text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into private.unconfirmed_requests as r (user_id)
+  select u.id from auth.users u where u.email = lower(count_unconfirmed_request.email)
+    and u.is_sso_user = false and u.email_confirmed_at is null
+  on conflict (user_id) do update set requests = r.requests + 1;
+end
+$$;
+comment on function private.count_unconfirmed_request(text) is
+  'Counts a request that the auth service refused because it had just sent a mail: the mail that the person '
+  'then opens is of an earlier request.';
+
+-- The first confirmation ------------------------------------------------------------------------------------
+
+-- definer: reads a private table and ends sessions.
+create function private.give_to_confirmer() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if old.email_confirmed_at is null and new.email_confirmed_at is not null and new.email = old.email
+    -- Who signed in with a provider confirmed there; the auth service has then removed what others set.
+    and coalesce(new.raw_app_meta_data -> 'providers', '["email"]') ? 'email'
+    and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id) then
+    -- Empty like null: old versions of the auth service cannot read a null.
+    new.encrypted_password := '';
+    delete from auth.sessions s where s.user_id = new.id;
+    perform set_config('feedback.given_account', new.id::text, true);
+  end if;
+  -- For the rest of the transaction: the auth service writes the metadata that it has in memory once more.
+  if current_setting('feedback.given_account', true) = new.id::text then
+    new.raw_user_meta_data := private.metadata_of_auth(new.raw_user_meta_data);
+  end if;
+  return new;
+end
+$$;
+comment on function private.give_to_confirmer() is
+  'Trigger on auth.users: at the first confirmation of an address for which there was more than one request, '
+  'password, metadata and sessions go. After a single sign-up they stay.';
+
+create function private.metadata_of_auth(metadata jsonb) returns jsonb
+language sql immutable
+return (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(metadata)
+  where key = any ('{sub,email,email_verified,phone,phone_verified}'));
+comment on function private.metadata_of_auth(jsonb) is
+  'The metadata of a user that the auth service sets itself.';
+
+-- Names sort after unwrap_users of the embedded stack, and this one after user_metadata_is_small.
+create trigger who_confirms_owns before update of email_confirmed_at, raw_user_meta_data on auth.users
+  for each row execute function private.give_to_confirmer();
+
+-- definer: the role of the auth service may not write the table.
+create function private.forget_requests() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from private.unconfirmed_requests r where r.user_id = new.id;
+  return null;
+end
+$$;
+comment on function private.forget_requests() is
+  'Trigger on auth.users: requests count until the address is confirmed.';
+create trigger forget_requests after update of email_confirmed_at on auth.users
+  for each row when (new.email_confirmed_at is not null) execute function private.forget_requests();
+
+-- Size of metadata ------------------------------------------------------------------------------------------
+
+-- Metadata is part of every access token, and of the cookie and the header that carry it.
+create function private.bound_metadata() returns trigger
+language plpgsql set search_path = '' as $$
+declare
+  known text[] := '{name,full_name,user_name,preferred_username,avatar_url,picture,locale}';
+  metadata jsonb := new.raw_user_meta_data - '{sub,email,email_verified,phone,phone_verified}'::text[];
+begin
+  -- A token writes these characters with six bytes.
+  if octet_length(regexp_replace(metadata::text, '[<>&\u2028\u2029]', '______', 'g')) <= 2048 then
+    return new;
+  end if;
+  if new.email_confirmed_at is not null and new.raw_app_meta_data ->> 'provider' = 'email' then
+    raise exception 'User metadata is larger than 2 KB.'
+      using errcode = 'check_violation', constraint = 'user_metadata_is_small';
+  end if;
+  new.raw_user_meta_data := private.metadata_of_auth(new.raw_user_meta_data)
+    || (select coalesce(jsonb_object_agg(key, left(value, 200)), '{}') from jsonb_each_text(metadata)
+      where key = any (known));
+  return new;
+end
+$$;
+comment on function private.bound_metadata() is
+  'Trigger on auth.users: metadata has at most 2 KB. A larger one is an error for a confirmed account; of a '
+  'sign-up and of a provider only name, picture and language stay.';
+create trigger user_metadata_is_small before insert or update of raw_user_meta_data on auth.users
+  for each row execute function private.bound_metadata();
+
+-- The page that confirms ------------------------------------------------------------------------------------
+
+create function private.user_of_link(token_hash text) returns table (id uuid, is_change boolean)
+language plpgsql stable set search_path = '' as $$
+-- As the auth service stores it: as it is, or as a hash (the embedded one).
+declare tokens text[] := array[token_hash,
+  rtrim(translate(encode(sha256(convert_to(token_hash, 'UTF8')), 'base64'), '+/', '-_'), '=')];
+begin
+  if length(token_hash) <= 20 then return; end if;
+  -- The conditions on length and digits are those of the unique indexes.
+  return query select u.id, false from auth.users u where u.confirmation_token = any (tokens)
+      and u.confirmation_token !~ '^[0-9 ]*$' and length(u.confirmation_token) > 6
+    union all select u.id, false from auth.users u where u.recovery_token = any (tokens)
+      and u.recovery_token !~ '^[0-9 ]*$' and length(u.recovery_token) > 6
+    union all select u.id, true from auth.users u where u.email_change_token_new = any (tokens)
+      and u.email_change_token_new !~ '^[0-9 ]*$' and length(u.email_change_token_new) > 6
+    union all select u.id, true from auth.users u where u.email_change_token_current = any (tokens)
+      and u.email_change_token_current !~ '^[0-9 ]*$' and length(u.email_change_token_current) > 6
+    limit 1;
+end
+$$;
+comment on function private.user_of_link(text) is
+  'The user of auth that the token in the link of a mail belongs to; is_change: it confirms a change of '
+  'address.';
+
+-- definer: reads users of the auth service. Whoever has the token has received the mail.
+create function private.account_of_link(token_hash text)
+  returns table (name text, email text, kind text)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query select p.name, case when l.is_change then u.email_change else u.email end::text,
+    case when l.is_change then 'change' when u.email_confirmed_at is null then 'unconfirmed'
+      else 'confirmed' end
+  from private.user_of_link(token_hash) l join auth.users u on u.id = l.id
+  left join public.profiles p on p.auth_user_id = u.id;
+end
+$$;
+comment on function private.account_of_link(text) is
+  'The account that a link in a mail confirms or signs in: its name, the address, and kind: unconfirmed, '
+  'confirmed, or change (of an address). No row for an unknown or used token.';
+
+-- definer: users belong to the auth service.
+create function private.reject_link(token_hash text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare found_id uuid; is_change boolean;
+begin
+  select l.id, l.is_change into found_id, is_change from private.user_of_link(token_hash) l;
+  if is_change then
+    update auth.users u set email_change = '', email_change_token_new = '', email_change_token_current = '',
+      email_change_confirm_status = 0 where u.id = found_id;
+    delete from auth.one_time_tokens t where t.user_id = found_id;
+  else
+    delete from auth.users u where u.id = found_id and u.email_confirmed_at is null
+      and u.phone_confirmed_at is null and not u.is_anonymous;
+  end if;
+end
+$$;
+comment on function private.reject_link(text) is
+  'For the owner of an address who did not request the mail: deletes the unconfirmed account, or ends the '
+  'change of address. Does nothing for a confirmed account.';
+
+-- definer: reads users of the auth service.
+create function private.needs_password() returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from auth.users u where u.id = auth.uid()
+    and coalesce(u.encrypted_password, '') = '' and u.email_confirmed_at > now() - interval '1 hour'
+    and coalesce(u.raw_app_meta_data -> 'providers', '["email"]') <@ '["email"]');
+end
+$$;
+comment on function private.needs_password() is
+  'Whether the caller has just confirmed an account without a password that no provider signs in.';
+grant execute on function private.account_of_link(text), private.reject_link(text),
+  private.count_unconfirmed_request(text) to anon, authenticated;
+grant execute on function private.needs_password() to authenticated;
+
+-- Sessions --------------------------------------------------------------------------------------------------
+
+-- definer: reads users, sessions and factors of the auth service.
+create function private.session_refusal(user_id uuid, session_id uuid, aal text) returns text
+language plpgsql stable security definer set search_path = '' as $$
+declare refusal text;
+begin
+  select case
+    when u.deleted_at is not null or u.banned_until > now() then 'ended'
+    when session_id is not null and not exists (select from auth.sessions s
+      where s.id = session_id and s.user_id = u.id) then 'ended'
+    when aal is distinct from 'aal2' and exists (select from auth.mfa_factors f
+      where f.user_id = u.id and f.status = 'verified') then 'factor'
+  end into refusal
+  from auth.users u where u.id = session_refusal.user_id;
+  return case when found then refusal else 'ended' end;
+end
+$$;
+comment on function private.session_refusal(uuid, uuid, text) is
+  'Why an access token with these claims is refused: ended (the auth service has deleted or banned the user, '
+  'or ended the session), factor (the account has a second factor, and the session has not passed it); null '
+  'if it is accepted. A token that names no session is accepted until it expires.';
+
+-- definer: clients may ask about their own token only.
+create function private.token_refusal() returns text
+language plpgsql stable security definer set search_path = '' as $$
+declare claims jsonb := auth.jwt();
+begin
+  -- The user let another application sign in with this project; it may not act here.
+  if claims ? 'client_id' then return 'client'; end if;
+  return private.session_refusal((claims ->> 'sub')::uuid, nullif(claims ->> 'session_id', '')::uuid,
+    claims ->> 'aal');
+end
+$$;
+comment on function private.token_refusal() is
+  'Why the access token of a client of the data API or of realtime is refused: client (issued to another '
+  'application), or that of private.session_refusal; null if it is accepted.';
+
+create function private.refusal_message(refusal text) returns text
+language sql immutable
+return case refusal
+  when 'factor' then 'This account has a second factor: send the token of a session that passed it (aal2).'
+  when 'client' then 'This token was issued to another application.'
+  when 'ended' then 'The session has ended: sign in again.'
+  else 'The credential is not valid.' end;
+comment on function private.refusal_message(text) is
+  'The message for a refused credential: that of private.session_refusal, or null for one that is not valid.';
+grant execute on function private.token_refusal(), private.refusal_message(text) to authenticated;
