@@ -77,6 +77,7 @@ export async function manyUsers(count: number, against = sql, secret = stack.jwt
   const people = Array.from({ length: count }, () => ({
     id: randomUUID(),
     email: `${randomUUID()}@test.example`,
+    email_confirmed_at: new Date(),
   }));
   await against`insert into auth.users ${against(people.map((person) => ({ ...person, aud: "authenticated", role: "authenticated" })))}`;
   return Promise.all(

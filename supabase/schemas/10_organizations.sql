@@ -130,7 +130,7 @@ begin
     left(nullif(private.person_name(coalesce(data ->> 'name', data ->> 'full_name', data ->> 'user_name',
       data ->> 'preferred_username')), ''), 100),
     -- A picture with another address is none.
-    substring(coalesce(data ->> 'avatar_url', data ->> 'picture') from '^https://[^\s"''<>]{1,1900}$'),
+    substring(left(coalesce(data ->> 'avatar_url', data ->> 'picture'), 2000) from '^https://[^\s"''<>]+$'),
     new.is_anonymous
   )
   on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous,

@@ -248,4 +248,5 @@ return case refusal
   else 'The credential is not valid.' end;
 comment on function private.refusal_message(text) is
   'The message for a refused credential: that of private.session_refusal, or null for one that is not valid.';
-grant execute on function private.token_refusal(), private.refusal_message(text) to authenticated;
+grant execute on function private.token_refusal(), private.refusal_message(text)
+  to anon, authenticated, service_role;

@@ -15,8 +15,8 @@ begin
     update public.organizations o set updated_at = now() where o.id = organization;
     if found and not exists (select from public.memberships m
       where m.organization_id = organization and m.role = 'owner') then
-      if session_user <> 'feedback_api' then
-        -- The auth service and PostgREST tell the message of this SQLSTATE, with status 409.
+      if session_user in ('supabase_auth_admin', 'embedded_auth') then
+        -- The auth service tells the message of this SQLSTATE, with status 409.
         raise exception 'An organization needs an owner: make another member owner first.'
           using errcode = 'PT409';
       end if;

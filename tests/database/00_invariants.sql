@@ -23,7 +23,7 @@ select is_empty($$ select path from our_tables t
     -- Tenants, people across tenants, files of deleted tenants, and settings of the whole deployment.
     and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.feature_flags',
       'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key', 'private.former_addresses', 'private.idempotency_keys', 'private.setup',
-      'private.removed_logos') $$,
+      'private.removed_logos', 'private.unconfirmed_requests') $$,
   'every row of a tenant names its organization');
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
@@ -147,10 +147,11 @@ insert into helpers values
     'comment_edit_window', 'lock_comment', 'lock_open_submission', 'lock_submission',
     'require_open_submission', 'charge_direct_vote', 'charge_comment', 'survey_sentiment', 'survey_breakdown',
     'analytics_days', 'analytics_submissions']),
-  (array['anon', 'authenticated'], array['may_listen', 'setup_is_open']),
-  (array['anon', 'authenticated', 'service_role'], array['before_request']),
+  (array['anon', 'authenticated'], array['may_listen', 'setup_is_open', 'account_of_link', 'reject_link',
+    'count_unconfirmed_request']),
+  (array['anon', 'authenticated', 'service_role'], array['before_request', 'token_refusal', 'refusal_message']),
   (array['authenticated'], array['reject_unknown_changes']),
-  (array['authenticated'], array['has_account', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
+  (array['authenticated'], array['needs_password', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
     'score_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'admin_invite',
     'accept_invite', 'show_invite', 'similar_pairs', 'my_personal_data', 'erase_me', 'end_session', 'admin_list_identify_secrets',
     'admin_create_identify_secret', 'admin_delete_identify_secret', 'admin_signing_secrets', 'admin_list_api_keys', 'admin_create_api_key',

@@ -63,14 +63,14 @@ select is(private.author(tests.id('mia'), tests.id('acme')) ->> 'name', 'Anonymo
 select is((select body from comments where author_id = tests.id('mia')), 'a comment', 'their content is kept');
 
 -- Organizations
-do $$ begin perform private.create_organization('New', 'new', 'private', 'BOB@example.test'); end $$;
+do $$ begin perform private.create_organization('New', 'new', 'private', tests.id('bob')); end $$;
 select results_eq($$ select name, visibility, user_id, role from organizations o join memberships m on m.organization_id = o.id where slug = 'new' $$,
-  $$ values ('New', 'private', tests.id('bob'), 'owner') $$, 'an operator creates an organization whose owner is the user with the address');
-select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'unknown@example.test') $$, 'FB404', null,
-  'an address without a user is rejected');
-select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', 'eve@example.test') $$, 'FB404', null,
-  'an e-mail author is not a user');
-select throws_ok($$ select private.create_organization('Acme again', 'acme', 'public', 'bob@example.test') $$, '23505', null, 'a slug that is in use is rejected');
+  $$ values ('New', 'private', tests.id('bob'), 'owner') $$, 'an operator creates an organization owned by a user');
+select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', tests.id('unknown')) $$, 'FB409', null,
+  'an unknown user is rejected');
+select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', tests.id('full')) $$, 'FB409', null,
+  'and a user who has not confirmed an address');
+select throws_ok($$ select private.create_organization('Acme again', 'acme', 'public', tests.id('bob')) $$, '23505', null, 'a slug that is in use is rejected');
 select throws_ok(format('update organizations set slug = %L where slug = ''new''', slug), '23514', null, format('%s is no slug', left(slug, 10)))
 from unnest(array['', 'New', 'a b', 'a--b', '-a', 'a-', 'аcme', 'ａcme', E'a\n', repeat('x', 65), 'a_b', 'a.b']) as slug;
 select throws_ok(format('insert into categories (organization_id, name, slug, translations) values (tests.id(''acme''), ''X'', ''x'', %L)', translations), '23514', null,

@@ -131,7 +131,7 @@ select is(tests.see('feedback_api', format('select count(*) from %I.%I', scheman
 from pg_tables where schemaname in ('public', 'private');
 select is(tests.see('feedback_api', question), '42501', 'the login role cannot run: ' || question) from unnest(array[
   'select private.submission_voters(tests.id(''An idea''), 10, 0)', 'select private.find_submissions(tests.id(''acme''), ''idea'', null, null, null, null, null, null, 20)',
-  'select private.resolve_caller(null, null)', 'select private.author(tests.id(''alice''), tests.id(''acme''))',
+  'select private.resolve_caller(null, null, null, null)', 'select private.author(tests.id(''alice''), tests.id(''acme''))',
   'select private.create_api_key(tests.id(''acme''), ''Mine'', ''{}'', ''\x00'', ''x'', ''y'')', 'create table public.mine ()', 'create table private.mine ()',
   'select public.my_votes(''{}'')']) as question;
 select is(tests.see('feedback_api', $$ select count(*) from auth.users $$), '42501', 'the login cannot read auth.users');

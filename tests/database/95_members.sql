@@ -54,11 +54,12 @@ update public.organizations set max_members = 4 where slug = 'acme';
 select is(tests.see('adam', 'select private.admin_invite(tests.id(''acme''), ''BOB@Example.test'', ''member'', sha256(''b'')) ->> ''email'''), 'bob@example.test', 'the address of an invite is stored in lower case');
 
 -- Invites
+update auth.users set email_confirmed_at = null where id = tests.id('bob');
 select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''x''))'), 'FB404', 'an unknown token is rejected');
 select is(tests.see('alice', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB403', 'a user with another address cannot accept');
 select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB403', 'nor one who did not confirm the address');
 select is(tests.see('bob', 'select private.show_invite(sha256(''b'')) ->> ''organization'''), null, 'who learns nothing of it either');
-update auth.users set email_confirmed_at = now() where id in (tests.id('adam'), tests.id('alice'), tests.id('bob'));
+update auth.users set email_confirmed_at = now() where id = tests.id('bob');
 select is(tests.see(who, 'select private.show_invite(sha256(''b'')) ->> ''organization'''), shown, claim) from (values
   ('alice', null, 'another address learns nothing of an invite'),
   ('adam', null, 'nor does its inviter by the token'),

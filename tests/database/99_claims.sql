@@ -5,6 +5,7 @@ select plan(34);
 do $$
 begin
   perform tests.start();
+  update auth.users set email_confirmed_at = null;
   update auth.users set email = 'Grace@Author.test' where id = tests.id('carol');
   insert into public.profiles (id, kind, organization_id, email, name) values
     (tests.id('grace'), 'email', tests.id('acme'), 'grace@author.test', 'Grace'),

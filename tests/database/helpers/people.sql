@@ -12,8 +12,8 @@ create or replace function tests.start() returns void
 language plpgsql as $$
 begin
   grant service_key, feedback_api to current_user;
-  insert into auth.users (id, email, raw_user_meta_data)
-  select tests.id(name), name || '@example.test', jsonb_build_object('name', initcap(name))
+  insert into auth.users (id, email, email_confirmed_at, raw_user_meta_data)
+  select tests.id(name), name || '@example.test', now(), jsonb_build_object('name', initcap(name))
   from unnest(array['olga', 'adam', 'mia', 'alice', 'bob', 'carol', 'rita', 'vera', 'vic']) as name;
   insert into public.organizations (id, slug, name, visibility) values
     (tests.id('acme'), 'acme', 'Acme', 'public'),

@@ -401,8 +401,8 @@ begin
     update public.organizations o set updated_at = now() where o.id = organization;
     if found and not exists (select from public.memberships m
       where m.organization_id = organization and m.role = 'owner') then
-      if session_user <> 'feedback_api' then
-        -- The auth service and PostgREST tell the message of this SQLSTATE, with status 409.
+      if session_user in ('supabase_auth_admin', 'embedded_auth') then
+        -- The auth service tells the message of this SQLSTATE, with status 409.
         raise exception 'An organization needs an owner: make another member owner first.'
           using errcode = 'PT409';
       end if;
@@ -622,7 +622,7 @@ begin
     left(nullif(private.person_name(coalesce(data ->> 'name', data ->> 'full_name', data ->> 'user_name',
       data ->> 'preferred_username')), ''), 100),
     -- A picture with another address is none.
-    substring(coalesce(data ->> 'avatar_url', data ->> 'picture') from '^https://[^\s"''<>]{1,1900}$'),
+    substring(left(coalesce(data ->> 'avatar_url', data ->> 'picture'), 2000) from '^https://[^\s"''<>]+$'),
     new.is_anonymous
   )
   on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous,
@@ -884,11 +884,13 @@ GRANT EXECUTE ON FUNCTION "private"."needs_password"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."refusal_message"(text) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."refusal_message"(text) TO "authenticated";
+GRANT EXECUTE ON FUNCTION "private"."refusal_message"(text) TO "anon", "authenticated";
 
 REVOKE ALL ON FUNCTION "private"."refusal_message"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."refusal_message"(text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."refusal_message"(text) TO "service_role";
 
 REVOKE ALL ON FUNCTION "private"."reject_link"(text) FROM PUBLIC;
 
@@ -912,11 +914,13 @@ GRANT EXECUTE ON FUNCTION "private"."session_refusal"(uuid, uuid, text) TO "post
 
 REVOKE ALL ON FUNCTION "private"."token_refusal"() FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."token_refusal"() TO "authenticated";
+GRANT EXECUTE ON FUNCTION "private"."token_refusal"() TO "anon", "authenticated";
 
 REVOKE ALL ON FUNCTION "private"."token_refusal"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."token_refusal"() TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."token_refusal"() TO "service_role";
 
 REVOKE ALL ON FUNCTION "private"."user_of_link"(text) FROM PUBLIC;
 
