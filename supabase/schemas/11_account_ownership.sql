@@ -99,8 +99,9 @@ create trigger forget_requests after update of email_confirmed_at on auth.users
 -- Size of metadata ------------------------------------------------------------------------------------------
 
 -- Metadata is part of every access token, and of the cookie and the header that carry it.
+-- definer: the role of the auth service may not use schema private.
 create function private.bound_metadata() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
 declare
   known text[] := '{name,full_name,user_name,preferred_username,avatar_url,picture,locale}';
   metadata jsonb := new.raw_user_meta_data - '{sub,email,email_verified,phone,phone_verified}'::text[];

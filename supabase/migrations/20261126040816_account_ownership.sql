@@ -309,6 +309,7 @@ $function$;
 CREATE OR REPLACE FUNCTION private.bound_metadata()
  RETURNS trigger
  LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
