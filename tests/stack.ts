@@ -88,7 +88,7 @@ export async function manyUsers(count: number, against = sql, secret = stack.jwt
   );
 }
 
-/** Signs an access token like the auth service, with other claims; `expiresIn` is in seconds. */
+/** Signs an access token like the auth service, with other claims, that names no session; `expiresIn` is in seconds. */
 export function accessToken(
   claims: Record<string, unknown>,
   expiresIn = 3600,
@@ -99,7 +99,6 @@ export function accessToken(
     iss: tokenIssuer,
     aud: "authenticated",
     role: "authenticated",
-    session_id: randomUUID(),
     ...claims,
   })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })

@@ -2,11 +2,10 @@
 -- idempotent requests.
 
 create type private.caller as (kind text, profile_id uuid, organization_id uuid, key_id uuid, scopes text[],
-  level text, valid boolean, refusal text);
+  level text, valid boolean);
 comment on type private.caller is
   'Authenticated caller. kind: public, user, key or agent. organization_id: that of a key, an agent or an '
-  'identified person, who act nowhere else. level: the rate limit rule that counts all calls of the caller. '
-  'refusal: that of private.session_refusal.';
+  'identified person, who act nowhere else. level: the rate limit rule that counts all calls of the caller.';
 
 create type private.admission as (code text, message text, field text, retry_after integer, kind text,
   profile_id uuid,
@@ -28,8 +27,8 @@ begin
       where m.user_id = p.id and m.role in ('owner', 'admin'))
       then 'level_admin' else 'level_user' end
     into who.profile_id, who.level from public.profiles p where p.auth_user_id = user_id;
-    who.refusal := private.session_refusal(user_id, session_id, aal);
-    who.valid := who.profile_id is not null and who.refusal is null;
+    who.valid := who.profile_id is not null
+      and private.session_refusal(user_id, session_id, aal) is null;
   elsif digest is not null then
     select * into key from private.api_keys k where k.digest = resolve_caller.digest;
     if key.id is null then return private.resolve_session(digest); end if;
@@ -65,8 +64,8 @@ end
 $$;
 comment on function private.resolve_caller(uuid, uuid, text, bytea) is
   'Resolves a credential: the claims of an access token, the SHA-256 of a key or of an identified person''s '
-  'session, or neither for an anonymous request. Unknown, revoked and expired ones are indistinguishable. A read-only '
-  'agent keeps only its read scopes.';
+  'session, or neither for an anonymous request. Unknown, revoked and expired ones are indistinguishable. '
+  'A read-only agent keeps only its read scopes.';
 
 -- definer: the login role has no other access to credentials, organizations or counters.
 create function private.admit_request(
@@ -91,6 +90,7 @@ declare
   answer private.admission;
   subject text;
   operation text;
+  refusal text;
   rule text;
   bucket_size integer;
   seconds integer;
@@ -100,9 +100,11 @@ declare
 begin
   if invalid_credential or not who.valid then
     answer.code := 'UNAUTHORIZED';
-    answer.message := private.refusal_message(who.refusal);
-    answer.field := case who.refusal when 'factor' then 'aal' end;
-    who := ('public', null, null, null, null, 'level_public', false, null);
+    refusal := case when not invalid_credential and user_id is not null
+      then private.session_refusal(user_id, session_id, aal) end;
+    answer.message := private.refusal_message(refusal);
+    answer.field := case refusal when 'factor' then 'aal' end;
+    who := ('public', null, null, null, null, 'level_public', false);
     operations := '{}';
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
@@ -286,8 +288,8 @@ begin
   origin_allowed := admission.origin_allowed;
 end
 $$;
-comment on function private.assume_caller(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text,
-  boolean, text, uuid, boolean, text, text[]) is
+comment on function private.assume_caller(text, uuid, uuid, text, bytea, boolean, text, text[], text, text,
+  text, boolean, text, uuid, boolean, text, text[]) is
   'First statement of a request''s transaction: runs private.admit_request and assumes the caller''s claims '
   'and role until the transaction ends. Raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
 
@@ -299,28 +301,34 @@ comment on function private.in_organization(uuid) is
   'Whether a row named by id belongs to the organization that the request named, if it named one.';
 
 -- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.
+-- definer: as above.
 create function private.admit_request(user_id uuid, digest bytea, invalid_credential boolean, address text,
   operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text,
   resource_id uuid, charge boolean) returns private.admission
-language sql set search_path = ''
-return private.admit_request(user_id, null, null, digest, invalid_credential, address, operations,
-  organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
+language plpgsql security definer set search_path = '' as $$
+begin
+  return private.admit_request(user_id, null, null, digest, invalid_credential, address, operations,
+    organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
+end
+$$;
 comment on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text,
   uuid, boolean) is 'The admission of release 0.1.0, which does not pass the session.';
 create function private.assume_caller(request_id text, user_id uuid, digest bytea, invalid_credential boolean,
   address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean,
   resource text, resource_id uuid, charge boolean, access text, required_scopes text[],
   out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
-language sql set search_path = '' as $$
-  select * from private.assume_caller(request_id, user_id, null, null, digest, invalid_credential, address,
-    operations, organization, on_behalf, origin, needs_origin, resource, resource_id, charge, access,
-    required_scopes);
+language plpgsql set search_path = '' as $$
+begin
+  select * into max_requests, remaining, reset_at, origin_allowed
+  from private.assume_caller(request_id, user_id, null, null, digest, invalid_credential, address, operations,
+    organization, on_behalf, origin, needs_origin, resource, resource_id, charge, access, required_scopes);
+end
 $$;
 comment on function private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean,
   text, uuid, boolean, text, text[]) is 'The start of a request of release 0.1.0.';
 
-grant execute on function private.admit_request(uuid, uuid, text, bytea, boolean, text, text[], text, text, text,
-  boolean, text, uuid, boolean),
+grant execute on function private.admit_request(uuid, uuid, text, bytea, boolean, text, text[], text, text,
+  text, boolean, text, uuid, boolean),
   private.assume_caller(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text,
     uuid, boolean, text, text[]),
   private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean),

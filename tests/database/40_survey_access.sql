@@ -97,7 +97,7 @@ select is((select count(*) from realtime.messages), 0::bigint, 'deleting a respo
 select is(tests.see('olga', format($$ with named as (select set_config('feedback.organization_id', %L, true), set_config('feedback.organization_named', 'true', true))
   select private.require_survey(%L, null) from named $$, tests.id(organization), tests.id('acme paused'))), outcome, format('in %s', organization)) from (values
   ('acme', tests.id('acme')::text), ('rival', 'FB404')) as t (organization, outcome);
-select is((private.organization_of('surveys', tests.id(survey), row('user', tests.id(who), null, null, null, 'level_user', true, null)::private.caller)) is not null, is_seen, format('%s names %s', who, survey)) from (values
+select is((private.organization_of('surveys', tests.id(survey), row('user', tests.id(who), null, null, null, 'level_user', true)::private.caller)) is not null, is_seen, format('%s names %s', who, survey)) from (values
   ('alice', 'rival draft', false), ('mia', 'acme draft', true), ('alice', 'acme archived', true), ('alice', 'vault published', false), ('vic', 'vault draft', true)) as t (who, survey, is_seen);
 
 -- A board that becomes private makes its surveys private

@@ -37,10 +37,6 @@ DROP POLICY "a deleted user sees and changes nothing" ON "public"."tags";
 
 DROP POLICY "a deleted user sees and changes nothing" ON "public"."votes";
 
-DROP FUNCTION "private"."admit_request"(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean);
-
-DROP FUNCTION "private"."assume_caller"(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]);
-
 DROP FUNCTION "private"."create_organization"(text, text, text, text);
 
 DROP FUNCTION "private"."is_active_user"();
@@ -54,8 +50,6 @@ CREATE TABLE "private"."unconfirmed_requests" ("user_id" uuid NOT NULL, "request
 ALTER TABLE "private"."unconfirmed_requests" ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE "private"."unconfirmed_requests" OWNER TO "postgres";
-
-ALTER TYPE "private"."caller" ADD ATTRIBUTE "refusal" text CASCADE;
 
 CREATE OR REPLACE FUNCTION private.account_of_link(token_hash text)
  RETURNS TABLE(name text, email text, kind text)
@@ -74,6 +68,18 @@ $function$;
 
 ALTER FUNCTION "private"."account_of_link"(text) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.admit_request(user_id uuid, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean)
+ RETURNS private.admission
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return private.admit_request(user_id, null, null, digest, invalid_credential, address, operations,
+    organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.admit_request(user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean)
  RETURNS private.admission
  LANGUAGE plpgsql
@@ -85,6 +91,7 @@ declare
   answer private.admission;
   subject text;
   operation text;
+  refusal text;
   rule text;
   bucket_size integer;
   seconds integer;
@@ -94,9 +101,11 @@ declare
 begin
   if invalid_credential or not who.valid then
     answer.code := 'UNAUTHORIZED';
-    answer.message := private.refusal_message(who.refusal);
-    answer.field := case who.refusal when 'factor' then 'aal' end;
-    who := ('public', null, null, null, null, 'level_public', false, null);
+    refusal := case when not invalid_credential and user_id is not null
+      then private.session_refusal(user_id, session_id, aal) end;
+    answer.message := private.refusal_message(refusal);
+    answer.field := case refusal when 'factor' then 'aal' end;
+    who := ('public', null, null, null, null, 'level_public', false);
     operations := '{}';
   end if;
   if who.kind = 'user' or who.kind = 'public' then on_behalf := null; end if;
@@ -189,14 +198,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.admit_request(user_id uuid, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean)
- RETURNS private.admission
- LANGUAGE sql
- SET search_path TO ''
-RETURN private.admit_request(user_id, NULL::uuid, NULL::text, digest, invalid_credential, address, operations, organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
-
-ALTER FUNCTION "private"."admit_request"(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) OWNER TO "postgres";
-
 ALTER FUNCTION "private"."admit_request"(uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.anonymize_deleted_user()
@@ -219,15 +220,15 @@ $function$;
 
 CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
  RETURNS record
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-  select * from private.assume_caller(request_id, user_id, null, null, digest, invalid_credential, address,
-    operations, organization, on_behalf, origin, needs_origin, resource, resource_id, charge, access,
-    required_scopes);
+begin
+  select * into max_requests, remaining, reset_at, origin_allowed
+  from private.assume_caller(request_id, user_id, null, null, digest, invalid_credential, address, operations,
+    organization, on_behalf, origin, needs_origin, resource, resource_id, charge, access, required_scopes);
+end
 $function$;
-
-ALTER FUNCTION "private"."assume_caller"(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
  RETURNS record
@@ -521,8 +522,8 @@ begin
       where m.user_id = p.id and m.role in ('owner', 'admin'))
       then 'level_admin' else 'level_user' end
     into who.profile_id, who.level from public.profiles p where p.auth_user_id = user_id;
-    who.refusal := private.session_refusal(user_id, session_id, aal);
-    who.valid := who.profile_id is not null and who.refusal is null;
+    who.valid := who.profile_id is not null
+      and private.session_refusal(user_id, session_id, aal) is null;
   elsif digest is not null then
     select * into key from private.api_keys k where k.digest = resolve_caller.digest;
     if key.id is null then return private.resolve_session(digest); end if;
@@ -781,8 +782,6 @@ COMMENT ON FUNCTION "private"."user_of_link"(text) IS 'The user of auth that the
 
 COMMENT ON TABLE "private"."unconfirmed_requests" IS 'Sign-ups, codes, links, resets and invitations that were requested for an account whose address nobody has confirmed yet. More than one: they can be by different people.';
 
-COMMENT ON TYPE "private"."caller" IS 'Authenticated caller. kind: public, user, key or agent. organization_id: that of a key, an agent or an identified person, who act nowhere else. level: the rate limit rule that counts all calls of the caller. refusal: that of private.session_refusal.';
-
 REVOKE ALL ON FUNCTION "private"."account_of_link"(text) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."account_of_link"(text) TO "anon", "authenticated";
@@ -791,14 +790,6 @@ REVOKE ALL ON FUNCTION "private"."account_of_link"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."account_of_link"(text) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."admit_request"(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."admit_request"(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) TO "feedback_api";
-
-REVOKE ALL ON FUNCTION "private"."admit_request"(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) FROM "postgres";
-
-GRANT EXECUTE ON FUNCTION "private"."admit_request"(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) TO "postgres";
-
 REVOKE ALL ON FUNCTION "private"."admit_request"(uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."admit_request"(uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) TO "feedback_api";
@@ -806,14 +797,6 @@ GRANT EXECUTE ON FUNCTION "private"."admit_request"(uuid, uuid, text, bytea, boo
 REVOKE ALL ON FUNCTION "private"."admit_request"(uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."admit_request"(uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean) TO "postgres";
-
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM PUBLIC;
-
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "feedback_api";
-
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM "postgres";
-
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM PUBLIC;
 
