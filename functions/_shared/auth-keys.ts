@@ -11,10 +11,11 @@ import { ApiError } from "./api-error.ts";
 import { environment } from "./environment.ts";
 import { logWarning } from "./log.ts";
 
-// The keys that sign access tokens: the project's secret, and the key set of auth. A key that auth has revoked is
-// accepted for at most maxAgeMs after that, however long a function runs.
+// The keys that sign access tokens: the project's secret, and the key set of auth, fetched again when it is old or
+// lacks the key of a token.
 
-const maxAgeMs = 300_000;
+// With the minute for which a verified token is kept, a revoked key ends within five minutes.
+const maxAgeMs = 240_000;
 const maxWaitMs = 3_000;
 /** A token can name any key, and each unknown one asks auth again. */
 const maxAsked = { times: 10, inMs: 30_000 };

@@ -23,11 +23,13 @@ export interface Project {
   superuserUrl: string;
   /** The settings of step 4 of docs/deploy.md, and those that hosted Supabase adds. */
   environment: Record<string, string>;
-  signIn(userId: string, key: SigningKey): Promise<string>;
+  signIn(userId: string, key: SigningKey, claims?: object): Promise<string>;
   /**
    * Known from the environment; published by the auth service only, as after a rotation; the shared secret.
    */
-  keys: Record<"known" | "rotated" | "shared", SigningKey>;
+  keys: Record<"known" | "rotated", SigningKey & { published: JWK }> & { shared: SigningKey };
+  /** What auth publishes. */
+  published: { keys: JWK[]; isAway: boolean };
   /** Whether the deployment check may trust the server. */
   authority: string;
   start(
@@ -75,8 +77,11 @@ export async function startProject(): Promise<Project> {
 
   const [known, rotated] = await Promise.all([makeKey("known"), makeKey("rotated")]);
   const secret = random();
+  // A stand-in for hosted auth: its keys, and no answer while it is away.
+  const published: Project["published"] = { keys: [known.published, rotated.published], isAway: false };
   const auth = createServer((request, response) => {
-    const keys = request.url === "/auth/v1/.well-known/jwks.json" ? [known.published, rotated.published] : [];
+    if (published.isAway) return void response.writeHead(503).end();
+    const keys = request.url === "/auth/v1/.well-known/jwks.json" ? published.keys : [];
     response.setHeader("Content-Type", "application/json").end(JSON.stringify({ keys }));
   });
   await new Promise<void>((resolve) => auth.listen(0, "127.0.0.1", resolve));
@@ -111,8 +116,9 @@ export async function startProject(): Promise<Project> {
     environment: settings,
     authority,
     keys: { known, rotated, shared: { alg: "HS256", key: new TextEncoder().encode(secret) } },
-    signIn: (userId, { alg, kid, key }) =>
-      new SignJWT({ sub: userId, role: "authenticated" })
+    published,
+    signIn: (userId, { alg, kid, key }, claims = {}) =>
+      new SignJWT({ sub: userId, role: "authenticated", ...claims })
         .setProtectedHeader({ alg, ...(kid ? { kid } : {}) })
         .setAudience("authenticated")
         .setIssuer(`${url}/auth/v1`)
@@ -148,7 +154,7 @@ export async function startProject(): Promise<Project> {
   };
 }
 
-async function makeKey(kid: string): Promise<SigningKey & { published: JWK }> {
+export async function makeKey(kid: string): Promise<SigningKey & { published: JWK }> {
   const { privateKey, publicKey } = await generateKeyPair("ES256");
   const published = { ...(await exportJWK(publicKey)), alg: "ES256", kid, use: "sig" };
   return { alg: "ES256", kid, key: privateKey, published };

@@ -702,39 +702,39 @@ CREATE TRIGGER user_metadata_is_small BEFORE INSERT OR UPDATE OF raw_user_meta_d
 
 CREATE TRIGGER who_confirms_owns BEFORE UPDATE OF email_confirmed_at, raw_user_meta_data ON auth.users FOR EACH ROW EXECUTE FUNCTION private.give_to_confirmer();
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."categories" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."categories" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."comment_votes" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."comment_votes" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."comments" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."comments" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."follows" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."follows" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."memberships" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."memberships" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."notifications" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."notifications" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."organizations" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."organizations" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."profiles" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."profiles" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."status_changes" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."status_changes" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."submission_tags" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."submission_tags" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."submissions" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."submissions" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."survey_options" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."survey_options" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."survey_questions" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."survey_questions" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."survey_responses" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."survey_responses" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."surveys" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."surveys" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."tags" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."tags" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
-CREATE POLICY "a deleted user sees and changes nothing" ON "public"."votes" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
+CREATE POLICY "an ended session sees and changes nothing" ON "public"."votes" AS RESTRICTIVE FOR ALL TO "authenticated" USING (( SELECT private.is_active_user() AS is_active_user));
 
 COMMENT ON FUNCTION "private"."account_of_link"(text) IS 'The account that a link in a mail confirms or signs in: its name, the address, and kind: unconfirmed, confirmed, or change (of an address). No row for an unknown or used token.';
 
