@@ -144,6 +144,7 @@ describe("nobody is sent", () => {
       (await stack.people(1))[0] as Person,
       ...((await world.confirmed(3)) as [Person, Person, Person]),
     ];
+    await stack.sql`update auth.users set email_confirmed_at = null where id = ${unconfirmed.id}`;
     const id = await world.submit(await person());
     await world.follow(id, [unconfirmed, muted, declining, stopped]);
     await stack.sql`insert into private.mail_mutes (organization_id, submission_id, profile_id) values (${stack.organization.id}, ${id}, ${muted.id})`;
