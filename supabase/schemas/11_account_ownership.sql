@@ -48,17 +48,19 @@ comment on function private.count_unconfirmed_request(text) is
 
 -- The first confirmation ------------------------------------------------------------------------------------
 
--- definer: reads a private table and ends sessions.
+-- definer: reads a private table, ends sessions and removes identities.
 create function private.give_to_confirmer() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if old.email_confirmed_at is null and new.email_confirmed_at is not null and new.email = old.email
-    -- Who signed in with a provider confirmed there; the auth service has then removed what others set.
-    and coalesce(new.raw_app_meta_data -> 'providers', '["email"]') ? 'email'
-    and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id) then
+    and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id)
+    -- By a provider that has verified the address: the auth service has removed what others set.
+    and not exists (select from auth.identities i where i.user_id = new.id and i.provider <> 'email'
+      and i.identity_data ->> 'email_verified' = 'true' and lower(i.identity_data ->> 'email') = new.email) then
     -- Empty like null: old versions of the auth service cannot read a null.
     new.encrypted_password := '';
     delete from auth.sessions s where s.user_id = new.id;
+    delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
     perform set_config('feedback.given_account', new.id::text, true);
   end if;
   -- For the rest of the transaction: the auth service writes the metadata that it has in memory once more.
@@ -70,7 +72,8 @@ end
 $$;
 comment on function private.give_to_confirmer() is
   'Trigger on auth.users: at the first confirmation of an address for which there was more than one request, '
-  'password, metadata and sessions go. After a single sign-up they stay.';
+  'password, metadata, sessions and sign-ins by providers that did not verify the address go. After a single '
+  'sign-up they stay.';
 
 create function private.metadata_of_auth(metadata jsonb) returns jsonb
 language sql immutable

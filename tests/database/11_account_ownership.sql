@@ -1,7 +1,7 @@
 -- Who an account belongs to, what a link names, and which sessions are accepted.
 begin;
 set local search_path = public, extensions;
-select plan(45);
+select plan(46);
 do $$ begin perform tests.start(); end $$;
 
 -- The statements of Supabase Auth 2.196, as it sends them: a user is inserted without a token; a mail sets one; a
@@ -58,10 +58,22 @@ do $$ begin
   perform tests.request('github'), tests.request('github');
   update auth.users set encrypted_password = null, raw_user_meta_data = '{"user_name": "octo", "avatar_url": "https://example.test/o.png"}',
     raw_app_meta_data = '{"provider": "github", "providers": ["github"]}' where id = tests.id('github');
+  insert into auth.identities (id, user_id, provider, provider_id, identity_data) values
+    (gen_random_uuid(), tests.id('github'), 'github', '1', '{"email": "github@example.test", "email_verified": true}');
   perform tests.confirm('github');
 end $$;
 select results_eq($$ select name, avatar_url from profiles where id = tests.id('github') $$, $$ values ('octo', 'https://example.test/o.png') $$,
   'the name and picture of a provider replace those of before');
+do $$ begin
+  perform tests.request('stranger');
+  insert into auth.identities (id, user_id, provider, provider_id, identity_data) values
+    (gen_random_uuid(), tests.id('stranger'), 'github', '2', '{"email": "stranger@example.test", "email_verified": false}'),
+    (gen_random_uuid(), tests.id('stranger'), 'google', '3', '{"email": "other@example.test", "email_verified": true}'),
+    (gen_random_uuid(), tests.id('stranger'), 'email', '4', '{"email": "stranger@example.test"}');
+  perform tests.request('stranger');
+  perform tests.confirm('stranger');
+end $$;
+select is((select string_agg(provider, ' ') from auth.identities where user_id = tests.id('stranger')), 'email', 'a provider that did not verify the address signs in no longer');
 select is((select avatar_url from profiles where id = tests.id(name)), null, name || ' is no picture') from (values
   ('javascript', 'javascript:alert(1)'), ('http', 'http://example.test/a.png'), ('quote', 'https://example.test/"onload=')) as t (name, picture),
   lateral (select tests.request(name, jsonb_build_object('picture', picture))) as r;
