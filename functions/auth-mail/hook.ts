@@ -50,10 +50,14 @@ export function createAuthMail(): (request: Request) => Promise<Response> {
     const parsed = hookBody.safeParse(body);
     if (!parsed.success) throw invalid("body", "is not that of auth's Send Email hook");
     for (const mail of mailsOf(parsed.data)) {
+      const what = `${mail.kind} ${mail.to}`;
       // The same for a repeated call.
-      const content = JSON.stringify([mail.kind, mail.to, body]);
-      const id = createHash("sha256").update(content).digest("hex").slice(0, 32);
-      send(id, () => writeAuthMail(id, mail, from));
+      const id = createHash("sha256")
+        .update(`${what} ${JSON.stringify(body)}`)
+        .digest("hex")
+        .slice(0, 32);
+      const isOfCode = mail.code !== "" || mail.tokenHash !== "";
+      send({ id, what: isOfCode ? what : id, write: () => writeAuthMail(id, mail, from) });
     }
     return Response.json({});
   });

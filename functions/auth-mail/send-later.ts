@@ -9,14 +9,19 @@ const maxWaiting = 1_000;
 /** Auth repeats a call whose answer it did not get. */
 const rememberedMs = 300_000;
 
+/** `what` is the same for a later mail that makes this one useless, such as one with a newer code. */
+type Waiting = { id: string; what: string; write: () => Message };
+
 /** Sends each mail once, after the response: neither the time nor the failure of a mail may reveal an account. */
-export function sendLater(transport: Transport): (id: string, write: () => Message) => void {
+export function sendLater(transport: Transport): (mail: Waiting) => void {
   const known = new Set<string>();
+  const newest = new Map<string, string>();
   let waiting = 0;
 
-  const send = async (write: () => Message) => {
+  const send = async ({ id, what, write }: Waiting) => {
     for (const [at, delay] of delaysMs.entries()) {
       await new Promise((resolve) => setTimeout(resolve, delay));
+      if (at > 0 && newest.get(what) !== id) return;
       const { outcome, error } = await transport.send(write());
       if (outcome === "sent") return;
       const isOver = outcome === "failed" || outcome === "refused" || at === delaysMs.length - 1;
@@ -25,14 +30,17 @@ export function sendLater(transport: Transport): (id: string, write: () => Messa
     }
   };
 
-  return (id, write) => {
+  return (mail) => {
+    const { id, what } = mail;
     if (known.has(id)) return;
     if (waiting >= maxWaiting) return logWarning("auth-mail: Too many mails wait; one was not sent.");
     known.add(id);
+    newest.set(what, id);
     waiting++;
-    const sending = send(write).catch((error) => log({ requestId: "auth-mail", error }));
+    const sending = send(mail).catch((error) => log({ requestId: "auth-mail", error }));
     keepAlive(
       sending.then(() => {
+        if (newest.get(what) === id) newest.delete(what);
         setTimeout(() => known.delete(id), rememberedMs);
         if (--waiting === 0) transport.close();
       }),

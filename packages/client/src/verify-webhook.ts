@@ -74,7 +74,7 @@ export async function verifySignature(
   const id = header(request, "webhook-id");
   const timestamp = header(request, "webhook-timestamp");
   // Several are separated by spaces, or by commas as in any header that is sent twice; Supabase Auth writes ", ".
-  const signatures = [...header(request, "webhook-signature").matchAll(/(?<![^\s,])v1,([^\s,]+)/g)].map(
+  const signatures = [...header(request, "webhook-signature").matchAll(/(?:^|[\s,])v1,([^\s,]+)/g)].map(
     ([, signature = ""]) => signature,
   );
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
