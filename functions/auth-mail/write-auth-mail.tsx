@@ -72,8 +72,8 @@ export function writeAuthMail(id: string, mail: AuthMail, from: string) {
       {tokenHash && act && <Button href={linkOf(kind, tokenHash, redirectTo)}>{act}</Button>}
       {isAlarming && (
         <>
-          <p>{authMail.notYou(site.name)}</p>
-          <p>
+          <p class="act">{authMail.notYou(site.name)}</p>
+          <p class="act">
             <a href={newPassword}>{authMail.recovery.act}</a>
           </p>
         </>

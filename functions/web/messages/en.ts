@@ -463,7 +463,7 @@ export const en = {
     },
     mfa_factor_enrolled_notification: {
       subject: "A second factor was added",
-      text: "Signing in to your account now takes one step more.",
+      text: "Signing in to your account now takes one more step.",
     },
     mfa_factor_unenrolled_notification: {
       subject: "A second factor was removed",
