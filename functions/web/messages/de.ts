@@ -255,7 +255,8 @@ export const de: Messages = {
     mailText: "Wir schicken einen Code an Ihre Adresse. Sie brauchen kein Passwort.",
     sendCode: "Code schicken",
     codeTitle: "Code eingeben",
-    codeText: "Gibt es ein Konto mit dieser Adresse, ist ein Code unterwegs. Er gilt eine Stunde.",
+    codeText:
+      "Gibt es ein Konto mit dieser Adresse, ist ein Code unterwegs. Er gilt nur kurze Zeit. Kommt keine E-Mail, lassen Sie sich einen neuen schicken.",
     code: "Code aus der E-Mail",
     newCode: "Neuen Code schicken",
     next: "Weiter",

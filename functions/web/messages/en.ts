@@ -253,7 +253,8 @@ export const en = {
     mailText: "We send a code to your address. You need no password.",
     sendCode: "Send a code",
     codeTitle: "Enter the code",
-    codeText: "If there is an account with this address, a code is on its way. It is valid for one hour.",
+    codeText:
+      "If there is an account with this address, a code is on its way. It is valid for a short time. If no mail comes, ask for a new one.",
     code: "Code from the e-mail",
     newCode: "Send a new code",
     next: "Continue",

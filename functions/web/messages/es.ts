@@ -257,7 +257,8 @@ export const es: Messages = {
     mailText: "Enviamos un código a tu dirección. No necesitas contraseña.",
     sendCode: "Enviar un código",
     codeTitle: "Escribe el código",
-    codeText: "Si hay una cuenta con esta dirección, un código está en camino. Es válido durante una hora.",
+    codeText:
+      "Si hay una cuenta con esta dirección, un código está en camino. Es válido por poco tiempo. Si no llega ningún correo, pide uno nuevo.",
     code: "Código del correo",
     newCode: "Enviar un código nuevo",
     next: "Continuar",

@@ -257,7 +257,8 @@ export const fr: Messages = {
     mailText: "Nous envoyons un code à votre adresse. Aucun mot de passe n’est nécessaire.",
     sendCode: "Envoyer un code",
     codeTitle: "Saisissez le code",
-    codeText: "S’il existe un compte avec cette adresse, un code est en route. Il est valable une heure.",
+    codeText:
+      "S’il existe un compte avec cette adresse, un code est en route. Il n’est valable que peu de temps. Si aucun message n’arrive, demandez-en un nouveau.",
     code: "Code reçu par e-mail",
     newCode: "Envoyer un nouveau code",
     next: "Continuer",

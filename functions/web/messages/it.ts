@@ -253,7 +253,8 @@ export const it: Messages = {
     mailText: "Inviamo un codice al tuo indirizzo. Non serve la password.",
     sendCode: "Invia un codice",
     codeTitle: "Inserisci il codice",
-    codeText: "Se esiste un account con questo indirizzo, un codice è in arrivo. È valido per un’ora.",
+    codeText:
+      "Se esiste un account con questo indirizzo, un codice è in arrivo. Vale per poco tempo. Se non arriva nessuna email, chiedine uno nuovo.",
     code: "Codice dell’e-mail",
     newCode: "Invia un nuovo codice",
     next: "Continua",

@@ -257,7 +257,8 @@ export const ptBR: Messages = {
     mailText: "Enviamos um código ao seu endereço. Você não precisa de senha.",
     sendCode: "Enviar um código",
     codeTitle: "Digite o código",
-    codeText: "Se houver uma conta com este endereço, um código está a caminho. Ele vale por uma hora.",
+    codeText:
+      "Se houver uma conta com este endereço, um código está a caminho. Ele vale por pouco tempo. Se nenhum e-mail chegar, peça um novo.",
     code: "Código do e-mail",
     newCode: "Enviar um novo código",
     next: "Continuar",
