@@ -1,5 +1,5 @@
 import { environment } from "./environment.ts";
-import { keepAlive } from "./keep-alive.ts";
+import { keepAlive, keptWork } from "./keep-alive.ts";
 import { flushLog, log } from "./log.ts";
 import { showsSchedulePassword } from "./schedule-password.ts";
 
@@ -35,7 +35,8 @@ export function serveDispatcher(
     Deno.addSignalListener("SIGTERM", async () => {
       await server.shutdown();
       // The next dispatcher repeats unfinished deliveries.
-      await Promise.race([finish().catch(() => {}), new Promise((resolve) => setTimeout(resolve, 4_000))]);
+      const work = Promise.all([finish().catch(() => {}), keptWork()]);
+      await Promise.race([work, new Promise((resolve) => setTimeout(resolve, 4_000))]);
       flushLog();
       Deno.exit(0);
     });

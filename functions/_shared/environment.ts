@@ -1,6 +1,7 @@
 import type { LanguageModel } from "./language-model.ts";
 
 export const signInProviders = ["github", "google"] as const;
+export const providerNames = { github: "GitHub", google: "Google" } as const;
 
 /** Environment variables of the functions, read once; listed in docs/deploy.md. */
 export const environment = {

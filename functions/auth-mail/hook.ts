@@ -2,24 +2,30 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { invalid } from "../_shared/api-error.ts";
 import { environment } from "../_shared/environment.ts";
-import { log } from "../_shared/log.ts";
+import { logWarning } from "../_shared/log.ts";
 import { signedWebhook } from "../_shared/signed-webhook.ts";
-import type { Outcome } from "../mail-dispatch/database.ts";
 import { openTransport } from "../mail-dispatch/transport.ts";
-import { type AuthMail, authMailKinds, writeAuthMail } from "./write-auth-mail.tsx";
+import { sendLater } from "./send-later.ts";
+import { type AuthMail, type CodeKind, codeKinds, noticeKinds, writeAuthMail } from "./write-auth-mail.tsx";
 
-const text = z.string().max(2000).optional();
+const text = z.string().max(2000).nullish();
 /** One, whatever auth took for one. */
 const address = z
   .string()
   .max(320)
-  .regex(/^([^\s<>"@,;]+@[^\s<>"@,;]+)?$/)
-  .optional();
+  .regex(/^[^\s<>"@,;]+@[^\s<>"@,;]+$/)
+  .optional()
+  .catch(undefined);
+const word = z
+  .string()
+  .regex(/^[\w:.-]{1,40}$/)
+  .optional()
+  .catch(undefined);
 const hookBody = z.object({
   user: z.object({
     email: address,
     new_email: address,
-    user_metadata: z.object({ locale: z.unknown().optional() }).nullish(),
+    user_metadata: z.object({ locale: z.unknown() }).catch({ locale: undefined }),
   }),
   email_data: z.object({
     email_action_type: z.string().max(100),
@@ -27,63 +33,63 @@ const hookBody = z.object({
     token_hash: text,
     token_new: text,
     token_hash_new: text,
-    redirect_to: text,
+    // Without a longer one the link leads to the board.
+    redirect_to: text.catch(undefined),
+    old_email: address,
+    provider: word,
+    factor_type: word,
   }),
 });
 
-/** Hosted auth waits five seconds. */
-const maxMs = "EdgeRuntime" in globalThis ? 4_500 : 100_000;
-const late: Outcome = { outcome: "unavailable", error: "The mail server did not answer in time." };
-
-/** Auth's Send Email hook: writes a mail in the language of its recipient and sends it at once. */
+/** Auth's Send Email hook: writes mails in the language of their recipient, and sends them after the response. */
 export function createAuthMail(): (request: Request) => Promise<Response> {
   if (!environment.authMailSecret) return signedWebhook(undefined, () => Promise.reject());
   const { transport, from } = openTransport();
+  const send = sendLater(transport);
   return signedWebhook(environment.authMailSecret, async (body) => {
     const parsed = hookBody.safeParse(body);
     if (!parsed.success) throw invalid("body", "is not that of auth's Send Email hook");
-    const mails = mailsOf(parsed.data);
-    const outcomes = await Promise.all(
-      mails.map((mail) => Promise.race([transport.send(writeAuthMail(mail, from)), waited()])),
-    );
-    const failed = outcomes.find(({ outcome }) => outcome !== "sent");
-    if (!failed) return Response.json({});
-    log({ requestId: "auth-mail", error: new Error(failed.error) });
-    const mayRepeat = failed.outcome === "retry" || failed.outcome === "unavailable";
-    return Response.json(
-      { error: { http_code: mayRepeat ? 503 : 422, message: "The mail could not be sent." } },
-      { status: mayRepeat ? 503 : 422, headers: mayRepeat ? { "Retry-After": "1" } : {} },
-    );
+    for (const mail of mailsOf(parsed.data)) {
+      const what = `${mail.kind} ${mail.to}`;
+      // The same for a repeated call.
+      const id = createHash("sha256")
+        .update(`${what} ${JSON.stringify(body)}`)
+        .digest("hex")
+        .slice(0, 32);
+      const isOfCode = mail.code !== "" || mail.tokenHash !== "";
+      send({ id, what: isOfCode ? what : id, write: () => writeAuthMail(id, mail, from) });
+    }
+    return Response.json({});
   });
 }
 
-function mailsOf({ user, email_data }: z.infer<typeof hookBody>): AuthMail[] {
-  const { email_action_type, token, token_hash, token_new, token_hash_new, redirect_to } = email_data;
-  const action = email_action_type === "email" ? "magiclink" : email_action_type;
-  const kind = authMailKinds.find((known) => known === action);
-  // A notice that we have no mail for: nothing waits for it.
-  if (!kind) return [];
-  const mail = (to: string | undefined, code: string | undefined, hash: string | undefined): AuthMail[] =>
-    to && (code || hash)
-      ? [
-          {
-            // The same for a repeated call.
-            id: createHash("sha256").update(`${kind} ${to} ${hash} ${code}`).digest("hex").slice(0, 32),
-            kind,
-            to,
-            code: code ?? "",
-            tokenHash: kind === "reauthentication" ? "" : (hash ?? ""),
-            redirectTo: redirect_to ?? "",
-            locale: user.user_metadata?.locale,
-          },
-        ]
-      : [];
-  if (kind !== "email_change") return mail(user.email, token, token_hash);
-  // token_hash belongs to the new address, token_hash_new to the present one, if both are asked.
-  return [
-    ...mail(user.new_email, token_new || token, token_hash),
-    ...(token_hash_new ? mail(user.email, token, token_hash_new) : []),
-  ];
-}
+function mailsOf({
+  user: { email, new_email, user_metadata },
+  email_data,
+}: z.infer<typeof hookBody>): AuthMail[] {
+  const { email_action_type: action, token, token_hash, token_new, token_hash_new } = email_data;
+  const common = { redirectTo: email_data.redirect_to ?? "", locale: user_metadata.locale };
+  const withCode = (kind: CodeKind, to = email, code = token, tokenHash = token_hash): AuthMail => {
+    // Somebody waits for it: auth must not report that it was sent.
+    if (!to || !(code || tokenHash)) throw invalid("body", "has no address or no code");
+    const about = kind === "email_change_current" ? new_email : undefined;
+    return { ...common, kind, to, code: code ?? "", tokenHash: tokenHash ?? "", about };
+  };
+  // Of a change, token_hash belongs to the new address and token_hash_new to the present one, if both are asked.
+  const ofNew = () => withCode("email_change", new_email ?? "", token_new || token, token_hash);
+  const ofCurrent = () => withCode("email_change_current", email, token, token_hash_new || token_hash);
+  if (action === "email_change") return token_hash_new ? [ofNew(), ofCurrent()] : [ofNew()];
+  if (action === "email_change_new") return [ofNew()];
+  if (action === "email_change_current") return [ofCurrent()];
+  const kind = action === "email" ? "magiclink" : codeKinds.find((known) => known === action);
+  if (kind) return [withCode(kind)];
 
-const waited = () => new Promise<Outcome>((resolve) => setTimeout(resolve, maxMs, late));
+  const notice = noticeKinds.find((known) => known === action);
+  if (!notice && (token || token_hash)) throw invalid("email_action_type", "is not known");
+  const isOfAddress = notice === "email_changed_notification";
+  const to = isOfAddress ? email_data.old_email : email;
+  const about = isOfAddress ? email : (email_data.provider ?? email_data.factor_type);
+  if (notice && to) return [{ ...common, kind: notice, to, code: "", tokenHash: "", about }];
+  logWarning(`auth-mail: There is no mail or no address for "${action}"; nothing was sent.`);
+  return [];
+}

@@ -1,50 +1,82 @@
 import { negotiateLocale } from "../../shared/locales.ts";
-import { environment } from "../_shared/environment.ts";
+import { environment, providerNames } from "../_shared/environment.ts";
 import type { Message } from "../mail-dispatch/message.ts";
 import { Button, MailFrame } from "../mail-dispatch/templates/layout.tsx";
 import { textOfMail } from "../mail-dispatch/text.ts";
 import { messagesOf } from "../web/messages/index.ts";
 
-export const authMailKinds = [
+/** Mails with a code, a link, or both. */
+export const codeKinds = [
   "signup",
   "magiclink",
   "recovery",
   "email_change",
+  "email_change_current",
   "invite",
   "reauthentication",
 ] as const;
+export type CodeKind = (typeof codeKinds)[number];
+/** Mails about what happened to the account. */
+export const noticeKinds = [
+  "password_changed_notification",
+  "email_changed_notification",
+  "phone_changed_notification",
+  "identity_linked_notification",
+  "identity_unlinked_notification",
+  "mfa_factor_enrolled_notification",
+  "mfa_factor_unenrolled_notification",
+] as const;
 
 export type AuthMail = {
-  id: string;
-  kind: (typeof authMailKinds)[number];
+  kind: CodeKind | (typeof noticeKinds)[number];
   to: string;
   code: string;
   /** Token of the link; empty if the mail has only a code. */
   tokenHash: string;
+  /** The new address, the provider or the factor that the mail is about. */
+  about: string | undefined;
   /** URL to redirect to, as given to auth. */
   redirectTo: string;
   locale: unknown;
 };
 
-/** A code and a link, in the language that the account names. */
-export function writeAuthMail({ id, kind, to, code, tokenHash, redirectTo, locale }: AuthMail, from: string) {
+/** In the language that the account names. */
+export function writeAuthMail(id: string, mail: AuthMail, from: string) {
+  const { kind, to, code, tokenHash, about, redirectTo, locale } = mail;
   const language = negotiateLocale(typeof locale === "string" ? locale : null);
   const { authMail } = messagesOf(language);
-  const { subject, text } = authMail[kind];
+  const { subject, text, act } = { act: undefined, ...authMail[kind] };
   const site = { name: new URL(environment.siteUrl).host, brand_color: null, logo_url: null };
+  const names = new Map(Object.entries({ ...providerNames, ...authMail.names }));
+  // Who did not ask for one of these has somebody else in the account.
+  const isAlarming = (!code && !tokenHash) || kind === "email_change_current" || kind === "reauthentication";
+  // Whose address was changed gets no mail there any more, but may still sign in.
+  const newPassword = `${environment.siteUrl}/reset${kind === "email_changed_notification" ? "/password" : ""}`;
+  const foot = <p>{isAlarming ? authMail.why : authMail.ignore}</p>;
   const html = `<!doctype html>${(
-    <MailFrame locale={language} subject={subject} preview={text} from={site} foot={<p>{authMail.ignore}</p>}>
+    <MailFrame locale={language} subject={subject} preview={text} from={site} foot={foot}>
       <h1>{subject}</h1>
       <p>{text}</p>
+      {about && (
+        <p>
+          <strong>{names.get(about) ?? about}</strong>
+        </p>
+      )}
       {code && (
         <>
           <p class="kind">{authMail.code}</p>
           <p class="code">{code}</p>
+          <p class="kind">{tokenHash && act ? authMail.hint : authMail.hintCode}</p>
         </>
       )}
-      {code && <p class="kind">{tokenHash ? authMail.hint : authMail.hintCode}</p>}
-      {tokenHash && kind !== "reauthentication" && (
-        <Button href={linkOf(kind, tokenHash, redirectTo)}>{authMail[kind].act}</Button>
+      {tokenHash && act && <Button href={linkOf(kind, tokenHash, redirectTo)}>{act}</Button>}
+      {isAlarming && (
+        <>
+          <p class="act">{authMail.notYou(site.name)}</p>
+          <p class="act">
+            <a href={newPassword}>{authMail.recovery.act}</a>
+          </p>
+        </>
       )}
     </MailFrame>
   )}`;
@@ -64,14 +96,14 @@ export function writeAuthMail({ id, kind, to, code, tokenHash, redirectTo, local
 }
 
 /** Our page asks before it uses a link, since programs open links too. Other sites get auth's own link. */
-function linkOf(kind: string, tokenHash: string, redirectTo: string): string {
+function linkOf(kind: AuthMail["kind"], tokenHash: string, redirectTo: string): string {
   const asked = URL.canParse(redirectTo) ? new URL(redirectTo) : undefined;
   const isOurs = !asked || asked.origin === new URL(environment.siteUrl).origin;
   const link = new URL(
     isOurs ? `${environment.siteUrl}/auth/confirm` : `${environment.supabaseUrl}/auth/v1/verify`,
   );
   link.searchParams.set(isOurs ? "token_hash" : "token", tokenHash);
-  link.searchParams.set("type", kind);
+  link.searchParams.set("type", kind === "email_change_current" ? "email_change" : kind);
   const returnTo = asked?.searchParams.get("return_to");
   if (!isOurs) link.searchParams.set("redirect_to", redirectTo);
   else if (returnTo) link.searchParams.set("return_to", returnTo);

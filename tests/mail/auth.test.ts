@@ -1,8 +1,13 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { messagesOf } from "../../functions/web/messages/index.ts";
 import { capturedMails } from "../../local/mail-capture.ts";
+import { locales } from "../../shared/locales.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";
+import { addressChange, addressChanged, passwordChanged } from "./recorded.ts";
 import { headerOf, type MailServer, startMailServer } from "./smtp.ts";
 
 const password = "correct horse battery";
@@ -45,6 +50,9 @@ const signIn = (email: string, secretWord = password) =>
 const isConfirmed = async (email: string) =>
   (await stack.sql`select email_confirmed_at is not null as yes from auth.users where email = ${email}`)[0]
     ?.yes;
+
+const logged = async (line: RegExp) =>
+  line.test(await readFile(join(stack.folder, "mail-dispatch.log"), "utf8"));
 
 /** The mail that came to somebody as the nth. */
 async function mailTo(email: string, place = 0) {
@@ -244,17 +252,6 @@ describe("auth's Send Email hook", () => {
     expect(link.searchParams.get("redirect_to")).toBe("https://app.example/home");
   });
 
-  test("tells each address of a change its own code", async () => {
-    const [email, new_email] = [someone(), someone()];
-    const change = { email_action_type: "email_change", token: "111111", token_hash_new: "old" };
-    await send({
-      user: { email, new_email },
-      email_data: { ...change, token_new: "222222", token_hash: "new" },
-    });
-    expect(await mailTo(email)).toMatchObject({ code: "111111", token_hash: "old" });
-    expect(await mailTo(new_email)).toMatchObject({ code: "222222", token_hash: "new" });
-  });
-
   test.each([
     ["another secret", {}, `whsec_${Buffer.from("another").toString("base64")}`, 0],
     ["no signature", { "webhook-signature": "" }, secret, 0],
@@ -274,13 +271,184 @@ describe("auth's Send Email hook", () => {
     expect(server.to("eve@evil.example")).toEqual([]);
   });
 
-  test("a body of another form is a 400, and an unknown kind of mail is none", async () => {
+  test("a body of another form is a 400", async () => {
     expect((await send({ hello: 1 })).status).toBe(400);
     expect((await send("no json")).status).toBe(400);
+  });
+
+  const kinds = {
+    code: [
+      "signup",
+      "magiclink",
+      "recovery",
+      "email_change_new",
+      "email_change_current",
+      "invite",
+      "reauthentication",
+    ],
+    notice: [
+      "password_changed_notification",
+      "email_changed_notification",
+      "phone_changed_notification",
+      "identity_linked_notification",
+      "identity_unlinked_notification",
+      "mfa_factor_enrolled_notification",
+      "mfa_factor_unenrolled_notification",
+    ],
+  };
+
+  test.each(locales)("each kind of mail has its own subject and text in %s", async (locale) => {
+    const all = [...kinds.code, ...kinds.notice];
+    const [email, new_email] = [someone(), someone()];
+    const user = { email, new_email, user_metadata: { locale } };
+    for (const email_action_type of all)
+      expect(
+        (await send({ user, email_data: { ...addressChange, old_email: email, email_action_type } })).status,
+      ).toBe(200);
+    const mails = await until(() => {
+      const arrived = [...server.to(email), ...server.to(new_email)];
+      return arrived.length === all.length && arrived;
+    });
+    expect(new Set(mails.map(({ subject }) => subject)).size).toBe(all.length);
+    expect(new Set(mails.map(({ html }) => /<h1>.*?<p>(.*?)<\/p>/s.exec(html ?? "")?.[1])).size).toBe(
+      all.length,
+    );
+    for (const { html } of mails) expect(html).toContain(`<html lang="${locale}">`);
+    expect(server.to(new_email).map(({ subject }) => subject)).toEqual([
+      messagesOf(locale).authMail.email_change.subject,
+    ]);
+    const codes = mails.flatMap(({ text }) => /^\d{6}$/m.exec(text ?? "")?.[0] ?? []);
+    expect(codes).toHaveLength(kinds.code.length);
+  });
+
+  test("a notice has no code, and leads to a new password only", async () => {
     const email = someone();
-    const told = { ...email_data, email_action_type: "password_changed_notification" };
-    expect((await send({ user: { email }, email_data: told })).status).toBe(200);
+    const told = structuredClone(passwordChanged);
+    await send({ ...told, user: { ...told.user, email } });
+    const { mail, code, link } = await mailTo(email);
+    expect(mail.subject).toBe("Your password was changed");
+    expect(code).toBe("");
+    expect(link.href).toBe("https://feedback.example/reset");
+    expect(mail.text).not.toContain("/auth/");
+  });
+
+  test("the notice of a changed address goes to the former one, and names the new one", async () => {
+    const [old_email, email] = [someone(), someone()];
+    await send({ user: { email }, email_data: { ...addressChanged, old_email } });
+    const { mail } = await mailTo(old_email);
+    expect(mail.text).toContain(email);
     expect(server.to(email)).toEqual([]);
+  });
+
+  test("tells each address of a change its own code, and the present one what happens", async () => {
+    const [email, new_email] = [someone(), someone()];
+    await send({ user: { email, new_email }, email_data: { ...addressChange, redirect_to: "" } });
+    expect(await mailTo(email)).toMatchObject({
+      code: addressChange.token,
+      token_hash: addressChange.token_hash_new,
+    });
+    expect((await mailTo(email)).mail.text).toContain(new_email);
+    expect((await mailTo(email)).mail.text).toContain("https://feedback.example/reset");
+    expect(await mailTo(new_email)).toMatchObject({
+      code: addressChange.token_new,
+      token_hash: addressChange.token_hash,
+    });
+    expect((await mailTo(new_email)).mail.text).not.toContain(email);
+  });
+
+  test.each([
+    ["identity_linked_notification", { provider: "github" }, "GitHub"],
+    ["identity_unlinked_notification", { provider: "azure" }, "azure"],
+    ["mfa_factor_enrolled_notification", { factor_type: "totp" }, "Authenticator app"],
+    ["mfa_factor_unenrolled_notification", { factor_type: "webauthn" }, "Passkey"],
+  ])("%s says which", async (email_action_type, which, told) => {
+    const email = someone();
+    await send({ user: { email }, email_data: { ...addressChanged, email_action_type, ...which } });
+    expect((await mailTo(email)).mail.text).toContain(`\n${told}\n`);
+  });
+
+  test("an unknown kind with a code is an error, and one without is not", async () => {
+    const email = someone();
+    const email_action_type = "something_new";
+    expect((await send({ user: { email }, email_data: { ...email_data, email_action_type } })).status).toBe(
+      400,
+    );
+    const told = { email_action_type, token: "", token_hash: "" };
+    expect((await send({ user: { email }, email_data: told })).status).toBe(200);
+    expect((await send({ user: { email: "" }, email_data })).status).toBe(400);
+    expect(server.to(email)).toEqual([]);
+    expect(await until(() => logged(/no mail or no address for \\"something_new\\"/))).toBeTruthy();
+  });
+
+  test.each([
+    ["a redirect of 3,000 characters", {}, { redirect_to: `https://app.example/?${"a".repeat(3000)}` }],
+    ["a redirect that is no text", {}, { redirect_to: 5 }],
+    ["metadata that is a list", { user_metadata: ["fr"] }, {}],
+    ["no metadata", { user_metadata: null }, {}],
+    ["a locale that is an object", { user_metadata: { locale: { fr: 1 } } }, {}],
+    [
+      "another address without a form",
+      { new_email: "a b", phone: 7, identities: "none" },
+      { old_email: "<>" },
+    ],
+    ["codes that are null", {}, { token_new: null, token_hash_new: null, provider: {}, factor_type: "x y" }],
+  ])("%s does not keep a mail from its recipient", async (_, ofUser, ofData) => {
+    const email = someone();
+    const body = { user: { email, ...ofUser }, email_data: { ...email_data, ...ofData } };
+    expect((await send(body)).status).toBe(200);
+    expect((await mailTo(email)).link.href).toBe(
+      "https://feedback.example/auth/confirm?token_hash=pkce_abc&type=recovery",
+    );
+  });
+
+  test("a call that auth repeats is one mail", async () => {
+    const email = someone();
+    const body = { metadata: { uuid: randomUUID() }, user: { email }, email_data };
+    for (let n = 0; n < 3; n++) expect((await send(body)).status).toBe(200);
+    await send({ ...body, metadata: { uuid: randomUUID() } });
+    await mailTo(email, 1);
+    await send({ ...body, user: { email, user_metadata: { locale: "it" } } });
+    await mailTo(email, 2);
+    expect(server.to(email)).toHaveLength(3);
+  });
+
+  describe("answers before it sends", () => {
+    afterEach(() => {
+      server.behave = () => "take";
+    });
+
+    test("a mail server that says nothing delays nobody", async () => {
+      const email = someone();
+      server.behave = (address, stage) => (address === email && stage === "rcpt" ? "hang" : "take");
+      expect((await send({ user: { email }, email_data })).status).toBe(200);
+    });
+
+    test("a mail that is refused looks as if it were sent, is tried once, and is in the log without its address", async () => {
+      const email = someone();
+      let tries = 0;
+      server.behave = (address) => {
+        if (address !== email) return "take";
+        tries++;
+        return { code: 550 };
+      };
+      const answer = await send({ user: { email }, email_data });
+      expect(answer).toMatchObject({ status: 200, body: {} });
+      await until(() => logged(/auth-mail: RCPT TO was answered 550. The mail was not sent./));
+      expect(tries).toBe(1);
+      expect(await logged(new RegExp(email))).toBe(false);
+    });
+
+    test("a mail that waits for the mail server is dropped for one with a newer code", async () => {
+      const email = someone();
+      let tries = 0;
+      server.behave = (address, stage) =>
+        address === email && stage === "rcpt" && tries++ < 2 ? { code: 451 } : "take";
+      await send({ user: { email }, email_data: { ...email_data, token: "111111" } });
+      await until(() => tries === 1);
+      await send({ user: { email }, email_data: { ...email_data, token: "222222" } });
+      expect((await mailTo(email)).code).toBe("222222");
+      expect(server.to(email)).toHaveLength(1);
+    });
   });
 });
 

@@ -1,7 +1,12 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
-import { isServiceSignature, verifyWebhook } from "../../packages/client/src/verify-webhook.ts";
+import {
+  isServiceSignature,
+  verifySignature,
+  verifyWebhook,
+} from "../../packages/client/src/verify-webhook.ts";
+import { passwordChanged, recordedHeaders } from "../mail/recorded.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
 const id = `evt_${"0".repeat(32)}`;
@@ -41,6 +46,26 @@ describe("verifyWebhook", () => {
       await expect(verifyWebhook({ body, headers }, secrets, { now })).resolves.toBeDefined();
   });
 
+  // Supabase Auth signs with each secret of its hook and joins the signatures by ", ".
+  test.each([1, 2])("accepts secret %i of two with which auth signed", async (which) => {
+    const own = `whsec_${Buffer.alloc(24, which).toString("base64")}`;
+    const other = `whsec_${Buffer.alloc(24, 3).toString("base64")}`;
+    const options = { now: Number(recordedHeaders["webhook-timestamp"]) * 1000 };
+    const body = JSON.stringify(passwordChanged);
+    expect(await verifySignature({ body, headers: recordedHeaders }, own, options)).toBe(body);
+    await expect(verifySignature({ body, headers: recordedHeaders }, other, options)).rejects.toThrow(
+      "does not match",
+    );
+  });
+
+  test.each([" ", ", ", ",", " , "])("accepts signatures that are separated by '%s'", async (separator) => {
+    const all = ["v1,AAAA", signed()["webhook-signature"], "v2,BBBB"];
+    for (const order of [all, all.toReversed()]) {
+      const headers = { ...signed(), "webhook-signature": order.join(separator) };
+      await expect(verifyWebhook({ body, headers }, secret, { now })).resolves.toBeDefined();
+    }
+  });
+
   const forged: [string, Parameters<typeof verifyWebhook>[0]][] = [
     ["a body that was changed", { body: body.replace("Zoë", "Zoe"), headers: signed() }],
     ["a body with a space more", { body: `${body} `, headers: signed() }],
@@ -58,6 +83,13 @@ describe("verifyWebhook", () => {
       {
         body,
         headers: { ...signed(), "webhook-signature": signed()["webhook-signature"].replace("v1", "v2") },
+      },
+    ],
+    [
+      "a signature that ends as another's version does",
+      {
+        body,
+        headers: { ...signed(), "webhook-signature": signed()["webhook-signature"].replace("v1", "xv1") },
       },
     ],
     ["an empty signature", { body, headers: { ...signed(), "webhook-signature": "v1," } }],

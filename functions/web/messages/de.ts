@@ -255,7 +255,8 @@ export const de: Messages = {
     mailText: "Wir schicken einen Code an Ihre Adresse. Sie brauchen kein Passwort.",
     sendCode: "Code schicken",
     codeTitle: "Code eingeben",
-    codeText: "Gibt es ein Konto mit dieser Adresse, ist ein Code unterwegs. Er gilt eine Stunde.",
+    codeText:
+      "Gibt es ein Konto mit dieser Adresse, ist ein Code unterwegs. Er gilt nur kurze Zeit. Kommt keine E-Mail, lassen Sie sich einen neuen schicken.",
     code: "Code aus der E-Mail",
     newCode: "Neuen Code schicken",
     next: "Weiter",
@@ -405,13 +406,17 @@ export const de: Messages = {
   },
   authMail: {
     code: "Ihr Code:",
-    hint: "Geben Sie ihn dort ein, wo danach gefragt wird, oder nehmen Sie die Schaltfläche. Beides gilt einmal, eine Stunde lang.",
-    hintCode: "Geben Sie ihn dort ein, wo danach gefragt wird. Er gilt einmal, eine Stunde lang.",
+    hint: "Geben Sie ihn dort ein, wo danach gefragt wird, oder nehmen Sie die Schaltfläche. Beides gilt nur einmal und nur kurze Zeit.",
+    hintCode: "Geben Sie ihn dort ein, wo danach gefragt wird. Er gilt nur einmal und nur kurze Zeit.",
     ignore:
       "Sie haben das nicht angefordert? Dann tun Sie nichts: Ohne Code und Schaltfläche ändert sich nichts.",
+    why: "Sie erhalten diese Mail, weil es um die Sicherheit Ihres Kontos geht.",
+    notYou: (site) =>
+      `Das waren nicht Sie? Dann wählen Sie sofort ein neues Passwort, und sagen Sie den Betreibern von ${site} Bescheid.`,
+    names: { totp: "Authenticator-App", phone: "Telefon", webauthn: "Passkey", email: "E-Mail" },
     signup: {
       subject: "Bestätigen Sie Ihre Adresse",
-      text: "Bestätigen Sie, dass diese Adresse Ihnen gehört. Dann ist Ihr Konto bereit.",
+      text: "Jemand, wahrscheinlich Sie, möchte ein Konto mit dieser Adresse. Wenn Sie es waren, bestätigen Sie, dass die Adresse Ihnen gehört.",
       act: "Adresse bestätigen",
     },
     magiclink: {
@@ -425,8 +430,13 @@ export const de: Messages = {
       act: "Neues Passwort wählen",
     },
     email_change: {
+      subject: "Bestätigen Sie Ihre neue Adresse",
+      text: "Jemand, wahrscheinlich Sie, hat diese Adresse für ein Konto gewählt. Wenn Sie es waren, bestätigen Sie, dass die Adresse Ihnen gehört.",
+      act: "Adresse bestätigen",
+    },
+    email_change_current: {
       subject: "Bestätigen Sie die Änderung Ihrer Adresse",
-      text: "Bestätigen Sie, dass Ihr Konto zu dieser Adresse oder von ihr weg wechseln soll.",
+      text: "Jemand, wahrscheinlich Sie, möchte für Ihr Konto eine andere Adresse. Sie gilt, sobald beide Adressen das bestätigt haben. Codes und andere Mails gehen dann nur noch an die neue.",
       act: "Änderung bestätigen",
     },
     invite: {
@@ -437,6 +447,34 @@ export const de: Messages = {
     reauthentication: {
       subject: "Bestätigen Sie, dass Sie es sind",
       text: "Jemand, wahrscheinlich Sie, ändert etwas Wichtiges an Ihrem Konto.",
+    },
+    password_changed_notification: {
+      subject: "Ihr Passwort wurde geändert",
+      text: "Ihr Konto hat ein neues Passwort.",
+    },
+    email_changed_notification: {
+      subject: "Die Adresse Ihres Kontos wurde geändert",
+      text: "Die Adresse, an die diese Mail ging, gehört nicht mehr zu Ihrem Konto. Codes und andere Mails gehen jetzt an die neue.",
+    },
+    phone_changed_notification: {
+      subject: "Ihre Telefonnummer wurde geändert",
+      text: "Ihr Konto hat eine neue Telefonnummer.",
+    },
+    identity_linked_notification: {
+      subject: "Es gibt einen neuen Weg, sich anzumelden",
+      text: "Zu Ihrem Konto ist eine Möglichkeit zur Anmeldung dazugekommen.",
+    },
+    identity_unlinked_notification: {
+      subject: "Ein Weg, sich anzumelden, wurde entfernt",
+      text: "Auf diese Weise kann man sich bei Ihrem Konto nicht mehr anmelden.",
+    },
+    mfa_factor_enrolled_notification: {
+      subject: "Ein zweiter Faktor wurde hinzugefügt",
+      text: "Die Anmeldung bei Ihrem Konto braucht jetzt einen Schritt mehr.",
+    },
+    mfa_factor_unenrolled_notification: {
+      subject: "Ein zweiter Faktor wurde entfernt",
+      text: "Bei der Anmeldung an Ihrem Konto wird dieser Faktor nicht mehr verlangt.",
     },
   },
   problems: {

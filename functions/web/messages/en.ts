@@ -253,7 +253,8 @@ export const en = {
     mailText: "We send a code to your address. You need no password.",
     sendCode: "Send a code",
     codeTitle: "Enter the code",
-    codeText: "If there is an account with this address, a code is on its way. It is valid for one hour.",
+    codeText:
+      "If there is an account with this address, a code is on its way. It is valid for a short time. If no mail comes, ask for a new one.",
     code: "Code from the e-mail",
     newCode: "Send a new code",
     next: "Continue",
@@ -400,12 +401,16 @@ export const en = {
   },
   authMail: {
     code: "Your code:",
-    hint: "Enter it where you are asked for it, or use the button. Both work once, for an hour.",
-    hintCode: "Enter it where you are asked for it. It works once, for an hour.",
+    hint: "Enter it where you are asked for it, or use the button. Both work once, and only for a short time.",
+    hintCode: "Enter it where you are asked for it. It works once, and only for a short time.",
     ignore: "If you did not ask for this, ignore this mail: nothing changes without the code or the button.",
+    why: "You get this mail because it is about the safety of your account.",
+    notYou: (site: string) =>
+      `Was it not you? Then choose a new password at once, and tell the people who run ${site}.`,
+    names: { totp: "Authenticator app", phone: "Phone", webauthn: "Passkey", email: "E-mail" },
     signup: {
       subject: "Confirm your address",
-      text: "Confirm that this address is yours. Then your account is ready.",
+      text: "Somebody, probably you, wants an account with this address. If it was you, confirm that the address is yours.",
       act: "Confirm the address",
     },
     magiclink: {
@@ -419,8 +424,13 @@ export const en = {
       act: "Choose a new password",
     },
     email_change: {
+      subject: "Confirm your new address",
+      text: "Somebody, probably you, chose this address for an account. If it was you, confirm that the address is yours.",
+      act: "Confirm the address",
+    },
+    email_change_current: {
       subject: "Confirm the change of your address",
-      text: "Confirm that the address of your account changes to or from this one.",
+      text: "Somebody, probably you, wants another address for your account. It changes when both addresses have confirmed it. From then on, codes and other mails go to the new one only.",
       act: "Confirm the change",
     },
     invite: {
@@ -431,6 +441,34 @@ export const en = {
     reauthentication: {
       subject: "Confirm that it is you",
       text: "Somebody, probably you, is changing something important in your account.",
+    },
+    password_changed_notification: {
+      subject: "Your password was changed",
+      text: "Your account has a new password.",
+    },
+    email_changed_notification: {
+      subject: "The address of your account was changed",
+      text: "Your account no longer has the address that this mail went to. Codes and other mails now go to the new one.",
+    },
+    phone_changed_notification: {
+      subject: "Your phone number was changed",
+      text: "Your account has a new phone number.",
+    },
+    identity_linked_notification: {
+      subject: "There is a new way to sign in",
+      text: "A way to sign in was added to your account.",
+    },
+    identity_unlinked_notification: {
+      subject: "A way to sign in was removed",
+      text: "Signing in to your account this way is no longer possible.",
+    },
+    mfa_factor_enrolled_notification: {
+      subject: "A second factor was added",
+      text: "Signing in to your account now takes one more step.",
+    },
+    mfa_factor_unenrolled_notification: {
+      subject: "A second factor was removed",
+      text: "Signing in to your account no longer asks for this factor.",
     },
   },
   problems: {

@@ -257,7 +257,8 @@ export const es: Messages = {
     mailText: "Enviamos un código a tu dirección. No necesitas contraseña.",
     sendCode: "Enviar un código",
     codeTitle: "Escribe el código",
-    codeText: "Si hay una cuenta con esta dirección, un código está en camino. Es válido durante una hora.",
+    codeText:
+      "Si hay una cuenta con esta dirección, un código está en camino. Es válido por poco tiempo. Si no llega ningún correo, pide uno nuevo.",
     code: "Código del correo",
     newCode: "Enviar un código nuevo",
     next: "Continuar",
@@ -401,12 +402,21 @@ export const es: Messages = {
   },
   authMail: {
     code: "Tu código:",
-    hint: "Introdúcelo donde se te pida o usa el botón. Ambos sirven una sola vez, durante una hora.",
-    hintCode: "Introdúcelo donde se te pida. Sirve una sola vez, durante una hora.",
+    hint: "Introdúcelo donde se te pida o usa el botón. Ambos sirven una sola vez y por poco tiempo.",
+    hintCode: "Introdúcelo donde se te pida. Sirve una sola vez y por poco tiempo.",
     ignore: "¿No lo has pedido tú? Entonces no hagas nada: sin el código ni el botón nada cambia.",
+    why: "Recibes este correo porque trata de la seguridad de tu cuenta.",
+    notYou: (site) =>
+      `¿No has sido tú? Entonces elige enseguida una contraseña nueva y avisa a quienes llevan ${site}.`,
+    names: {
+      totp: "Aplicación de autenticación",
+      phone: "Teléfono",
+      webauthn: "Llave de acceso",
+      email: "Correo electrónico",
+    },
     signup: {
       subject: "Confirma tu dirección",
-      text: "Confirma que esta dirección es tuya. Después tu cuenta estará lista.",
+      text: "Alguien, probablemente tú, quiere una cuenta con esta dirección. Si has sido tú, confirma que la dirección es tuya.",
       act: "Confirmar la dirección",
     },
     magiclink: {
@@ -420,8 +430,13 @@ export const es: Messages = {
       act: "Elegir una contraseña nueva",
     },
     email_change: {
+      subject: "Confirma tu nueva dirección",
+      text: "Alguien, probablemente tú, ha elegido esta dirección para una cuenta. Si has sido tú, confirma que la dirección es tuya.",
+      act: "Confirmar la dirección",
+    },
+    email_change_current: {
       subject: "Confirma el cambio de tu dirección",
-      text: "Confirma que tu cuenta debe cambiar a esta dirección o dejar de usarla.",
+      text: "Alguien, probablemente tú, quiere otra dirección para tu cuenta. Cambiará cuando las dos direcciones lo hayan confirmado. A partir de entonces, los códigos y demás correos llegarán solo a la nueva.",
       act: "Confirmar el cambio",
     },
     invite: {
@@ -432,6 +447,34 @@ export const es: Messages = {
     reauthentication: {
       subject: "Confirma que eres tú",
       text: "Alguien, probablemente tú, está cambiando algo importante de tu cuenta.",
+    },
+    password_changed_notification: {
+      subject: "Se ha cambiado tu contraseña",
+      text: "Tu cuenta tiene una contraseña nueva.",
+    },
+    email_changed_notification: {
+      subject: "Se ha cambiado la dirección de tu cuenta",
+      text: "La dirección que recibe este correo ya no es la de tu cuenta. Los códigos y demás correos llegan ahora a la nueva.",
+    },
+    phone_changed_notification: {
+      subject: "Se ha cambiado tu número de teléfono",
+      text: "Tu cuenta tiene un número de teléfono nuevo.",
+    },
+    identity_linked_notification: {
+      subject: "Hay una forma nueva de iniciar sesión",
+      text: "Se ha añadido a tu cuenta una forma de iniciar sesión.",
+    },
+    identity_unlinked_notification: {
+      subject: "Se ha quitado una forma de iniciar sesión",
+      text: "Ya no se puede iniciar sesión en tu cuenta de esta forma.",
+    },
+    mfa_factor_enrolled_notification: {
+      subject: "Se ha añadido un segundo factor",
+      text: "Iniciar sesión en tu cuenta requiere ahora un paso más.",
+    },
+    mfa_factor_unenrolled_notification: {
+      subject: "Se ha quitado un segundo factor",
+      text: "Al iniciar sesión en tu cuenta ya no se pide este factor.",
     },
   },
   problems: {

@@ -257,7 +257,8 @@ export const fr: Messages = {
     mailText: "Nous envoyons un code à votre adresse. Aucun mot de passe n’est nécessaire.",
     sendCode: "Envoyer un code",
     codeTitle: "Saisissez le code",
-    codeText: "S’il existe un compte avec cette adresse, un code est en route. Il est valable une heure.",
+    codeText:
+      "S’il existe un compte avec cette adresse, un code est en route. Il n’est valable que peu de temps. Si aucun message n’arrive, demandez-en un nouveau.",
     code: "Code reçu par e-mail",
     newCode: "Envoyer un nouveau code",
     next: "Continuer",
@@ -406,12 +407,21 @@ export const fr: Messages = {
   },
   authMail: {
     code: "Votre code :",
-    hint: "Saisissez-le là où il est demandé, ou utilisez le bouton. Les deux servent une seule fois, pendant une heure.",
-    hintCode: "Saisissez-le là où il est demandé. Il sert une seule fois, pendant une heure.",
+    hint: "Saisissez-le là où il est demandé, ou utilisez le bouton. Les deux ne servent qu’une fois, et pour peu de temps.",
+    hintCode: "Saisissez-le là où il est demandé. Il ne sert qu’une fois, et pour peu de temps.",
     ignore: "Vous n’avez rien demandé ? Alors ne faites rien : sans le code ni le bouton, rien ne change.",
+    why: "Vous recevez ce message car il concerne la sécurité de votre compte.",
+    notYou: (site) =>
+      `Ce n’était pas vous ? Choisissez tout de suite un nouveau mot de passe et prévenez les responsables de ${site}.`,
+    names: {
+      totp: "Application d’authentification",
+      phone: "Téléphone",
+      webauthn: "Clé d’accès",
+      email: "E-mail",
+    },
     signup: {
       subject: "Confirmez votre adresse",
-      text: "Confirmez que cette adresse est la vôtre. Votre compte sera alors prêt.",
+      text: "Quelqu’un, sans doute vous, veut un compte avec cette adresse. Si c’est bien vous, confirmez que l’adresse est la vôtre.",
       act: "Confirmer l’adresse",
     },
     magiclink: {
@@ -425,8 +435,13 @@ export const fr: Messages = {
       act: "Choisir un nouveau mot de passe",
     },
     email_change: {
+      subject: "Confirmez votre nouvelle adresse",
+      text: "Quelqu’un, sans doute vous, a choisi cette adresse pour un compte. Si c’est bien vous, confirmez que l’adresse est la vôtre.",
+      act: "Confirmer l’adresse",
+    },
+    email_change_current: {
       subject: "Confirmez le changement de votre adresse",
-      text: "Confirmez que votre compte doit passer à cette adresse ou la quitter.",
+      text: "Quelqu’un, sans doute vous, veut une autre adresse pour votre compte. Elle sera prise en compte quand les deux adresses auront confirmé. Les codes et les autres messages iront alors seulement à la nouvelle.",
       act: "Confirmer le changement",
     },
     invite: {
@@ -437,6 +452,34 @@ export const fr: Messages = {
     reauthentication: {
       subject: "Confirmez que c’est bien vous",
       text: "Quelqu’un, sans doute vous, modifie un réglage important de votre compte.",
+    },
+    password_changed_notification: {
+      subject: "Votre mot de passe a été changé",
+      text: "Votre compte a un nouveau mot de passe.",
+    },
+    email_changed_notification: {
+      subject: "L’adresse de votre compte a été changée",
+      text: "L’adresse qui reçoit ce message n’est plus celle de votre compte. Les codes et les autres messages vont désormais à la nouvelle.",
+    },
+    phone_changed_notification: {
+      subject: "Votre numéro de téléphone a été changé",
+      text: "Votre compte a un nouveau numéro de téléphone.",
+    },
+    identity_linked_notification: {
+      subject: "Il y a un nouveau moyen de se connecter",
+      text: "Un moyen de se connecter a été ajouté à votre compte.",
+    },
+    identity_unlinked_notification: {
+      subject: "Un moyen de se connecter a été retiré",
+      text: "Ce moyen ne permet plus de se connecter à votre compte.",
+    },
+    mfa_factor_enrolled_notification: {
+      subject: "Un second facteur a été ajouté",
+      text: "La connexion à votre compte demande désormais une étape de plus.",
+    },
+    mfa_factor_unenrolled_notification: {
+      subject: "Un second facteur a été retiré",
+      text: "La connexion à votre compte ne demande plus ce facteur.",
     },
   },
   problems: {

@@ -253,7 +253,8 @@ export const it: Messages = {
     mailText: "Inviamo un codice al tuo indirizzo. Non serve la password.",
     sendCode: "Invia un codice",
     codeTitle: "Inserisci il codice",
-    codeText: "Se esiste un account con questo indirizzo, un codice è in arrivo. È valido per un’ora.",
+    codeText:
+      "Se esiste un account con questo indirizzo, un codice è in arrivo. Vale per poco tempo. Se non arriva nessuna email, chiedine uno nuovo.",
     code: "Codice dell’e-mail",
     newCode: "Invia un nuovo codice",
     next: "Continua",
@@ -396,12 +397,16 @@ export const it: Messages = {
   },
   authMail: {
     code: "Il tuo codice:",
-    hint: "Inseriscilo dove viene richiesto oppure usa il pulsante. Entrambi valgono una sola volta, per un’ora.",
-    hintCode: "Inseriscilo dove viene richiesto. Vale una sola volta, per un’ora.",
+    hint: "Inseriscilo dove viene richiesto oppure usa il pulsante. Entrambi valgono una sola volta e per poco tempo.",
+    hintCode: "Inseriscilo dove viene richiesto. Vale una sola volta e per poco tempo.",
     ignore: "Non l’hai chiesto tu? Allora non fare nulla: senza il codice e il pulsante non cambia nulla.",
+    why: "Ricevi questa email perché riguarda la sicurezza del tuo account.",
+    notYou: (site) =>
+      `Non sei stato tu? Allora scegli subito una nuova password e avvisa chi gestisce ${site}.`,
+    names: { totp: "App di autenticazione", phone: "Telefono", webauthn: "Passkey", email: "Email" },
     signup: {
       subject: "Conferma il tuo indirizzo",
-      text: "Conferma che questo indirizzo è tuo. Poi il tuo account sarà pronto.",
+      text: "Qualcuno, probabilmente tu, vuole un account con questo indirizzo. Se sei tu, conferma che l’indirizzo è tuo.",
       act: "Conferma l’indirizzo",
     },
     magiclink: {
@@ -415,8 +420,13 @@ export const it: Messages = {
       act: "Scegli una nuova password",
     },
     email_change: {
+      subject: "Conferma il tuo nuovo indirizzo",
+      text: "Qualcuno, probabilmente tu, ha scelto questo indirizzo per un account. Se sei tu, conferma che l’indirizzo è tuo.",
+      act: "Conferma l’indirizzo",
+    },
+    email_change_current: {
       subject: "Conferma il cambio del tuo indirizzo",
-      text: "Conferma che il tuo account deve passare a questo indirizzo o lasciarlo.",
+      text: "Qualcuno, probabilmente tu, vuole un altro indirizzo per il tuo account. Cambierà quando entrambi gli indirizzi l’avranno confermato. Da allora i codici e le altre email arriveranno solo al nuovo.",
       act: "Conferma il cambio",
     },
     invite: {
@@ -427,6 +437,34 @@ export const it: Messages = {
     reauthentication: {
       subject: "Conferma che sei tu",
       text: "Qualcuno, probabilmente tu, sta cambiando qualcosa di importante nel tuo account.",
+    },
+    password_changed_notification: {
+      subject: "La tua password è stata cambiata",
+      text: "Il tuo account ha una nuova password.",
+    },
+    email_changed_notification: {
+      subject: "L’indirizzo del tuo account è stato cambiato",
+      text: "L’indirizzo che riceve questa email non è più quello del tuo account. I codici e le altre email arrivano ora al nuovo.",
+    },
+    phone_changed_notification: {
+      subject: "Il tuo numero di telefono è stato cambiato",
+      text: "Il tuo account ha un nuovo numero di telefono.",
+    },
+    identity_linked_notification: {
+      subject: "C’è un nuovo modo di accedere",
+      text: "Al tuo account è stato aggiunto un modo di accedere.",
+    },
+    identity_unlinked_notification: {
+      subject: "Un modo di accedere è stato rimosso",
+      text: "Non è più possibile accedere al tuo account in questo modo.",
+    },
+    mfa_factor_enrolled_notification: {
+      subject: "Un secondo fattore è stato aggiunto",
+      text: "L’accesso al tuo account richiede ora un passaggio in più.",
+    },
+    mfa_factor_unenrolled_notification: {
+      subject: "Un secondo fattore è stato rimosso",
+      text: "L’accesso al tuo account non richiede più questo fattore.",
     },
   },
   problems: {

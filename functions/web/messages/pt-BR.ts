@@ -257,7 +257,8 @@ export const ptBR: Messages = {
     mailText: "Enviamos um código ao seu endereço. Você não precisa de senha.",
     sendCode: "Enviar um código",
     codeTitle: "Digite o código",
-    codeText: "Se houver uma conta com este endereço, um código está a caminho. Ele vale por uma hora.",
+    codeText:
+      "Se houver uma conta com este endereço, um código está a caminho. Ele vale por pouco tempo. Se nenhum e-mail chegar, peça um novo.",
     code: "Código do e-mail",
     newCode: "Enviar um novo código",
     next: "Continuar",
@@ -398,12 +399,20 @@ export const ptBR: Messages = {
   },
   authMail: {
     code: "Seu código:",
-    hint: "Digite-o onde ele for pedido ou use o botão. Os dois valem uma única vez, por uma hora.",
-    hintCode: "Digite-o onde ele for pedido. Ele vale uma única vez, por uma hora.",
+    hint: "Digite-o onde ele for pedido ou use o botão. Os dois valem uma única vez e por pouco tempo.",
+    hintCode: "Digite-o onde ele for pedido. Ele vale uma única vez e por pouco tempo.",
     ignore: "Você não pediu isto? Então não faça nada: sem o código e o botão, nada muda.",
+    why: "Você recebe este e-mail porque ele trata da segurança da sua conta.",
+    notYou: (site) => `Não foi você? Então escolha já uma nova senha e avise quem cuida de ${site}.`,
+    names: {
+      totp: "Aplicativo autenticador",
+      phone: "Telefone",
+      webauthn: "Chave de acesso",
+      email: "E-mail",
+    },
     signup: {
       subject: "Confirme seu endereço",
-      text: "Confirme que este endereço é seu. Depois disso, sua conta estará pronta.",
+      text: "Alguém, provavelmente você, quer uma conta com este endereço. Se foi você, confirme que o endereço é seu.",
       act: "Confirmar o endereço",
     },
     magiclink: {
@@ -417,8 +426,13 @@ export const ptBR: Messages = {
       act: "Escolher uma nova senha",
     },
     email_change: {
+      subject: "Confirme seu novo endereço",
+      text: "Alguém, provavelmente você, escolheu este endereço para uma conta. Se foi você, confirme que o endereço é seu.",
+      act: "Confirmar o endereço",
+    },
+    email_change_current: {
       subject: "Confirme a mudança do seu endereço",
-      text: "Confirme que sua conta deve passar para este endereço ou deixá-lo.",
+      text: "Alguém, provavelmente você, quer outro endereço para a sua conta. Ele muda quando os dois endereços confirmarem. A partir daí, os códigos e os outros e-mails vão só para o novo.",
       act: "Confirmar a mudança",
     },
     invite: {
@@ -429,6 +443,34 @@ export const ptBR: Messages = {
     reauthentication: {
       subject: "Confirme que é você",
       text: "Alguém, provavelmente você, está mudando algo importante na sua conta.",
+    },
+    password_changed_notification: {
+      subject: "Sua senha foi alterada",
+      text: "Sua conta tem uma nova senha.",
+    },
+    email_changed_notification: {
+      subject: "O endereço da sua conta foi alterado",
+      text: "O endereço que recebe este e-mail não é mais o da sua conta. Os códigos e os outros e-mails agora vão para o novo.",
+    },
+    phone_changed_notification: {
+      subject: "Seu número de telefone foi alterado",
+      text: "Sua conta tem um novo número de telefone.",
+    },
+    identity_linked_notification: {
+      subject: "Há uma nova forma de entrar",
+      text: "Uma forma de entrar foi adicionada à sua conta.",
+    },
+    identity_unlinked_notification: {
+      subject: "Uma forma de entrar foi removida",
+      text: "Não é mais possível entrar na sua conta desta forma.",
+    },
+    mfa_factor_enrolled_notification: {
+      subject: "Um segundo fator foi adicionado",
+      text: "Entrar na sua conta agora exige uma etapa a mais.",
+    },
+    mfa_factor_unenrolled_notification: {
+      subject: "Um segundo fator foi removido",
+      text: "Entrar na sua conta não exige mais este fator.",
     },
   },
   problems: {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { emailAddress } from "../../../shared/fields.ts";
-import { environment, signInProviders } from "../../_shared/environment.ts";
+import { environment, providerNames, signInProviders } from "../../_shared/environment.ts";
 import { endSession } from "../../_shared/statements/identify.ts";
 import { Field } from "../components/field.tsx";
 import { form, page, seeOther } from "../page.tsx";
@@ -67,8 +67,6 @@ export const signOut = form({
     return seeOther("/");
   },
 });
-
-const providerNames = { github: "GitHub", google: "Google" } as const;
 
 const SignIn = ({ visit }: { visit: Visit }) => {
   const { account, nav } = visit.messages;

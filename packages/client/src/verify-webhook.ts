@@ -73,9 +73,10 @@ export async function verifySignature(
 ): Promise<string> {
   const id = header(request, "webhook-id");
   const timestamp = header(request, "webhook-timestamp");
-  const signatures = header(request, "webhook-signature")
-    .split(" ")
-    .flatMap((entry) => (entry.startsWith("v1,") ? [entry.slice(3)] : []));
+  // Several are separated by spaces, or by commas as in any header that is sent twice; Supabase Auth writes ", ".
+  const signatures = [...header(request, "webhook-signature").matchAll(/(?:^|[\s,])v1,([^\s,]+)/g)].map(
+    ([, signature = ""]) => signature,
+  );
   if (!/^\d{1,12}$/.test(timestamp) || Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
     throw new WebhookVerificationError("webhook-timestamp is too far from the current time");
   const body = bytesOf(request.body);
