@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from "node:crypto";
+import type { Body } from "./calls.ts";
 import type { Service, User } from "./lite-types.ts";
 import { codeHashOf } from "./token-secrets.ts";
 
@@ -9,7 +10,7 @@ export const isEmail = (text: unknown): text is string =>
 /** Without a password, and not confirmed. */
 export async function createAccount(
   { repo }: Service,
-  given: { id?: string | undefined; email: string; data?: object | undefined },
+  given: { id?: string | undefined; email: string; data?: Record<string, unknown> | undefined },
 ): Promise<User> {
   const { id = randomUUID(), data = {} } = given;
   const email = given.email.toLowerCase();
@@ -43,7 +44,7 @@ export async function mailConfirmation(
 }
 
 /** Gives accounts that a request for a code makes the metadata of the request, and sends a mail again. */
-export function makeAccounts(service: Service, data: object | undefined): void {
+export function makeAccounts(service: Service, data: Body["data"]): void {
   const { signInWithOtp, requestMagicLink, resend } = service;
   const prepare = async (email: string | undefined) => {
     if (!isEmail(email) || (await service.repo.findUserByEmail(email))) return;
@@ -52,7 +53,7 @@ export function makeAccounts(service: Service, data: object | undefined): void {
     await createAccount(service, { id, email, data: { ...data, ...more } });
   };
   service.signInWithOtp = async (email, options) => {
-    if (options.shouldCreateUser !== false) await prepare(email);
+    if (options?.shouldCreateUser !== false) await prepare(email);
     return signInWithOtp.call(service, email, options);
   };
   service.requestMagicLink = async (email) => {
@@ -63,7 +64,7 @@ export function makeAccounts(service: Service, data: object | undefined): void {
     const user = email ? await service.repo.findUserByEmail(email) : null;
     if (type === "signup" && user && !user.email_confirmed_at) return mailConfirmation(service, user);
     if (type === "email_change" && user?.email_change)
-      return service.updateUser(user.id, { email: user.email_change });
+      return void (await service.updateUser(user.id, { email: user.email_change }));
     return resend.call(service, type, email);
   };
 }

@@ -123,7 +123,7 @@ const user = {
   ban_duration: text("ban_duration", 100),
   phone: z.literal("", { error: "the embedded auth has no phone numbers" }).nullish(),
   role: z.literal("authenticated", { error: "role must be authenticated" }).nullish(),
-  password_hash: z.undefined({ error: "the embedded auth takes no password_hash: give a password" }),
+  password_hash: z.never({ error: "the embedded auth takes no password_hash: give a password" }).optional(),
 };
 const hashesNewPassword = (body: Body) => body.password !== undefined;
 

@@ -6,7 +6,6 @@ import { answerAdmin } from "./admin.ts";
 import type { Body } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import {
-  type Columns,
   type MailContext,
   type RefreshToken,
   type Repository,
@@ -110,7 +109,7 @@ function encryptingRepository(
     token: decryptRefreshToken(row.token),
     parent: row.parent && decryptRefreshToken(row.parent),
   });
-  const withStoredCodes = (columns: Columns): Columns =>
+  const withStoredCodes = (columns: Partial<User>): Partial<User> =>
     Object.fromEntries(
       Object.entries(columns).map(([name, value]) => [
         name,
@@ -149,18 +148,15 @@ function encryptingRepository(
       tracked(
         repository.updateUser(id, {
           ...(change.confirmed_at ? { confirmation_token: null, recovery_token: null } : {}),
-          ...(change.encrypted_password ? noCodes : {}),
+          ...(change.encrypted_password === undefined ? {} : noCodes),
           ...(change.email_change_token_new ? { email_change_confirm_status: 0 } : {}),
           ...withStoredCodes(change),
         }),
       ),
     async createRefreshToken(row) {
-      await repository.createRefreshToken({
-        ...row,
-        token: encryptRefreshToken(row.token),
-        parent: row.parent && encryptRefreshToken(row.parent),
-      });
-      return row;
+      const token = encryptRefreshToken(row.token);
+      const parent = row.parent && encryptRefreshToken(row.parent);
+      return { ...(await repository.createRefreshToken({ ...row, token, parent })), token: row.token };
     },
     async findRefreshToken(token) {
       const row = await repository.findRefreshToken(encryptRefreshToken(token));
@@ -249,7 +245,9 @@ function linkByToken(service: Service, secrets: TokenSecrets, mail: Changes["mai
     if (!mail) return;
     const user = userId ? await service.repo.findUserById(userId) : undefined;
     const metadata = user?.raw_user_meta_data ?? {};
-    const { locale } = (typeof metadata === "string" ? JSON.parse(metadata) : metadata) as Columns;
+    const { locale } = (typeof metadata === "string" ? JSON.parse(metadata) : metadata) as {
+      locale?: unknown;
+    };
     mail({ user: { email: "", ...addresses, user_metadata: { locale } }, email_data });
   };
   mailer.sendInvite = async (email, link, code, of) =>
@@ -391,7 +389,7 @@ function hideSignUps(service: Service): void {
 }
 
 /** Makes an account and takes it back, so that what is refused is refused for a known address too. */
-async function rehearse(service: Service, data: object): Promise<void> {
+async function rehearse(service: Service, data: Record<string, unknown>): Promise<void> {
   const done = new Error("rehearsed");
   const made = together(service, async () => {
     await createAccount(service, { email: `${randomUUID()}@rehearsal.invalid`, data });
@@ -414,7 +412,7 @@ function hideAccounts(service: Service, refuse: Refuse): void {
     service.repo = Object.assign(Object.create(repo) as Repository, {
       async findUserByEmail(email: string) {
         const user = await repo.findUserByEmail(email);
-        if (!user?.encrypted_password) return noUser;
+        if (!user?.encrypted_password) return noUser as User;
         isUnconfirmed = !user.email_confirmed_at;
         return isUnconfirmed ? { ...user, email_confirmed_at: noUser.email_confirmed_at } : user;
       },
@@ -464,7 +462,7 @@ function refreshInTurn(service: Service, secrets: TokenSecrets): void {
 
 // A bcrypt hash with lite's cost that no password matches.
 const digest = randomBytes(53).toString("hex").slice(0, 52);
-const noUser: Columns = {
+const noUser = {
   id: "00000000-0000-4000-8000-000000000000",
   encrypted_password: `$2b$10$e${digest}`,
   email_confirmed_at: new Date(0).toISOString(),

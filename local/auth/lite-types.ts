@@ -1,55 +1,30 @@
-/** The parts of @supabase/lite 0.10 that are called or replaced here. lite creates a service for each request. */
-export type Columns = Record<string, unknown>;
+import type { HonoContext } from "@supabase/lite";
 
-export interface User extends Columns {
-  id: string;
-  email: string | null;
-  encrypted_password: string | null;
-  email_confirmed_at: string | null;
-  email_change: string | null;
-  email_change_confirm_status: number;
-  banned_until: string | null;
-}
+/** The service of auth of @supabase/lite 0.10, with private parts that are called or replaced here. One for each request. */
+type Lite = HonoContext["Variables"]["authService"];
+type LiteRepository = Lite["repo"];
+type Public<Class> = { [Name in keyof Class]: Class[Name] };
 
-export interface RefreshToken extends Columns {
-  token: string;
-  parent: string | null;
-}
+export type User = NonNullable<Awaited<ReturnType<LiteRepository["findUserById"]>>>;
+export type Identity = Awaited<ReturnType<LiteRepository["findIdentitiesByUserId"]>>[number];
+export type RefreshToken = Awaited<ReturnType<LiteRepository["createRefreshToken"]>>;
+export type Session = Awaited<ReturnType<Lite["refreshSession"]>> & { session_id: string };
 
 /** Kysely's. */
-interface Query {
-  select(columns: unknown): Query;
-  selectAll(): Query;
+interface Query
+  extends Record<"select" | "selectAll" | "orderBy" | "limit" | "offset", (...given: unknown[]) => Query> {
   where(column: string, is: "=", value: unknown): Query;
-  orderBy(column: string, direction?: "asc" | "desc"): Query;
-  limit(rows: number): Query;
-  offset(rows: number): Query;
   forUpdate(): Query;
-  execute(): Promise<Columns[]>;
-  executeTakeFirst(): Promise<Columns | undefined>;
+  execute(): Promise<Record<string, unknown>[]>;
+  executeTakeFirst(): Promise<Record<string, unknown> | undefined>;
 }
 
-export interface Repository {
+export interface Repository extends Omit<Public<LiteRepository>, "transaction" | "updateUser"> {
   table(name: string): Query;
-  insertInto(table: string): { values(row: Columns): Query };
-  update(table: string): { set(change: Columns): Query };
+  insertInto(table: string): { values(row: object): Query };
   deleteFrom(table: string): Query;
   transaction<Result>(use: (repository: Repository) => Promise<Result>): Promise<Result>;
-  parseUserJson(user: User): User;
-  findUserById(id: string): Promise<User | null>;
-  findUserByEmail(email: string): Promise<User | null>;
-  findUserByToken(column: string, value: string): Promise<User | null>;
-  claimUserToken(userId: string, column: string, value: string): Promise<boolean>;
-  createUser(user: Columns): Promise<User>;
-  updateUser(id: string, change: Columns): Promise<User>;
-  findIdentitiesByUserId(userId: string): Promise<Columns[]>;
-  createIdentity(identity: Columns): Promise<unknown>;
-  updateIdentity(id: unknown, change: Columns): Promise<unknown>;
-  createRefreshToken(token: RefreshToken): Promise<RefreshToken>;
-  findRefreshToken(token: string): Promise<RefreshToken | null>;
-  findRefreshTokensBySession(session: string): Promise<RefreshToken[]>;
-  deleteRefreshTokensForUser(userId: string, exceptSession?: string): Promise<void>;
-  deleteUserSessions(userId: string, exceptSession?: string): Promise<void>;
+  updateUser(id: string, change: Partial<User>): Promise<User>;
 }
 
 export interface MailContext {
@@ -63,13 +38,7 @@ export interface MailContext {
 
 type Send = (email: string, tokenHash: string, code: string, context?: MailContext) => Promise<void>;
 
-export interface Session {
-  access_token: string;
-  session_id: string;
-  user: Columns;
-}
-
-export interface Service {
+export interface Service extends Omit<Public<Lite>, "repo"> {
   repo: Repository;
   config: { email?: object };
   mailer: Record<
@@ -80,32 +49,21 @@ export interface Service {
     render(kind: string, email: string, tokenHash: string, code: string, context?: object): Promise<unknown>;
     send(mail: unknown): Promise<void>;
   };
-  signUp(email?: string, password?: string, data?: object): Promise<unknown>;
-  updateUser(id: string, change: { password?: unknown; email?: unknown; data?: unknown }): Promise<unknown>;
-  signInWithOtp(email: string, options: { shouldCreateUser?: boolean }): Promise<unknown>;
-  requestMagicLink(email: string): Promise<unknown>;
-  resolveEmailRedirect(to?: string): string;
-  resend(type: string, email?: string): Promise<unknown>;
-  mapUserToResponse(user: Columns, identities: Columns[], use: string): Columns;
-  signInWithPassword(...given: unknown[]): Promise<unknown>;
-  verifyOtp(given: { token_hash?: string }): Promise<unknown>;
+  mapUserToResponse(user: Partial<User>, identities: Partial<Identity>[], use: string): Session["user"];
   findUserByTokenAndType(hash: string, type: string): Promise<{ tokenColumn: string } | null>;
   completeVerifyOtp(user: User, column: string, type: string): Promise<unknown>;
-  refreshSession(token?: string): Promise<unknown>;
-  createSessionForUser(user: User, identities: Columns[], use?: string, options?: object): Promise<Session>;
-  createRefreshResponse(user: User, sessionId: string, ...more: unknown[]): Promise<Session>;
-  createAuditLog(userId: string, by: string, action: string, type: string): Promise<void>;
+  createSessionForUser(user: User, identities: Identity[], use?: string, options?: object): Promise<Session>;
+  createRefreshResponse(user: User, ...more: unknown[]): Promise<Session>;
 }
 
 /** Runs in one transaction. */
 export function together<Result>(service: Service, use: () => Promise<Result>): Promise<Result> {
   const { repo } = service;
-  return repo
-    .transaction((inner) => {
-      service.repo = inner;
-      return use();
-    })
-    .finally(() => {
-      service.repo = repo;
-    });
+  const made = repo.transaction((inner) => {
+    service.repo = inner;
+    return use();
+  });
+  return made.finally(() => {
+    service.repo = repo;
+  });
 }

@@ -31,6 +31,7 @@ export const isAdminPath = (text: string) => /^\/auth\/v1\/(?:admin\/|invite$)/.
 
 /** Parts of auth that are off here, with the codes by which clients know them. */
 const missing = [
+  [/^factors$/, "mfa_totp_enroll_not_enabled", "The embedded auth offers no second factor."],
   [
     /^(?:admin\/users\/[^/]+\/)?factors/,
     "mfa_factor_not_found",
