@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { decodeJwt, jwtVerify, SignJWT } from "jose";
 import { isAdminPath } from "../lite/paths.ts";
-import { createAccount, mailConfirmation, makeAccounts } from "./accounts.ts";
+import { mailConfirmation, makeAccounts } from "./accounts.ts";
 import { answerAdmin } from "./admin.ts";
 import type { Body } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
@@ -358,7 +358,7 @@ function endSessions(service: Service, ownSession: () => string | undefined): vo
   };
 }
 
-/** Sign-up with the address of an account gets the same response; the account's owner gets a mail to sign in. */
+/** Sign-up with the address of an account gets the same response; the account's owner gets a mail. */
 function hideSignUps(service: Service): void {
   const signUp = service.signUp.bind(service);
   service.signUp = async (email = "", password, data) => {
@@ -367,37 +367,33 @@ function hideSignUps(service: Service): void {
       return await signUp(email, password, data);
     } catch (error) {
       if (!known || (error as { status?: number }).status !== 429) throw error;
-      const [id, now, address] = [randomUUID(), new Date().toISOString(), email.toLowerCase()];
-      const userData = { ...data, email: address, email_verified: false, phone_verified: false, sub: id };
-      await rehearse(service, userData);
+      const made = await rehearse(service, email.toLowerCase(), (other) => signUp(other, password, data));
       if (known.email_confirmed_at) await service.signInWithOtp(email, { shouldCreateUser: false });
       else await mailConfirmation(service, known);
-      const shared = { id, created_at: now, updated_at: now };
-      const user = {
-        ...shared,
-        aud: "authenticated",
-        role: "authenticated",
-        email: address,
-        confirmation_sent_at: now,
-        raw_app_meta_data: { provider: "email", providers: ["email"] },
-        raw_user_meta_data: userData,
-      };
-      const identity = { ...shared, id: randomUUID(), provider: "email", provider_id: id, user_id: id };
-      return { user: service.mapUserToResponse(user, [{ ...identity, identity_data: userData }], "signup") };
+      return made;
     }
   };
 }
 
-/** Makes an account and takes it back, so that what is refused is refused for a known address too. */
-async function rehearse(service: Service, data: Record<string, unknown>): Promise<void> {
-  const done = new Error("rehearsed");
-  const made = together(service, async () => {
-    await createAccount(service, { email: `${randomUUID()}@rehearsal.invalid`, data });
-    throw done;
+/** Makes an account for another address, without a mail, and takes it back: the response differs in nothing. */
+async function rehearse<Made>(
+  service: Service,
+  email: string,
+  make: (email: string) => Promise<Made>,
+): Promise<Made> {
+  const { mailer } = service;
+  const other = `${randomUUID()}@rehearsal.invalid`;
+  let made: string | undefined;
+  service.mailer = { ...mailer, sendConfirmation: async () => undefined };
+  const rehearsal = together(service, async () => {
+    made = JSON.stringify(await make(other));
+    throw new Error("taken back");
   });
-  await made.catch((error: unknown) => {
-    if (error !== done) throw error;
+  await rehearsal.catch((error: unknown) => {
+    if (made === undefined) throw error;
   });
+  service.mailer = mailer;
+  return JSON.parse((made ?? "").replaceAll(other, () => JSON.stringify(email).slice(1, -1))) as Made;
 }
 
 /**

@@ -14,6 +14,8 @@ const poolSize = 4;
 
 runService(openAuth);
 
+const jsonText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+
 function isoTime(text: string): string {
   const time = new Date(text);
   return Number.isNaN(time.getTime()) ? text : time.toISOString();
@@ -28,8 +30,12 @@ async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: AuthO
       max: poolSize,
       onnotice: () => undefined,
       connection: { application_name: "auth" },
-      // As auth shows times; lite would show Postgres's text.
-      types: { timestamptz: { to: 1184, from: [1184], serialize: String, parse: isoTime } },
+      types: {
+        // As auth shows times; lite would show Postgres's text.
+        timestamptz: { to: 1184, from: [1184], serialize: String, parse: isoTime },
+        // lite passes JSON as text, which would become a JSON string.
+        jsonb: { to: 3802, from: [3802], serialize: jsonText, parse: JSON.parse },
+      },
     },
   });
   const tokens = tokenSecrets(secrets.jwt_secret);
