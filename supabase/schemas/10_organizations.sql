@@ -136,6 +136,21 @@ comment on function private.sync_profile_of_user() is
 create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
   for each row execute function private.sync_profile_of_user();
 
+-- Tokens, sessions and mails carry it. What auth adds does not count.
+create function private.bound_user_metadata() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if octet_length((new.raw_user_meta_data - array['email', 'email_verified', 'phone_verified', 'sub'])::text) > 2048 then
+    raise exception 'user metadata is larger than 2 KB'
+      using errcode = 'check_violation', constraint = 'user_metadata_is_small';
+  end if;
+  return new;
+end
+$$;
+comment on function private.bound_user_metadata() is 'Trigger on auth.users: metadata has at most 2 KB.';
+create trigger user_metadata_is_small before insert or update of raw_user_meta_data on auth.users
+  for each row execute function private.bound_user_metadata();
+
 create function private.person_name(value text) returns text
 language sql immutable
 return private.trim_text(regexp_replace(value, '[[:cntrl:]\u200B\u202A-\u202E\u2066-\u2069]', '', 'g'));
