@@ -108,28 +108,17 @@ begin
 end
 $do$;
 create table if not exists auth.mfa_factors (
-  id uuid primary key,
-  user_id uuid not null references auth.users on delete cascade,
-  friendly_name text,
-  factor_type auth.factor_type not null,
-  status auth.factor_status not null,
-  created_at timestamptz not null,
-  updated_at timestamptz not null,
-  secret text,
-  phone text,
-  last_challenged_at timestamptz unique,
-  web_authn_credential jsonb,
-  web_authn_aaguid uuid,
+  id uuid primary key, user_id uuid not null references auth.users on delete cascade, friendly_name text,
+  factor_type auth.factor_type not null, status auth.factor_status not null,
+  created_at timestamptz not null, updated_at timestamptz not null, secret text, phone text,
+  last_challenged_at timestamptz unique, web_authn_credential jsonb, web_authn_aaguid uuid,
   last_webauthn_challenge_data jsonb
 );
 create index if not exists mfa_factors_user_id_idx on auth.mfa_factors (user_id);
 create table if not exists auth.mfa_amr_claims (
   session_id uuid not null references auth.sessions on delete cascade,
-  created_at timestamptz not null,
-  updated_at timestamptz not null,
-  authentication_method text not null,
-  id uuid primary key,
-  unique (session_id, authentication_method)
+  created_at timestamptz not null, updated_at timestamptz not null,
+  authentication_method text not null, id uuid primary key, unique (session_id, authentication_method)
 );
 
 do $do$

@@ -214,7 +214,7 @@ async function generateLink(service: Service, secrets: TokenSecrets, verify: str
   const { code, hash } = newCode((kind === "email_change_new" && next) || email);
   const user = await together(service, async () => {
     const made = known ?? (await createAccount(service, { email, data }));
-    if (!known && password) await service.updateUser(made.id, { password });
+    if (!known && body.type === "signup") await service.updateUser(made.id, { password });
     if (known && kind === "signup" && data) await service.updateUser(made.id, { data });
     const now = new Date().toISOString();
     return service.repo.updateUser(made.id, {

@@ -77,8 +77,12 @@ export interface Call {
 }
 
 /** Types of codes that lite knows by another name. */
-export const otherTypes: Record<string, string> = { email: "magiclink", invite: "signup" };
-const type = text("type", 100).transform((named) => (named && otherTypes[named]) || named);
+const otherTypes = new Map([
+  ["email", "magiclink"],
+  ["invite", "signup"],
+]);
+export const typeOf = (named: string) => otherTypes.get(named) ?? named;
+const type = text("type", 100).transform((named) => named && typeOf(named));
 const always = () => true;
 const noPhone = (status: number, message: string) => (body: Body) =>
   body.phone && !body.email ? goTrueError(status, "phone_provider_disabled", message) : undefined;

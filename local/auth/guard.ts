@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt, jwtVerify } from "jose";
 import { networkOf } from "../../shared/network-address.ts";
 import { messageOf } from "../start-error.ts";
-import { type Body, type Call, callOf, otherTypes } from "./calls.ts";
+import { type Body, type Call, callOf, typeOf } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import { createHashingQueue } from "./hashing-queue.ts";
 import type { Charge, Limits, Subject } from "./limits.ts";
@@ -177,7 +177,7 @@ function requestFor(request: Request, from: URL, call: Call, body: Body, publish
   url.search = "";
   for (const name of call.query ?? []) {
     const value = from.searchParams.get(name);
-    if (value !== null) url.searchParams.set(name, (name === "type" && otherTypes[value]) || value);
+    if (value !== null) url.searchParams.set(name, name === "type" ? typeOf(value) : value);
   }
   const headers = new Headers(request.headers);
   headers.delete("content-length");

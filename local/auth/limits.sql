@@ -214,9 +214,8 @@ create or replace trigger begin_code
   for each row execute function auth_limits.begin_code();
 
 -- Upkeep -------------------------------------------------------------------------------------------------------
--- Now in the migrations, for every auth.
-drop trigger if exists user_metadata_is_small on auth.users;
-drop function if exists auth_limits.bound_metadata();
+-- Its trigger is in the migrations now, for every auth.
+drop function if exists auth_limits.bound_metadata() cascade;
 
 -- Definer: see auth_limits.take().
 create or replace function auth_limits.prune() returns void

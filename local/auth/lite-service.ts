@@ -184,17 +184,15 @@ function errorOfLite(error: unknown): Response {
   const { status, toJSON } = error as { status?: number; toJSON?: () => object };
   return status && toJSON
     ? Response.json(toJSON.call(error), { status })
-    : goTrueError(
-        500,
-        "unexpected_failure",
-        "Unexpected failure, please check server logs for more information",
-      );
+    : goTrueError(500, "unexpected_failure", "Unexpected failure");
 }
 
 const bodyOf = async (request: Request): Promise<Body> =>
   request.body ? ((await request.clone().json()) as Body) : {};
 
-const isBanned = ({ banned_until }: User) => banned_until !== null && Date.parse(banned_until) > Date.now();
+/** Also until infinity, which is no date. */
+const isBanned = ({ banned_until }: User) =>
+  banned_until !== null && !(Date.parse(banned_until) <= Date.now());
 
 /** Rejects a call of the admin without the service's token, and any call of a banned user. */
 async function refusedCaller(
@@ -244,10 +242,7 @@ function linkByToken(service: Service, secrets: TokenSecrets, mail: Changes["mai
   ) => {
     if (!mail) return;
     const user = userId ? await service.repo.findUserById(userId) : undefined;
-    const metadata = user?.raw_user_meta_data ?? {};
-    const { locale } = (typeof metadata === "string" ? JSON.parse(metadata) : metadata) as {
-      locale?: unknown;
-    };
+    const { locale } = (user?.raw_user_meta_data ?? {}) as { locale?: unknown };
     mail({ user: { email: "", ...addresses, user_metadata: { locale } }, email_data });
   };
   mailer.sendInvite = async (email, link, code, of) =>
@@ -462,4 +457,5 @@ const noUser = {
   id: "00000000-0000-4000-8000-000000000000",
   encrypted_password: `$2b$10$e${digest}`,
   email_confirmed_at: new Date(0).toISOString(),
+  banned_until: null,
 };
