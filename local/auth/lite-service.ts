@@ -331,9 +331,9 @@ function changeAddresses(service: Service): void {
     return found;
   };
   service.completeVerifyOtp = async (user, column, type) => {
-    // lite has locked the row since it read this one.
-    const now = await service.repo.findUserById(user.id);
-    if (type !== "email_change" || !now?.email || now.email_change_confirm_status !== 0)
+    // Again, because lite has locked the row since it read this one.
+    const now = type === "email_change" ? await service.repo.findUserById(user.id) : null;
+    if (!now?.email || now.email_change_confirm_status !== 0)
       return completeVerifyOtp.call(service, user, column, type);
     await service.repo.updateUser(user.id, { [column]: null, email_change_confirm_status: 1 });
     return { code: "200", msg: firstHalf };
@@ -363,8 +363,11 @@ function hideSignUps(service: Service): void {
     } catch (error) {
       if (!known || (error as { status?: number }).status !== 429) throw error;
       const made = await rehearse(service, email.toLowerCase(), (other) => signUp(other, password, data));
-      if (known.email_confirmed_at) await service.signInWithOtp(email, { shouldCreateUser: false });
-      else await mailConfirmation(service, known);
+      // Without waiting, so that the response takes no longer than that of a new account.
+      const mailed = known.email_confirmed_at
+        ? service.signInWithOtp(email, { shouldCreateUser: false })
+        : mailConfirmation(service, known);
+      mailed.catch(() => undefined);
       return made;
     }
   };
