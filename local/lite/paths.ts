@@ -30,22 +30,17 @@ export const isAuthPath = (text: string) => path.test(text);
 export const isAdminPath = (text: string) => /^\/auth\/v1\/(?:admin\/|invite$)/.test(text);
 
 /** Parts of auth that are off here, with the codes by which clients know them. */
-const missing = [
-  [/^factors$/, "mfa_totp_enroll_not_enabled", "The embedded auth offers no second factor."],
-  [
-    /^(?:admin\/users\/[^/]+\/)?factors/,
-    "mfa_factor_not_found",
-    "The embedded auth offers no second factor.",
-  ],
-  [/^(?:admin\/)?sso/, "saml_provider_disabled", "SAML 2.0 is disabled"],
-  [/^user\/identities/, "manual_linking_disabled", "Manual linking is disabled"],
-  [/^passkeys/, "passkey_disabled", "Passkeys are disabled"],
-  [/^(?:user\/|admin\/)?oauth/, "feature_disabled", "OAuth server is disabled"],
-] as const;
+const missing: Record<string, readonly [code: string, message: string]> = {
+  factors: ["mfa_totp_enroll_not_enabled", "The embedded auth offers no second factor."],
+  identities: ["manual_linking_disabled", "Manual linking is disabled"],
+  oauth: ["feature_disabled", "OAuth server is disabled"],
+  passkeys: ["passkey_disabled", "Passkeys are disabled"],
+  sso: ["saml_provider_disabled", "SAML 2.0 is disabled"],
+};
 
 /** The code and the message for a path that is not served. */
 export function missingPath(text: string): { authCode: string; message: string } {
-  const rest = text.replace("/auth/v1/", "");
-  const [, authCode, message] = missing.find(([start]) => start.test(rest)) ?? [];
-  return { authCode: authCode ?? "not_found", message: message ?? "The route does not exist." };
+  const part = text.split("/").find((name) => Object.hasOwn(missing, name)) ?? "";
+  const [authCode, message] = missing[part] ?? ["not_found", "The route does not exist."];
+  return { authCode, message };
 }

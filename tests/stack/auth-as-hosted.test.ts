@@ -420,7 +420,7 @@ test.each([
   ["GET", "/user/identities/authorize?provider=github", undefined, 404, "manual_linking_disabled"],
   ["GET", "/passkeys", undefined, 404, "passkey_disabled"],
   ["GET", "/oauth/authorizations/x", undefined, 404, "feature_disabled"],
-  ["POST", "/factors/x/verify", {}, 404, "mfa_factor_not_found"],
+  ["POST", "/factors/x/verify", {}, 404, "mfa_totp_enroll_not_enabled"],
   ["GET", "/nothing", undefined, 404, "not_found"],
   ["PATCH", "/admin/users", {}, 404, "not_found"],
 ])("%s %s answers as hosted auth refuses", async (method, path, body, status, code) => {
