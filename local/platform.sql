@@ -98,6 +98,34 @@ grant usage on schema auth to anon, authenticated, service_role, embedded_auth;
 -- As on hosted projects since 2025, migrations may create nothing in schema auth.
 grant usage on schema auth to postgres;
 
+-- As hosted auth has them; @supabase/lite makes none. No factor and no such token exists here.
+do $do$
+begin
+  if to_regtype('auth.factor_type') is null then
+    create type auth.factor_type as enum ('totp', 'webauthn', 'phone');
+    create type auth.factor_status as enum ('unverified', 'verified');
+  end if;
+end
+$do$;
+create table if not exists auth.mfa_factors (
+  id uuid primary key, user_id uuid not null references auth.users on delete cascade, friendly_name text,
+  factor_type auth.factor_type not null, status auth.factor_status not null,
+  created_at timestamptz not null, updated_at timestamptz not null, secret text, phone text,
+  last_challenged_at timestamptz unique, web_authn_credential jsonb, web_authn_aaguid uuid,
+  last_webauthn_challenge_data jsonb
+);
+create index if not exists mfa_factors_user_id_idx on auth.mfa_factors (user_id);
+create table if not exists auth.one_time_tokens (
+  id uuid primary key, user_id uuid not null references auth.users on delete cascade, token_type text not null,
+  token_hash text not null, relates_to text not null, created_at timestamp not null default now(),
+  updated_at timestamp not null default now()
+);
+create table if not exists auth.mfa_amr_claims (
+  session_id uuid not null references auth.sessions on delete cascade,
+  created_at timestamptz not null, updated_at timestamptz not null,
+  authentication_method text not null, id uuid primary key, unique (session_id, authentication_method)
+);
+
 do $do$
 declare
   relation regclass;
@@ -107,21 +135,12 @@ begin
   end loop;
 end
 $do$;
--- Tables of hosted auth that our functions read; the embedded auth writes nothing to them.
-create table if not exists auth.mfa_factors (id uuid primary key, user_id uuid not null references auth.users (id)
-  on delete cascade, friendly_name text, factor_type text not null, status text not null, created_at timestamptz
-  not null, updated_at timestamptz not null, secret text, phone text, last_challenged_at timestamptz);
-create index if not exists mfa_factors_user_id_idx on auth.mfa_factors (user_id);
-create table if not exists auth.one_time_tokens (id uuid primary key, user_id uuid not null references auth.users
-  (id) on delete cascade, token_type text not null, token_hash text not null, relates_to text not null,
-  created_at timestamp not null default now(), updated_at timestamp not null default now());
-alter table auth.mfa_factors owner to supabase_auth_admin;
-alter table auth.one_time_tokens owner to supabase_auth_admin;
 grant all on all tables in schema auth to postgres;
 grant all on all sequences in schema auth to postgres;
 grant select, insert, update, delete on auth.users, auth.sessions, auth.refresh_tokens, auth.identities,
   auth.flow_state to embedded_auth;
 grant insert on auth.audit_log_entries to embedded_auth;
+grant select, insert on auth.mfa_amr_claims to embedded_auth;
 grant usage on all sequences in schema auth to embedded_auth;
 
 -- lite writes JSON columns as JSON text in a JSON string; our triggers read them as hosted auth writes them.

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { goTrueError } from "./errors.ts";
 import type { Action } from "./limits.ts";
 
 /** An optional field, which may also be null. */
@@ -11,12 +12,19 @@ const text = (name: string, maxLength: number) =>
     })
     .nullish();
 const email = text("email", 255);
-const data = z
-  .custom<Record<string, unknown>>(isObject, { error: "data must be an object" })
-  .refine((value) => isStorable(value), {
-    error: "data must be nested at most 20 levels deep, without NUL and unpaired surrogates",
-  })
-  .nullish();
+const flag = (name: string) => z.boolean({ error: `${name} must be true or false` }).nullish();
+/** bcrypt would cut it. */
+const newPassword = text("password", 1000).refine((word) => Buffer.byteLength(word ?? "") <= 72, {
+  error: "Password cannot be longer than 72 characters",
+});
+const metadata = (name: string) =>
+  z
+    .custom<Record<string, unknown>>(isObject, { error: `${name} must be an object` })
+    .refine((value) => isStorable(value), {
+      error: `${name} must be nested at most 20 levels deep, without NUL and unpaired surrogates`,
+    })
+    .nullish();
+const data = metadata("data");
 
 const isWellFormed = (value: string) => !/\p{Surrogate}/u.test(value);
 
@@ -43,6 +51,15 @@ export interface Body {
   token_hash?: string;
   type?: string;
   refresh_token?: string;
+  phone?: string;
+  id?: string;
+  new_email?: string;
+  redirect_to?: string;
+  app_metadata?: Record<string, unknown>;
+  user_metadata?: Record<string, unknown>;
+  email_confirm?: boolean;
+  should_soft_delete?: boolean;
+  ban_duration?: string;
 }
 
 /** An auth call that lite serves, with the guard's rules for it. */
@@ -53,18 +70,29 @@ export interface Call {
   query?: readonly string[];
   body?: z.ZodType<object>;
   hashesPassword?: (body: Body) => boolean;
+  /** What the embedded auth does not offer. */
+  refuse?: (body: Body) => Response | undefined;
   /** The response or its time would reveal whether an account exists. */
   hidesAccountExistence?: true;
 }
 
-// A code that signs in or confirms an address is of type email; lite knows it by its older name.
-const type = text("type", 100).transform((named) => (named === "email" ? "magiclink" : named));
+/** Types of codes that lite knows by another name. */
+const otherTypes = new Map([
+  ["email", "magiclink"],
+  ["invite", "signup"],
+]);
+export const typeOf = (named: string) => otherTypes.get(named) ?? named;
+const type = text("type", 100).transform((named) => named && typeOf(named));
 const always = () => true;
+const noPhone = (status: number, message: string) => (body: Body) =>
+  body.phone && !body.email ? goTrueError(status, "phone_provider_disabled", message) : undefined;
+const phone = text("phone", 100);
 const signIn: Call = {
   limit: "sign_in",
   query: ["grant_type"],
-  body: z.object({ email, password: text("password", 1000) }),
+  body: z.object({ email, phone, password: text("password", 1000) }),
   hashesPassword: always,
+  refuse: noPhone(422, "Phone logins are disabled"),
 };
 const refresh: Call = {
   limit: "refresh",
@@ -72,23 +100,43 @@ const refresh: Call = {
   body: z.object({ refresh_token: text("refresh_token", 255) }),
 };
 /** Grants that the embedded stack does not support: lite responds with an error. */
-const otherGrant: Call = { query: ["grant_type"], body: z.object({}) };
+const otherGrant: Call = {
+  query: ["grant_type"],
+  body: z.object({ auth_code: text("auth_code", 255), code_verifier: text("code_verifier", 255) }),
+};
 const mailACode: Call = {
   limit: "mail",
   body: z.object({
     email,
+    phone,
     type,
-    create_user: z.boolean({ error: "create_user must be true or false" }).nullish(),
+    data,
+    create_user: flag("create_user"),
   }),
-  hashesPassword: always,
   hidesAccountExistence: true,
+  refuse: noPhone(400, "Unsupported phone provider"),
 };
+
+/** A user, as the admin writes one. */
+const user = {
+  email,
+  password: newPassword,
+  email_confirm: flag("email_confirm"),
+  user_metadata: metadata("user_metadata"),
+  app_metadata: metadata("app_metadata"),
+  ban_duration: text("ban_duration", 100),
+  phone: z.literal("", { error: "the embedded auth has no phone numbers" }).nullish(),
+  role: z.literal("authenticated", { error: "role must be authenticated" }).nullish(),
+  password_hash: z.never({ error: "the embedded auth takes no password_hash: give a password" }).optional(),
+};
+const hashesNewPassword = (body: Body) => body.password !== undefined;
 
 const calls: Record<string, Call> = {
   "POST /signup": {
     limit: "sign_up",
-    body: z.object({ email, password: text("password", 1000), data }),
+    body: z.object({ email, phone, password: newPassword, data }),
     hashesPassword: always,
+    refuse: noPhone(400, "Phone signups are disabled"),
   },
   "POST /otp": mailACode,
   "POST /magiclink": mailACode,
@@ -103,11 +151,31 @@ const calls: Record<string, Call> = {
   "GET /user": {},
   "PUT /user": {
     limit: "change",
-    body: z.object({ data, email, password: text("password", 72) }),
-    hashesPassword: (body) => body.password !== undefined,
+    body: z.object({ data, email, password: newPassword, app_metadata: metadata("app_metadata") }),
+    hashesPassword: hashesNewPassword,
   },
   "GET /reauthenticate": { limit: "mail" },
   "POST /logout": { query: ["scope"], body: z.object({ scope: text("scope", 20) }) },
+  "GET /admin/users": { query: ["page", "per_page"] },
+  "POST /admin/users": {
+    body: z.object({ ...user, id: text("id", 100) }),
+    hashesPassword: hashesNewPassword,
+  },
+  "GET /admin/users/:id": {},
+  "PUT /admin/users/:id": { body: z.object(user), hashesPassword: hashesNewPassword },
+  "DELETE /admin/users/:id": { body: z.object({ should_soft_delete: flag("should_soft_delete") }) },
+  "POST /admin/generate_link": {
+    body: z.object({
+      email,
+      new_email: text("new_email", 255),
+      password: newPassword,
+      data,
+      type: text("type", 100),
+      redirect_to: text("redirect_to", 2000),
+    }),
+    hashesPassword: hashesNewPassword,
+  },
+  "POST /invite": { body: z.object({ email, data }) },
   "GET /settings": {},
   "GET /health": {},
   "GET /.well-known/jwks.json": {},
@@ -119,7 +187,7 @@ const calls: Record<string, Call> = {
 
 /** The call of a request by exact path: lite would decode and normalize it. */
 export function callOf(method: string, url: URL): Call | undefined {
-  const path = url.pathname.replace(/^\/auth\/v1/, "");
+  const path = url.pathname.replace(/^\/auth\/v1/, "").replace(/^(\/admin\/users\/).+/, "$1:id");
   if (method === "POST" && path === "/token") {
     const grant = url.searchParams.get("grant_type");
     return grant === "password" ? signIn : grant === "refresh_token" ? refresh : otherGrant;

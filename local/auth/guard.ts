@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt, jwtVerify } from "jose";
 import { networkOf } from "../../shared/network-address.ts";
 import { messageOf } from "../start-error.ts";
-import { type Body, type Call, callOf } from "./calls.ts";
+import { type Body, type Call, callOf, typeOf } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import { createHashingQueue } from "./hashing-queue.ts";
 import type { Charge, Limits, Subject } from "./limits.ts";
@@ -33,11 +33,11 @@ const codeKinds = new Map([
   ["signup", ["confirmation_token"]],
   ["magiclink", ["recovery_token", "confirmation_token"]],
   ["recovery", ["recovery_token"]],
-  ["email_change", ["email_change_token_current"]],
+  ["email_change", ["email_change_token_current", "email_change_token_new"]],
   ["reauthentication", ["reauthentication_token"]],
 ]);
 
-const wrongCode = () => goTrueError(403, "otp_expired", "Email link is invalid or has expired");
+const wrongCode = () => goTrueError(403, "otp_expired", "Token has expired or is invalid");
 const busy = () => goTrueError(503, "request_timeout", "Too many sign-ins are in progress: try again.", 1);
 
 export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
@@ -75,15 +75,22 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     const canonical = requestFor(request, url, call, body, publishableKey);
     const address = clientAddress === undefined ? null : limits.hash("address", networkOf(clientAddress));
 
+    const refused = call.refuse?.(body);
+    if (refused) return refused;
+
     const attempt = async () => {
-      if (url.pathname === "/auth/v1/verify" && !(await isRightCode(body))) return wrongCode();
-      return next(canonical);
+      if (!(await isRightCode(body))) return wrongCode();
+      const answer = await next(canonical);
+      const isLate = body.email && body.token && answer.headers.get("x-sb-error-code") === "otp_expired";
+      return isLate ? wrongCode() : answer;
     };
     const hashes = call.hashesPassword?.(body) === true && address !== null;
     const run = () => (hashes ? queue.run(address, attempt) : attempt());
     try {
       if (call.limit === undefined || address === null) return answerOf(await run());
       const subject: Subject = { address, account: await accountOf(call, body, request) };
+      if (call.limit === "change" && body.app_metadata && subject.account)
+        return goTrueError(403, "not_admin", "Updating app_metadata requires admin privileges");
       const charge = await limits.take(call.limit, subject);
       if (!charge.allowed) return tooMany(call, charge);
       const hides = call.hidesAccountExistence || (options.confirmsAddresses && call.limit === "sign_up");
@@ -170,7 +177,7 @@ function requestFor(request: Request, from: URL, call: Call, body: Body, publish
   url.search = "";
   for (const name of call.query ?? []) {
     const value = from.searchParams.get(name);
-    if (value !== null) url.searchParams.set(name, value);
+    if (value !== null) url.searchParams.set(name, name === "type" ? typeOf(value) : value);
   }
   const headers = new Headers(request.headers);
   headers.delete("content-length");

@@ -169,27 +169,30 @@ language plpgsql security definer set search_path = '' as $$
 declare
   person record;
   live text[];
+  is_right boolean := false;
 begin
-  -- Locks the row, so that new codes and concurrent attempts wait until this one is counted.
-  select u.id, u.confirmation_token, u.recovery_token, u.email_change_token_current, u.reauthentication_token into person
-  from auth.users u where u.email = try_code.email and not u.is_sso_user for update;
-  if person.id is null then return false; end if;
-  select array_agg(c.kind) filter (where c.token is not null and coalesce(f.failures, 0) < 5) into live
-  from (values
-    ('confirmation_token', person.confirmation_token), ('recovery_token', person.recovery_token),
-    ('email_change_token_current', person.email_change_token_current),
-    ('reauthentication_token', person.reauthentication_token)) c (kind, token)
-  left join auth_limits.code_failures f on f.user_id = person.id and f.kind = c.kind
-  where c.kind = any (kinds);
-  if exists (
-    select from unnest(live) kind where to_jsonb(person) ->> kind = stored
-  ) then
-    return true;
-  end if;
-  insert into auth_limits.code_failures as f (user_id, kind, failures)
-  select person.id, kind, 1 from unnest(live) kind
-  on conflict on constraint code_failures_pkey do update set failures = f.failures + 1;
-  return false;
+  -- An address has one account; several may want to change to it. Locks their rows, so that new codes and concurrent
+  -- attempts wait until this one is counted.
+  for person in
+    select u.* from auth.users u
+    where u.email = try_code.email and not u.is_sso_user
+      or u.email_change = try_code.email and 'email_change_token_new' = any (kinds)
+    order by u.id for update
+  loop
+    select array_agg(c.kind) into live
+    from (values
+      ('confirmation_token', person.confirmation_token, person.email), ('recovery_token', person.recovery_token, person.email),
+      ('email_change_token_current', person.email_change_token_current, person.email),
+      ('email_change_token_new', person.email_change_token_new, person.email_change),
+      ('reauthentication_token', person.reauthentication_token, person.email)) c (kind, token, address)
+    left join auth_limits.code_failures f on f.user_id = person.id and f.kind = c.kind
+    where c.kind = any (kinds) and c.address = try_code.email and c.token is not null and coalesce(f.failures, 0) < 5;
+    is_right := is_right or exists (select from unnest(live) kind where to_jsonb(person) ->> kind = stored);
+    insert into auth_limits.code_failures as f (user_id, kind, failures)
+    select person.id, kind, 1 from unnest(live) kind where not is_right
+    on conflict on constraint code_failures_pkey do update set failures = f.failures + 1;
+  end loop;
+  return is_right;
 end
 $$;
 comment on function auth_limits.try_code(text, text[], text) is 'Whether the code is correct and still valid; otherwise counts a failure.';
@@ -205,14 +208,15 @@ begin
   return null;
 end
 $$;
+create index if not exists users_email_change_idx on auth.users (email_change) where email_change <> '';
 create or replace trigger begin_code
-  after update of confirmation_token, recovery_token, email_change_token_current, reauthentication_token on auth.users
+  after update of confirmation_token, recovery_token, email_change_token_current, email_change_token_new, reauthentication_token on auth.users
   for each row execute function auth_limits.begin_code();
 
--- Until version 0.2 the metadata was bounded here.
+-- Upkeep -------------------------------------------------------------------------------------------------------
+-- Its trigger is in the migrations now, for every auth.
 drop function if exists auth_limits.bound_metadata() cascade;
 
--- Upkeep -------------------------------------------------------------------------------------------------------
 -- Definer: see auth_limits.take().
 create or replace function auth_limits.prune() returns void
 language sql security definer set search_path = '' as $$

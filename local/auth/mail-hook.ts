@@ -11,7 +11,13 @@ export interface MailHookOptions {
 /** The body of a Send Email hook request. */
 export interface HookMail {
   user: { email: string; new_email?: string | undefined; user_metadata: object };
-  email_data: { email_action_type: string; token: string; token_hash: string };
+  email_data: {
+    email_action_type: string;
+    token: string;
+    token_hash: string;
+    token_new?: string | undefined;
+    token_hash_new?: string | undefined;
+  };
 }
 
 /** Mails to one address. */

@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { networkOf } from "../../shared/network-address.ts";
 import type { DataApi } from "../data-api.ts";
 import { identityOfToken, type Keys } from "../identity.ts";
-import { isAuthPath } from "../lite/paths.ts";
+import { isAdminPath, isAuthPath, missingPath } from "../lite/paths.ts";
 import { bufferBody } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
 import { rejectBody } from "./data-api-body.ts";
@@ -68,6 +68,7 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
       if (method === "OPTIONS") return preflight(incoming, response);
       if (!methods.has(method)) return respond(notThisMethod);
       const isServed = name === "auth" ? isAuthPath(target.path) : isDataApiPath(target.path);
+      if (!isServed && name === "auth") return respond({ ...unknownPath, ...missingPath(target.path) });
       if (!isServed) return sendError(response, { ...unknownPath, headers: cors });
       const admitted = await (name === "auth" ? admitToAuth : admitToDataApi)(incoming, target, address);
       if ("status" in admitted) return respond(admitted);
@@ -102,14 +103,24 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
     close: () => agent.destroy(),
   };
 
-  async function admitToAuth(incoming: IncomingMessage, target: Target, address: string): Promise<Admitted> {
+  async function admitToAuth(
+    incoming: IncomingMessage,
+    { path, search }: Target,
+    address: string,
+  ): Promise<Admitted | GatewayError> {
+    // Only the admin's calls need the secret key, which becomes the service's token.
+    const admin = isAdminPath(path)
+      ? await credentialsOf(keys, incoming, path, new URLSearchParams(search))
+      : undefined;
+    if (admin && "status" in admin) return admin;
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(incoming.headers.authorization ?? "")?.[1] ?? "";
-    const { person } = await identityOfToken(keys, token).catch(() => ({ person: null }));
+    const { person } = admin ?? (await identityOfToken(keys, token).catch(() => ({ person: null })));
     return {
       person,
-      path: target.path + target.search,
+      path: path + search,
       headers: [
-        ...headersFor(incoming, addressHeader, "host", "content-length"),
+        ...headersFor(incoming, addressHeader, "host", "content-length", ...(admin ? ["authorization"] : [])),
+        ...(admin?.authorization ? ["authorization", admin.authorization] : []),
         ...[addressHeader, address],
       ],
     };

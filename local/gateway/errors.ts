@@ -14,6 +14,8 @@ export interface GatewayError {
   form?: "api" | "auth" | "rest";
   /** For clients of the data API; `postgrestCode` replaces `code`. */
   postgrestCode?: string;
+  /** For clients of auth; replaces `code`. */
+  authCode?: string;
   hint?: string;
 }
 
@@ -80,11 +82,20 @@ function dropBody({ req }: ServerResponse): void {
 }
 
 function bodyOf(
-  { status, code, postgrestCode = code, message, hint, retryAfter, form = "api" }: GatewayError,
+  {
+    status,
+    code,
+    postgrestCode = code,
+    authCode = code,
+    message,
+    hint,
+    retryAfter,
+    form = "api",
+  }: GatewayError,
   requestId: string,
 ): object {
   if (form === "rest") return { code: postgrestCode, message, details: null, hint: hint ?? null };
-  if (form === "auth") return { code: status, error_code: code.toLowerCase(), msg: message };
+  if (form === "auth") return { code: status, error_code: authCode.toLowerCase(), msg: message };
   return {
     error: {
       code,

@@ -20,8 +20,7 @@ export function authConfig(secrets: LiteSecrets, siteUrl: string, sendsMail = fa
     email: {
       enable_signup: true,
       enable_confirmations: sendsMail,
-      // lite would verify the current address only, and accept the new one unverified.
-      double_confirm_changes: !sendsMail,
+      double_confirm_changes: true,
     },
   };
 }

@@ -14,12 +14,29 @@ const poolSize = 4;
 
 runService(openAuth);
 
+const jsonText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+
+function isoTime(text: string): string {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? text : time.toISOString();
+}
+
 /** GoTrue's protocol by @supabase/lite, with a login that may use the auth tables only. */
 async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: AuthOptions): Promise<Service> {
   const { App, createPostgresConnection } = await loadLite();
   const connection = createPostgresConnection({
     url: databaseUrl,
-    postgresOptions: { max: poolSize, onnotice: () => undefined, connection: { application_name: "auth" } },
+    postgresOptions: {
+      max: poolSize,
+      onnotice: () => undefined,
+      connection: { application_name: "auth" },
+      types: {
+        // As auth shows times; lite would show Postgres's text.
+        timestamptz: { to: 1184, from: [1184], serialize: String, parse: isoTime },
+        // lite passes JSON as text, which would become a JSON string.
+        jsonb: { to: 3802, from: [3802], serialize: jsonText, parse: JSON.parse },
+      },
+    },
   });
   const tokens = tokenSecrets(secrets.jwt_secret);
   const { sendsMail = false, mailHook: hook } = options;

@@ -64,9 +64,12 @@ test("the logins of auth and the data API own nothing, inherit nothing and have 
       roles: null,
       tables: [
         "auth.audit_log_entries insert",
-        ...signIn.flatMap((table) =>
-          ["delete", "insert", "select", "update"].map((privilege) => `auth.${table} ${privilege}`),
-        ),
+        ...signIn
+          .flatMap((table) =>
+            ["delete", "insert", "select", "update"].map((right) => `auth.${table} ${right}`),
+          )
+          .concat("auth.mfa_amr_claims insert", "auth.mfa_amr_claims select")
+          .toSorted(),
       ],
     },
     {
