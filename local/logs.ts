@@ -2,7 +2,14 @@ import { constants } from "node:fs";
 import { chmod, copyFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 
-const names = ["postgres.log", "functions.log", "web.log", "webhook-dispatch.log", "mail-dispatch.log"];
+const names = [
+  "postgres.log",
+  "functions.log",
+  "web.log",
+  "webhook-dispatch.log",
+  "mail-dispatch.log",
+  "auth.log",
+];
 const maxBytes = 10 * 1024 * 1024;
 
 /** Rotates logs larger than `size`, keeping one older file each. */

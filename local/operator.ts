@@ -11,7 +11,7 @@ import { validationDetails } from "../shared/validation.ts";
 import { createApiKey } from "./api-keys.ts";
 import { type Runner, withDatabase } from "./database.ts";
 import { exportFile, importFile } from "./import-export.ts";
-import { signUp } from "./sign-up.ts";
+import { createAccount } from "./sign-up.ts";
 import type { StackAddresses } from "./stack.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
 
@@ -27,7 +27,7 @@ They work on DATABASE_URL where it is set, else on the stack that runs in DATA_D
 interface Target {
   databaseUrl: string;
   supabaseUrl: string | undefined;
-  /** For the embedded stack, where sign-up is open. */
+  /** Of the embedded stack, where sign-up is open. */
   publishableKey: string | undefined;
   secretKey: string | undefined;
 }
@@ -50,7 +50,7 @@ async function findTarget(): Promise<Target> {
     databaseUrl: stack.db_url,
     supabaseUrl: stack.supabase_url,
     publishableKey: stack.publishable_key,
-    secretKey: undefined,
+    secretKey: stack.secret_key,
   };
 }
 
@@ -114,36 +114,18 @@ async function ensureUser(
       `no user signs in as ${email}: invite them in the dashboard first, or set SUPABASE_URL and SUPABASE_SECRET_KEY to create the account`,
     );
   }
-  if (target.publishableKey !== undefined) {
-    const auth = {
-      url: target.supabaseUrl,
-      publishableKey: target.publishableKey,
-      fetch: (request: Request) => fetch(request),
-    };
-    await signUp(auth, { email, password });
-    // The operator vouches for the address.
+  const auth = {
+    url: target.supabaseUrl,
+    publishableKey: target.publishableKey,
+    secretKey: required(target.secretKey, "SUPABASE_SECRET_KEY"),
+    fetch: (request: Request) => fetch(request),
+  };
+  if (!(await createAccount(auth, { email, password })))
+    throw new StartError(`the auth service did not create ${email}: it has an account with this address`);
+  // The operator vouches for the address.
+  if (target.publishableKey !== undefined)
     await sql`update auth.users set email_confirmed_at = now() where lower(email) = lower(${email}) and email_confirmed_at is null`;
-  } else {
-    await createHostedUser(
-      target.supabaseUrl,
-      required(target.secretKey, "SUPABASE_SECRET_KEY"),
-      email,
-      password,
-    );
-  }
   return { existed: false, password: requested === undefined ? password : null };
-}
-
-async function createHostedUser(url: string, key: string, email: string, password: string): Promise<void> {
-  const response = await fetch(new URL("/auth/v1/admin/users", url), {
-    method: "POST",
-    headers: { apikey: key, authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ email, password, email_confirm: true }),
-  });
-  if (!response.ok)
-    throw new StartError(
-      `the auth service did not create ${email}: ${response.status} ${(await response.text()).slice(0, 200)}`,
-    );
 }
 
 async function createKey(words: string[]): Promise<void> {

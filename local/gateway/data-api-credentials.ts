@@ -3,24 +3,16 @@ import { identityOfKey, identityOfToken, type Keys, serviceToken, TokenError } f
 import type { GatewayError } from "./errors.ts";
 import { valuesOf } from "./headers.ts";
 
-/** Of a request to PostgREST, which knows no API keys. */
+/** Of a request to PostgREST or Supabase Auth, which know no API keys. */
 export interface Credentials {
   /** User id. */
   person: string | null;
-  /** Header for PostgREST; none for anonymous requests. */
+  /** Header for them; none for anonymous requests. */
   authorization: string | undefined;
 }
 
-/**
- * Verifies API key and token as the gateway of hosted Supabase does: a wrong credential is a 401, never anonymous. Removes
- * the key from the query.
- */
-export async function credentialsOf(
-  keys: Keys,
-  { rawHeaders, headers }: IncomingMessage,
-  path: string,
-  query: URLSearchParams,
-): Promise<Credentials | GatewayError> {
+/** The API key of a request, which is removed from the query. */
+function apiKeyOf(keys: Keys, { rawHeaders, headers }: IncomingMessage, query: URLSearchParams) {
   const named = [...valuesOf(rawHeaders, "apikey"), ...query.getAll("apikey")];
   query.delete("apikey");
   const [key = ""] = named;
@@ -29,10 +21,52 @@ export async function credentialsOf(
   if (!role) return wrongKey;
   const isSecret = role === "service_role";
   if (isSecret && /^Mozilla\//i.test(headers["user-agent"] ?? "")) return secretInBrowser;
-  if (!isSecret && path === "/rest/v1/") return secretRequired;
+  return { key, isSecret };
+}
+
+function bearerOf({ rawHeaders }: IncomingMessage): string | undefined {
   const given = valuesOf(rawHeaders, "authorization");
-  const token = given.length === 1 ? /^Bearer +(\S+)$/i.exec(given[0] ?? "")?.[1] : undefined;
-  if (given.length === 0 || token === key)
+  return given.length === 1 ? /^Bearer +(\S+)$/i.exec(given[0] ?? "")?.[1] : undefined;
+}
+
+// Opened by browsers and providers, or read before there is a key.
+const openPath =
+  /^\/auth\/v1\/(?:verify|callback|authorize|health|sso\/saml\/(?:acs|metadata)|\.well-known\/[\w.-]+)$/;
+
+/** For Supabase Auth, which verifies tokens itself: its errors say what is wrong with one. */
+export async function authCredentialsOf(
+  keys: Keys,
+  incoming: IncomingMessage,
+  path: string,
+  query: URLSearchParams,
+): Promise<Credentials | GatewayError> {
+  const key = apiKeyOf(keys, incoming, query);
+  if ("status" in key && !openPath.test(path)) return key;
+  const token = bearerOf(incoming);
+  if (token?.split(".").length === 3) {
+    const { person } = await identityOfToken(keys, token).catch(() => ({ person: null }));
+    return { person, authorization: `Bearer ${token}` };
+  }
+  const isSecret = "isSecret" in key && key.isSecret;
+  return { person: null, authorization: isSecret ? `Bearer ${await serviceToken(keys)}` : undefined };
+}
+
+/**
+ * Verifies API key and token as the gateway of hosted Supabase does: a wrong credential is a 401, never anonymous. Removes
+ * the key from the query.
+ */
+export async function credentialsOf(
+  keys: Keys,
+  incoming: IncomingMessage,
+  path: string,
+  query: URLSearchParams,
+): Promise<Credentials | GatewayError> {
+  const named = apiKeyOf(keys, incoming, query);
+  if ("status" in named) return named;
+  const { key, isSecret } = named;
+  if (!isSecret && path === "/rest/v1/") return secretRequired;
+  const token = bearerOf(incoming);
+  if (incoming.headers.authorization === undefined || token === key)
     return { person: null, authorization: isSecret ? `Bearer ${await serviceToken(keys)}` : undefined };
   try {
     const { person } = await identityOfToken(keys, token ?? "");
