@@ -107,8 +107,8 @@ export async function migrateAuth(settings: Settings): Promise<void> {
 }
 
 /**
- * Runs the program for the gateway, and restarts it when it exits or hangs. Of its log only errors are kept, without the
- * addresses of people: it writes each action of a person too.
+ * Runs the program for the gateway, and restarts it when it exits or hangs. Of its log only errors are kept, since it
+ * names people and their addresses.
  */
 export async function startAuthProgram(options: AuthProgramOptions): Promise<AuthProcess> {
   const log = appendingTo(await open(join(options.folder, "auth.log"), "a", 0o600));
@@ -123,8 +123,9 @@ export async function startAuthProgram(options: AuthProgramOptions): Promise<Aut
     hanging: "it did not respond",
     maxSilenceMs: options.maxSilenceMs,
     onLine: (line) => {
-      const { level, remote_addr, referer, ...fields } = fieldsOf(line) ?? {};
-      if (/^(?:error|fatal|panic)$/.test(String(level))) log.write(`${JSON.stringify(fields)}\n`);
+      const { level, time, method, path, status, error, msg } = fieldsOf(line) ?? {};
+      if (/^(?:error|fatal|panic)$/.test(String(level)))
+        log.write(`${JSON.stringify({ time, method, path, status, error, msg })}\n`);
     },
     onWarning: options.onWarning,
   }).catch((error: unknown) => {
