@@ -23,13 +23,20 @@ export interface Finding {
 export interface Project {
   databaseUrl: string;
   api?: string | undefined;
+  publishableKey?: string | undefined;
   secrets?: Record<string, string>;
 }
 
 /** Checks a project against docs/deploy.md; changes nothing. */
-export async function checkDeployment({ databaseUrl, api, secrets = {} }: Project): Promise<Finding[]> {
+export async function checkDeployment(project: Project): Promise<Finding[]> {
+  const { databaseUrl, api, secrets = {} } = project;
   const ofTheDatabase = await withDatabase(databaseUrl, (sql) => checkDatabase(sql, databaseUrl, secrets));
-  const others = await look([...ofLogins(secrets), ...ofFunctions(api), ...ofAuthMail(secrets)]);
+  const others = await look([
+    ...ofLogins(secrets),
+    ...ofFunctions(api),
+    ...ofAuthMail(secrets),
+    ...ofAuth(project),
+  ]);
   return [...ofTheDatabase, ...others].sort((a, b) => a.step - b.step);
 }
 
@@ -313,6 +320,102 @@ function ofFunctions(api: string | undefined): Check[] {
   ];
 }
 
+/** What auth says of itself, and what it means for the variables of the functions. */
+function ofAuth({ api, publishableKey, secrets = {} }: Project): Check[] {
+  if (!api) return [];
+  const origin = secrets.SUPABASE_URL ?? new URL(api).origin;
+  // Without the file of step 4 nothing is known of its variables.
+  const isKnown = Object.keys(secrets).length > 0;
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const key = publishableKey ?? keyIn(secrets) ?? (await keyOfPages(secrets.SITE_URL ?? origin));
+    must(key, "not checked: pass the publishable key too, after the API's URL");
+    const response = await fetch(new URL(`/auth/v1${path}`, origin), {
+      ...init,
+      headers: { apikey: key ?? "", "content-type": "application/json" },
+      signal: AbortSignal.timeout(20_000),
+    });
+    must(response.status !== 401, "auth rejects the publishable key: pass that of this project");
+    return { status: response.status, body: JSON.parse(await response.text()) };
+  };
+  const settings: Check = {
+    step: 9,
+    what: "auth settings",
+    async holds() {
+      const { body } = await ask("/settings");
+      must(
+        body.mailer_autoconfirm === false,
+        "auth confirms every address unseen (mailer_autoconfirm), so that whoever has the link of an invite accepts it: turn on Confirm email",
+      );
+      const off = (secrets.SIGN_IN_PROVIDERS ?? "")
+        .split(",")
+        .filter((name) => name && !body.external?.[name]);
+      must(off.length === 0, `SIGN_IN_PROVIDERS names ${off.join(", ")}, off in auth: enable or remove it`);
+      const told = [
+        "addresses are confirmed",
+        body.disable_signup && "sign-ups are off: only people who are invited in the dashboard get accounts",
+        !body.external?.email && "e-mail is off: the pages sign in by providers only",
+      ];
+      return told.filter(Boolean).join("; ");
+    },
+  };
+  const captcha: Check = {
+    step: 9,
+    what: "CAPTCHA",
+    async holds() {
+      // Without an address auth looks nobody up; it checks the CAPTCHA before.
+      const { body } = await ask("/token?grant_type=password", { method: "POST", body: "{}" });
+      const isOn = body.error_code === "captcha_failed";
+      const { CAPTCHA_SITE_KEY, CAPTCHA_PROVIDER, AUTH_API_KEY } = secrets;
+      must(
+        !isOn || !isKnown || (CAPTCHA_SITE_KEY && CAPTCHA_PROVIDER) || AUTH_API_KEY,
+        "auth asks for a CAPTCHA that the pages do not show, so nobody can sign in: set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY",
+      );
+      if (!isOn) return "off";
+      return AUTH_API_KEY
+        ? "on, but not for the pages: auth skips it for AUTH_API_KEY"
+        : "on: the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY";
+    },
+  };
+  const keys: Check = {
+    step: 4,
+    what: "signing keys",
+    async holds() {
+      const { body } = await ask("/.well-known/jwks.json");
+      const algorithms = body.keys.map(({ alg }: { alg?: string }) => alg ?? "a key");
+      const { JWT_SECRET } = secrets;
+      must(
+        algorithms.length > 0 || JWT_SECRET || !isKnown,
+        "auth signs with the shared secret (its JWKS is empty), and JWT_SECRET is not set: no session is valid",
+      );
+      if (algorithms.length === 0) return "the shared secret, JWT_SECRET";
+      const hint = "; JWT_SECRET is needed only until the last token of the shared secret has expired";
+      return `${algorithms.join(", ")}${JWT_SECRET ? hint : ""}`;
+    },
+  };
+  const addresses: Check = {
+    step: 9,
+    what: "visitors' addresses",
+    holds: async () =>
+      secrets.AUTH_ADDRESS_HEADER && secrets.AUTH_API_KEY
+        ? "auth counts each visitor of the pages"
+        : "AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth counts all visitors of the pages as one, and limits them together",
+  };
+  return [keys, settings, captcha, ...(isKnown ? [addresses] : [])];
+}
+
+function keyIn({ SUPABASE_PUBLISHABLE_KEYS: keys, SUPABASE_ANON_KEY }: Record<string, string>) {
+  return keys ? (Object.values(JSON.parse(keys))[0] as string) : SUPABASE_ANON_KEY;
+}
+
+/** The key that the pages show to every browser. */
+async function keyOfPages(site: string): Promise<string | undefined> {
+  const page = await fetch(site, { signal: AbortSignal.timeout(20_000) }).then(
+    (response) => response.text(),
+    () => "",
+  );
+  return /data-key="([^"]+)"/.exec(page)?.[1];
+}
+
 /** Lines of NAME=value, as for supabase secrets set. */
 export function parseSecrets(text: string): Record<string, string> {
   const lines = [...text.matchAll(/^\s*([A-Z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*$/gms)];
@@ -320,20 +423,25 @@ export function parseSecrets(text: string): Record<string, string> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [databaseUrl, api] = process.argv.slice(2);
+  const [databaseUrl, api, publishableKey] = process.argv.slice(2);
   if (!databaseUrl) {
     console.error(
-      "npm run deploy:check -- <URL of the database, role postgres> [URL of the API, up to /api]",
+      "npm run deploy:check -- <URL of the database, role postgres> [URL of the API, up to /api] [publishable key]",
     );
     process.exit(1);
   }
   const secrets = parseSecrets(await readFile("feedback.env", "utf8").catch(() => ""));
   if (secrets.DATABASE_CA) process.env.DATABASE_CA ??= secrets.DATABASE_CA;
-  const findings = await checkDeployment({ databaseUrl, api: api?.replace(/\/+$/, ""), secrets });
+  const findings = await checkDeployment({
+    databaseUrl,
+    api: api?.replace(/\/+$/, ""),
+    publishableKey,
+    secrets,
+  });
   for (const { step, what, ok, result } of findings)
     console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
   console.log(
-    "      9 by hand: auth settings: confirm addresses, SMTP or the Send Email hook, and the site's URL (dashboard, Authentication)",
+    "      9 by hand: auth: SMTP or the Send Email hook, secure e-mail change, and the site's URL (dashboard, Authentication)",
   );
   process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
 }
