@@ -320,87 +320,73 @@ function ofFunctions(api: string | undefined): Check[] {
   ];
 }
 
-/** What auth says of itself, and what it means for the variables of the functions. */
+/** What auth says of itself, and what that means for the variables of the functions. */
 function ofAuth({ api, publishableKey, secrets = {} }: Project): Check[] {
   if (!api) return [];
   const origin = secrets.SUPABASE_URL ?? new URL(api).origin;
+  const { JWT_SECRET, SIGN_IN_PROVIDERS = "", CAPTCHA_PROVIDER, CAPTCHA_SITE_KEY } = secrets;
+  const { AUTH_API_KEY, AUTH_ADDRESS_HEADER } = secrets;
   // Without the file of step 4 nothing is known of its variables.
   const isKnown = Object.keys(secrets).length > 0;
-  const ask = async (path: string, init: RequestInit = {}) => {
-    const key = publishableKey ?? keyIn(secrets) ?? (await keyOfPages(secrets.SITE_URL ?? origin));
-    must(key, "not checked: pass the publishable key too, after the API's URL");
+  const ask = async (path: string, apikey = "", body?: string) => {
     const response = await fetch(new URL(`/auth/v1${path}`, origin), {
-      ...init,
-      headers: { apikey: key ?? "", "content-type": "application/json" },
+      method: body ? "POST" : "GET",
+      headers: { apikey, "content-type": "application/json" },
+      ...(body && { body }),
       signal: AbortSignal.timeout(20_000),
     });
     must(response.status !== 401, "auth rejects the publishable key: pass that of this project");
-    return { status: response.status, body: JSON.parse(await response.text()) };
+    return JSON.parse(await response.text());
   };
-  const settings: Check = {
-    step: 9,
-    what: "auth settings",
-    async holds() {
-      const { body } = await ask("/settings");
-      must(
-        body.mailer_autoconfirm === false,
-        "auth confirms every address unseen (mailer_autoconfirm), so that whoever has the link of an invite accepts it: turn on Confirm email",
-      );
-      const off = (secrets.SIGN_IN_PROVIDERS ?? "")
-        .split(",")
-        .filter((name) => name && !body.external?.[name]);
-      must(off.length === 0, `SIGN_IN_PROVIDERS names ${off.join(", ")}, off in auth: enable or remove it`);
-      const told = [
-        "addresses are confirmed",
-        body.disable_signup && "sign-ups are off: only people who are invited in the dashboard get accounts",
-        !body.external?.email && "e-mail is off: the pages sign in by providers only",
-      ];
-      return told.filter(Boolean).join("; ");
-    },
+  const keys = async () => {
+    const published: { alg?: string }[] = (await ask("/.well-known/jwks.json")).keys;
+    if (published.length > 0) {
+      const hint = JWT_SECRET
+        ? "; JWT_SECRET is needed only until the last token of the shared secret has expired"
+        : "";
+      return published.map(({ alg }) => alg ?? "a key").join(", ") + hint;
+    }
+    must(
+      JWT_SECRET || !isKnown,
+      "auth signs with the shared secret (its JWKS is empty), and JWT_SECRET is not set: no session is valid",
+    );
+    return "the shared secret, JWT_SECRET";
   };
-  const captcha: Check = {
-    step: 9,
-    what: "CAPTCHA",
-    async holds() {
-      // Without an address auth looks nobody up; it checks the CAPTCHA before.
-      const { body } = await ask("/token?grant_type=password", { method: "POST", body: "{}" });
-      const isOn = body.error_code === "captcha_failed";
-      const { CAPTCHA_SITE_KEY, CAPTCHA_PROVIDER, AUTH_API_KEY } = secrets;
-      must(
-        !isOn || !isKnown || (CAPTCHA_SITE_KEY && CAPTCHA_PROVIDER) || AUTH_API_KEY,
-        "auth asks for a CAPTCHA that the pages do not show, so nobody can sign in: set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY",
-      );
-      if (!isOn) return "off";
-      return AUTH_API_KEY
-        ? "on, but not for the pages: auth skips it for AUTH_API_KEY"
-        : "on: the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY";
-    },
+  const settings = async () => {
+    const key = publishableKey ?? keyIn(secrets) ?? (await keyOfPages(secrets.SITE_URL ?? origin));
+    must(key, "not checked: pass the publishable key too, after the API's URL");
+    const { mailer_autoconfirm, disable_signup, external } = await ask("/settings", key);
+    must(
+      mailer_autoconfirm === false,
+      "auth confirms every address unseen (mailer_autoconfirm), so whoever has the link of an invite may accept it: turn on Confirm email",
+    );
+    const off = SIGN_IN_PROVIDERS.split(",").filter((name) => name && !external[name]);
+    must(off.length === 0, `SIGN_IN_PROVIDERS names ${off.join(", ")}, off in auth: enable or remove it`);
+    // Without an address auth looks nobody up; it checks the CAPTCHA before.
+    const { error_code } = await ask("/token?grant_type=password", key, "{}");
+    const hasCaptcha = error_code === "captcha_failed";
+    must(
+      !hasCaptcha || !isKnown || (CAPTCHA_PROVIDER && CAPTCHA_SITE_KEY) || AUTH_API_KEY,
+      "auth asks for a CAPTCHA that the pages do not show, so nobody signs in: set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY",
+    );
+    const told = [
+      "addresses are confirmed",
+      disable_signup && "sign-ups are off",
+      !external.email && "e-mail is off: the pages sign in by providers only",
+      hasCaptcha &&
+        (AUTH_API_KEY
+          ? "CAPTCHA is on, but auth skips it for the pages, which have AUTH_API_KEY"
+          : "CAPTCHA is on: the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY"),
+      isKnown &&
+        !(AUTH_ADDRESS_HEADER && AUTH_API_KEY) &&
+        "AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth limits all visitors of the pages as one",
+    ];
+    return told.filter(Boolean).join("; ");
   };
-  const keys: Check = {
-    step: 4,
-    what: "signing keys",
-    async holds() {
-      const { body } = await ask("/.well-known/jwks.json");
-      const algorithms = body.keys.map(({ alg }: { alg?: string }) => alg ?? "a key");
-      const { JWT_SECRET } = secrets;
-      must(
-        algorithms.length > 0 || JWT_SECRET || !isKnown,
-        "auth signs with the shared secret (its JWKS is empty), and JWT_SECRET is not set: no session is valid",
-      );
-      if (algorithms.length === 0) return "the shared secret, JWT_SECRET";
-      const hint = "; JWT_SECRET is needed only until the last token of the shared secret has expired";
-      return `${algorithms.join(", ")}${JWT_SECRET ? hint : ""}`;
-    },
-  };
-  const addresses: Check = {
-    step: 9,
-    what: "visitors' addresses",
-    holds: async () =>
-      secrets.AUTH_ADDRESS_HEADER && secrets.AUTH_API_KEY
-        ? "auth counts each visitor of the pages"
-        : "AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth counts all visitors of the pages as one, and limits them together",
-  };
-  return [keys, settings, captcha, ...(isKnown ? [addresses] : [])];
+  return [
+    { step: 4, what: "signing keys", holds: keys },
+    { step: 9, what: "auth settings", holds: settings },
+  ];
 }
 
 function keyIn({ SUPABASE_PUBLISHABLE_KEYS: keys, SUPABASE_ANON_KEY }: Record<string, string>) {
