@@ -44,6 +44,9 @@ export async function checkDeployment(project: Project): Promise<Finding[]> {
 export const checkDatabase = (sql: Sql, url: string, secrets: Record<string, string> = {}) =>
   look(ofDatabase(sql, url, secrets));
 
+/** Checks of what auth says of itself. */
+export const checkAuth = (project: Omit<Project, "databaseUrl">) => look(ofAuth(project));
+
 async function look(checks: Check[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { step, what, holds } of checks) {
@@ -321,7 +324,7 @@ function ofFunctions(api: string | undefined): Check[] {
 }
 
 /** What auth says of itself, and what that means for the variables of the functions. */
-function ofAuth({ api, publishableKey, secrets = {} }: Project): Check[] {
+function ofAuth({ api, publishableKey, secrets = {} }: Omit<Project, "databaseUrl">): Check[] {
   if (!api) return [];
   const origin = secrets.SUPABASE_URL ?? new URL(api).origin;
   const { JWT_SECRET, SIGN_IN_PROVIDERS = "", CAPTCHA_PROVIDER, CAPTCHA_SITE_KEY } = secrets;

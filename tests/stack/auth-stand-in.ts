@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AuthProgram } from "../../local/auth-program.ts";
+import { recordedAuth } from "../hosted/project.ts";
 
 /** Columns of Supabase Auth 2.196 that concern us, as its migrations make them. */
 const tables = `
@@ -47,17 +48,7 @@ create table auth.schema_migrations (version varchar(14) primary key);
 insert into auth.schema_migrations values ('00'), ('20260625000000');
 `;
 
-/** The answer of Supabase Auth 2.196 with the launcher's settings. */
-export const recordedSettings = {
-  external: { anonymous_users: false, email: true, github: false, google: false, phone: false },
-  disable_signup: false,
-  mailer_autoconfirm: false,
-  phone_autoconfirm: false,
-  sms_provider: "",
-  saml_enabled: false,
-  saml_private_key_next_configured: true,
-  passkeys_enabled: false,
-};
+export const recordedSettings = recordedAuth["/auth/v1/settings"];
 
 /** What the stand-in says of a request at a path that it does not know. */
 export interface Seen {
