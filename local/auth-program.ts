@@ -46,8 +46,10 @@ const maxMigrationMs = 300_000;
 export const authLogin = "supabase_auth_admin";
 
 /** The program that SUPABASE_AUTH names, with SUPABASE_AUTH_MIGRATIONS or the folder beside it; null for the library. */
-export async function findAuthProgram(variables = process.env): Promise<AuthProgram | null> {
-  const { SUPABASE_AUTH: named, SUPABASE_AUTH_MIGRATIONS: folder } = variables;
+export async function findAuthProgram(
+  named = process.env.SUPABASE_AUTH,
+  folder = process.env.SUPABASE_AUTH_MIGRATIONS,
+): Promise<AuthProgram | null> {
   if (!named) return null;
   const path = resolve(named);
   await access(path, constants.X_OK).catch(() => {

@@ -17,36 +17,31 @@ import { temporaryFolder } from "./launcher.ts";
 
 describe("SUPABASE_AUTH", () => {
   test("without it auth is the library", async () => {
-    expect(await findAuthProgram({})).toBeNull();
+    expect(await findAuthProgram("")).toBeNull();
   });
 
   test("names the program, with its migrations beside it or where SUPABASE_AUTH_MIGRATIONS says", async () => {
     const { path, migrations } = await standIn(await temporaryFolder());
-    expect(await findAuthProgram({ SUPABASE_AUTH: path })).toEqual({ path, migrations });
+    expect(await findAuthProgram(path)).toEqual({ path, migrations });
     const elsewhere = await temporaryFolder();
     await writeFile(join(elsewhere, "00_init.up.sql"), "");
-    const named = { SUPABASE_AUTH: path, SUPABASE_AUTH_MIGRATIONS: elsewhere };
-    expect(await findAuthProgram(named)).toEqual({ path, migrations: elsewhere });
+    expect(await findAuthProgram(path, elsewhere)).toEqual({ path, migrations: elsewhere });
   });
 
   test("a program that is missing or may not run, and a folder without migrations, are one sentence", async () => {
     const { path } = await standIn(await temporaryFolder());
-    const refused = (variables: Record<string, string>) =>
-      findAuthProgram(variables).then(
+    const refused = (named: string, folder?: string) =>
+      findAuthProgram(named, folder).then(
         () => "found",
         (error: Error) => `${error.name}: ${error.message}`,
       );
     const notRunnable = "set it to the path of a program that this user may run";
-    expect(await refused({ SUPABASE_AUTH: "/nowhere" })).toBe(
-      `StartError: SUPABASE_AUTH is "/nowhere": ${notRunnable}`,
-    );
-    expect(await refused({ SUPABASE_AUTH: path, SUPABASE_AUTH_MIGRATIONS: "/nowhere" })).toBe(
+    expect(await refused("/nowhere")).toBe(`StartError: SUPABASE_AUTH is "/nowhere": ${notRunnable}`);
+    expect(await refused(path, "/nowhere")).toBe(
       "StartError: /nowhere has no migrations of Supabase Auth: set SUPABASE_AUTH_MIGRATIONS to their folder",
     );
     await chmod(path, 0o644);
-    expect(await refused({ SUPABASE_AUTH: path })).toBe(
-      `StartError: SUPABASE_AUTH is ${JSON.stringify(path)}: ${notRunnable}`,
-    );
+    expect(await refused(path)).toBe(`StartError: SUPABASE_AUTH is ${JSON.stringify(path)}: ${notRunnable}`);
   });
 });
 
