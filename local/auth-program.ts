@@ -151,22 +151,17 @@ const portOf = (listener: Listener | null) => (listener && "port" in listener ? 
 const inherited =
   /^(?:GOTRUE_(?:EXTERNAL|MAILER|MFA|PASSWORD|RATE_LIMIT|SAML|SECURITY|SESSIONS|SMS)_.*|GOTRUE_(?:DISABLE_SIGNUP|SMTP_MAX_FREQUENCY)|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY)$/;
 
-const notices = [
-  "PASSWORD_CHANGED",
-  "EMAIL_CHANGED",
-  "PHONE_CHANGED",
-  "IDENTITY_LINKED",
-  "IDENTITY_UNLINKED",
-  "MFA_FACTOR_ENROLLED",
-  "MFA_FACTOR_UNENROLLED",
-];
+const notices =
+  "PASSWORD_CHANGED EMAIL_CHANGED PHONE_CHANGED IDENTITY_LINKED IDENTITY_UNLINKED MFA_FACTOR_ENROLLED MFA_FACTOR_UNENROLLED";
 
 /** Settings that an operator may change by a variable of the same name. */
 const defaults: Record<string, string> = {
   GOTRUE_MAILER_AUTOCONFIRM: "false",
   GOTRUE_MAILER_SECURE_EMAIL_CHANGE_ENABLED: "true",
   GOTRUE_MAILER_OTP_EXP: "3600",
-  ...Object.fromEntries(notices.map((name) => [`GOTRUE_MAILER_NOTIFICATIONS_${name}_ENABLED`, "true"])),
+  ...Object.fromEntries(
+    notices.split(" ").map((name) => [`GOTRUE_MAILER_NOTIFICATIONS_${name}_ENABLED`, "true"]),
+  ),
   GOTRUE_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: "true",
   GOTRUE_MFA_TOTP_ENROLL_ENABLED: "true",
   GOTRUE_MFA_TOTP_VERIFY_ENABLED: "true",
@@ -184,13 +179,8 @@ export function authEnvironment(
   const { secrets, supabaseUrl, siteUrl, addressHeader, mailSecret } = options;
   const callback = `${siteUrl}/auth/callback`;
   const allowed = [callback, `${callback}?**`, variables.GOTRUE_URI_ALLOW_LIST].filter(Boolean);
-  const sharedKey = {
-    kty: "oct",
-    k: Buffer.from(secrets.jwt_secret).toString("base64url"),
-    alg: "HS256",
-    kid: "shared",
-    key_ops: ["verify"],
-  };
+  const k = Buffer.from(secrets.jwt_secret).toString("base64url");
+  const sharedKey = { kty: "oct", k, alg: "HS256", kid: "shared", key_ops: ["verify"] };
   const operators = Object.entries(variables).filter(([name]) => inherited.test(name));
   return {
     ...defaults,
@@ -205,7 +195,6 @@ export function authEnvironment(
     GOTRUE_JWT_AUD: "authenticated",
     GOTRUE_JWT_DEFAULT_GROUP_NAME: "authenticated",
     GOTRUE_JWT_ADMIN_ROLES: "service_role",
-    GOTRUE_JWT_EXP: "3600",
     GOTRUE_JWT_SECRET: secrets.jwt_secret,
     GOTRUE_JWT_KEYS: JSON.stringify([{ ...secrets.signing_key, key_ops: ["sign", "verify"] }, sharedKey]),
     GOTRUE_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED: "true",

@@ -11,69 +11,42 @@ export interface Credentials {
   authorization: string | undefined;
 }
 
-/** The API key of a request, which is removed from the query. */
-function apiKeyOf(keys: Keys, { rawHeaders, headers }: IncomingMessage, query: URLSearchParams) {
-  const named = [...valuesOf(rawHeaders, "apikey"), ...query.getAll("apikey")];
-  query.delete("apikey");
-  const [key = ""] = named;
-  if (key === "") return noKey;
-  const role = named.every((name) => name === key) && identityOfKey(keys, key)?.role;
-  if (!role) return wrongKey;
-  const isSecret = role === "service_role";
-  if (isSecret && /^Mozilla\//i.test(headers["user-agent"] ?? "")) return secretInBrowser;
-  return { key, isSecret };
-}
-
-function bearerOf({ rawHeaders }: IncomingMessage): string | undefined {
-  const given = valuesOf(rawHeaders, "authorization");
-  return given.length === 1 ? /^Bearer +(\S+)$/i.exec(given[0] ?? "")?.[1] : undefined;
-}
-
-// Opened by browsers and providers, or read before there is a key.
+// Paths of auth that browsers and providers open, or that are read before there is a key.
 const openPath =
   /^\/auth\/v1\/(?:verify|callback|authorize|health|sso\/saml\/(?:acs|metadata)|\.well-known\/[\w.-]+)$/;
 
-/** For Supabase Auth, which verifies tokens itself: its errors say what is wrong with one. */
-export async function authCredentialsOf(
-  keys: Keys,
-  incoming: IncomingMessage,
-  path: string,
-  query: URLSearchParams,
-): Promise<Credentials | GatewayError> {
-  const key = apiKeyOf(keys, incoming, query);
-  if ("status" in key && !openPath.test(path)) return key;
-  const token = bearerOf(incoming);
-  if (token?.split(".").length === 3) {
-    const { person } = await identityOfToken(keys, token).catch(() => ({ person: null }));
-    return { person, authorization: `Bearer ${token}` };
-  }
-  const isSecret = "isSecret" in key && key.isSecret;
-  return { person: null, authorization: isSecret ? `Bearer ${await serviceToken(keys)}` : undefined };
-}
-
 /**
  * Verifies API key and token as the gateway of hosted Supabase does: a wrong credential is a 401, never anonymous. Removes
- * the key from the query.
+ * the key from the query. Auth verifies tokens itself: its errors say what is wrong with one.
  */
 export async function credentialsOf(
   keys: Keys,
-  incoming: IncomingMessage,
+  { rawHeaders, headers }: IncomingMessage,
   path: string,
   query: URLSearchParams,
 ): Promise<Credentials | GatewayError> {
-  const named = apiKeyOf(keys, incoming, query);
-  if ("status" in named) return named;
-  const { key, isSecret } = named;
+  const named = [...valuesOf(rawHeaders, "apikey"), ...query.getAll("apikey")];
+  query.delete("apikey");
+  const [key = ""] = named;
+  const isOpen = openPath.test(path);
+  if (key === "" && !isOpen) return noKey;
+  const role = named.every((name) => name === key) && identityOfKey(keys, key)?.role;
+  if (!role && !isOpen) return wrongKey;
+  const isSecret = role === "service_role";
+  if (isSecret && /^Mozilla\//i.test(headers["user-agent"] ?? "")) return secretInBrowser;
   if (!isSecret && path === "/rest/v1/") return secretRequired;
-  const token = bearerOf(incoming);
-  if (incoming.headers.authorization === undefined || token === key)
+  const given = valuesOf(rawHeaders, "authorization");
+  const token = given.length === 1 ? /^Bearer +(\S+)$/i.exec(given[0] ?? "")?.[1] : undefined;
+  const ofAuth = path.startsWith("/auth/v1/");
+  const isNone = ofAuth ? token?.split(".").length !== 3 : given.length === 0 || token === key;
+  if (isNone)
     return { person: null, authorization: isSecret ? `Bearer ${await serviceToken(keys)}` : undefined };
   try {
     const { person } = await identityOfToken(keys, token ?? "");
     return { person, authorization: `Bearer ${token}` };
   } catch (error) {
-    if (error instanceof TokenError) return wrongToken(error);
-    throw error;
+    if (!(error instanceof TokenError)) throw error;
+    return ofAuth ? { person: null, authorization: `Bearer ${token}` } : wrongToken(error);
   }
 }
 

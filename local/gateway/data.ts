@@ -9,7 +9,7 @@ import { isAuthPath } from "../lite/paths.ts";
 import { bufferBody } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
 import { rejectBody } from "./data-api-body.ts";
-import { authCredentialsOf, credentialsOf } from "./data-api-credentials.ts";
+import { credentialsOf } from "./data-api-credentials.ts";
 import { isDataApiPath, parametersOf, rejectQuery } from "./data-api-query.ts";
 import {
   type GatewayError,
@@ -127,7 +127,7 @@ export function createData(options: DataOptions) {
   ): Promise<Admitted | GatewayError> {
     const query = parametersOf(target.search);
     if ("status" in query) return query;
-    const credentials = await authCredentialsOf(keys, incoming, target.path, query);
+    const credentials = await credentialsOf(keys, incoming, target.path, query);
     if ("status" in credentials) return credentials;
     const { person, authorization } = credentials;
     return {

@@ -4,18 +4,16 @@ import { version } from "../../../shared/version.ts";
 import { latestMigration } from "../../_shared/database.ts";
 import { environment } from "../../_shared/environment.ts";
 
-const keysUrl = new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl);
 let canVerify = Boolean(environment.jwtSecret || environment.jwks);
 
 /** An auth that signs with the shared secret publishes no keys: without JWT_SECRET all its tokens are invalid. */
 async function unsetVariables(): Promise<string[]> {
   if (canVerify) return environment.unset;
-  const published = await fetch(keysUrl, { signal: AbortSignal.timeout(2_000) })
-    .then((response) => response.json())
-    .catch(() => undefined);
-  const count: number | undefined = published?.keys?.length;
-  canVerify = Boolean(count);
-  return count === 0 ? [...environment.unset, "JWT_SECRET"] : environment.unset;
+  const url = new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl);
+  const answer = await fetch(url, { signal: AbortSignal.timeout(2_000) }).catch(() => undefined);
+  const published = await answer?.json().catch(() => undefined);
+  canVerify = published?.keys?.length > 0;
+  return published?.keys?.length === 0 ? [...environment.unset, "JWT_SECRET"] : environment.unset;
 }
 
 /** /health: the process responds. /ready: the database responds too and has every migration the functions need. */
