@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { importJWK, type JWK, SignJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -347,12 +347,19 @@ describe("a stack with a stand-in for the program", () => {
   });
 });
 
-test("a program that is not Supabase Auth, and a database of a newer one, are refused in one sentence", async () => {
+test("a newer program upgrades a copy; one that is not Supabase Auth, or an older one, is refused in one sentence", async () => {
   const folder = await temporaryFolder();
   const program = await standIn(folder);
   const dataDir = join(folder, "data");
+  const steps: string[] = [];
   const start = (authProgram: { path: string; migrations: string }) =>
-    startOwnStack({ dataDir, migrations: defaultMigrations, authProgram, withOrganization: false }).then(
+    startOwnStack({
+      dataDir,
+      migrations: defaultMigrations,
+      authProgram,
+      withOrganization: false,
+      onProgress: (step) => steps.push(step),
+    }).then(
       async (own) => {
         await own.stop();
         return "it started";
@@ -366,6 +373,12 @@ test("a program that is not Supabase Auth, and a database of a newer one, are re
     /^\/bin\/false did not migrate the tables of auth: /,
   );
   expect(await start(program)).toBe("it started");
+  expect(steps).not.toContain("upgrade, with a copy of the data");
+  const newer = join(folder, "newer");
+  await cp(program.migrations, newer, { recursive: true });
+  await writeFile(join(newer, "20270101000000_next.up.sql"), "");
+  expect(await start({ ...program, migrations: newer })).toBe("it started");
+  expect(steps).toContain("upgrade, with a copy of the data");
   const older = join(folder, "older");
   await mkdir(older);
   await writeFile(join(older, "00_init_auth_schema.up.sql"), "");
