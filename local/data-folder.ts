@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, generateKeyPairSync, type JsonWebKey, randomBytes, randomUUID } from "node:crypto";
 import { chmod, link, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -31,7 +31,14 @@ export interface Secrets {
   demo_agent_keys?: { standard: string };
   /** Digest of the platform bootstrap in the database. */
   platform?: string;
+  /** Which auth made its tables; missing in folders of earlier versions, which have the library's. */
+  auth?: AuthKind;
+  /** Private key of access tokens (ES256), of the program only. */
+  signing_key?: JsonWebKey;
 }
+
+/** The library @supabase/lite, or a program of Supabase Auth. */
+export type AuthKind = "library" | "program";
 
 export interface DataFolder {
   path: string;
@@ -40,14 +47,18 @@ export interface DataFolder {
   release(): Promise<void>;
 }
 
-export async function openDataFolder(dataDir: string, seed: Secrets["seed"]): Promise<DataFolder> {
+export async function openDataFolder(
+  dataDir: string,
+  seed: Secrets["seed"],
+  auth: AuthKind = "library",
+): Promise<DataFolder> {
   const path = resolve(dataDir);
   await prepare(path);
   const lock = await takeLock(path);
   try {
     // Left by an interrupted upgrade.
     await restoreBackupCopy(path);
-    const secrets = await loadSecrets(path, seed);
+    const secrets = await loadSecrets(path, seed, auth);
     await rotateLogs(path);
     await rm(join(path, "stack.json"), { force: true });
     return {
@@ -176,7 +187,7 @@ async function runningProcessOf(lock: string): Promise<number | null> {
   return start !== null && start === match[2] ? pid : null;
 }
 
-async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets> {
+async function loadSecrets(path: string, seed: Secrets["seed"], auth: AuthKind): Promise<Secrets> {
   const file = join(path, "secrets.json");
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return null;
@@ -185,6 +196,9 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
     );
   });
   const existing = text === null ? {} : (JSON.parse(text) as Partial<Secrets>);
+  // Until the database has tables, the folder may change its auth.
+  const made = existing.platform === undefined ? auth : (existing.auth ?? "library");
+  if (made !== auth) throw new StartError(otherAuth(path, made));
   const secrets: Secrets = {
     superuser_password: random(24),
     owner_password: random(24),
@@ -203,11 +217,27 @@ async function loadSecrets(path: string, seed: Secrets["seed"]): Promise<Secrets
     seed,
     demo_password: random(12),
     ...existing,
+    auth,
+    ...(auth === "program" && { signing_key: existing.signing_key ?? newSigningKey() }),
   };
   // Folders of earlier versions may lack some values.
-  if (Object.keys(secrets).length > Object.keys(existing).length) await writePrivately(file, secrets);
+  if (Object.keys(secrets).length > Object.keys(existing).length || existing.auth !== auth)
+    await writePrivately(file, secrets);
   return secrets;
 }
+
+const otherAuth = (path: string, made: AuthKind) =>
+  made === "program"
+    ? `the data folder ${path} was made with Supabase Auth: set SUPABASE_AUTH to its program, or set DATA_DIR to another folder`
+    : `the data folder ${path} was made with the built-in auth: unset SUPABASE_AUTH, or set DATA_DIR to another folder`;
+
+function newSigningKey(): JsonWebKey {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return { ...privateKey.export({ format: "jwk" }), alg: "ES256", kid: randomUUID() };
+}
+
+/** Without what signs. */
+export const publicPartOf = ({ d: _, ...key }: JsonWebKey = {}) => key;
 
 const random = (bytes: number) => randomBytes(bytes).toString("base64url");
 

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type AuthProgram, authLogin, migrateAuth, needsAuthUpgrade } from "./auth-program.ts";
 import type { DataFolder } from "./data-folder.ts";
 import { withDatabase } from "./database.ts";
 import { loadLite } from "./lite/load.ts";
@@ -17,6 +18,8 @@ export interface DatabaseOptions {
   port: number;
   migrations: string;
   settings?: Record<string, string | number>;
+  /** A program of Supabase Auth, which makes the tables of auth. */
+  authProgram?: AuthProgram | null | undefined;
   onProgress(step: string): void;
   onWarning?(message: string): void;
   /** Called when Postgres has ended and cannot be restarted. */
@@ -33,11 +36,11 @@ export interface DatabaseServer {
 
 /** Postgres like a hosted project, with the migrations applied. An upgrade leaves a copy of the data: upgrade.ts. */
 export async function startDatabase(options: DatabaseOptions): Promise<DatabaseServer> {
-  const { folder, onProgress } = options;
+  const { folder, authProgram: program, onProgress } = options;
   const { secrets } = folder;
   onProgress("Postgres");
   // Not needed for an existing database.
-  const loading = secrets.platform === undefined ? loadLite() : undefined;
+  const loading = secrets.platform === undefined && !program ? loadLite() : undefined;
   const start = () =>
     startPostgres({
       folder: folder.path,
@@ -60,7 +63,9 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
     const ownerUrl = postgres.url("postgres", secrets.owner_password);
     onProgress("platform");
     await loading;
-    await preparePlatform(superuserUrl, folder);
+    const databaseUrl = postgres.url(authLogin, secrets.auth_password);
+    const migrateTables = program && (() => migrateAuth({ program, databaseUrl, folder: folder.path }));
+    await preparePlatform(superuserUrl, folder, migrateTables ?? undefined);
     onProgress("migrations");
     await applyMigrations(superuserUrl, ownerUrl, options.migrations);
     return { ownerUrl, superuserUrl, url: postgres.url, stop: postgres.stop };
@@ -82,7 +87,12 @@ export async function applyMigrations(superuserUrl: string, ownerUrl: string, fo
 }
 
 /** Whether an existing database is about to be upgraded; rejects one of a newer version before anything changes. */
-async function needsUpgrade(superuserUrl: string, { folder, migrations }: DatabaseOptions): Promise<boolean> {
-  const { isNew, pending } = await withDatabase(superuserUrl, (sql) => migrationState(sql, migrations));
-  return !isNew && (pending.length > 0 || !(await isPlatformCurrent(folder)));
+function needsUpgrade(superuserUrl: string, options: DatabaseOptions): Promise<boolean> {
+  const { folder, migrations, authProgram } = options;
+  return withDatabase(superuserUrl, async (sql) => {
+    const { isNew, pending } = await migrationState(sql, migrations);
+    if (isNew) return false;
+    const needsAuth = authProgram ? await needsAuthUpgrade(authProgram, sql) : false;
+    return needsAuth || pending.length > 0 || !(await isPlatformCurrent(folder));
+  });
 }

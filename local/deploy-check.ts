@@ -23,19 +23,29 @@ export interface Finding {
 export interface Project {
   databaseUrl: string;
   api?: string | undefined;
+  publishableKey?: string | undefined;
   secrets?: Record<string, string>;
 }
 
 /** Checks a project against docs/deploy.md; changes nothing. */
-export async function checkDeployment({ databaseUrl, api, secrets = {} }: Project): Promise<Finding[]> {
+export async function checkDeployment(project: Project): Promise<Finding[]> {
+  const { databaseUrl, api, secrets = {} } = project;
   const ofTheDatabase = await withDatabase(databaseUrl, (sql) => checkDatabase(sql, databaseUrl, secrets));
-  const others = await look([...ofLogins(secrets), ...ofFunctions(api), ...ofAuthMail(secrets)]);
+  const others = await look([
+    ...ofLogins(secrets),
+    ...ofFunctions(api),
+    ...ofAuthMail(secrets),
+    ...ofAuth(project),
+  ]);
   return [...ofTheDatabase, ...others].sort((a, b) => a.step - b.step);
 }
 
 /** Checks by SQL. */
 export const checkDatabase = (sql: Sql, url: string, secrets: Record<string, string> = {}) =>
   look(ofDatabase(sql, url, secrets));
+
+/** Checks of what auth says of itself. */
+export const checkAuth = (project: Omit<Project, "databaseUrl">) => look(ofAuth(project));
 
 async function look(checks: Check[]): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -313,6 +323,88 @@ function ofFunctions(api: string | undefined): Check[] {
   ];
 }
 
+/** What auth says of itself, and what that means for the variables of the functions. */
+function ofAuth({ api, publishableKey, secrets = {} }: Omit<Project, "databaseUrl">): Check[] {
+  if (!api) return [];
+  const origin = secrets.SUPABASE_URL ?? new URL(api).origin;
+  const { JWT_SECRET, SIGN_IN_PROVIDERS = "", CAPTCHA_PROVIDER, CAPTCHA_SITE_KEY } = secrets;
+  const { AUTH_API_KEY, AUTH_ADDRESS_HEADER } = secrets;
+  // Without the file of step 4 nothing is known of its variables.
+  const isKnown = Object.keys(secrets).length > 0;
+  const ask = async (path: string, apikey = "", body?: string) => {
+    const response = await fetch(new URL(`/auth/v1${path}`, origin), {
+      method: body ? "POST" : "GET",
+      headers: { apikey, "content-type": "application/json" },
+      ...(body && { body }),
+      signal: AbortSignal.timeout(20_000),
+    });
+    must(response.status !== 401, "auth rejects the publishable key: pass that of this project");
+    return JSON.parse(await response.text());
+  };
+  const keys = async () => {
+    const published: { alg?: string }[] = (await ask("/.well-known/jwks.json")).keys;
+    if (published.length > 0) {
+      const hint = JWT_SECRET
+        ? "; JWT_SECRET is needed only until the last token of the shared secret has expired"
+        : "";
+      return published.map(({ alg }) => alg ?? "a key").join(", ") + hint;
+    }
+    must(
+      JWT_SECRET || !isKnown,
+      "auth signs with the shared secret (its JWKS is empty), and JWT_SECRET is not set: no session is valid",
+    );
+    return "the shared secret, JWT_SECRET";
+  };
+  const settings = async () => {
+    const key = publishableKey ?? keyIn(secrets) ?? (await keyOfPages(secrets.SITE_URL ?? origin));
+    must(key, "not checked: pass the publishable key too, after the API's URL");
+    const { mailer_autoconfirm, disable_signup, external } = await ask("/settings", key);
+    must(
+      mailer_autoconfirm === false,
+      "auth confirms every address unseen (mailer_autoconfirm), so whoever has the link of an invite may accept it: turn on Confirm email",
+    );
+    const off = SIGN_IN_PROVIDERS.split(",").filter((name) => name && !external[name]);
+    must(off.length === 0, `SIGN_IN_PROVIDERS names ${off.join(", ")}, off in auth: enable or remove it`);
+    // Without an address auth looks nobody up; it checks the CAPTCHA before.
+    const { error_code } = await ask("/token?grant_type=password", key, "{}");
+    const hasCaptcha = error_code === "captcha_failed";
+    must(
+      !hasCaptcha || !isKnown || (CAPTCHA_PROVIDER && CAPTCHA_SITE_KEY) || AUTH_API_KEY,
+      "auth asks for a CAPTCHA that the pages do not show, so nobody signs in: set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY",
+    );
+    const told = [
+      "addresses are confirmed",
+      disable_signup && "sign-ups are off",
+      !external.email && "e-mail is off: the pages sign in by providers only",
+      hasCaptcha &&
+        (AUTH_API_KEY
+          ? "CAPTCHA is on, but auth skips it for the pages, which have AUTH_API_KEY"
+          : "CAPTCHA is on: the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY"),
+      isKnown &&
+        !(AUTH_ADDRESS_HEADER && AUTH_API_KEY) &&
+        "AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth limits all visitors of the pages as one",
+    ];
+    return told.filter(Boolean).join("; ");
+  };
+  return [
+    { step: 4, what: "signing keys", holds: keys },
+    { step: 9, what: "auth settings", holds: settings },
+  ];
+}
+
+function keyIn({ SUPABASE_PUBLISHABLE_KEYS: keys, SUPABASE_ANON_KEY }: Record<string, string>) {
+  return keys ? (Object.values(JSON.parse(keys))[0] as string) : SUPABASE_ANON_KEY;
+}
+
+/** The key that the pages show to every browser. */
+async function keyOfPages(site: string): Promise<string | undefined> {
+  const page = await fetch(site, { signal: AbortSignal.timeout(20_000) }).then(
+    (response) => response.text(),
+    () => "",
+  );
+  return /data-key="([^"]+)"/.exec(page)?.[1];
+}
+
 /** Lines of NAME=value, as for supabase secrets set. */
 export function parseSecrets(text: string): Record<string, string> {
   const lines = [...text.matchAll(/^\s*([A-Z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*$/gms)];
@@ -320,20 +412,25 @@ export function parseSecrets(text: string): Record<string, string> {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [databaseUrl, api] = process.argv.slice(2);
+  const [databaseUrl, api, publishableKey] = process.argv.slice(2);
   if (!databaseUrl) {
     console.error(
-      "npm run deploy:check -- <URL of the database, role postgres> [URL of the API, up to /api]",
+      "npm run deploy:check -- <URL of the database, role postgres> [URL of the API, up to /api] [publishable key]",
     );
     process.exit(1);
   }
   const secrets = parseSecrets(await readFile("feedback.env", "utf8").catch(() => ""));
   if (secrets.DATABASE_CA) process.env.DATABASE_CA ??= secrets.DATABASE_CA;
-  const findings = await checkDeployment({ databaseUrl, api: api?.replace(/\/+$/, ""), secrets });
+  const findings = await checkDeployment({
+    databaseUrl,
+    api: api?.replace(/\/+$/, ""),
+    publishableKey,
+    secrets,
+  });
   for (const { step, what, ok, result } of findings)
     console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
   console.log(
-    "      9 by hand: auth settings: confirm addresses, SMTP or the Send Email hook, and the site's URL (dashboard, Authentication)",
+    "      9 by hand: auth: SMTP or the Send Email hook, secure e-mail change, and the site's URL (dashboard, Authentication)",
   );
   process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
 }

@@ -13,7 +13,7 @@ import { disconnectSlowReader } from "./gateway/slow-readers.ts";
 import { readTarget } from "./gateway/target.ts";
 import type { FileStorage } from "./storage.ts";
 
-export interface GatewayOptions extends Pick<DataOptions, "keys" | "authPort" | "dataApi"> {
+export interface GatewayOptions extends Pick<DataOptions, "keys" | "authPort" | "authIsProgram" | "dataApi"> {
   /** Header that carries the client address upstream; its name is secret, so that clients cannot set it. */
   addressHeader: string;
   /** Header with the visitor's address in the pages' requests to auth; its name is secret too. */

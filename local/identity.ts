@@ -1,5 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
-import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { errors, type JWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 
 const roles = ["anon", "authenticated", "service_role"] as const;
 export type Role = (typeof roles)[number];
@@ -20,6 +20,8 @@ export interface Keys {
   publishableKey: string;
   secretKey: string;
   jwtSecret: string;
+  /** Verifies tokens of a program of Supabase Auth (ES256). */
+  publicKey?: JWK | undefined;
   /** Issuer of access tokens. */
   issuer: string;
 }
@@ -43,7 +45,7 @@ export function identityOfKey(keys: Keys, apiKey: string): Identity | null {
   return null;
 }
 
-/** Of a token with a signature (HS256), issuer, audience, expiry and role that are right. */
+/** Of a token with a signature (HS256, or ES256 where there is a key for it), issuer, audience, expiry and role that are right. */
 export async function identityOfToken(keys: Keys, token: string): Promise<Identity> {
   const { payload } = await verify(keys, token);
   const { role, exp } = payload;
@@ -64,11 +66,20 @@ export function serviceToken({ jwtSecret, issuer }: Keys): Promise<string> {
     .sign(new TextEncoder().encode(jwtSecret));
 }
 
+/** The keys in the form of PostgREST. */
+export function verifyingKeys({ jwtSecret, publicKey }: Keys): string {
+  if (!publicKey) return jwtSecret;
+  const shared = { kty: "oct", alg: "HS256", k: Buffer.from(jwtSecret).toString("base64url") };
+  return JSON.stringify({ keys: [publicKey, shared] });
+}
+
 async function verify(keys: Keys, token: string) {
   try {
-    return await jwtVerify(token, new TextEncoder().encode(keys.jwtSecret), {
-      algorithms: ["HS256"],
-      issuer: keys.issuer,
+    const { jwtSecret, publicKey, issuer } = keys;
+    const secret = new TextEncoder().encode(jwtSecret);
+    return await jwtVerify(token, ({ alg }) => (alg === "ES256" && publicKey) || secret, {
+      algorithms: publicKey ? ["HS256", "ES256"] : ["HS256"],
+      issuer,
       audience,
     });
   } catch (error) {

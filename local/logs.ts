@@ -2,13 +2,13 @@ import { constants } from "node:fs";
 import { chmod, copyFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 
-const names = ["postgres.log", "functions.log", "web.log", "webhook-dispatch.log", "mail-dispatch.log"];
+const writers = ["postgres", "functions", "web", "webhook-dispatch", "mail-dispatch", "auth"];
 const maxBytes = 10 * 1024 * 1024;
 
 /** Rotates logs larger than `size`, keeping one older file each. */
 export async function rotateLogs(folder: string, size = maxBytes): Promise<void> {
-  for (const name of names) {
-    const log = join(folder, name);
+  for (const name of writers) {
+    const log = join(folder, `${name}.log`);
     const found = await stat(log).catch(() => null);
     if (found === null || found.size <= size) continue;
     // Writers keep their file handle: copy and truncate. Lines between the two steps are lost.

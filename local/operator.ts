@@ -9,9 +9,9 @@ import { exportQuery, importQuery } from "../shared/imports.ts";
 import { scopes } from "../shared/scopes.ts";
 import { validationDetails } from "../shared/validation.ts";
 import { createApiKey } from "./api-keys.ts";
+import { createAccount } from "./create-account.ts";
 import { type Runner, withDatabase } from "./database.ts";
 import { exportFile, importFile } from "./import-export.ts";
-import { signUp } from "./sign-up.ts";
 import type { StackAddresses } from "./stack.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
 
@@ -27,8 +27,6 @@ They work on DATABASE_URL where it is set, else on the stack that runs in DATA_D
 interface Target {
   databaseUrl: string;
   supabaseUrl: string | undefined;
-  /** For the embedded stack, where sign-up is open. */
-  publishableKey: string | undefined;
   secretKey: string | undefined;
 }
 
@@ -38,7 +36,6 @@ async function findTarget(): Promise<Target> {
     return {
       databaseUrl: DATABASE_URL,
       supabaseUrl: SUPABASE_URL,
-      publishableKey: undefined,
       secretKey: SUPABASE_SECRET_KEY,
     };
   }
@@ -49,8 +46,7 @@ async function findTarget(): Promise<Target> {
   return {
     databaseUrl: stack.db_url,
     supabaseUrl: stack.supabase_url,
-    publishableKey: stack.publishable_key,
-    secretKey: undefined,
+    secretKey: stack.secret_key,
   };
 }
 
@@ -130,26 +126,11 @@ async function ensureUser(
       `no user signs in as ${email}: invite them in the dashboard first, or set SUPABASE_URL and SUPABASE_SECRET_KEY to create the account`,
     );
   }
-  if (target.publishableKey !== undefined) {
-    const auth = {
-      url: target.supabaseUrl,
-      publishableKey: target.publishableKey,
-      fetch: (request: Request) => fetch(request),
-    };
-    await signUp(auth, { email, password });
-    // The operator vouches for the address.
-    await sql`update auth.users set email_confirmed_at = now() where lower(email) = lower(${email}) and email_confirmed_at is null`;
-  } else {
-    await createHostedUser(
-      target.supabaseUrl,
-      required(target.secretKey, "SUPABASE_SECRET_KEY"),
-      email,
-      password,
-    );
-  }
-  const [created] = await accountsOf(sql, email);
-  if (created === undefined) throw new StartError(`the auth service has no account ${email}`);
-  return { id: created.id, existed: false, password: requested === undefined ? password : null };
+  const secretKey = required(target.secretKey, "SUPABASE_SECRET_KEY");
+  const id = await createAccount({ url: target.supabaseUrl, secretKey }, { email, password });
+  if (!id)
+    throw new StartError(`the auth service did not create ${email}: it has an account with this address`);
+  return { id, existed: false, password: requested === undefined ? password : null };
 }
 
 const accountsOf = (sql: Runner, email: string) =>
@@ -157,18 +138,6 @@ const accountsOf = (sql: Runner, email: string) =>
     select u.id, p.name, u.email_confirmed_at is not null as is_confirmed
     from auth.users u left join public.profiles p on p.auth_user_id = u.id
     where lower(u.email) = lower(${email}) and u.deleted_at is null order by u.created_at`;
-
-async function createHostedUser(url: string, key: string, email: string, password: string): Promise<void> {
-  const response = await fetch(new URL("/auth/v1/admin/users", url), {
-    method: "POST",
-    headers: { apikey: key, authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ email, password, email_confirm: true }),
-  });
-  if (!response.ok)
-    throw new StartError(
-      `the auth service did not create ${email}: ${response.status} ${(await response.text()).slice(0, 200)}`,
-    );
-}
 
 async function createKey(words: string[]): Promise<void> {
   const { values } = parseArgs({

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { scopes } from "../shared/scopes.ts";
 import { createAgentKey, createApiKey } from "./api-keys.ts";
+import { createAccount } from "./create-account.ts";
 import type { DataFolder } from "./data-folder.ts";
 import type { Sql } from "./database.ts";
-import { type AuthClient, signUp } from "./sign-up.ts";
 import { messageOf, StartError } from "./start-error.ts";
 
 export interface Demo {
@@ -31,7 +31,7 @@ const names = {
 /** Seeds a folder whose first start requested it; an interrupted attempt is repeated, a complete one is not. */
 export async function seedDemo(
   sql: Sql,
-  auth: AuthClient,
+  auth: Parameters<typeof createAccount>[0],
   folder: DataFolder,
   file: string,
   onProgress: (step: string) => void,
@@ -40,7 +40,7 @@ export async function seedDemo(
   if (!(await isSeeded(sql, file))) {
     onProgress("demo data");
     for (const role of ["owner", "member", "alice", "bob"] as const) {
-      await signUp(auth, {
+      await createAccount(auth, {
         email: demoUsers[role],
         password: folder.secrets.demo_password,
         name: names[role],

@@ -2,14 +2,16 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
 import { isLoopbackHost } from "../shared/loopback.ts";
+import { type AuthProgram, authLogin, startAuthProgram } from "./auth-program.ts";
 import { type DataApi, startDataApi } from "./data-api.ts";
-import { openDataFolder, type Secrets, setupToken, writePrivately } from "./data-folder.ts";
+import { openDataFolder, publicPartOf, type Secrets, setupToken, writePrivately } from "./data-folder.ts";
 import { connect, type Sql } from "./database.ts";
 import { defaultMigrations, root, startDatabase } from "./database-server.ts";
 import { startFunctionCalls } from "./function-calls.ts";
 import { type Functions, type FunctionsOptions, startFunctions } from "./functions.ts";
 import type { GatewayLimits } from "./gateway/limits.ts";
 import { createGateway } from "./gateway.ts";
+import { type Keys, verifyingKeys } from "./identity.ts";
 import { tokenIssuer } from "./lite/auth-config.ts";
 import { type AuthProcess, startAuth } from "./lite/supervisor.ts";
 import { rotateLogs } from "./logs.ts";
@@ -57,6 +59,8 @@ export interface StackOptions {
   maxSilenceMs?: number;
   /** Path of PostgREST, or null for none; by default POSTGREST or the packaged program. */
   postgrest?: string | null;
+  /** A program of Supabase Auth, in the place of the library. */
+  authProgram?: AuthProgram | null;
   /** Websocket limits of one client. */
   realtimeLimits?: RealtimeOptions["limits"];
 }
@@ -116,7 +120,8 @@ async function start(
   const onWarning = (message: string) => {
     if (!isStopping()) options.onWarning?.(message);
   };
-  const folder = await openDataFolder(options.dataDir, options.seed);
+  const { authProgram } = options;
+  const folder = await openDataFolder(options.dataDir, options.seed, authProgram ? "program" : "library");
   undo.push(() => folder.release());
   undo.push(async () => {
     if (await restoreBackupCopy(folder.path))
@@ -138,10 +143,11 @@ async function start(
   let mailer: Functions | null = null;
   let capture: MailCapture | null = null;
   let realtime: RealtimeProcess | null = null;
-  const keys = {
+  const keys: Keys = {
     publishableKey: secrets.publishable_key,
     secretKey: secrets.secret_key,
     jwtSecret: secrets.jwt_secret,
+    publicKey: authProgram ? publicPartOf(secrets.signing_key) : undefined,
     issuer: tokenIssuer,
   };
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
@@ -153,6 +159,7 @@ async function start(
     proxyHeader: options.proxyHeader?.toLowerCase(),
     keys,
     authPort: () => auth?.port() ?? null,
+    authIsProgram: Boolean(authProgram),
     dataApi: () => dataApi,
     ...(options.limits ? { limits: options.limits } : {}),
     functionPort: (name) => {
@@ -184,6 +191,7 @@ async function start(
     folder,
     port: options.dbPort,
     migrations: options.migrations ?? defaultMigrations,
+    authProgram,
     onProgress,
     onWarning,
     ...(options.onLost ? { onLost: options.onLost } : {}),
@@ -199,7 +207,7 @@ async function start(
   });
 
   const limitsPassword = randomBytes(24).toString("base64url");
-  await sql.unsafe(`alter role auth_guard password '${limitsPassword}'`);
+  if (!authProgram) await sql.unsafe(`alter role auth_guard password '${limitsPassword}'`);
 
   const setup_token = await setupToken(folder.path, secrets.seed === "none" && (await isSetupOpen(sql)));
 
@@ -211,8 +219,21 @@ async function start(
   const authMailSecret =
     options.functionsEnvironment?.AUTH_MAIL_SECRET ?? `whsec_${randomBytes(32).toString("base64")}`;
   const mailPath = join(folder.path, "mail.log");
-  const signingIn = when("auth", () =>
-    startAuth({
+  const signingIn = when<AuthProcess>("auth", () => {
+    if (authProgram)
+      return startAuthProgram({
+        program: authProgram,
+        databaseUrl: database.url(authLogin, secrets.auth_password),
+        folder: folder.path,
+        secrets,
+        supabaseUrl,
+        siteUrl: siteUrl.replace(/\/+$/, ""),
+        addressHeader,
+        mailSecret: authMailSecret,
+        maxSilenceMs: options.maxSilenceMs,
+        onWarning,
+      });
+    return startAuth({
       secrets: { jwt_secret, publishable_key, secret_key },
       siteUrl: supabaseUrl,
       addressHeader,
@@ -229,15 +250,15 @@ async function start(
           : undefined,
         sendsMail: isMailing && Boolean(MAIL_URL),
       },
-    }),
-  );
+    });
+  });
   const opening = when("rest", () =>
     startDataApi({
       program: options.postgrest,
       databaseUrl: database.url("embedded_rest", secrets.data_api_password),
       folder: folder.path,
       siteUrl: supabaseUrl,
-      jwtSecret: jwt_secret,
+      jwtSecret: verifyingKeys(keys),
       maxSilenceMs: options.maxSilenceMs,
       onWarning,
     }),
@@ -259,6 +280,7 @@ async function start(
     });
   const forRequests = {
     ...functionsEnvironment(secrets, addressHeader),
+    ...(keys.publicKey && { SUPABASE_JWKS: JSON.stringify([keys.publicKey]) }),
     STORAGE_KEY: storage.key,
     DATABASE_URL: database.url("feedback_api", secrets.functions_password),
     // One process serves all requests, without a pooler in between.
@@ -321,8 +343,8 @@ async function start(
   web = await showing;
 
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
-  const signUps = auth && { url: supabaseUrl, publishableKey: secrets.publishable_key, fetch: auth.fetch };
-  const demo = signUps && (await seedDemo(sql, signUps, folder, seedFile, onProgress));
+  const accounts = auth && { url: supabaseUrl, secretKey: secrets.secret_key };
+  const demo = accounts && (await seedDemo(sql, accounts, folder, seedFile, onProgress));
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { findAuthProgram } from "./auth-program.ts";
 import { startStack } from "./stack.ts";
 import { codeOf, messageOf, StartError } from "./start-error.ts";
 import { startSettings } from "./start-settings.ts";
@@ -16,8 +17,9 @@ async function main(): Promise<void> {
     process.on("SIGTERM", stop);
     whenOrphaned(stop);
   });
+  const settings = { ...startSettings(), authProgram: await findAuthProgram() };
   const starting = startStack({
-    ...startSettings(),
+    ...settings,
     dataDir,
     proxyHeader: process.env.ADDRESS_HEADER,
     onProgress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
@@ -34,7 +36,7 @@ async function main(): Promise<void> {
   Supabase   ${stack.supabase_url}
   Database   ${stack.db_url.replace(/:[^:@]+@/, ":…@")}
   Keys       ${resolve(dataDir, "stack.json")}
-  Mail       ${process.env.MAIL_URL ? `is sent by ${URL.canParse(process.env.MAIL_URL) ? new URL(process.env.MAIL_URL).host : "MAIL_URL"}` : `${stack.supabase_url}/_mail      (none is sent; codes and links are in ${resolve(dataDir, "mail.log")} too)`}
+  Mail       ${process.env.MAIL_URL ? `is sent by ${URL.canParse(process.env.MAIL_URL) ? new URL(process.env.MAIL_URL).host : "MAIL_URL"}` : `${stack.supabase_url}/_mail      (none is sent${settings.authProgram ? "" : `; codes and links are in ${resolve(dataDir, "mail.log")} too`})`}
 ${stack.setupToken ? `  Setup      ${stack.site_url}/setup      (from another machine with this token: ${stack.setupToken})\n` : ""}${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }

@@ -6,10 +6,10 @@ import postgres from "postgres";
 import { inject } from "vitest";
 import WebSocket from "ws";
 import { tokenIssuer } from "../local/lite/auth-config.ts";
-import { signUp as signUpWith } from "../local/sign-up.ts";
 import type { Stack } from "../local/stack.ts";
 import type { Database } from "../shared/database.types.ts";
 import { type HttpAnswer, send } from "./http.ts";
+import { signUp as signUpWith } from "./sign-up.ts";
 import { until } from "./until.ts";
 
 /** The running stack: stack.json, and values that only its operator knows. */
@@ -62,7 +62,6 @@ export const withoutData = {
 const authOf = (against: TestStack) => ({
   url: against.supabase_url,
   publishableKey: against.publishable_key,
-  fetch: (request: Request) => fetch(request),
 });
 
 /** Signs up a new user. */

@@ -18,10 +18,10 @@ export interface AuthGuardOptions {
   onWarning(message: string): void;
 }
 
-/** Passes a request of /auth/v1 to lite or rejects it. Calls of the launcher have no address and no limits. */
+/** Passes a request of /auth/v1 to lite or rejects it. */
 export type AuthGuard = (
   request: Request,
-  clientAddress: string | undefined,
+  clientAddress: string,
   next: (request: Request) => Promise<Response>,
 ) => Promise<Response>;
 
@@ -73,7 +73,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     const body = call.body === undefined ? {} : await readBody(request, call.body);
     if (body instanceof Response) return body;
     const canonical = requestFor(request, url, call, body, publishableKey);
-    const address = clientAddress === undefined ? null : limits.hash("address", networkOf(clientAddress));
+    const address = limits.hash("address", networkOf(clientAddress));
 
     const refused = call.refuse?.(body);
     if (refused) return refused;
@@ -84,10 +84,10 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       const isLate = body.email && body.token && answer.headers.get("x-sb-error-code") === "otp_expired";
       return isLate ? wrongCode() : answer;
     };
-    const hashes = call.hashesPassword?.(body) === true && address !== null;
+    const hashes = call.hashesPassword?.(body) === true;
     const run = () => (hashes ? queue.run(address, attempt) : attempt());
     try {
-      if (call.limit === undefined || address === null) return answerOf(await run());
+      if (call.limit === undefined) return answerOf(await run());
       const subject: Subject = { address, account: await accountOf(call, body, request) };
       if (call.limit === "change" && body.app_metadata && subject.account)
         return goTrueError(403, "not_admin", "Updating app_metadata requires admin privileges");

@@ -45,7 +45,7 @@ interface Changes {
   jwtSecret: string;
   issuer: string;
   /** Whether an account of this request needs a confirmed address. */
-  confirmsAddresses: () => boolean;
+  confirmsAddresses: boolean;
   /** Sends mails in addition to lite's driver. */
   mail: ((mail: HookMail) => void) | undefined;
 }
@@ -57,7 +57,7 @@ type Refuse = (response: Response) => never;
  * Middleware for lite: encrypts stored tokens, signs access tokens and changes addresses like hosted auth, serves its
  * admin's calls, and does not reveal accounts.
  */
-export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses, mail }: Changes) {
+export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses: confirms, mail }: Changes) {
   const key = new TextEncoder().encode(jwtSecret);
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
     const service = context.var.authService as Service | undefined;
@@ -67,12 +67,9 @@ export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses, mail
       errorResponse = response;
       throw new Error("refused");
     };
-    const confirms = confirmsAddresses();
     service.repo = encryptingRepository(service.repo, secrets, confirms, (error) => {
       errorResponse = errorResponseOf(error);
     });
-    if (!confirms)
-      service.config = { ...service.config, email: { ...service.config.email, enable_confirmations: false } };
     linkByToken(service, secrets, mail);
     signLikeAuth(service, key, issuer, refuse);
     changeAddresses(service);

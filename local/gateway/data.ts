@@ -34,6 +34,8 @@ export interface DataOptions {
   keys: Keys;
   /** Null while down. */
   authPort(): number | null;
+  /** Auth is a program of Supabase Auth, which knows neither API keys nor the prefix of its paths. */
+  authIsProgram?: boolean;
   /** Null while starting. */
   dataApi(): Omit<DataApi, "stop"> | null;
 }
@@ -49,7 +51,8 @@ const cors = {
 };
 
 /** Handles /auth/v1 and /rest/v1: enforces all limits before using shared resources. */
-export function createData({ addressHeader, limits, heldBytes, keys, authPort, dataApi }: DataOptions) {
+export function createData(options: DataOptions) {
+  const { addressHeader, limits, heldBytes, keys, authPort, authIsProgram, dataApi } = options;
   const queues = { auth: new RequestQueue(limits.auth), rest: new RequestQueue(limits.rest) };
   const slowWork = new SlowStatements(limits.slowWorkMs, limits.slowWorkWindowMs, limits.slowMs);
   const agent = new Agent({ keepAlive: true });
@@ -67,10 +70,12 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
       const network = networkOf(address);
       if (method === "OPTIONS") return preflight(incoming, response);
       if (!methods.has(method)) return respond(notThisMethod);
-      const isServed = name === "auth" ? isAuthPath(target.path) : isDataApiPath(target.path);
+      const isServed =
+        name === "rest" ? isDataApiPath(target.path) : authIsProgram || isAuthPath(target.path);
       if (!isServed && name === "auth") return respond({ ...unknownPath, ...missingPath(target.path) });
       if (!isServed) return sendError(response, { ...unknownPath, headers: cors });
-      const admitted = await (name === "auth" ? admitToAuth : admitToDataApi)(incoming, target, address);
+      const admit = name === "rest" ? admitToDataApi : authIsProgram ? admitToProgram : admitToAuth;
+      const admitted = await admit(incoming, target, address);
       if ("status" in admitted) return respond(admitted);
       const maxBytes = name === "auth" ? limits.authBody : limits.restBody;
       const declared = Math.min(Number(incoming.headers["content-length"] ?? 0), maxBytes);
@@ -122,6 +127,28 @@ export function createData({ addressHeader, limits, heldBytes, keys, authPort, d
         ...headersFor(incoming, addressHeader, "host", "content-length", ...(admin ? ["authorization"] : [])),
         ...(admin?.authorization ? ["authorization", admin.authorization] : []),
         ...[addressHeader, address],
+      ],
+    };
+  }
+
+  async function admitToProgram(
+    incoming: IncomingMessage,
+    target: Target,
+    address: string,
+  ): Promise<Admitted | GatewayError> {
+    const query = parametersOf(target.search);
+    if ("status" in query) return query;
+    const credentials = await credentialsOf(keys, incoming, target.path, query);
+    if ("status" in credentials) return credentials;
+    const { person, authorization } = credentials;
+    return {
+      person,
+      path: `${target.path.replace("/auth/v1", "") || "/"}?${query}`,
+      headers: [
+        ...headersFor(incoming, addressHeader, ...replaced),
+        ...(authorization ? ["authorization", authorization] : []),
+        // Its limits count by the first, its sessions show the second.
+        ...[addressHeader, networkOf(address), "x-forwarded-for", address],
       ],
     };
   }
@@ -180,7 +207,7 @@ interface Admitted {
   headers: string[];
 }
 
-/** Headers that PostgREST gets from the gateway, or not at all. */
+/** Headers that PostgREST and Supabase Auth get from the gateway, or not at all. */
 const replaced = ["host", "content-length", "apikey", "authorization", "cookie", "prefer"];
 
 const tooLarge = (message: string): GatewayError => ({ status: 413, code: "PAYLOAD_TOO_LARGE", message });

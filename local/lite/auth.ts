@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { createAuthGuard } from "../auth/guard.ts";
 import { openLimits } from "../auth/limits.ts";
 import { changeLite } from "../auth/lite-service.ts";
@@ -40,7 +39,6 @@ async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: AuthO
   });
   const tokens = tokenSecrets(secrets.jwt_secret);
   const { sendsMail = false, mailHook: hook } = options;
-  const byLauncher = new AsyncLocalStorage<boolean>();
   const app = new App({
     connection,
     auth: authConfig(secrets, siteUrl, sendsMail),
@@ -57,7 +55,7 @@ async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: AuthO
             secrets: tokens,
             jwtSecret: secrets.jwt_secret,
             issuer: tokenIssuer,
-            confirmsAddresses: () => sendsMail && !byLauncher.getStore(),
+            confirmsAddresses: sendsMail,
             mail: hook && mailHook(hook, sendWarning),
           }),
         ],
@@ -76,10 +74,7 @@ async function openAuth({ databaseUrl, secrets, siteUrl, guard: options }: AuthO
     onWarning: sendWarning,
   });
   return {
-    answer: (request, clientAddress) =>
-      guard(request, clientAddress, async (call) =>
-        byLauncher.run(clientAddress === undefined, () => app.fetch(call)),
-      ),
+    answer: (request, clientAddress) => guard(request, clientAddress, async (call) => app.fetch(call)),
     async close() {
       await limits.close();
       await connection.close();

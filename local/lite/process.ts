@@ -27,12 +27,8 @@ export interface AuthOptions {
   };
 }
 
-/** Address of the launcher. */
-export const launcherAddress = "launcher";
-
 export interface Service {
-  /** Requests without the client address come from the launcher. */
-  answer(request: Request, clientAddress: string | undefined): Promise<Response>;
+  answer(request: Request, clientAddress: string): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -106,7 +102,7 @@ async function answer(
       headers,
       ...(body.length > 0 ? { body: new Uint8Array(body) } : {}),
     }),
-    address === launcherAddress ? undefined : address,
+    address,
   );
   const cookies = answered.headers.getSetCookie();
   const content = Buffer.from(await answered.arrayBuffer());

@@ -1,12 +1,10 @@
 import { startNodeProcess } from "../node-process.ts";
 import { compile } from "./compile.ts";
-import { type AuthOptions, launcherAddress } from "./process.ts";
+import type { AuthOptions } from "./process.ts";
 
 export interface AuthProcess {
   /** Null while down. */
   port(): number | null;
-  /** A call of the launcher, without address and limits. */
-  fetch(request: Request): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -34,14 +32,5 @@ export async function startAuth({
     maxSilenceMs,
     onWarning,
   });
-  return {
-    port,
-    fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      const call = new Request(`http://127.0.0.1:${port()}${pathname}${search}`, request);
-      call.headers.set(options.addressHeader, launcherAddress);
-      return fetch(call);
-    },
-    stop,
-  };
+  return { port, stop };
 }

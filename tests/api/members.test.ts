@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import postgres from "postgres";
 import { describe, expect, it } from "vitest";
 import {
   inviteAnswer,
@@ -9,7 +10,7 @@ import {
   newInviteAnswer,
 } from "../../shared/members.ts";
 import { deletedAnswer } from "../../shared/submissions.ts";
-import { sql, supabase } from "../stack.ts";
+import { sql, stack, supabase } from "../stack.ts";
 import { api, expectError, expectJson, getJson } from "./client.ts";
 import { newGuest, newKey, newTeam, newUser, type Team, type User } from "./world.ts";
 
@@ -47,6 +48,19 @@ describe("the team", () => {
       as: team.member,
     });
     expect(page.map(({ user_id }) => user_id)).toEqual([team.admin.id]);
+  });
+
+  it("keeps its last owner when auth deletes the account, with a state whose text auth passes on", async () => {
+    const { owner } = await newTeam();
+    const superuser = postgres(stack.superuserUrl, { max: 1, onnotice: () => undefined });
+    const remove = async () => {
+      await superuser`set session authorization supabase_auth_admin`;
+      await superuser`delete from auth.users where id = ${owner.id}`;
+    };
+    await expect(remove().finally(() => superuser.end())).rejects.toMatchObject({
+      code: "PT409",
+      message: "An organization needs an owner: make another member owner first.",
+    });
   });
 
   it("keeps its last owner when two owners demote each other concurrently", async () => {

@@ -46,6 +46,25 @@ export interface Run {
   environment?: Record<string, string>;
 }
 
+/** Answers of Supabase Auth 2.196 with confirmed addresses and without CAPTCHA. */
+export const recordedAuth: Record<string, object> = {
+  "/auth/v1/settings": {
+    external: { anonymous_users: false, email: true, github: false, google: false, phone: false },
+    disable_signup: false,
+    mailer_autoconfirm: false,
+    phone_autoconfirm: false,
+    sms_provider: "",
+    saml_enabled: false,
+    saml_private_key_next_configured: true,
+    passkeys_enabled: false,
+  },
+  "/auth/v1/token?grant_type=password": {
+    code: 400,
+    error_code: "validation_failed",
+    msg: "missing email or phone",
+  },
+};
+
 type SigningKey = { alg: string; kid?: string; key: CryptoKey | Uint8Array };
 
 const random = () => randomBytes(32).toString("base64");
@@ -81,8 +100,9 @@ export async function startProject(): Promise<Project> {
   const published: Project["published"] = { keys: [known.published, rotated.published], isAway: false };
   const auth = createServer((request, response) => {
     if (published.isAway) return void response.writeHead(503).end();
-    const keys = request.url === "/auth/v1/.well-known/jwks.json" ? published.keys : [];
-    response.setHeader("Content-Type", "application/json").end(JSON.stringify({ keys }));
+    const { keys } = published;
+    const answer = { ...recordedAuth, "/auth/v1/.well-known/jwks.json": { keys } }[request.url ?? ""];
+    response.setHeader("Content-Type", "application/json").end(JSON.stringify(answer ?? { keys: [] }));
   });
   await new Promise<void>((resolve) => auth.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(auth.address() as AddressInfo).port}`;

@@ -298,7 +298,7 @@ describe("the check of a deployment", () => {
   test("reports no problems when every step was followed", async () => {
     const findings = await checkDeployment(target);
     expect(failures(findings)).toEqual([]);
-    expect([...new Set(findings.map(({ step }) => step))]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 10]);
+    expect([...new Set(findings.map(({ step }) => step))]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
   test.each([
@@ -360,6 +360,28 @@ describe("the check of a deployment", () => {
       expect(found).toContainEqual(expect.stringMatching(/^5 .*webhook-dispatch/));
     } finally {
       await stranger.stop();
+    }
+  });
+
+  test("names JWT_SECRET where auth publishes no key, since it signs with the shared secret then", async () => {
+    let keys: object[] = [];
+    const auth = createServer((_, response) => response.end(JSON.stringify({ keys })));
+    await new Promise<void>((resolve) => auth.listen(0, "127.0.0.1", resolve));
+    const SUPABASE_URL = `http://127.0.0.1:${(auth.address() as AddressInfo).port}`;
+    const environment = { SUPABASE_URL, SUPABASE_JWKS: "", JWT_SECRET: "" };
+    const api = await project.start("api", { program: hosted, bundles, environment });
+    const unset = async () => (await call(api, "GET", "/api/ready")).body.unset_variables;
+    try {
+      expect(await unset()).toEqual(["JWT_SECRET"]);
+      keys = [{ kty: "EC", alg: "ES256" }];
+      expect(await unset()).toEqual([]);
+      // It stays known while auth is away.
+      auth.close();
+      auth.closeAllConnections();
+      expect(await unset()).toEqual([]);
+    } finally {
+      auth.close();
+      await api.stop();
     }
   });
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
-import { signUp } from "../../local/sign-up.ts";
 import { api, type Caller } from "../api/client.ts";
 import { importFrom } from "../api/imports.ts";
 import { newSurvey } from "../api/survey-world.ts";
@@ -13,6 +12,7 @@ import {
   newSubmission,
   newUser,
 } from "../api/world.ts";
+import { signUp } from "../sign-up.ts";
 import { sql, stack } from "../stack.ts";
 import { rpc } from "./rest.ts";
 
@@ -26,7 +26,6 @@ async function account(email = `${randomUUID()}@stuffing.example`): Promise<Acco
   const auth = {
     url: stack.supabase_url,
     publishableKey: stack.publishable_key,
-    fetch: (request: Request) => fetch(request),
   };
   const { access_token, user } = await signUp(auth, { email, password: "correct horse battery" });
   return { id: user.id, email, token: access_token };

@@ -3,17 +3,16 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withDatabase } from "../../local/database.ts";
-import { signUp } from "../../local/sign-up.ts";
 import type { StackAddresses } from "../../local/stack.ts";
 import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
 import { noneLeft, processesOf } from "../processes.ts";
+import { signUp } from "../sign-up.ts";
 import { until } from "../until.ts";
 import { type Launcher, launch, temporaryFolder } from "./launcher.ts";
 
 const authOf = (stack: StackAddresses) => ({
   url: stack.supabase_url,
   publishableKey: stack.publishable_key,
-  fetch: (request: Request) => fetch(request),
 });
 
 test("a start from an empty folder runs all processes, and SIGTERM stops them and prints only that", async () => {

@@ -1,22 +1,16 @@
-/** Auth URL and key; `fetch` lets the launcher bypass the network. */
+import type { Person } from "../local/create-account.ts";
+
 export interface AuthClient {
   url: string;
   publishableKey: string;
-  fetch: (request: Request) => Promise<Response>;
 }
 
-export interface Person {
-  email: string;
-  password: string;
-  name?: string;
-}
-
-export interface Session {
+interface Session {
   access_token: string;
   user: { id: string; email: string };
 }
 
-/** Creates a user, or signs in one that an earlier attempt created with the same password. */
+/** Signs up, or in with the same password. */
 export async function signUp(auth: AuthClient, person: Person): Promise<Session> {
   const { email, password, name } = person;
   const session = await post(auth, "/auth/v1/signup", {
@@ -33,13 +27,11 @@ export async function signUp(auth: AuthClient, person: Person): Promise<Session>
 type Answer = { ok: true; session: Session } | { ok: false; problem: string };
 
 async function post(auth: AuthClient, path: string, body: object): Promise<Answer> {
-  const response = await auth.fetch(
-    new Request(`${auth.url}${path}`, {
-      method: "POST",
-      headers: { apikey: auth.publishableKey, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    }),
-  );
+  const response = await fetch(`${auth.url}${path}`, {
+    method: "POST",
+    headers: { apikey: auth.publishableKey, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
   const text = await response.text();
   return response.ok ? { ok: true, session: JSON.parse(text) as Session } : { ok: false, problem: text };
 }
