@@ -98,6 +98,18 @@ grant usage on schema auth to anon, authenticated, service_role, embedded_auth;
 -- As on hosted projects since 2025, migrations may create nothing in schema auth.
 grant usage on schema auth to postgres;
 
+-- The embedded auth offers no second factors; hosted auth keeps them here, and our functions read them.
+create table if not exists auth.mfa_factors (
+  id uuid primary key default gen_random_uuid(),
+  user_id uuid not null references auth.users (id) on delete cascade,
+  friendly_name text,
+  factor_type text not null,
+  status text not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  secret text
+);
+
 do $do$
 declare
   relation regclass;

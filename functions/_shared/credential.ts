@@ -14,7 +14,7 @@ import { environment } from "./environment.ts";
 /** The credential of a request before the database resolves it. */
 export type Credential =
   | { kind: "none" }
-  | { kind: "user"; userId: string }
+  | { kind: "user"; userId: string; aal: string }
   | { kind: "key"; digest: Uint8Array }
   /** Session of an identified person. */
   | { kind: "session"; digest: Uint8Array }
@@ -64,16 +64,17 @@ export function isJwt(token: string): boolean {
 }
 
 // Verifying a signature costs more than most requests, so valid tokens are cached until they expire.
-const checked = new Map<string, { userId: string; expiresAt: number }>();
+const checked = new Map<string, { userId: string; aal: string; expiresAt: number }>();
 
 async function ofAccessToken(token: string): Promise<Credential> {
   const known = checked.get(token);
-  if (known && known.expiresAt > Date.now()) return { kind: "user", userId: known.userId };
-  const { sub: userId = "", role, exp } = (await verify(token)) ?? {};
+  if (known && known.expiresAt > Date.now()) return { kind: "user", userId: known.userId, aal: known.aal };
+  const { sub: userId = "", role, exp, aal: level } = (await verify(token)) ?? {};
   if (role !== "authenticated" || !isUuid(userId) || !exp) return invalidCredential;
+  const aal = level === "aal2" ? "aal2" : "aal1";
   if (checked.size >= 10_000) checked.clear();
-  checked.set(token, { userId, expiresAt: exp * 1000 });
-  return { kind: "user", userId };
+  checked.set(token, { userId, aal, expiresAt: exp * 1000 });
+  return { kind: "user", userId, aal };
 }
 
 const keySets: JWTVerifyGetKey[] = [];

@@ -27,6 +27,7 @@ export type Results<Statements extends readonly Statement[]> = {
 export type Admission = {
   requestId: string;
   userId: string | null;
+  aal: string | null;
   digest: Uint8Array | null;
   /** Whether the digest is that of an identified person's session instead of a key. */
   isSession: boolean;

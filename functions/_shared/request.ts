@@ -104,6 +104,7 @@ export function admissionOf(
   return {
     requestId,
     userId: credential.kind === "user" ? credential.userId : null,
+    aal: credential.kind === "user" ? credential.aal : null,
     digest: credential.kind === "key" || credential.kind === "session" ? credential.digest : null,
     isSession: credential.kind === "session",
     invalidCredential: credential.kind === "invalid",

@@ -78,7 +78,8 @@ create function private.admit_request(
   needs_origin boolean,      -- a write authenticated by cookie: the origin must be allowed
   resource text,             -- table of the row named by the path
   resource_id uuid,
-  charge boolean             -- false if the request was charged before
+  charge boolean,            -- false if the request was charged before
+  aal text default null      -- the assurance level of the access token
 ) returns private.admission
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -96,6 +97,13 @@ begin
   if invalid_credential or not who.valid then
     answer.code := 'UNAUTHORIZED';
     answer.message := 'The credential is not valid.';
+  elsif user_id is not null and aal is distinct from 'aal2' and exists (select from auth.mfa_factors f
+      where f.user_id = admit_request.user_id and f.status = 'verified') then
+    answer.code := 'UNAUTHORIZED';
+    answer.message := 'Confirm your second factor first.';
+    answer.field := 'aal';
+  end if;
+  if answer.code is not null then
     who := ('public', null, null, null, null, 'level_public', false);
     operations := '{}';
   end if;
@@ -189,7 +197,7 @@ begin
 end
 $$;
 comment on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text,
-  uuid, boolean) is
+  uuid, boolean, text) is
   'Authenticates a request, resolves its organization and charges its rate limits. private.assume_caller '
   'calls it; it is called alone for requests that failed or may run long.';
 
@@ -235,12 +243,13 @@ create function private.assume_caller(
   origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean,
   access text,               -- public, person, caller or agent
   required_scopes text[],    -- if access is caller, a key needs one of them
+  aal text default null,
   out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
 language plpgsql set search_path = '' as $$
 declare
   admission private.admission := private.admit_request(user_id, digest, invalid_credential, address,
     operations, organization, on_behalf, origin,
-    needs_origin, resource, resource_id, charge);
+    needs_origin, resource, resource_id, charge, aal);
   ignored text; -- an assignment is cheaper than PERFORM
 begin
   if admission.code is not null then
@@ -282,7 +291,7 @@ begin
 end
 $$;
 comment on function private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean,
-  text, uuid, boolean, text, text[]) is
+  text, uuid, boolean, text, text[], text) is
   'First statement of a request''s transaction: runs private.admit_request and assumes the caller''s claims '
   'and role until the transaction ends. Raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
 
@@ -294,9 +303,9 @@ comment on function private.in_organization(uuid) is
   'Whether a row named by id belongs to the organization that the request named, if it named one.';
 
 grant execute on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean,
-  text, uuid, boolean),
+  text, uuid, boolean, text),
   private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid,
-    boolean, text, text[]),
+    boolean, text, text[], text),
   private.is_allowed_origin(text) to feedback_api;
 grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
 

@@ -59,6 +59,8 @@ function admissionOf({ organization_id, user_id, digest }: Claimed): Admission {
   return {
     requestId: crypto.randomUUID(),
     userId: user_id,
+    // Nobody has the token any more; the request that sent the import had it.
+    aal: "aal2",
     digest,
     isSession: false,
     invalidCredential: false,

@@ -13,14 +13,14 @@ export function chargeRequest(admission: Admission): Statement<Verdict & Admissi
   return (
     sql,
   ) => sql`select code, message, field, retry_after, max_requests, remaining, reset_at, origin_allowed
-    from private.admit_request(${caller(sql, admission)}, true)`;
+    from private.admit_request(${caller(sql, admission)}, true, aal => ${admission.aal})`;
 }
 
 /** First statement of a request's transaction: the following statements run as the caller. */
 export function assumeCaller(admission: Admission, charge: boolean): Statement<Verdict> {
   const { requestId, access, scopes } = admission;
   return (sql) => sql`select max_requests, remaining, reset_at, origin_allowed
-    from private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes})`;
+    from private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes}, aal => ${admission.aal})`;
 }
 
 function caller(sql: Sql, admission: Admission) {
