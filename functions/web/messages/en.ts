@@ -271,7 +271,7 @@ export const en = {
     factorTitle: "Confirm your sign-in",
     factorText: "Open your authenticator app and enter the six-digit code that it shows for this site.",
     factorCode: "Code from the app",
-    factorLost: "You lost the app? An owner of your team can remove your second factor.",
+    factorLost: "Lost the app? An owner of your team can remove your second factor.",
     factorWrong: "The code is wrong or has expired. Enter the code that the app shows now.",
     factorOther: "Your second factor is of a kind that this site cannot ask for.",
   },
