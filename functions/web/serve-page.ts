@@ -155,10 +155,9 @@ function pagePresentation(
       // A private board does not reveal which pages exist: its team must sign in first.
       const isHidden = known?.code === "NOT_FOUND" && endpoint.access !== "public" && !visit.isSignedIn;
       const isUnfinished = needsFactor(known);
-      if (
-        (known?.code === "UNAUTHORIZED" && (endpoint.access !== "public" || isUnfinished) && !page.isData) ||
-        isHidden
-      ) {
+      const isSignInNeeded =
+        known?.code === "UNAUTHORIZED" && (isUnfinished ? !page.isData : endpoint.access !== "public");
+      if (isSignInNeeded || isHidden) {
         const back = ownPath(returnPath(c, visit)) ?? "/";
         // A session that ended in a frame: its host identifies the person again. No other page can be shown there.
         const hadWidgetSession = visit.isEmbedded && visit.cookie(widgetCookieName) !== undefined;
