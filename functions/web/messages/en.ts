@@ -353,7 +353,7 @@ export const en = {
     factorRemoved: "The second factor is removed.",
     factorRemove: "Remove",
     factorTaken: "You already have a second factor with this name.",
-    factorTooMany: "You have the greatest possible number of second factors: remove one first.",
+    factorTooMany: "You cannot have more second factors: remove one first.",
     factorOff: "This service offers no second factor.",
   },
   mail: {

@@ -278,7 +278,7 @@ export const fr: Messages = {
     factorCode: "Code de l’application",
     factorLost:
       "Vous n’avez plus l’application ? Un propriétaire de votre équipe peut retirer votre second facteur.",
-    factorWrong: "Le code est faux ou a expiré. Saisissez le code que l’application affiche maintenant.",
+    factorWrong: "Le code est incorrect ou a expiré. Saisissez le code que l’application affiche maintenant.",
     factorOther: "Votre second facteur est d’un type que ce site ne peut pas demander.",
   },
   me: {
@@ -355,11 +355,11 @@ export const fr: Messages = {
     factorQrCode: "Code QR pour l’application",
     factorKey: "Clé :",
     factorGone: "La clé n’a été affichée qu’une fois. Recommencez pour en obtenir une autre.",
-    factorAdded: "Le second facteur est ajouté. Vos autres appareils doivent se reconnecter.",
-    factorRemoved: "Le second facteur est retiré.",
+    factorAdded: "Le second facteur a été ajouté. Vos autres appareils doivent se reconnecter.",
+    factorRemoved: "Le second facteur a été retiré.",
     factorRemove: "Retirer",
     factorTaken: "Vous avez déjà un second facteur de ce nom.",
-    factorTooMany: "Vous avez le nombre maximal de seconds facteurs : retirez-en d’abord un.",
+    factorTooMany: "Vous ne pouvez pas avoir plus de seconds facteurs : retirez-en d’abord un.",
     factorOff: "Ce service ne propose pas de second facteur.",
   },
   mail: {

@@ -357,7 +357,7 @@ export const ptBR: Messages = {
     factorRemoved: "O segundo fator foi removido.",
     factorRemove: "Remover",
     factorTaken: "Você já tem um segundo fator com este nome.",
-    factorTooMany: "Você tem o número máximo de segundos fatores: remova um primeiro.",
+    factorTooMany: "Você não pode ter mais segundos fatores: remova um primeiro.",
     factorOff: "Este serviço não oferece um segundo fator.",
   },
   mail: {

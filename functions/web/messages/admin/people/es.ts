@@ -123,7 +123,7 @@ export const es: PeopleMessages = {
     `${name} podrá entonces iniciar sesión solo con la contraseña. Hazlo únicamente después de comprobar que es esa persona quien lo pide. Solo es posible si eres propietario de todos sus equipos.`,
   resetFactorLost: "Su segundo factor y sus sesiones: tendrá que iniciar sesión de nuevo.",
   done: {
-    factorReset: "El segundo factor está quitado.",
+    factorReset: "Se ha quitado el segundo factor.",
     role: "El rol ha cambiado.",
     removed: "La persona ya no está en el equipo.",
     transferred: "La propiedad se ha transferido.",
