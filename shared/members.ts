@@ -46,6 +46,7 @@ const member = z
     email: z.string().nullable().describe("For admins; null for other callers."),
     role,
     joined_at: timestamp,
+    has_second_factor: z.boolean().nullable().describe("For owners; null for other callers."),
   })
   .meta({ id: "Member", description: "A member of the team." });
 

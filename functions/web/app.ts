@@ -15,6 +15,7 @@ import { authCallback, confirmLink, confirmLinkForm } from "./pages/confirm-link
 import { deleteCommentPage, deleteSubmissionPage } from "./pages/delete.tsx";
 import { editComment } from "./pages/edit-comment.tsx";
 import { editSubmission, tagSubmission } from "./pages/edit-submission.tsx";
+import { factorPages } from "./pages/factors.tsx";
 import { boardFeed, submissionFeed } from "./pages/feeds.ts";
 import {
   mail,
@@ -96,6 +97,7 @@ const pages: Page[] = [
     .map((endpoint) => action(endpoint, { path: "/notifications/read", isEmbeddable: true })),
   settings,
   settingsForm,
+  ...factorPages,
   mailSettings,
   mailSettingsForm,
   mail,

@@ -69,6 +69,10 @@ export type Page = Endpoint & {
   isEmbeddable?: boolean;
   /** Ignores the session: machines read and share the page. */
   isAnonymous?: boolean;
+  /** Open to a visitor who has not passed the second factor of the account, and who is anonymous there. */
+  isBeforeFactor?: boolean;
+  /** The response is data for scripts or a file: a page would be no answer. */
+  isData?: boolean;
   /** The URL contains a secret: the page sends no referrer. */
   hasSecretAddress?: boolean;
   /**
@@ -104,6 +108,8 @@ type Shared<Query, Body> = {
   ofOrganization?: boolean;
   isEmbeddable?: boolean;
   isAnonymous?: boolean;
+  isBeforeFactor?: boolean;
+  isData?: boolean;
   hasSecretAddress?: boolean;
   runsLong?: boolean;
   fallback?: Page;
@@ -157,6 +163,7 @@ export function form<
   definition: Shared<Query, Body> & {
     method?: "get" | "post";
     formPage?: Page;
+    resultPage?: Page;
     readsBody?: boolean;
     work: (
       input: PageInput<Parsed<Query>, Parsed<Body>>,

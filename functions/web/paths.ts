@@ -6,6 +6,9 @@ export const organizationPath = (
   organization: Pick<NonNullable<Frame["organization"]>, "slug" | "is_default"> | null,
 ) => (organization && !organization.is_default ? `/o/${organization.slug}` : "");
 
+/** Asks for the second factor of an account. */
+export const factorPath = "/sign-in/factor";
+
 /** Path of a dashboard page in the organization of the current URL. */
 export const adminPath = ({ base }: Visit, path = "") => `${base}/admin${path}`;
 

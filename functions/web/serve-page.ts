@@ -10,7 +10,7 @@ import { errorPage } from "./error-page.tsx";
 import { keepForm } from "./kept-form.ts";
 import { messagesOf } from "./messages/index.ts";
 import { type Page, plain, seeOther } from "./page.tsx";
-import { withHostOptions } from "./paths.ts";
+import { factorPath, withHostOptions } from "./paths.ts";
 import { problemOf, WordedError } from "./problems.ts";
 import { securityHeaders } from "./security.ts";
 import { type Session, widgetCookieName } from "./session.ts";
@@ -71,6 +71,12 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
   }
   if (page.resultPage && answered !== undefined)
     return servePage(c, page.resultPage, { ...visit, form: undefined, answered });
+  if (needsFactor(failed)) {
+    if (!page.isBeforeFactor && !visit.isEmbedded) return response;
+    // A frame shows no page of the sign-in.
+    const session: Session = { ...visit.session, credential: { kind: "none" } };
+    return servePage(c, page, { ...visit, session, isSignedIn: !visit.isEmbedded });
+  }
   if (failed?.code === "UNAUTHORIZED" && visit.isSignedIn) {
     // The account was erased, or the session of an identified person ended: sign out.
     visit.forget();
@@ -102,6 +108,10 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
   if (visit.accountLocale) visit.session.cookies.push(languageCookie(locale));
   return servePage(c, page, { ...visit, locale, messages: messagesOf(locale) });
 }
+
+/** Whether the account has a second factor that this session has not passed. */
+const needsFactor = (error: ApiError | undefined) =>
+  error?.code === "UNAUTHORIZED" && error.details.some(({ field }) => field === "aal");
 
 /** Whether an error is shown in its form. A rate limit has its own page, unless the form has a message for it. */
 const isOfTheForm = (error: ApiError) =>
@@ -144,14 +154,18 @@ function pagePresentation(
       onError(known);
       // A private board does not reveal which pages exist: its team must sign in first.
       const isHidden = known?.code === "NOT_FOUND" && endpoint.access !== "public" && !visit.isSignedIn;
-      if ((known?.code === "UNAUTHORIZED" && endpoint.access !== "public") || isHidden) {
+      const isUnfinished = needsFactor(known);
+      const isSignInNeeded =
+        known?.code === "UNAUTHORIZED" && (isUnfinished ? !page.isData : endpoint.access !== "public");
+      if (isSignInNeeded || isHidden) {
         const back = ownPath(returnPath(c, visit)) ?? "/";
         // A session that ended in a frame: its host identifies the person again. No other page can be shown there.
         const hadWidgetSession = visit.isEmbedded && visit.cookie(widgetCookieName) !== undefined;
         if (hadWidgetSession && c.req.method === "POST" && isOfOwnOrigin(c)) return seeOther(back);
         if (page.formPage && visit.form instanceof URLSearchParams && isOfOwnOrigin(c))
           keepForm(visit.session, new URL(back, c.req.url).pathname, visit.form, page.formPage.keeps);
-        return seeOther(`/sign-in?return_to=${encodeURIComponent(back)}`);
+        const path = isUnfinished ? factorPath : "/sign-in";
+        return seeOther(`${path}?return_to=${encodeURIComponent(back)}`);
       }
       return errorPage(answer, known, requestId, visit, {
         text: known && page.errorTexts?.(visit.locale)[known.code],

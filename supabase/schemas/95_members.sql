@@ -57,17 +57,30 @@ create trigger keep_member_limit after insert on public.memberships
 
 -- Members ---------------------------------------------------------------------------------------------------
 
+create function private.is_own_team(organization_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return not private.is_key() and exists (select from public.memberships m
+    where m.organization_id = is_own_team.organization_id and m.user_id = private.caller_id()
+      and m.role = 'owner');
+end
+$$;
+comment on function private.is_own_team(uuid) is 'Whether the caller is a signed-in owner of the organization.';
+
 create function private.member_shape(member public.memberships, with_email boolean) returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar',
     p.avatar_url,
-    'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at)
+    'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at,
+    'has_second_factor', case when private.is_own_team(member.organization_id)
+      then exists (select from auth.mfa_factors f where f.user_id = p.auth_user_id
+        and f.status = 'verified') end)
     from public.profiles p where p.id = member.user_id);
 end
 $$;
 comment on function private.member_shape(public.memberships, boolean) is
-  'JSON of a member; the e-mail address for Admin only.';
+  'JSON of a member; the e-mail address for Admin only, and whether there is a second factor for owners.';
 
 -- definer: e-mail addresses are not granted.
 create function private.admin_members(organization_id uuid, max_rows integer, skipped integer)
@@ -209,6 +222,52 @@ end
 $$;
 comment on function private.admin_transfer_ownership(uuid, uuid) is
   'The calling owner makes another member owner and becomes admin.';
+
+-- Second factors --------------------------------------------------------------------------------------------
+
+-- definer: the tables of auth are not granted.
+create function private.my_second_factors() returns json
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select coalesce(json_agg(json_build_object('id', f.id, 'name', f.friendly_name,
+    'created_at', f.created_at) order by f.created_at, f.id), '[]')
+    from public.profiles p join auth.mfa_factors f on f.user_id = p.auth_user_id
+    where p.id = private.caller_id() and f.status = 'verified');
+end
+$$;
+comment on function private.my_second_factors() is
+  'The caller''s verified second factors: [{id, name, created_at}], oldest first.';
+
+-- definer: the tables of auth are not granted.
+create function private.reset_second_factor(organization_id uuid, user_id uuid) returns json
+language plpgsql security definer set search_path = '' as $$
+declare member public.memberships; auth_id uuid;
+begin
+  perform private.require_visible_organization(organization_id);
+  perform private.lock_team(organization_id);
+  if private.require_person_admin(organization_id) <> 'owner' then
+    perform private.raise_error('FORBIDDEN', 'Only an owner may remove the second factor of a member.');
+  end if;
+  member := private.find_member(organization_id, user_id);
+  -- A second factor protects every team of its person.
+  if exists (select from public.memberships m where m.user_id = member.user_id
+      and not private.is_own_team(m.organization_id)) then
+    perform private.raise_error('CONFLICT',
+      'This person is also on a team that you do not own: its owner must remove them first.');
+  end if;
+  auth_id := (select p.auth_user_id from public.profiles p where p.id = member.user_id);
+  delete from auth.mfa_factors f where f.user_id = auth_id;
+  if found then
+    -- Sessions that somebody else may have opened need a new sign-in.
+    delete from auth.sessions s where s.user_id = auth_id;
+    perform private.audit('member.reset_second_factor', 'profile', member.user_id, '{}', organization_id);
+  end if;
+  return private.member_shape(member, true);
+end
+$$;
+comment on function private.reset_second_factor(uuid, uuid) is
+  'An owner removes all second factors of a member who lost them, and ends the member''s sessions. Raises '
+  'CONFLICT if the member is on a team of which the caller is no owner.';
 
 -- Invites ---------------------------------------------------------------------------------------------------
 
@@ -463,5 +522,6 @@ grant execute on function private.admin_members(uuid, integer, integer),
     service_key;
 grant execute on function private.admin_change_role(uuid, uuid, text),
   private.admin_transfer_ownership(uuid, uuid),
+  private.my_second_factors(), private.reset_second_factor(uuid, uuid),
   private.admin_invite(uuid, text, text, bytea), private.show_invite(bytea, uuid),
   private.accept_invite(bytea, uuid) to authenticated;

@@ -12,7 +12,7 @@ import {
 import { deletedAnswer } from "../../shared/submissions.ts";
 import { sql, stack, supabase } from "../stack.ts";
 import { api, expectError, expectJson, getJson } from "./client.ts";
-import { newGuest, newKey, newTeam, newUser, type Team, type User } from "./world.ts";
+import { joinTeam, newGuest, newKey, newTeam, newUser, type Team, type User } from "./world.ts";
 
 const rolesOf = async ({ organization }: Team) =>
   Object.fromEntries(
@@ -61,6 +61,32 @@ describe("the team", () => {
       code: "PT409",
       message: "An organization needs an owner: make another member owner first.",
     });
+  });
+
+  it("resets a member's second factor for an owner of all their teams, whose sessions end", async () => {
+    const { path, owner, admin, member } = await newTeam();
+    const addFactor = (to: User) => sql`
+      insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
+      values (${randomUUID()}, ${to.id}, 'totp', 'verified', now(), now())`;
+    const hasFactor = async (as: User) =>
+      (await getJson(`${path}/members`, memberListAnswer, { as })).data.find(
+        ({ user_id }) => user_id === member.id,
+      )?.has_second_factor;
+    await Promise.all([addFactor(member), addFactor(owner)]);
+    expect(await hasFactor(admin)).toBeNull();
+    const reset = (as: User, whom = member) =>
+      api("DELETE", `${path}/members/${whom.id}/second-factor`, { as });
+    // An owner's session that has not passed the owner's own factor does nothing.
+    expectError(await reset(owner), "UNAUTHORIZED", "aal");
+    await sql`delete from auth.mfa_factors where user_id = ${owner.id}`;
+    expect(await hasFactor(owner)).toBe(true);
+    expectError(await reset(admin), "FORBIDDEN");
+    expect(expectJson(await reset(owner), 200, memberAnswer).data.has_second_factor).toBe(false);
+    expect(await sql`select from auth.sessions where user_id = ${member.id}`).toHaveLength(0);
+    await addFactor(member);
+    await joinTeam(member.id, other.organization, "member");
+    expectError(await reset(owner), "CONFLICT");
+    expect(await hasFactor(owner)).toBe(true);
   });
 
   it("keeps its last owner when two owners demote each other concurrently", async () => {

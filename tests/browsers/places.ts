@@ -53,6 +53,8 @@ export async function placesOf(stack: Pick<Stack, "base_url" | "db_url" | "demo"
     { name: "notifications", path: "/notifications", as: "alice" },
     { name: "settings", path: "/settings", as: "alice" },
     { name: "settings of mail", path: "/settings/mail", as: "alice" },
+    { name: "second factor", path: "/sign-in/factor" },
+    { name: "second factors", path: "/settings/factor", as: "alice" },
     { name: "erasure", path: "/settings/erase", as: "alice" },
     ...(await Promise.all(adminAreas.map(async ({ places }) => (await places?.(first, stack)) ?? []))).flat(),
     { name: "not found", path: "/nowhere" },

@@ -152,7 +152,7 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_role'], array['before_request', 'token_refusal', 'refusal_message']),
   (array['authenticated'], array['reject_unknown_changes']),
   (array['authenticated'], array['needs_password', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
-    'score_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'admin_invite',
+    'score_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'my_second_factors', 'reset_second_factor', 'admin_invite',
     'accept_invite', 'show_invite', 'similar_pairs', 'my_personal_data', 'erase_me', 'end_session', 'admin_list_identify_secrets',
     'admin_create_identify_secret', 'admin_delete_identify_secret', 'admin_signing_secrets', 'admin_list_api_keys', 'admin_create_api_key',
     'admin_rotate_api_key', 'admin_revoke_api_key', 'admin_audit', 'admin_audit_choices', 'admin_newest_events', 'admin_list_agents', 'admin_create_agent',

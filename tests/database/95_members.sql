@@ -1,7 +1,7 @@
 -- Team members: the last owner is kept, the plan limit is enforced, and invites are for their recipients.
 begin;
 set local search_path = public, extensions;
-select plan(58);
+select plan(84);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.at(who text, organization text, statement text) returns text language plpgsql as $$
@@ -72,6 +72,30 @@ select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(
 update private.invites set expires_at = now() + interval '1 day', invited_by = tests.id('mia') where email = 'bob@example.test';
 select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB410', 'an invite by a removed admin is rejected');
 update private.invites set invited_by = tests.id('adam') where email = 'bob@example.test';
+
+-- Second factors: removed by an owner of all teams of the person
+select is(pg_temp.role_of('adam'), 'owner', 'adam owns Acme by now');
+insert into public.memberships (organization_id, user_id, role) values (tests.id('acme'), tests.id('mia'), 'member'), (tests.id('acme'), tests.id('carol'), 'member'), (tests.id('rival'), tests.id('carol'), 'member');
+insert into auth.mfa_factors (id, user_id, friendly_name, factor_type, status, created_at, updated_at)
+select tests.id(who || status), tests.id(who), who || status, 'totp', status, now(), now()
+from unnest(array['mia', 'carol']) as who, unnest(array['verified', 'unverified']) as status;
+insert into auth.sessions (id, user_id) values (tests.id('session of mia'), tests.id('mia')), (tests.id('session of carol'), tests.id('carol'));
+select is(tests.see(who, 'select string_agg(m.value ->> ''has_second_factor'', '' '' order by m.value ->> ''name'') from private.admin_members(tests.id(''acme''), 50, 0) l, json_array_elements(l.data) m'),
+  seen, format('%s sees of the team''s second factors: %s', who, seen))
+from (values ('adam', 'false true true false'), ('olga', null), ('mia', null), ('acme key with members:write', null)) as t (who, seen);
+select is(tests.see('mia', 'select private.my_second_factors() -> 0 ->> ''name'''), 'miaverified', 'a person sees their own verified factors');
+select is(tests.see(who, 'select json_array_length(private.my_second_factors())'), '0', who || ' sees none of others') from unnest(array['adam', 'olga']) as who;
+select is(tests.see(who, 'select private.my_second_factors()'), '42501', who || ' has no factors to see') from unnest(array['anon', 'acme key with members:write']) as who;
+select is(tests.see(who, format('select private.reset_second_factor(tests.id(%L), tests.id(%L)) ->> ''has_second_factor''', organization, whom)), outcome,
+  format('%s resets %s at %s: %s', who, whom, organization, outcome))
+from (values ('olga', 'acme', 'mia', 'FB403'), ('mia', 'acme', 'mia', 'FB403'), ('alice', 'acme', 'mia', 'FB403'), ('rita', 'acme', 'mia', 'FB403'),
+  ('rita', 'rival', 'mia', 'FB404'), ('anon', 'acme', 'mia', '42501'), ('acme key with members:write', 'acme', 'mia', '42501'), ('service_role', 'acme', 'mia', '42501'),
+  ('adam', 'acme', 'alice', 'FB404'), ('adam', 'acme', 'carol', 'FB409'), ('rita', 'rival', 'carol', 'FB409'),
+  ('adam', 'acme', 'mia', 'false'), ('adam', 'acme', 'mia', 'false')) as t (who, organization, whom, outcome);
+select results_eq($$ select user_id from auth.mfa_factors group by user_id $$, $$ values (tests.id('carol')) $$, 'who was reset has no factor left, and nobody else lost one');
+select results_eq($$ select user_id from auth.sessions where id in (tests.id('session of mia'), tests.id('session of carol')) $$, $$ values (tests.id('carol')) $$, 'the sessions of who was reset have ended');
+select results_eq($$ select organization_id, actor_id, target_id from private.audit_log where action = 'member.reset_second_factor' $$,
+  $$ values (tests.id('acme'), tests.id('adam'), tests.id('mia')) $$, 'the audit log has it once');
 
 select * from finish();
 rollback;

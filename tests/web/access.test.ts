@@ -49,6 +49,9 @@ const pages: [path: string, onPublic: string, onPrivate: string][] = [
   ["/invite?token=unknown", signed, signed],
   ["/settings", signed, signed],
   ["/settings/data.json", signed, signed],
+  ["/sign-in/factor", all, all],
+  ["/settings/factor", signed, signed],
+  ["/settings/factor/code", signed, signed],
   ["/settings/erase", signed, signed],
   ["/o/:organization/settings/mail", signed, "in 404 200 200 200 404"],
   ["/mail?token=x", "404 404 404 404 404 404", "404 404 404 404 404 404"],
@@ -70,6 +73,8 @@ const forms: [path: string, fields: Record<string, string>, onPublic: string, on
   ["/settings/mail", { "choices.status": "daily" }, done, done],
   ["/mail?token=x", { stopped: "true" }, "404 404 404 404 404 404", "404 404 404 404 404 404"],
   ["/claim?token=x", {}, "in 404 404 404 404 404", "in 404 404 404 404 404"],
+  // The embedded auth offers none.
+  ["/settings/factor", { name: "Phone" }, "in 422 422 422 422 422", "in 422 422 422 422 422"],
   ["/settings/erase", {}, "in 422 422 422 422 422", "in 422 422 422 422 422"],
   ["/reset/password", { password: "short" }, "in 422 422 422 422 422", "in 422 422 422 422 422"],
   ["/preferences", { theme: "dark" }, "303 303 303 303 303 303", "303 303 303 303 303 303"],

@@ -35,6 +35,10 @@ export function transferOwnership(id: string, userId: string): Statement<Data> {
   return (sql) => sql`select private.admin_transfer_ownership(${id}, ${userId})::text as data`;
 }
 
+export function resetSecondFactor(id: string, userId: string): Statement<Data> {
+  return (sql) => sql`select private.reset_second_factor(${id}, ${userId})::text as data`;
+}
+
 /** Without an id, for the request's organization. */
 export function listInvites(id: string | undefined, { page, limit }: PageQuery): Statement<List> {
   return (sql) =>

@@ -44,6 +44,12 @@ export function myProfile(): Statement<{ data: Profile }> {
   return (sql) => sql`select private.my_profile() as data`;
 }
 
+type SecondFactor = { id: string; name: string | null; created_at: string };
+
+export function mySecondFactors(): Statement<{ data: SecondFactor[] }> {
+  return (sql) => sql`select private.my_second_factors() as data`;
+}
+
 /** Changes the given fields of the caller's profile. */
 export function changeMe(
   changes: Partial<Pick<Profile, "avatar_url"> & { name: string; locale: Locale }>,

@@ -22,6 +22,7 @@ import {
   listInvites,
   listMembers,
   removeMember,
+  resetSecondFactor,
   revokeInvite,
   transferOwnership,
 } from "../../_shared/statements/members.ts";
@@ -70,6 +71,19 @@ export const members = [
     responses: { 200: deletedAnswer },
     call: ({ params }) => [removeMember(params.id, params.user_id)],
     respond: () => dataResponse(200, `{"deleted":true}`),
+  }),
+  endpoint({
+    method: "delete",
+    path: "/organizations/:id/members/:user_id/second-factor",
+    tag,
+    access: "person",
+    summary: "Remove the second factor of a member who lost it, as the owner of all their teams (idempotent)",
+    responses: { 200: memberAnswer },
+    call: ({ params }) => [resetSecondFactor(params.id, params.user_id)],
+    respond: ([[member]]) => {
+      if (!member) throw noMember();
+      return dataResponse(200, member.data);
+    },
   }),
   endpoint({
     method: "post",

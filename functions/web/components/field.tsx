@@ -17,6 +17,7 @@ type Props = {
   rows?: number;
   placeholder?: string;
   autofocus?: boolean;
+  inputmode?: "numeric";
   /** Options of a select, in place of a text input. */
   options?: { value: string; label: string }[];
   visit: Visit;

@@ -271,6 +271,13 @@ export const de: Messages = {
     expired: "Der Code oder Link ist falsch oder abgelaufen. Fordern Sie einen neuen an.",
     continueWith: (provider) => `Weiter mit ${provider}`,
     or: "oder",
+    factorTitle: "Anmeldung bestätigen",
+    factorText:
+      "Öffnen Sie Ihre Authenticator-App und geben Sie den sechsstelligen Code ein, den sie für diese Seite anzeigt.",
+    factorCode: "Code aus der App",
+    factorLost: "Sie haben die App nicht mehr? Ein Inhaber Ihres Teams kann den zweiten Faktor entfernen.",
+    factorWrong: "Der Code ist falsch oder abgelaufen. Geben Sie den Code ein, den die App jetzt anzeigt.",
+    factorOther: "Ihr zweiter Faktor ist von einer Art, die diese Seite nicht abfragen kann.",
   },
   me: {
     voteCount: count({ one: "# Stimme", other: "# Stimmen" }),
@@ -335,6 +342,24 @@ export const de: Messages = {
     eraseNow: "Mein Konto löschen",
     goneTitle: "Ihr Konto ist gelöscht",
     goneText: "Danke für Ihre Beiträge.",
+    factors: "Zweiter Faktor",
+    factorsText:
+      "Mit einem zweiten Faktor fragt die Anmeldung auch nach einem Code aus einer Authenticator-App auf Ihrem Telefon.",
+    factorsOpen: "Zweiten Faktor verwalten",
+    factorAdd: "Authenticator-App hinzufügen",
+    factorName: "Name",
+    factorDefault: "Authenticator-App",
+    factorScan:
+      "Scannen Sie den Code mit Ihrer Authenticator-App oder geben Sie dort den Schlüssel ein. Geben Sie dann den sechsstelligen Code ein, den die App anzeigt.",
+    factorQrCode: "QR-Code für die App",
+    factorKey: "Schlüssel:",
+    factorGone: "Der Schlüssel wurde einmal angezeigt. Beginnen Sie neu, um einen anderen zu erhalten.",
+    factorAdded: "Der zweite Faktor wurde hinzugefügt. Ihre anderen Geräte müssen sich neu anmelden.",
+    factorRemoved: "Der zweite Faktor wurde entfernt.",
+    factorRemove: "Entfernen",
+    factorTaken: "Sie haben schon einen zweiten Faktor mit diesem Namen.",
+    factorTooMany: "Mehr zweite Faktoren sind nicht möglich: Entfernen Sie zuerst einen.",
+    factorOff: "Dieser Dienst bietet keinen zweiten Faktor an.",
   },
   mail: {
     newStatus: (status) => `Neuer Status: ${status}`,

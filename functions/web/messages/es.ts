@@ -273,6 +273,13 @@ export const es: Messages = {
     expired: "El código o enlace es incorrecto o ha caducado. Pide uno nuevo.",
     continueWith: (provider) => `Continuar con ${provider}`,
     or: "o",
+    factorTitle: "Confirma tu inicio de sesión",
+    factorText:
+      "Abre tu aplicación de autenticación y escribe el código de seis cifras que muestra para este sitio.",
+    factorCode: "Código de la aplicación",
+    factorLost: "¿Ya no tienes la aplicación? Un propietario de tu equipo puede quitar tu segundo factor.",
+    factorWrong: "El código es incorrecto o ha caducado. Escribe el que la aplicación muestra ahora.",
+    factorOther: "Tu segundo factor es de un tipo que este sitio no puede pedir.",
   },
   me: {
     voteCount: count({ one: "# voto", other: "# votos" }),
@@ -336,6 +343,24 @@ export const es: Messages = {
     eraseNow: "Eliminar mi cuenta",
     goneTitle: "Tu cuenta se ha eliminado",
     goneText: "Gracias por tus aportaciones.",
+    factors: "Segundo factor",
+    factorsText:
+      "Con un segundo factor, al iniciar sesión se pide también un código de una aplicación de autenticación de tu teléfono.",
+    factorsOpen: "Gestionar el segundo factor",
+    factorAdd: "Añadir una aplicación de autenticación",
+    factorName: "Nombre",
+    factorDefault: "Aplicación de autenticación",
+    factorScan:
+      "Escanea el código con tu aplicación de autenticación o escribe allí la clave. Después escribe el código de seis cifras que muestra la aplicación.",
+    factorQrCode: "Código QR para la aplicación",
+    factorKey: "Clave:",
+    factorGone: "La clave se mostró una sola vez. Empieza de nuevo para obtener otra.",
+    factorAdded: "Se ha añadido el segundo factor. Tus otros dispositivos deben iniciar sesión de nuevo.",
+    factorRemoved: "Se ha quitado el segundo factor.",
+    factorRemove: "Quitar",
+    factorTaken: "Ya tienes un segundo factor con este nombre.",
+    factorTooMany: "No puedes tener más segundos factores: quita uno primero.",
+    factorOff: "Este servicio no ofrece un segundo factor.",
   },
   mail: {
     newStatus: (status) => `Nuevo estado: ${status}`,

@@ -273,6 +273,14 @@ export const fr: Messages = {
     expired: "Le code ou le lien est incorrect ou a expiré. Demandez-en un nouveau.",
     continueWith: (provider) => `Continuer avec ${provider}`,
     or: "ou",
+    factorTitle: "Confirmez votre connexion",
+    factorText:
+      "Ouvrez votre application d’authentification et saisissez le code à six chiffres qu’elle affiche pour ce site.",
+    factorCode: "Code de l’application",
+    factorLost:
+      "Vous n’avez plus l’application ? Un propriétaire de votre équipe peut retirer votre second facteur.",
+    factorWrong: "Le code est incorrect ou a expiré. Saisissez le code que l’application affiche maintenant.",
+    factorOther: "Votre second facteur est d’un type que ce site ne peut pas demander.",
   },
   me: {
     voteCount: count({ one: "# vote", other: "# votes" }),
@@ -336,6 +344,24 @@ export const fr: Messages = {
     eraseNow: "Supprimer mon compte",
     goneTitle: "Votre compte est supprimé",
     goneText: "Merci pour vos contributions.",
+    factors: "Second facteur",
+    factorsText:
+      "Avec un second facteur, la connexion demande aussi un code d’une application d’authentification sur votre téléphone.",
+    factorsOpen: "Gérer le second facteur",
+    factorAdd: "Ajouter une application d’authentification",
+    factorName: "Nom",
+    factorDefault: "Application d’authentification",
+    factorScan:
+      "Scannez le code avec votre application d’authentification, ou saisissez-y la clé. Saisissez ensuite le code à six chiffres que l’application affiche.",
+    factorQrCode: "Code QR pour l’application",
+    factorKey: "Clé :",
+    factorGone: "La clé n’a été affichée qu’une fois. Recommencez pour en obtenir une autre.",
+    factorAdded: "Le second facteur a été ajouté. Vos autres appareils doivent se reconnecter.",
+    factorRemoved: "Le second facteur a été retiré.",
+    factorRemove: "Retirer",
+    factorTaken: "Vous avez déjà un second facteur de ce nom.",
+    factorTooMany: "Vous ne pouvez pas avoir plus de seconds facteurs : retirez-en d’abord un.",
+    factorOff: "Ce service ne propose pas de second facteur.",
   },
   mail: {
     newStatus: (status) => `Nouveau statut : ${status}`,

@@ -269,6 +269,13 @@ export const it: Messages = {
     expired: "Il codice o il link è errato o scaduto. Richiedine uno nuovo.",
     continueWith: (provider) => `Continua con ${provider}`,
     or: "oppure",
+    factorTitle: "Conferma l’accesso",
+    factorText:
+      "Apri la tua app di autenticazione e inserisci il codice di sei cifre che mostra per questo sito.",
+    factorCode: "Codice dell’app",
+    factorLost: "Non hai più l’app? Un proprietario del tuo team può rimuovere il secondo fattore.",
+    factorWrong: "Il codice è sbagliato o scaduto. Inserisci quello che l’app mostra adesso.",
+    factorOther: "Il tuo secondo fattore è di un tipo che questo sito non può chiedere.",
   },
   me: {
     voteCount: count({ one: "# voto", other: "# voti" }),
@@ -332,6 +339,24 @@ export const it: Messages = {
     eraseNow: "Elimina il mio account",
     goneTitle: "Il tuo account è stato eliminato",
     goneText: "Grazie per i tuoi contributi.",
+    factors: "Secondo fattore",
+    factorsText:
+      "Con un secondo fattore, l’accesso chiede anche un codice di un’app di autenticazione sul tuo telefono.",
+    factorsOpen: "Gestisci il secondo fattore",
+    factorAdd: "Aggiungi un’app di autenticazione",
+    factorName: "Nome",
+    factorDefault: "App di autenticazione",
+    factorScan:
+      "Scansiona il codice con la tua app di autenticazione, oppure inserisci lì la chiave. Poi inserisci il codice di sei cifre che l’app mostra.",
+    factorQrCode: "Codice QR per l’app",
+    factorKey: "Chiave:",
+    factorGone: "La chiave è stata mostrata una sola volta. Ricomincia per averne un’altra.",
+    factorAdded: "Il secondo fattore è stato aggiunto. Gli altri tuoi dispositivi devono accedere di nuovo.",
+    factorRemoved: "Il secondo fattore è stato rimosso.",
+    factorRemove: "Rimuovi",
+    factorTaken: "Hai già un secondo fattore con questo nome.",
+    factorTooMany: "Non puoi avere altri secondi fattori: rimuovine prima uno.",
+    factorOff: "Questo servizio non offre un secondo fattore.",
   },
   mail: {
     newStatus: (status) => `Nuovo stato: ${status}`,

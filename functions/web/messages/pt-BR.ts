@@ -273,6 +273,13 @@ export const ptBR: Messages = {
     expired: "O código ou link está errado ou expirou. Peça um novo.",
     continueWith: (provider) => `Continuar com ${provider}`,
     or: "ou",
+    factorTitle: "Confirme a entrada",
+    factorText:
+      "Abra o seu aplicativo de autenticação e digite o código de seis dígitos que ele mostra para este site.",
+    factorCode: "Código do aplicativo",
+    factorLost: "Você não tem mais o aplicativo? Um proprietário da sua equipe pode remover o segundo fator.",
+    factorWrong: "O código está errado ou expirou. Digite o código que o aplicativo mostra agora.",
+    factorOther: "O seu segundo fator é de um tipo que este site não consegue pedir.",
   },
   me: {
     voteCount: count({ one: "# voto", other: "# votos" }),
@@ -335,6 +342,24 @@ export const ptBR: Messages = {
     eraseNow: "Excluir minha conta",
     goneTitle: "Sua conta foi excluída",
     goneText: "Obrigado pelas suas contribuições.",
+    factors: "Segundo fator",
+    factorsText:
+      "Com um segundo fator, a entrada pede também um código de um aplicativo de autenticação no seu telefone.",
+    factorsOpen: "Gerenciar o segundo fator",
+    factorAdd: "Adicionar um aplicativo de autenticação",
+    factorName: "Nome",
+    factorDefault: "Aplicativo de autenticação",
+    factorScan:
+      "Escaneie o código com o seu aplicativo de autenticação ou digite a chave nele. Depois digite o código de seis dígitos que o aplicativo mostra.",
+    factorQrCode: "Código QR para o aplicativo",
+    factorKey: "Chave:",
+    factorGone: "A chave foi mostrada uma única vez. Comece de novo para receber outra.",
+    factorAdded: "O segundo fator foi adicionado. Os seus outros dispositivos precisam entrar de novo.",
+    factorRemoved: "O segundo fator foi removido.",
+    factorRemove: "Remover",
+    factorTaken: "Você já tem um segundo fator com este nome.",
+    factorTooMany: "Você não pode ter mais segundos fatores: remova um primeiro.",
+    factorOff: "Este serviço não oferece um segundo fator.",
   },
   mail: {
     newStatus: (status) => `Novo status: ${status}`,

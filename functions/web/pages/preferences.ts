@@ -8,12 +8,14 @@ import { keptForAYear, languageCookie, ownPath, themes } from "../visit.ts";
 export const preferences = plain({
   method: "post",
   path: "/preferences",
+  isBeforeFactor: true,
   body: z.object({
     lang: locale.optional(),
     theme: z.enum([...themes, "system"]).optional(),
     return_to: z.string().max(2000).optional(),
   }),
-  call: ({ visit, body }) => (visit.isSignedIn && body.lang ? [changeMe({ locale: body.lang })] : []),
+  call: ({ visit, body }) =>
+    visit.session.credential.kind !== "none" && body.lang ? [changeMe({ locale: body.lang })] : [],
   respond: (_results, { visit, body }) => {
     const { cookies } = visit.session;
     if (body.lang) cookies.push(languageCookie(body.lang));

@@ -7,6 +7,7 @@ import { plain } from "../page.tsx";
 export const realtimeToken = plain({
   method: "get",
   path: "/realtime-token",
+  isData: true,
   call: () => [],
   respond: (_results, { visit }) => ({
     status: 200,

@@ -81,6 +81,15 @@ export const settings = page({
               </a>
             </section>
           )}
+          {mine?.data.email && !isIdentified && (
+            <section class="card">
+              <h2>{settings.factors}</h2>
+              <p class="quiet">{settings.factorsText}</p>
+              <a class="button" href="/settings/factor">
+                {settings.factorsOpen}
+              </a>
+            </section>
+          )}
           <section class="card">
             <h2>{settings.data}</h2>
             <p class="quiet">{settings.dataText}</p>
@@ -114,6 +123,7 @@ export const settingsForm = plain({
 export const myData = plain({
   method: "get",
   path: "/settings/data.json",
+  isData: true,
   access: "person",
   runsLong: true,
   call: () => [myPersonalData()],

@@ -56,6 +56,7 @@ export const signInWithProvider = signInProviders.map((provider) =>
 
 export const signOut = form({
   path: "/sign-out",
+  isBeforeFactor: true,
   body: z.object({}),
   formPage: signIn,
   work: async ({ visit }, execute) => {

@@ -1285,6 +1285,26 @@ export interface paths {
         patch: operations["patchOrganizationsByIdMembersByUserId"];
         trace?: never;
     };
+    "/api/organizations/{id}/members/{user_id}/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove the second factor of a member who lost it, as the owner of all their teams (idempotent)
+         * @description For signed-in users, not for keys.
+         */
+        delete: operations["deleteOrganizationsByIdMembersByUserIdSecondFactor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/organizations/{id}/tags": {
         parameters: {
             query?: never;
@@ -2874,6 +2894,8 @@ export interface components {
             avatar: string | null;
             /** @description For admins; null for other callers. */
             email: string | null;
+            /** @description For owners; null for other callers. */
+            has_second_factor: boolean | null;
             /**
              * Format: date-time
              * @description ISO 8601 with an offset.
@@ -8432,6 +8454,50 @@ export interface operations {
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimitExceeded"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    deleteOrganizationsByIdMembersByUserIdSecondFactor: {
+        parameters: {
+            query?: {
+                /** @description Like `X-Organization`, which takes precedence. */
+                organization?: components["parameters"]["OrganizationInQuery"];
+            };
+            header?: {
+                /** @description Id or slug of the organization, required if there are several. */
+                "X-Organization"?: components["parameters"]["Organization"];
+            };
+            path: {
+                /** @description Id of the organization. */
+                id: string;
+                /** @description Id of the member. */
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Member"];
+                    };
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimitExceeded"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["ServiceUnavailable"];

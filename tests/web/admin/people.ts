@@ -36,6 +36,7 @@ export const peopleArea: AdminArea = {
     ["/people/members/:member", forMembers],
     ["/people/members/:member/remove", forMembers],
     ["/people/members/:member/transfer", forOwners],
+    ["/people/members/:member/second-factor", forOwners],
     ["/people/invites", forAdmins],
     ["/people/invites/new", forAdmins],
     ["/people/users", forAdmins],
@@ -47,6 +48,11 @@ export const peopleArea: AdminArea = {
   forms: [
     ["/people/members/:member", { ...ofOrganization, _method: "patch", role: "admin" }, doneByAdmins],
     ["/people/members/:member/remove", { ...ofOrganization, _method: "delete" }, doneByAdmins],
+    [
+      "/people/members/:member/second-factor",
+      { ...ofOrganization, _method: "delete" },
+      "in 403 403 403 303 403",
+    ],
     // Not to a member of the team, so that the owner of the table stays owner.
     [
       "/people/members/:member/transfer",

@@ -116,6 +116,16 @@ const people = adminPage({
                 ),
               },
               { key: "role", label: words.role, cell: ({ role }) => words.roles[role] },
+              ...(admin.role === "owner"
+                ? [
+                    {
+                      key: "factor",
+                      label: words.factor,
+                      cell: ({ has_second_factor }: Member) =>
+                        words.factorIs[has_second_factor ? "yes" : "no"],
+                    },
+                  ]
+                : []),
               {
                 key: "joined",
                 label: words.joined,
@@ -178,6 +188,12 @@ const member = adminPage({
               <dd>
                 <Day at={of.joined_at} locale={visit.locale} />
               </dd>
+              {of.has_second_factor !== null && (
+                <>
+                  <dt>{words.factor}</dt>
+                  <dd>{words.factorIs[of.has_second_factor ? "yes" : "no"]}</dd>
+                </>
+              )}
             </dl>
             {isAtLeast(admin.role, "admin") && (
               <a class="link" href={`${base(visit)}/users/${of.user_id}`}>
@@ -209,6 +225,11 @@ const member = adminPage({
             {isOwner && !isSelf && (
               <a class="button" href={`${path}/transfer`}>
                 {words.transfer}
+              </a>
+            )}
+            {of.has_second_factor && !isSelf && (
+              <a class="button" href={`${path}/second-factor`}>
+                {words.resetFactor}
               </a>
             )}
             {(isSelf || mayChange) && (
@@ -247,6 +268,35 @@ const removeMemberPage = adminPage({
             ["return_to", isSelf ? "/me" : base(visit)],
           ]}
           submit={isSelf ? words.leave : words.remove}
+          back={memberPath(visit, of)}
+          visit={visit}
+        />
+      ),
+    };
+  },
+});
+
+const resetFactorPage = adminPage({
+  area,
+  path: "/members/:user_id/second-factor",
+  role: "owner",
+  words,
+  call: ({ params }) => [showMember(params.user_id ?? "")],
+  view: ([rows], { visit, words, admin }) => {
+    const of = memberOf(rows);
+    return {
+      title: words.resetFactor,
+      trail: [{ label: of.name, href: memberPath(visit, of) }],
+      content: (
+        <Confirm
+          text={words.resetFactorText(of.name)}
+          lost={[words.resetFactorLost]}
+          action={`${memberPath(visit, of)}/second-factor`}
+          fields={[
+            ["organization_id", admin.organization_id],
+            ["_method", "delete"],
+          ]}
+          submit={words.resetFactor}
           back={memberPath(visit, of)}
           visit={visit}
         />
@@ -492,6 +542,7 @@ export const peoplePages = [
   people,
   member,
   removeMemberPage,
+  resetFactorPage,
   transferPage,
   invites,
   newInvite,
@@ -515,6 +566,13 @@ export const peoplePages = [
     formPage: removeMemberPage,
     params,
     doneMessage: "removed",
+  }),
+  adminAction(ofApi("delete", "/members/:user_id/second-factor"), {
+    area,
+    path: "/members/:user_id/second-factor",
+    formPage: resetFactorPage,
+    params,
+    doneMessage: "factorReset",
   }),
   adminAction(ofApi("post", "/transfer"), {
     area,

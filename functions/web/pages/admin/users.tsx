@@ -272,6 +272,7 @@ const eraseUser = adminPage({
 const userData = plain({
   method: "get",
   path: `/admin${areas[area].path}/users/:id/data.json`,
+  isData: true,
   access: "person",
   ofOrganization: true,
   runsLong: true,

@@ -118,7 +118,14 @@ export const de: PeopleMessages = {
     private: "Gefolgtes, Benachrichtigungen, E-Mail-Einstellungen und Vertrauen",
     final: "Das lässt sich nicht rückgängig machen.",
   },
+  factor: "Zweiter Faktor",
+  factorIs: { yes: "Ja", no: "Nein" },
+  resetFactor: "Zweiten Faktor entfernen",
+  resetFactorText: (name) =>
+    `${name} kann sich dann allein mit dem Passwort anmelden. Tun Sie das erst, wenn Sie sicher sind, dass die Bitte von dieser Person kommt. Es geht nur, wenn Sie Inhaber aller ihrer Teams sind.`,
+  resetFactorLost: "Ihr zweiter Faktor und ihre Sitzungen: Die Person muss sich neu anmelden.",
   done: {
+    factorReset: "Der zweite Faktor wurde entfernt.",
     role: "Die Rolle ist geändert.",
     removed: "Die Person ist nicht mehr im Team.",
     transferred: "Die Inhaberschaft ist übertragen.",

@@ -114,7 +114,14 @@ export const en = {
     private: "What they follow, their notifications, mail settings and trust",
     final: "It cannot be undone.",
   },
+  factor: "Second factor",
+  factorIs: { yes: "Yes", no: "No" },
+  resetFactor: "Remove the second factor",
+  resetFactorText: (name: string) =>
+    `${name} can then sign in with the password alone. Do this only after you have made sure that it is they who ask. It is possible only if you own all teams of this person.`,
+  resetFactorLost: "Their second factor, and their sessions: they must sign in again.",
   done: {
+    factorReset: "The second factor is removed.",
     role: "The role is changed.",
     removed: "The person is no longer on the team.",
     transferred: "The ownership is transferred.",

@@ -116,7 +116,14 @@ export const es: PeopleMessages = {
     private: "Lo que sigue, sus avisos, sus preferencias de correo y la confianza",
     final: "No se puede deshacer.",
   },
+  factor: "Segundo factor",
+  factorIs: { yes: "Sí", no: "No" },
+  resetFactor: "Quitar el segundo factor",
+  resetFactorText: (name) =>
+    `${name} podrá entonces iniciar sesión solo con la contraseña. Hazlo únicamente después de comprobar que es esa persona quien lo pide. Solo es posible si eres propietario de todos sus equipos.`,
+  resetFactorLost: "Su segundo factor y sus sesiones: tendrá que iniciar sesión de nuevo.",
   done: {
+    factorReset: "Se ha quitado el segundo factor.",
     role: "El rol ha cambiado.",
     removed: "La persona ya no está en el equipo.",
     transferred: "La propiedad se ha transferido.",

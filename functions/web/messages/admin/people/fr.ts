@@ -118,7 +118,14 @@ export const fr: PeopleMessages = {
     private: "Ses suivis, notifications, choix de courriel et confiance",
     final: "C’est irréversible.",
   },
+  factor: "Second facteur",
+  factorIs: { yes: "Oui", no: "Non" },
+  resetFactor: "Retirer le second facteur",
+  resetFactorText: (name) =>
+    `${name} pourra alors se connecter avec le seul mot de passe. Ne le faites qu’après avoir vérifié que la demande vient bien de cette personne. C’est possible seulement si vous êtes propriétaire de toutes ses équipes.`,
+  resetFactorLost: "Son second facteur et ses sessions : cette personne devra se reconnecter.",
   done: {
+    factorReset: "Le second facteur a été retiré.",
     role: "Le rôle est changé.",
     removed: "La personne n’est plus dans l’équipe.",
     transferred: "La propriété est transférée.",

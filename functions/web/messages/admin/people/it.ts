@@ -116,7 +116,14 @@ export const it: PeopleMessages = {
     private: "Ciò che segue, notifiche, scelte delle email e fiducia",
     final: "Non si può annullare.",
   },
+  factor: "Secondo fattore",
+  factorIs: { yes: "Sì", no: "No" },
+  resetFactor: "Rimuovi il secondo fattore",
+  resetFactorText: (name) =>
+    `${name} potrà allora accedere con la sola password. Fallo solo dopo aver verificato che la richiesta venga da questa persona. È possibile solo se sei proprietario di tutti i suoi team.`,
+  resetFactorLost: "Il suo secondo fattore e le sue sessioni: dovrà accedere di nuovo.",
   done: {
+    factorReset: "Il secondo fattore è stato rimosso.",
     role: "Il ruolo è cambiato.",
     removed: "La persona non è più nel team.",
     transferred: "La proprietà è trasferita.",

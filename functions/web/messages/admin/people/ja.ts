@@ -114,7 +114,14 @@ export const ja: PeopleMessages = {
     private: "フォロー、通知、メール設定、信頼",
     final: "元に戻せません。",
   },
+  factor: "二要素認証",
+  factorIs: { yes: "あり", no: "なし" },
+  resetFactor: "二要素認証を解除",
+  resetFactorText: (name) =>
+    `${name}さんはパスワードだけでログインできるようになります。本人からの依頼だと確認してから行ってください。この人が参加しているすべてのチームのオーナーである場合にだけ行えます。`,
+  resetFactorLost: "二要素認証とセッション。本人はもう一度ログインする必要があります。",
   done: {
+    factorReset: "二要素認証を解除しました。",
     role: "役割を変更しました。",
     removed: "チームから外しました。",
     transferred: "所有権を譲渡しました。",

@@ -115,7 +115,14 @@ export const ptBR: PeopleMessages = {
     private: "O que segue, notificações, escolhas de e-mail e confiança",
     final: "Não pode ser desfeito.",
   },
+  factor: "Segundo fator",
+  factorIs: { yes: "Sim", no: "Não" },
+  resetFactor: "Remover o segundo fator",
+  resetFactorText: (name) =>
+    `${name} poderá então entrar apenas com a senha. Faça isso somente depois de verificar que é essa pessoa que pede. Só é possível se você for proprietário de todas as equipes dela.`,
+  resetFactorLost: "O segundo fator e as sessões dela: a pessoa precisa entrar de novo.",
   done: {
+    factorReset: "O segundo fator foi removido.",
     role: "A função foi mudada.",
     removed: "A pessoa não está mais na equipe.",
     transferred: "A propriedade foi transferida.",

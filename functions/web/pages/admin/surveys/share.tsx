@@ -128,6 +128,7 @@ export const mailSurveyForm = adminAction(endpointOf(surveys, "post", "/surveys/
 export const surveyQr = plain({
   method: "get",
   path: "/admin/surveys/:id/qr.svg",
+  isData: true,
   access: "person",
   ofOrganization: true,
   call: ({ params: { id } }) => [requireSurvey(id, "surveys:read"), surveyDetail(id, [])],

@@ -458,6 +458,38 @@ $function$;
 
 ALTER FUNCTION "private"."give_to_confirmer"() OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.is_own_team(organization_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return not private.is_key() and exists (select from public.memberships m
+    where m.organization_id = is_own_team.organization_id and m.user_id = private.caller_id()
+      and m.role = 'owner');
+end
+$function$;
+
+ALTER FUNCTION "private"."is_own_team"(uuid) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.member_shape(member public.memberships, with_email boolean)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar',
+    p.avatar_url,
+    'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at,
+    'has_second_factor', case when private.is_own_team(member.organization_id)
+      then exists (select from auth.mfa_factors f where f.user_id = p.auth_user_id
+        and f.status = 'verified') end)
+    from public.profiles p where p.id = member.user_id);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.metadata_of_auth(metadata jsonb)
  RETURNS jsonb
  LANGUAGE sql
@@ -465,6 +497,22 @@ CREATE OR REPLACE FUNCTION private.metadata_of_auth(metadata jsonb)
 RETURN (SELECT COALESCE(jsonb_object_agg(jsonb_each.key, jsonb_each.value), '{}'::jsonb) AS "coalesce" FROM jsonb_each(metadata_of_auth.metadata) jsonb_each(key, value) WHERE (jsonb_each.key = ANY ('{sub,email,email_verified,phone,phone_verified}'::text[])));
 
 ALTER FUNCTION "private"."metadata_of_auth"(jsonb) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.my_second_factors()
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select coalesce(json_agg(json_build_object('id', f.id, 'name', f.friendly_name,
+    'created_at', f.created_at) order by f.created_at, f.id), '[]')
+    from public.profiles p join auth.mfa_factors f on f.user_id = p.auth_user_id
+    where p.id = private.caller_id() and f.status = 'verified');
+end
+$function$;
+
+ALTER FUNCTION "private"."my_second_factors"() OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.needs_password()
  RETURNS boolean
@@ -510,6 +558,39 @@ end
 $function$;
 
 ALTER FUNCTION "private"."reject_link"(text) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.reset_second_factor(organization_id uuid, user_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare member public.memberships; auth_id uuid;
+begin
+  perform private.require_visible_organization(organization_id);
+  perform private.lock_team(organization_id);
+  if private.require_person_admin(organization_id) <> 'owner' then
+    perform private.raise_error('FORBIDDEN', 'Only an owner may remove the second factor of a member.');
+  end if;
+  member := private.find_member(organization_id, user_id);
+  -- A second factor protects every team of its person.
+  if exists (select from public.memberships m where m.user_id = member.user_id
+      and not private.is_own_team(m.organization_id)) then
+    perform private.raise_error('CONFLICT',
+      'This person is also on a team that you do not own: its owner must remove them first.');
+  end if;
+  auth_id := (select p.auth_user_id from public.profiles p where p.id = member.user_id);
+  delete from auth.mfa_factors f where f.user_id = auth_id;
+  if found then
+    -- Sessions that somebody else may have opened need a new sign-in.
+    delete from auth.sessions s where s.user_id = auth_id;
+    perform private.audit('member.reset_second_factor', 'profile', member.user_id, '{}', organization_id);
+  end if;
+  return private.member_shape(member, true);
+end
+$function$;
+
+ALTER FUNCTION "private"."reset_second_factor"(uuid, uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.resolve_caller(user_id uuid, session_id uuid, aal text, digest bytea)
  RETURNS private.caller
@@ -764,13 +845,21 @@ COMMENT ON FUNCTION "private"."give_to_confirmer"() IS 'Trigger on auth.users: a
 
 COMMENT ON FUNCTION "private"."is_active_user"() IS 'Whether the user''s session is accepted; always true in the edge functions, which have checked it.';
 
+COMMENT ON FUNCTION "private"."is_own_team"(uuid) IS 'Whether the caller is a signed-in owner of the organization.';
+
+COMMENT ON FUNCTION "private"."member_shape"(public.memberships, boolean) IS 'JSON of a member; the e-mail address for Admin only, and whether there is a second factor for owners.';
+
 COMMENT ON FUNCTION "private"."metadata_of_auth"(jsonb) IS 'The metadata of a user that the auth service sets itself.';
+
+COMMENT ON FUNCTION "private"."my_second_factors"() IS 'The caller''s verified second factors: [{id, name, created_at}], oldest first.';
 
 COMMENT ON FUNCTION "private"."needs_password"() IS 'Whether the caller has just confirmed an account without a password that no provider signs in.';
 
 COMMENT ON FUNCTION "private"."refusal_message"(text) IS 'The message for a refused credential: that of private.session_refusal, or null for one that is not valid.';
 
 COMMENT ON FUNCTION "private"."reject_link"(text) IS 'For the owner of an address who did not request the mail: deletes the unconfirmed account, or ends the change of address. Does nothing for a confirmed account.';
+
+COMMENT ON FUNCTION "private"."reset_second_factor"(uuid, uuid) IS 'An owner removes all second factors of a member who lost them, and ends the member''s sessions. Raises CONFLICT if the member is on a team of which the caller is no owner.';
 
 COMMENT ON FUNCTION "private"."resolve_caller"(uuid, uuid, text, bytea) IS 'Resolves a credential: the claims of an access token, the SHA-256 of a key or of an identified person''s session, or neither for an anonymous request. Unknown, revoked and expired ones are indistinguishable. A read-only agent keeps only its read scopes.';
 
@@ -854,11 +943,25 @@ REVOKE ALL ON FUNCTION "private"."is_active_user"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."is_active_user"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."is_own_team"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."is_own_team"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."is_own_team"(uuid) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."metadata_of_auth"(jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."metadata_of_auth"(jsonb) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."metadata_of_auth"(jsonb) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."my_second_factors"() FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."my_second_factors"() TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."my_second_factors"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."my_second_factors"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."needs_password"() FROM PUBLIC;
 
@@ -885,6 +988,14 @@ GRANT EXECUTE ON FUNCTION "private"."reject_link"(text) TO "anon", "authenticate
 REVOKE ALL ON FUNCTION "private"."reject_link"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."reject_link"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."reset_second_factor"(uuid, uuid) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."reset_second_factor"(uuid, uuid) TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."reset_second_factor"(uuid, uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."reset_second_factor"(uuid, uuid) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."resolve_caller"(uuid, uuid, text, bytea) FROM PUBLIC;
 
