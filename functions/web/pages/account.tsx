@@ -1,4 +1,4 @@
-import type { JSX } from "hono/jsx/jsx-runtime";
+import type { Child } from "hono/jsx";
 import { z } from "zod";
 import { emailAddress } from "../../../shared/fields.ts";
 import { text } from "../../../shared/text.ts";
@@ -140,7 +140,7 @@ function weaknessOf(
 const answerMs = 1_000;
 
 /** An answer about an address takes so long, whatever auth finds: its time does not tell whether there is an account. */
-export const equalTime = () => new Promise<undefined>((resolve) => setTimeout(resolve, answerMs));
+export const equalTime = () => new Promise<void>((resolve) => setTimeout(resolve, answerMs));
 
 /** Errors that are the same for every address. */
 const isOfEveryAddress = (problem: AuthProblem) =>
@@ -163,7 +163,7 @@ export async function sendCode(
   asked: Asked,
 ): Promise<JsonResponse> {
   const time = equalTime();
-  const error = (await Promise.race([asked, time]))?.error;
+  const error = (await Promise.race([asked, time.then(() => undefined)]))?.error;
   await time;
   if (error && isOfEveryAddress(error)) throw refusedByAuth(error, visit);
   return codeIsSent(visit, email, next, asked);
@@ -182,7 +182,7 @@ export function codeIsSent(visit: Visit, email: string, next: string, asked: Ask
 const addressCookie = "address";
 
 /** The address that a code was sent to, for the form that asks for the code: not in an address bar or log. */
-const rememberAddress = ({ session }: Visit, email: string) =>
+export const rememberAddress = ({ session }: Visit, email: string) =>
   session.cookies.push({ name: addressCookie, value: email, options: { ...cookieOptions, maxAge: 3600 } });
 
 export const ReturnField = ({ visit }: { visit: Visit }) => (
@@ -256,15 +256,7 @@ export async function afterProof(to: string, token: string, executeAs: ExecuteAs
 }
 
 /** The only card of such a page. */
-export const Card = ({
-  title,
-  text: said,
-  children,
-}: {
-  title: string;
-  text?: string;
-  children?: JSX.Element | JSX.Element[];
-}) => (
+export const Card = ({ title, text: said, children }: { title: string; text?: string; children?: Child }) => (
   <section class="card narrow">
     <h1>{title}</h1>
     {said && <p class="quiet">{said}</p>}

@@ -93,7 +93,7 @@ export const choosePassword = page({
     return {
       title,
       content: (
-        <Card title={title} text={query.first && account.firstPasswordText}>
+        <Card title={title} text={query.first ? account.firstPasswordText : undefined}>
           <form method="post" action={query.first ? firstPassword("/") : newPasswordPath} class="stack">
             <ReturnField visit={visit} />
             {query.first && !mine?.data.name && <NameField visit={visit} />}

@@ -76,6 +76,9 @@ export const signInCodeForm = form({
   formPage: signInCode,
   work: async ({ body, visit }, _execute, _request, executeAs) => {
     const to = ownPath(body.return_to) ?? "/";
+    // The form was sent before: the code is used, and the visitor has the session.
+    if (visit.isSignedIn && (await visit.auth().getUser()).data.user?.email === body.email.toLowerCase())
+      return seeOther(to);
     const session = await verify(visit, { email: body.email, token: body.code, type: "email" });
     return session ? afterProof(to, session.access_token, executeAs) : seeOther(to);
   },
