@@ -11,7 +11,12 @@ export interface Recorded {
 export interface RealAuth {
   url: string;
   /** What auth was asked at recorded paths, in order. */
-  asked: { path: string; apikey: string | undefined; body: Record<string, unknown> }[];
+  asked: {
+    path: string;
+    query: Record<string, string>;
+    apikey: string | undefined;
+    body: Record<string, unknown>;
+  }[];
   /** The answers from now on, by path below /auth/v1. A list is answered in order, the last one for good. */
   answers(recorded: Record<string, Recorded | Recorded[]>): void;
   stop(): Promise<void>;
@@ -24,13 +29,14 @@ export async function startRealAuth(embedded: () => string): Promise<RealAuth> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { pathname } = new URL(request.url ?? "/", "http://auth.invalid");
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://auth.invalid");
     const path = pathname.replace("/auth/v1", "");
     const recorded = answers.get(path);
     const answer = recorded && recorded.length > 1 ? recorded.shift() : recorded?.[0];
     if (answer) {
       const body = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {};
-      asked.push({ path, apikey: request.headers.apikey?.toString(), body });
+      const query = Object.fromEntries(searchParams);
+      asked.push({ path, query, apikey: request.headers.apikey?.toString(), body });
       const headers = { "content-type": "application/json", "x-supabase-api-version": "2024-01-01" };
       response.writeHead(answer.status, { ...headers, ...answer.headers });
       response.end(answer.body && JSON.stringify(answer.body));

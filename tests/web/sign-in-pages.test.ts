@@ -40,7 +40,7 @@ const signUp = { name: "Ann", password: "correct horse battery" };
 async function signedIn(): Promise<Visitor & { userId: string }> {
   const person = await own.person();
   const session = {
-    access_token: await accessToken({ sub: person.id, email: person.email }, 3600, own.jwtSecret),
+    access_token: await accessToken({ sub: person.id, session_id: undefined }, 3600, own.jwtSecret),
     refresh_token: "r",
     token_type: "bearer",
     expires_in: 3600,
@@ -189,7 +189,8 @@ describe("an address with an account is like one without", () => {
 
   test("the mails of an hour are used up: the same for both", async () => {
     const limit = refusal(429, "over_email_send_rate_limit", "email rate limit exceeded");
-    for (const answers of [{ "/signup": limit }, { "/signup": known, "/otp": limit }]) {
+    const both: Record<string, Recorded>[] = [{ "/signup": limit }, { "/signup": known, "/otp": limit }];
+    for (const answers of both) {
       auth.answers(answers);
       const answer = await post("/sign-up", { ...signUp, email: email() });
       expect([answer.status, answer.headers["retry-after"]]).toEqual([429, "3600"]);
@@ -228,29 +229,6 @@ describe("an address with an account is like one without", () => {
         )[0]?.requests;
       await until(async () => (await requests()) === 2);
     }
-  });
-});
-
-describe("attempts of one address", () => {
-  test.each([
-    ["sign_in", "/sign-in", { email: "a@person.example", password: "wrong one" }],
-    ["sign_in", "/sign-in/code", { email: "a@person.example", code: "123456" }],
-    ["sign_in", "/reset/code", { email: "a@person.example", code: "123456" }],
-    ["sign_in", "/auth/confirm", { token_hash: "wrong", type: "email" }],
-    ["sign_in", "/auth/reject", { token_hash: "wrong" }],
-    ["sign_in_mail", "/sign-in/email", { email: "a@person.example" }],
-    ["sign_in_mail", "/reset", { email: "a@person.example" }],
-    ["sign_in_mail", "/sign-up", { ...signUp, email: "a@person.example" }],
-  ])("%s is charged by %s before auth is asked", async (rule, path, fields) => {
-    await own.sql`update private.rate_limit_rules set max_requests = 1 where name = ${rule}`;
-    const wrong = refusal(400, "invalid_credentials");
-    auth.answers({ "/token": wrong, "/verify": wrong, "/otp": wrong, "/recover": wrong, "/signup": wrong });
-    expect((await post(path, fields)).status).not.toBe(429);
-    const calls = auth.asked.length;
-    const limited = await post(path, fields);
-    expect([limited.status, Number(limited.headers["retry-after"]) > 0]).toEqual([429, true]);
-    expect(auth.asked).toHaveLength(calls);
-    await own.sql`update private.rate_limit_rules set max_requests = 20 where name = ${rule}`;
   });
 });
 
@@ -301,7 +279,14 @@ describe("a provider", () => {
     const browser = visitor();
     const answer = await browser.get("/sign-in/github?return_to=/me");
     expect([answer.status, answer.location]).toEqual([303, at]);
+    expect(auth.asked[0]?.query).toMatchObject({
+      provider: "github",
+      redirect_to: `${own.site_url}/auth/callback?return_to=%2Fme`,
+      code_challenge: expect.stringMatching(/^.{43}$/),
+    });
+    // Only this browser can use the provider's answer.
     expect(browser.cookie("sb-127-auth-token-code-verifier")).toBeDefined();
+    expect((await visitor().get("/auth/callback?code=stolen")).status).toBe(409);
   });
 });
 
@@ -383,7 +368,7 @@ describe("the link of a mail", () => {
   /** Auth's answer to a link that signs in. */
   async function session(id: string): Promise<Recorded> {
     const user = { id, aud: "authenticated", email: "x@person.example", app_metadata: {}, user_metadata: {} };
-    const access_token = await accessToken({ sub: id }, 3600, own.jwtSecret);
+    const access_token = await accessToken({ sub: id, session_id: undefined }, 3600, own.jwtSecret);
     return {
       status: 200,
       body: { access_token, refresh_token: "r", token_type: "bearer", expires_in: 3600, user },
@@ -423,5 +408,31 @@ describe("the link of a mail", () => {
     });
     expect([saved.status, saved.location], saved.text).toEqual([303, "/me"]);
     expect((await own.sql`select name from public.profiles where id = ${id}`)[0]?.name).toBe("Ina");
+  });
+});
+
+// Last: the functions remember who was limited.
+describe("attempts of one address", () => {
+  test.each([
+    ["sign_in", "/sign-in", { email: "a@person.example", password: "wrong one" }],
+    ["sign_in", "/sign-in/code", { email: "a@person.example", code: "123456" }],
+    ["sign_in", "/reset/code", { email: "a@person.example", code: "123456" }],
+    ["sign_in", "/auth/confirm", { token_hash: "wrong", type: "email" }],
+    ["sign_in", "/auth/reject", { token_hash: "wrong" }],
+    ["sign_in_mail", "/sign-in/email", { email: "a@person.example" }],
+    ["sign_in_mail", "/reset", { email: "a@person.example" }],
+    ["sign_in_mail", "/sign-up", { ...signUp, email: "a@person.example" }],
+  ])("%s is charged by %s before auth is asked", async (rule, path, fields) => {
+    await own.sql`delete from private.rate_counters`;
+    await own.sql`update private.rate_limit_rules set max_requests = (name = ${rule})::int * -19 + 20
+      where name like 'sign_in%'`;
+    const wrong = refusal(400, "invalid_credentials");
+    auth.answers({ "/token": wrong, "/verify": wrong, "/otp": wrong, "/recover": wrong, "/signup": wrong });
+    const by = visitor();
+    expect((await post(path, fields, by)).status).not.toBe(429);
+    const calls = auth.asked.length;
+    const limited = await post(path, fields, by);
+    expect([limited.status, Number(limited.headers["retry-after"]) > 0]).toEqual([429, true]);
+    expect(auth.asked).toHaveLength(calls);
   });
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type AccountOfLink, accountOfLink, rejectLink } from "../../_shared/statements/accounts.ts";
 import { Problem } from "../components/field.tsx";
-import { form, page, seeOther } from "../page.tsx";
+import { form, page, plain, seeOther } from "../page.tsx";
 import { ownPath, type Visit } from "../visit.ts";
 import {
   afterProof,
@@ -88,13 +88,14 @@ export const confirmLinkForm = form({
 });
 
 /** "This was not me": somebody else named this address. */
-export const rejectLinkForm = form({
+export const rejectLinkForm = plain({
+  method: "post",
   path: "/auth/reject",
   operation: "sign_in",
   body: z.object({ token_hash: tokenHash }),
   formPage: confirmLink,
-  work: async ({ body: { token_hash }, visit }, execute) => {
-    const [[found]] = await execute([accountOfLink(token_hash), rejectLink(token_hash)]);
+  call: ({ body: { token_hash } }) => [accountOfLink(token_hash), rejectLink(token_hash)],
+  respond: ([[found]], { visit }) => {
     if (!found) throw refusedByAuth({ code: "otp_expired", message: "" }, visit);
     return seeOther(`/auth/done?what=${found.kind === "change" ? "kept" : "deleted"}`);
   },
