@@ -281,7 +281,7 @@ describe("a provider", () => {
     expect([answer.status, answer.location]).toEqual([303, at]);
     expect(auth.asked[0]?.query).toMatchObject({
       provider: "github",
-      redirect_to: `${own.site_url}/auth/callback?return_to=%2Fme`,
+      redirect_to: `${auth.url}/auth/callback?return_to=%2Fme`,
       code_challenge: expect.stringMatching(/^.{43}$/),
     });
     // Only this browser can use the provider's answer.
