@@ -4,6 +4,9 @@
  */
 export const rateLimits = {
   page: { max_requests: 600, window_seconds: 60 },
+  // Below the 30 attempts that auth takes at once from an address, which all visitors share where it sees only ours.
+  sign_in: { max_requests: 20, window_seconds: 300 },
+  sign_in_mail: { max_requests: 20, window_seconds: 300 },
   token_exchange: { max_requests: 300, window_seconds: 60 },
   level_public: { max_requests: 30, window_seconds: 60 },
   level_user: { max_requests: 100, window_seconds: 60 },

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Locale } from "../../shared/locales.ts";
 import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
 import type { Scope } from "../../shared/scopes.ts";
+import type { Credential } from "./credential.ts";
 import type { Access, Results, Statement } from "./database.ts";
 
 /** Input of a handler: parsed and validated; referenced rows may not exist. */
@@ -23,6 +24,9 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
 export type Execute = <const Statements extends readonly Statement[]>(
   statements: Statements,
 ) => Promise<Results<Statements>>;
+
+/** Runs statements as another caller, who has just signed in, in the same request. */
+export type ExecuteAs = (credential: Credential) => Execute;
 
 /** The response. json is text, so that JSON built by Postgres is passed through. */
 export type JsonResponse = {
@@ -50,6 +54,7 @@ export type Work<Query = unknown, Param extends string = string, Body = unknown>
   input: Input<Query, Body, Param>;
   request: Request;
   execute: Execute;
+  executeAs: ExecuteAs;
 };
 
 type Precheck<Given> = { authorize: (input: Given) => Statement; check: (input: Given) => Promise<void> };

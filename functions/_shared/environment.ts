@@ -42,6 +42,8 @@ export const environment = {
   signInProviders: signInProviders.filter((name) =>
     (read("SIGN_IN_PROVIDERS") ?? "").split(",").includes(name),
   ),
+  /** The CAPTCHA that auth asks for. The forms show its widget, and call auth with the publishable key. */
+  captcha: readCaptcha(),
   addressHashKey: read("ADDRESS_HASH_KEY"),
   /** Key to store logos in Supabase Storage, preset on hosted Supabase. Without it a logo can only be a URL. */
   storageKey:
@@ -81,6 +83,11 @@ export const environment = {
     ...(read("ADDRESS_HEADER") || read("ADDRESS_FROM_SOCKET") === "true" ? [] : ["ADDRESS_HEADER"]),
   ],
 };
+
+function readCaptcha(): { provider: "turnstile" | "hcaptcha"; siteKey: string } | undefined {
+  const [provider, siteKey] = [read("CAPTCHA_PROVIDER"), read("CAPTCHA_SITE_KEY")];
+  return (provider === "turnstile" || provider === "hcaptcha") && siteKey ? { provider, siteKey } : undefined;
+}
 
 function readModel(): LanguageModel | undefined {
   const [url, name] = [read("LANGUAGE_MODEL_URL"), read("LANGUAGE_MODEL_NAME")];

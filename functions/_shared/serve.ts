@@ -6,7 +6,7 @@ import { readableStream } from "./body-stream.ts";
 import { corsHeaders } from "./cors.ts";
 import { bearerToken, type Credential, isJwt } from "./credential.ts";
 import { type Admission, run, runOnce, type Verdict } from "./database.ts";
-import type { ApiResponse, Endpoint, Execute, StatementEndpoint, Work } from "./endpoint.ts";
+import type { ApiResponse, Endpoint, Execute, ExecuteAs, StatementEndpoint, Work } from "./endpoint.ts";
 import { environment } from "./environment.ts";
 import { errorResponse } from "./error-response.ts";
 import { withoutSecret } from "./idempotency.ts";
@@ -63,12 +63,16 @@ export async function serve(
       verdict = received;
     };
     const execute: Execute = (batch) => run(admission, batch, onVerdict);
+    const executeAs: ExecuteAs = (signedIn) => {
+      const asked = admissionOf(c, endpoint, requestId, signedIn, request.input);
+      return (batch) => run({ ...asked, isCharged: true }, batch, () => {});
+    };
     if (request.problem) {
       await execute([]);
       throw request.problem;
     }
     response = endpoint.work
-      ? await endpoint.work({ input: request.input as Work["input"], request: c.req.raw, execute })
+      ? await endpoint.work({ input: request.input as Work["input"], request: c.req.raw, execute, executeAs })
       : await runStatements(endpoint, request, admission, onVerdict);
     if ("bodyStream" in response) bodyStream = readableStream(response.bodyStream, admission);
     else if (response.afterResponse) runAfterResponse(response.afterResponse, admission);

@@ -11,7 +11,13 @@ import { action, endpointOf, type Page } from "./page.tsx";
 import { adminPages } from "./pages/admin/index.ts";
 import { board } from "./pages/board.tsx";
 import { claim, claimForm } from "./pages/claim.tsx";
-import { authCallback, confirmLink, confirmLinkForm } from "./pages/confirm-link.tsx";
+import {
+  authCallback,
+  confirmLink,
+  confirmLinkForm,
+  linkDone,
+  rejectLinkForm,
+} from "./pages/confirm-link.tsx";
 import { deleteCommentPage, deleteSubmissionPage } from "./pages/delete.tsx";
 import { editComment } from "./pages/edit-comment.tsx";
 import { editSubmission, tagSubmission } from "./pages/edit-submission.tsx";
@@ -89,6 +95,8 @@ const pages: Page[] = [
   choosePasswordForm,
   confirmLink,
   confirmLinkForm,
+  rejectLinkForm,
+  linkDone,
   authCallback,
   me,
   notificationsPage,

@@ -4,7 +4,15 @@ import type { ErrorCode } from "../../shared/errors.ts";
 import type { Locale } from "../../shared/locales.ts";
 import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
 import type { Access, Results, Statement } from "../_shared/database.ts";
-import type { ApiResponse, Endpoint, Execute, Input, JsonResponse } from "../_shared/endpoint.ts";
+import type {
+  ApiResponse,
+  Endpoint,
+  Execute,
+  ExecuteAs,
+  Input,
+  JsonResponse,
+  Work,
+} from "../_shared/endpoint.ts";
 import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
 import { forgetForm } from "./kept-form.ts";
 import { Layout } from "./layout.tsx";
@@ -169,6 +177,7 @@ export function form<
       input: PageInput<Parsed<Query>, Parsed<Body>>,
       execute: Execute,
       request: Request,
+      executeAs: ExecuteAs,
     ) => Promise<ApiResponse>;
   },
 ): Page {
@@ -177,10 +186,10 @@ export function form<
     ...unlisted,
     method: "post",
     ...endpoint,
-    work: async ({ input, execute, request }: { input: unknown; execute: Execute; request: Request }) => {
+    work: async ({ input, execute, request, executeAs }: Omit<Work, "input"> & { input: unknown }) => {
       // Admits and charges the request before anything else is done.
       await execute([]);
-      return work(input as PageInput<Parsed<Query>, Parsed<Body>>, execute, request);
+      return work(input as PageInput<Parsed<Query>, Parsed<Body>>, execute, request, executeAs);
     },
   } as unknown as Page;
 }

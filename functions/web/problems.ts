@@ -37,6 +37,7 @@ function explanation(issue: z.core.$ZodIssue, problems: Messages["problems"]): s
   if (issue.code === "custom") {
     const { rule, min, max } = issue.params ?? {};
     if (rule === "length") return min > 0 ? problems.length(min, max) : problems.atMost(max);
+    if (rule === "bytes") return problems.bytes(max);
     if (rule === "email") return problems.email;
     if (rule === "web_address") return problems.webAddress;
     return problems.invalid;

@@ -6,12 +6,21 @@ const realtime = `${supabase.protocol === "https:" ? "wss" : "ws"}://${supabase.
 // Turbo inserts the constant style of its progress bar.
 const styleOfTurbo = "'sha256-WAyOw4V+FqDc35lQPyRADLBWbuNK8ahvYEaQIYF1+Ps='";
 
-/** The content security policy, with the origins that may embed the page; none without origins. */
-export const contentSecurityPolicy = (frameAncestors: readonly string[] = []) =>
+/**
+ * The content security policy, with the origins that may embed the page, none without origins, and those of a CAPTCHA,
+ * whose script and frame the page shows.
+ */
+export const contentSecurityPolicy = (
+  frameAncestors: readonly string[] = [],
+  captcha: readonly string[] = [],
+) =>
   [
     "default-src 'self'",
-    `style-src 'self' ${styleOfTurbo}`,
-    `connect-src 'self' ${supabase.origin} ${realtime}`,
+    ...(captcha.length > 0 ? ["script-src", "frame-src"] : []).map((name) =>
+      [name, "'self'", ...captcha].join(" "),
+    ),
+    ["style-src 'self'", styleOfTurbo, ...captcha].join(" "),
+    [`connect-src 'self' ${supabase.origin} ${realtime}`, ...captcha].join(" "),
     // Avatars and logos are at URLs that users choose.
     "img-src 'self' https: data:",
     "object-src 'none'",

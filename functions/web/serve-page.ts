@@ -96,7 +96,7 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
       message,
       // A conflict may name a field that this form has not.
       details: details.filter(({ field }) => failed?.code === "VALIDATION_ERROR" || typed.has(field)),
-      status: failed.status === 429 ? (429 as const) : (422 as const),
+      status: failed.status === 429 || failed.status === 503 ? failed.status : (422 as const),
       retryAfter: Number(failed.extra.retry_after) || undefined,
     };
     return servePage(c, page.formPage, { ...visit, refused });

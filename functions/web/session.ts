@@ -136,11 +136,20 @@ const fetchOnce: typeof fetch = async (input, init) => {
   return Response.json({ error_code: "auth_away", msg: "Auth did not answer." }, { status: 409 });
 };
 
-/** Auth on behalf of the visitor; the cookies that it sets are added to the list. */
-export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch = fetchInTime) {
+/**
+ * Auth on behalf of the visitor; the cookies that it sets are added to the list. Auth asks a secret key for no CAPTCHA,
+ * so that key is used only where there is none, or it is checked.
+ */
+export function authOf(
+  c: Context,
+  cookies: NewCookie[],
+  fetchAuth: typeof fetch = fetchInTime,
+  isChecked = environment.captcha === undefined,
+) {
   const address = environment.authAddressHeader && addressOf(c);
   const [publishableKey = ""] = environment.publicKeys;
-  return createServerClient(environment.supabaseUrl, environment.authApiKey ?? publishableKey, {
+  const key = (isChecked && environment.authApiKey) || publishableKey;
+  return createServerClient(environment.supabaseUrl, key, {
     cookieOptions,
     global: {
       fetch: fetchAuth,

@@ -16,8 +16,8 @@ export type RefusedForm = {
   typed: URLSearchParams;
   message: string;
   details: ErrorDetail[];
-  /** 429 for a rate limit, otherwise 422. */
-  status: 422 | 429;
+  /** 429 for a rate limit, 503 if a part of the service does not work, otherwise 422. */
+  status: 422 | 429 | 503;
   /** Seconds. */
   retryAfter: number | undefined;
 };
@@ -52,7 +52,8 @@ export type Visit = {
   answered: string | undefined;
   /** Input of the page's form from before a sign-in. */
   kept: URLSearchParams | undefined;
-  auth(): ReturnType<typeof authOf>;
+  /** isChecked: the visitor has answered the CAPTCHA of this form. */
+  auth(given?: { isChecked: boolean }): ReturnType<typeof authOf>;
   /** Ends the session in this browser. */
   forget(): void;
   /** A cookie of the request. */
@@ -97,7 +98,7 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
     refused: undefined,
     answered: undefined,
     kept: keptForm(c),
-    auth: () => authOf(c, session.cookies),
+    auth: (given) => authOf(c, session.cookies, undefined, given?.isChecked),
     forget: () => session.cookies.push(...forgotten(c)),
     cookie: (name) => getCookie(c, name),
     header: (name) => c.req.header(name),

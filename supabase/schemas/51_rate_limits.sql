@@ -10,7 +10,8 @@ comment on table private.rate_limit_rules is
   '<operation>: it counts by key, the other one by the person the key acts for.';
 alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
-  ('page', 600, 60), ('token_exchange', 300, 60),
+  ('page', 600, 60), ('sign_in', 20, 300), ('sign_in_mail', 20, 300),
+  ('token_exchange', 300, 60),
   ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60),
   ('agent_standard', 60, 60), ('agent_professional', 300, 60), ('agent_enterprise', 1000, 60),
   ('submission_create_key', 100, 60), ('submission_create_agent', 100, 60),

@@ -40,6 +40,12 @@ test("every rule is used, and every name of a rule exists", async () => {
     new URL("../../functions/mcp/registry.ts", import.meta.url),
   );
   const used = new Set([...endpoints, ...tools].flatMap(({ operation }) => operation ?? []));
+  const pages = readdirSync(`${root}/functions/web/pages`).filter((name) => name.endsWith(".tsx"));
+  for (const name of pages)
+    for (const [, rule = ""] of readFileSync(`${root}/functions/web/pages/${name}`, "utf8").matchAll(
+      /operation: "(\w+)"/g,
+    ))
+      used.add(rule);
   const schemas = readdirSync(`${root}/supabase/schemas`)
     .filter((name) => name !== "51_rate_limits.sql")
     .map((name) => readFileSync(`${root}/supabase/schemas/${name}`, "utf8"));

@@ -112,18 +112,6 @@ describe("signing in by mail", () => {
   });
 });
 
-test("an OAuth provider gets the return URL, and only this browser can use its response", async () => {
-  const visitor = newVisitor();
-  const { status, location = "" } = await visitor.get("/sign-in/github?return_to=/me");
-  const url = new URL(location);
-  expect([status, url.origin + url.pathname]).toEqual([303, `${stack.supabase_url}/auth/v1/authorize`]);
-  expect(url.searchParams.get("provider")).toBe("github");
-  expect(url.searchParams.get("redirect_to")).toBe(`${stack.site_url}/auth/callback?return_to=%2Fme`);
-  expect(url.searchParams.get("code_challenge")).toMatch(/^.{43}$/);
-  expect(visitor.cookie(`${sessionCookie}-code-verifier`)).toBeDefined();
-  expect((await newVisitor().get("/auth/callback?code=stolen")).status).toBe(409);
-});
-
 describe("a session", () => {
   test("that has expired is refreshed once for concurrent requests", async () => {
     const { visitor, email } = await signUp();

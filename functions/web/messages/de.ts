@@ -240,7 +240,7 @@ export const de: Messages = {
     passwordHint: "Mindestens 8 Zeichen.",
     noAccount: "Noch kein Konto?",
     hasAccount: "Schon ein Konto?",
-    wrong: "Adresse oder Passwort stimmt nicht.",
+    wrong: "Adresse oder Passwort stimmt nicht, oder das Konto ist gesperrt.",
     confirmFirst: "Bestätigen Sie zuerst Ihre Adresse mit dem Code oder Link, den wir geschickt haben.",
     taken: "Mit dieser Adresse gibt es schon ein Konto: Melden Sie sich an.",
     tooOften: count({
@@ -269,6 +269,56 @@ export const de: Messages = {
     notIdentified: (reason: string) =>
       `Der Link Ihrer Anwendung hat Sie nicht angemeldet (${reason}). Gehen Sie dorthin zurück und öffnen Sie ihn erneut.`,
     expired: "Der Code oder Link ist falsch oder abgelaufen. Fordern Sie einen neuen an.",
+    blocked: "Dieses Konto ist gesperrt. Fragen Sie den Betreiber dieser Seite.",
+    signUpsOff: "Diese Seite nimmt keine neuen Konten an.",
+    wayOff: "Diese Art der Anmeldung ist hier abgeschaltet. Wählen Sie eine andere.",
+    cancelled: "Die Anmeldung wurde abgebrochen.",
+    confirmMailed: "Bestätigen Sie zuerst Ihre Adresse: Wir haben Ihnen eine E-Mail geschickt.",
+    ssoManaged: "Ihre Organisation verwaltet dieses Konto. Ändern Sie es dort.",
+    captcha: "Zeigen Sie, dass Sie kein Roboter sind, und senden Sie das Formular noch einmal.",
+    captchaUnset:
+      "Die Anmeldung dieses Projekts verlangt ein CAPTCHA, das diese Seite nicht zeigt. Der Betreiber muss CAPTCHA_PROVIDER und CAPTCHA_SITE_KEY setzen.",
+    captchaScript: "Dieses Formular prüft, dass Sie kein Roboter sind. Schalten Sie dafür JavaScript ein.",
+    notPossible: "Das geht hier nicht. Fragen Sie den Betreiber dieser Seite.",
+    mailLimit:
+      "Diese Seite hat so viele E-Mails verschickt, wie sie in einer Stunde darf. Versuchen Sie es später noch einmal.",
+    samePassword: "Das ist schon Ihr Passwort. Wählen Sie ein anderes.",
+    weakLength: count({
+      one: "Verwenden Sie mindestens # Zeichen.",
+      other: "Verwenden Sie mindestens # Zeichen.",
+    }),
+    weakKinds: (kinds) => `Verwenden Sie von allem mindestens eines: ${kinds}.`,
+    kinds: {
+      letters: "Buchstaben",
+      lower: "Kleinbuchstaben",
+      upper: "Großbuchstaben",
+      digits: "Ziffern",
+      symbols: "Sonderzeichen",
+    },
+    pwned: "Dieses Passwort ist durch ein Datenleck einer anderen Seite bekannt. Wählen Sie ein anderes.",
+    firstPasswordTitle: "Passwort wählen",
+    firstPasswordText:
+      "Damit melden Sie sich beim nächsten Mal an. Ohne Passwort schicken wir Ihnen einen Code.",
+    notNow: "Jetzt nicht",
+    linkOfNew: (email, name) =>
+      name
+        ? `Sie haben einen Link aus einer E-Mail geöffnet. Für die Adresse ${email} wurde ein Konto mit dem Namen ${name} angelegt. Gehört es Ihnen, fahren Sie fort.`
+        : `Sie haben einen Link aus einer E-Mail geöffnet. Für die Adresse ${email} wurde ein Konto angelegt. Gehört es Ihnen, fahren Sie fort.`,
+    linkOfChange: (email, name) =>
+      name
+        ? `Sie haben einen Link aus einer E-Mail geöffnet. Das Konto von ${name} soll die Adresse ${email} bekommen. Gehört es Ihnen, fahren Sie fort.`
+        : `Sie haben einen Link aus einer E-Mail geöffnet. Ein Konto soll die Adresse ${email} bekommen. Gehört es Ihnen, fahren Sie fort.`,
+    linkOfAccount: (email, name) =>
+      name
+        ? `Sie haben einen Link aus einer E-Mail geöffnet. Mit „Weiter“ melden Sie sich als ${name} (${email}) an.`
+        : `Sie haben einen Link aus einer E-Mail geöffnet. Mit „Weiter“ melden Sie sich als ${email} an.`,
+    notMe: "Das war ich nicht",
+    rejectedTitle: "Danke",
+    accountDeleted: "Das Konto, das für Ihre Adresse angelegt wurde, ist gelöscht.",
+    changeDropped: "Das Konto behält seine bisherige Adresse.",
+    halfTitle: "Noch eine Bestätigung",
+    halfText:
+      "Drücken Sie jetzt den Knopf in der E-Mail an Ihre andere Adresse. Bis dahin bleibt Ihre Adresse, wie sie ist.",
     continueWith: (provider) => `Weiter mit ${provider}`,
     or: "oder",
     factorTitle: "Anmeldung bestätigen",
@@ -510,6 +560,8 @@ export const de: Messages = {
     minimum: (min) => `muss mindestens ${min} sein`,
     maximum: (max) => `darf höchstens ${max} sein`,
     email: "muss eine E-Mail-Adresse sein",
+    bytes: (max) =>
+      `darf höchstens ${max} Bytes lang sein: Umlaute und andere Schriften zählen zwei oder mehr`,
     webAddress: "muss eine Webadresse sein",
     invalid: "ist nicht gültig",
     codes: {

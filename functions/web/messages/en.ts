@@ -238,7 +238,7 @@ export const en = {
     passwordHint: "At least 8 characters.",
     noAccount: "No account yet?",
     hasAccount: "Have an account?",
-    wrong: "The address or the password is wrong.",
+    wrong: "The address or the password is wrong, or the account is blocked.",
     confirmFirst: "Confirm your address first with the code or link that we sent you.",
     taken: "An account with this address already exists: sign in.",
     tooOften: count({
@@ -267,6 +267,51 @@ export const en = {
     notIdentified: (reason: string) =>
       `The link of your application did not sign you in (${reason}). Go back there and open it again.`,
     expired: "The code or link is wrong or has expired. Ask for a new one.",
+    blocked: "This account is blocked. Ask the operator of this site.",
+    signUpsOff: "This site accepts no new accounts.",
+    wayOff: "This way to sign in is switched off on this site. Choose another one.",
+    cancelled: "The sign-in was cancelled.",
+    confirmMailed: "Confirm your address first: we have sent you an e-mail.",
+    ssoManaged: "Your organization manages this account. Change it there.",
+    captcha: "Show that you are not a robot, then send the form again.",
+    captchaUnset:
+      "The sign-in of this project asks for a CAPTCHA, which this site does not show. Its operator must set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY.",
+    captchaScript: "This form checks that you are not a robot. Switch on JavaScript for it.",
+    notPossible: "This is not possible here. Ask the operator of this site.",
+    mailLimit: "This site has sent as many e-mails as it may in an hour. Try again later.",
+    samePassword: "This is your password already. Choose another one.",
+    weakLength: count({ one: "Use at least # character.", other: "Use at least # characters." }),
+    weakKinds: (kinds: string) => `Use at least one of each: ${kinds}.`,
+    kinds: {
+      letters: "letters",
+      lower: "lower-case letters",
+      upper: "upper-case letters",
+      digits: "digits",
+      symbols: "symbols",
+    },
+    pwned: "This password is known from a leak at another site. Choose another one.",
+    firstPasswordTitle: "Choose a password",
+    firstPasswordText: "With it you can sign in next time. Without one we send you a code.",
+    notNow: "Not now",
+    linkOfNew: (email: string, name: string | null) =>
+      name
+        ? `You opened a link from an e-mail. An account with the name ${name} was made for the address ${email}. Continue if it is yours.`
+        : `You opened a link from an e-mail. An account was made for the address ${email}. Continue if it is yours.`,
+    linkOfChange: (email: string, name: string | null) =>
+      name
+        ? `You opened a link from an e-mail. The account of ${name} is to get the address ${email}. Continue if it is yours.`
+        : `You opened a link from an e-mail. An account is to get the address ${email}. Continue if it is yours.`,
+    linkOfAccount: (email: string, name: string | null) =>
+      name
+        ? `You opened a link from an e-mail. Continue to sign in as ${name} (${email}).`
+        : `You opened a link from an e-mail. Continue to sign in as ${email}.`,
+    notMe: "This was not me",
+    rejectedTitle: "Thank you",
+    accountDeleted: "The account that was made for your address is deleted.",
+    changeDropped: "The account keeps its address as it was.",
+    halfTitle: "One more confirmation",
+    halfText:
+      "Now press the button in the e-mail to your other address. Until then your address does not change.",
     continueWith: (provider: string) => `Continue with ${provider}`,
     or: "or",
     factorTitle: "Confirm your sign-in",
@@ -503,6 +548,7 @@ export const en = {
     minimum: (min: number) => `must be at least ${min}`,
     maximum: (max: number) => `must be at most ${max}`,
     email: "must be an e-mail address",
+    bytes: (max: number) => `must be at most ${max} bytes: characters outside of English count two or more`,
     webAddress: "must be a web address",
     invalid: "is not valid",
     codes: {

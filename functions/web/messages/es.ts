@@ -242,7 +242,7 @@ export const es: Messages = {
     passwordHint: "Al menos 8 caracteres.",
     noAccount: "¿Aún no tienes cuenta?",
     hasAccount: "¿Ya tienes cuenta?",
-    wrong: "El correo o la contraseña no son correctos.",
+    wrong: "El correo o la contraseña no son correctos, o la cuenta está bloqueada.",
     confirmFirst: "Confirma primero tu dirección con el código o enlace que te enviamos.",
     taken: "Ya hay una cuenta con este correo: inicia sesión.",
     tooOften: count({
@@ -271,6 +271,51 @@ export const es: Messages = {
     notIdentified: (reason: string) =>
       `El enlace de tu aplicación no ha iniciado tu sesión (${reason}). Vuelve allí y ábrelo de nuevo.`,
     expired: "El código o enlace es incorrecto o ha caducado. Pide uno nuevo.",
+    blocked: "Esta cuenta está bloqueada. Pregunta al operador de este sitio.",
+    signUpsOff: "Este sitio no acepta cuentas nuevas.",
+    wayOff: "Esta forma de iniciar sesión está desactivada en este sitio. Elige otra.",
+    cancelled: "El inicio de sesión se canceló.",
+    confirmMailed: "Confirma primero tu dirección: te hemos enviado un correo.",
+    ssoManaged: "Tu organización gestiona esta cuenta. Cámbiala allí.",
+    captcha: "Demuestra que no eres un robot y envía el formulario de nuevo.",
+    captchaUnset:
+      "El inicio de sesión de este proyecto pide un CAPTCHA que este sitio no muestra. Su operador debe definir CAPTCHA_PROVIDER y CAPTCHA_SITE_KEY.",
+    captchaScript: "Este formulario comprueba que no eres un robot. Activa JavaScript para ello.",
+    notPossible: "Aquí no es posible. Pregunta al operador de este sitio.",
+    mailLimit: "Este sitio ha enviado tantos correos como puede en una hora. Inténtalo más tarde.",
+    samePassword: "Esta ya es tu contraseña. Elige otra.",
+    weakLength: count({ one: "Usa al menos # carácter.", other: "Usa al menos # caracteres." }),
+    weakKinds: (kinds) => `Usa al menos uno de cada tipo: ${kinds}.`,
+    kinds: {
+      letters: "letras",
+      lower: "minúsculas",
+      upper: "mayúsculas",
+      digits: "cifras",
+      symbols: "símbolos",
+    },
+    pwned: "Esta contraseña se conoce por una filtración de otro sitio. Elige otra.",
+    firstPasswordTitle: "Elige una contraseña",
+    firstPasswordText: "Con ella podrás iniciar sesión la próxima vez. Sin contraseña te enviamos un código.",
+    notNow: "Ahora no",
+    linkOfNew: (email, name) =>
+      name
+        ? `Has abierto un enlace de un correo. Se creó una cuenta con el nombre ${name} para la dirección ${email}. Continúa si es tuya.`
+        : `Has abierto un enlace de un correo. Se creó una cuenta para la dirección ${email}. Continúa si es tuya.`,
+    linkOfChange: (email, name) =>
+      name
+        ? `Has abierto un enlace de un correo. La cuenta de ${name} va a tener la dirección ${email}. Continúa si es tuya.`
+        : `Has abierto un enlace de un correo. Una cuenta va a tener la dirección ${email}. Continúa si es tuya.`,
+    linkOfAccount: (email, name) =>
+      name
+        ? `Has abierto un enlace de un correo. Continúa para iniciar sesión como ${name} (${email}).`
+        : `Has abierto un enlace de un correo. Continúa para iniciar sesión como ${email}.`,
+    notMe: "No fui yo",
+    rejectedTitle: "Gracias",
+    accountDeleted: "La cuenta que se creó para tu dirección se ha eliminado.",
+    changeDropped: "La cuenta conserva su dirección.",
+    halfTitle: "Falta una confirmación",
+    halfText:
+      "Pulsa ahora el botón del correo que enviamos a tu otra dirección. Hasta entonces tu dirección no cambia.",
     continueWith: (provider) => `Continuar con ${provider}`,
     or: "o",
     factorTitle: "Confirma tu inicio de sesión",
@@ -510,6 +555,7 @@ export const es: Messages = {
     minimum: (min) => `debe ser al menos ${min}`,
     maximum: (max) => `debe ser como máximo ${max}`,
     email: "debe ser una dirección de correo",
+    bytes: (max) => `debe tener como máximo ${max} bytes: los acentos y otras escrituras cuentan dos o más`,
     webAddress: "debe ser una dirección web",
     invalid: "no es válido",
     codes: {

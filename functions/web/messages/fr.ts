@@ -242,7 +242,7 @@ export const fr: Messages = {
     passwordHint: "Au moins 8 caractères.",
     noAccount: "Pas encore de compte ?",
     hasAccount: "Déjà un compte ?",
-    wrong: "L’adresse ou le mot de passe est incorrect.",
+    wrong: "L’adresse ou le mot de passe est incorrect, ou le compte est bloqué.",
     confirmFirst: "Confirmez d’abord votre adresse avec le code ou le lien que nous vous avons envoyé.",
     taken: "Un compte existe déjà avec cette adresse : connectez-vous.",
     tooOften: count({
@@ -271,6 +271,52 @@ export const fr: Messages = {
     notIdentified: (reason: string) =>
       `Le lien de votre application ne vous a pas connecté (${reason}). Retournez-y et ouvrez-le de nouveau.`,
     expired: "Le code ou le lien est incorrect ou a expiré. Demandez-en un nouveau.",
+    blocked: "Ce compte est bloqué. Adressez-vous à l’exploitant de ce site.",
+    signUpsOff: "Ce site n’accepte pas de nouveaux comptes.",
+    wayOff: "Ce mode de connexion est désactivé sur ce site. Choisissez-en un autre.",
+    cancelled: "La connexion a été annulée.",
+    confirmMailed: "Confirmez d’abord votre adresse : nous vous avons envoyé un e-mail.",
+    ssoManaged: "Votre organisation gère ce compte. Modifiez-le chez elle.",
+    captcha: "Montrez que vous n’êtes pas un robot, puis renvoyez le formulaire.",
+    captchaUnset:
+      "La connexion de ce projet demande un CAPTCHA que ce site n’affiche pas. Son exploitant doit définir CAPTCHA_PROVIDER et CAPTCHA_SITE_KEY.",
+    captchaScript: "Ce formulaire vérifie que vous n’êtes pas un robot. Activez JavaScript pour cela.",
+    notPossible: "Ce n’est pas possible ici. Adressez-vous à l’exploitant de ce site.",
+    mailLimit: "Ce site a envoyé autant d’e-mails qu’il le peut en une heure. Réessayez plus tard.",
+    samePassword: "C’est déjà votre mot de passe. Choisissez-en un autre.",
+    weakLength: count({ one: "Utilisez au moins # caractère.", other: "Utilisez au moins # caractères." }),
+    weakKinds: (kinds) => `Utilisez au moins un caractère de chaque sorte : ${kinds}.`,
+    kinds: {
+      letters: "lettres",
+      lower: "minuscules",
+      upper: "majuscules",
+      digits: "chiffres",
+      symbols: "symboles",
+    },
+    pwned: "Ce mot de passe est connu à cause d’une fuite d’un autre site. Choisissez-en un autre.",
+    firstPasswordTitle: "Choisissez un mot de passe",
+    firstPasswordText:
+      "Il vous servira à vous connecter la prochaine fois. Sans mot de passe, nous vous envoyons un code.",
+    notNow: "Pas maintenant",
+    linkOfNew: (email, name) =>
+      name
+        ? `Vous avez ouvert un lien reçu par e-mail. Un compte au nom de ${name} a été créé pour l’adresse ${email}. Continuez si c’est le vôtre.`
+        : `Vous avez ouvert un lien reçu par e-mail. Un compte a été créé pour l’adresse ${email}. Continuez si c’est le vôtre.`,
+    linkOfChange: (email, name) =>
+      name
+        ? `Vous avez ouvert un lien reçu par e-mail. Le compte de ${name} doit recevoir l’adresse ${email}. Continuez si c’est le vôtre.`
+        : `Vous avez ouvert un lien reçu par e-mail. Un compte doit recevoir l’adresse ${email}. Continuez si c’est le vôtre.`,
+    linkOfAccount: (email, name) =>
+      name
+        ? `Vous avez ouvert un lien reçu par e-mail. Continuez pour vous connecter en tant que ${name} (${email}).`
+        : `Vous avez ouvert un lien reçu par e-mail. Continuez pour vous connecter en tant que ${email}.`,
+    notMe: "Ce n’était pas moi",
+    rejectedTitle: "Merci",
+    accountDeleted: "Le compte créé pour votre adresse est supprimé.",
+    changeDropped: "Le compte garde son adresse actuelle.",
+    halfTitle: "Encore une confirmation",
+    halfText:
+      "Appuyez maintenant sur le bouton de l’e-mail envoyé à votre autre adresse. D’ici là, votre adresse ne change pas.",
     continueWith: (provider) => `Continuer avec ${provider}`,
     or: "ou",
     factorTitle: "Confirmez votre connexion",
@@ -516,6 +562,8 @@ export const fr: Messages = {
     minimum: (min) => `doit être au moins ${min}`,
     maximum: (max) => `doit être au plus ${max}`,
     email: "doit être une adresse e-mail",
+    bytes: (max) =>
+      `doit compter au plus ${max} octets : les accents et les autres écritures en comptent deux ou plus`,
     webAddress: "doit être une adresse web",
     invalid: "n’est pas valide",
     codes: {

@@ -238,7 +238,7 @@ export const it: Messages = {
     passwordHint: "Almeno 8 caratteri.",
     noAccount: "Non hai un account?",
     hasAccount: "Hai già un account?",
-    wrong: "Indirizzo o password errati.",
+    wrong: "Indirizzo o password errati, oppure l’account è bloccato.",
     confirmFirst: "Conferma prima il tuo indirizzo con il codice o il link che ti abbiamo inviato.",
     taken: "Esiste già un account con questo indirizzo: accedi.",
     tooOften: count({
@@ -267,6 +267,51 @@ export const it: Messages = {
     notIdentified: (reason: string) =>
       `Il link della tua applicazione non ha eseguito l’accesso (${reason}). Torna lì e aprilo di nuovo.`,
     expired: "Il codice o il link è errato o scaduto. Richiedine uno nuovo.",
+    blocked: "Questo account è bloccato. Chiedi al gestore di questo sito.",
+    signUpsOff: "Questo sito non accetta nuovi account.",
+    wayOff: "Questo modo di accedere è disattivato su questo sito. Scegline un altro.",
+    cancelled: "L’accesso è stato annullato.",
+    confirmMailed: "Conferma prima il tuo indirizzo: ti abbiamo inviato un’e-mail.",
+    ssoManaged: "La tua organizzazione gestisce questo account. Modificalo lì.",
+    captcha: "Dimostra che non sei un robot, poi invia di nuovo il modulo.",
+    captchaUnset:
+      "L’accesso di questo progetto chiede un CAPTCHA che questo sito non mostra. Il gestore deve impostare CAPTCHA_PROVIDER e CAPTCHA_SITE_KEY.",
+    captchaScript: "Questo modulo verifica che non sei un robot. Attiva JavaScript per usarlo.",
+    notPossible: "Qui non è possibile. Chiedi al gestore di questo sito.",
+    mailLimit: "Questo sito ha inviato tutte le e-mail consentite in un’ora. Riprova più tardi.",
+    samePassword: "Questa è già la tua password. Scegline un’altra.",
+    weakLength: count({ one: "Usa almeno # carattere.", other: "Usa almeno # caratteri." }),
+    weakKinds: (kinds) => `Usa almeno un carattere per tipo: ${kinds}.`,
+    kinds: {
+      letters: "lettere",
+      lower: "minuscole",
+      upper: "maiuscole",
+      digits: "cifre",
+      symbols: "simboli",
+    },
+    pwned: "Questa password è nota per una fuga di dati di un altro sito. Scegline un’altra.",
+    firstPasswordTitle: "Scegli una password",
+    firstPasswordText: "La prossima volta potrai usarla per accedere. Senza password ti inviamo un codice.",
+    notNow: "Non ora",
+    linkOfNew: (email, name) =>
+      name
+        ? `Hai aperto un link da un’e-mail. È stato creato un account con il nome ${name} per l’indirizzo ${email}. Continua se è tuo.`
+        : `Hai aperto un link da un’e-mail. È stato creato un account per l’indirizzo ${email}. Continua se è tuo.`,
+    linkOfChange: (email, name) =>
+      name
+        ? `Hai aperto un link da un’e-mail. L’account di ${name} avrà l’indirizzo ${email}. Continua se è tuo.`
+        : `Hai aperto un link da un’e-mail. Un account avrà l’indirizzo ${email}. Continua se è tuo.`,
+    linkOfAccount: (email, name) =>
+      name
+        ? `Hai aperto un link da un’e-mail. Continua per accedere come ${name} (${email}).`
+        : `Hai aperto un link da un’e-mail. Continua per accedere come ${email}.`,
+    notMe: "Non sono stato io",
+    rejectedTitle: "Grazie",
+    accountDeleted: "L’account creato per il tuo indirizzo è stato eliminato.",
+    changeDropped: "L’account mantiene il suo indirizzo.",
+    halfTitle: "Manca una conferma",
+    halfText:
+      "Ora premi il pulsante nell’e-mail inviata al tuo altro indirizzo. Fino ad allora il tuo indirizzo non cambia.",
     continueWith: (provider) => `Continua con ${provider}`,
     or: "oppure",
     factorTitle: "Conferma l’accesso",
@@ -500,6 +545,8 @@ export const it: Messages = {
     minimum: (min) => `deve essere almeno ${min}`,
     maximum: (max) => `deve essere al massimo ${max}`,
     email: "deve essere un indirizzo e-mail",
+    bytes: (max) =>
+      `deve avere al massimo ${max} byte: gli accenti e le altre scritture ne contano due o più`,
     webAddress: "deve essere un indirizzo web",
     invalid: "non è valido",
     codes: {

@@ -242,7 +242,7 @@ export const ptBR: Messages = {
     passwordHint: "Pelo menos 8 caracteres.",
     noAccount: "Ainda não tem conta?",
     hasAccount: "Já tem conta?",
-    wrong: "E-mail ou senha incorretos.",
+    wrong: "E-mail ou senha incorretos, ou a conta está bloqueada.",
     confirmFirst: "Confirme primeiro o seu endereço com o código ou link que enviamos.",
     taken: "Já existe uma conta com este e-mail: entre.",
     tooOften: count({
@@ -271,6 +271,51 @@ export const ptBR: Messages = {
     notIdentified: (reason: string) =>
       `O link do seu aplicativo não iniciou a sua sessão (${reason}). Volte lá e abra-o novamente.`,
     expired: "O código ou link está errado ou expirou. Peça um novo.",
+    blocked: "Esta conta está bloqueada. Fale com o operador deste site.",
+    signUpsOff: "Este site não aceita novas contas.",
+    wayOff: "Esta forma de entrar está desativada neste site. Escolha outra.",
+    cancelled: "A entrada foi cancelada.",
+    confirmMailed: "Confirme primeiro o seu endereço: enviamos um e-mail a você.",
+    ssoManaged: "A sua organização administra esta conta. Altere-a lá.",
+    captcha: "Mostre que você não é um robô e envie o formulário de novo.",
+    captchaUnset:
+      "A entrada deste projeto pede um CAPTCHA que este site não mostra. O operador precisa definir CAPTCHA_PROVIDER e CAPTCHA_SITE_KEY.",
+    captchaScript: "Este formulário verifica que você não é um robô. Ative o JavaScript para usá-lo.",
+    notPossible: "Isto não é possível aqui. Fale com o operador deste site.",
+    mailLimit: "Este site já enviou todos os e-mails permitidos em uma hora. Tente mais tarde.",
+    samePassword: "Esta já é a sua senha. Escolha outra.",
+    weakLength: count({ one: "Use pelo menos # caractere.", other: "Use pelo menos # caracteres." }),
+    weakKinds: (kinds) => `Use pelo menos um de cada tipo: ${kinds}.`,
+    kinds: {
+      letters: "letras",
+      lower: "minúsculas",
+      upper: "maiúsculas",
+      digits: "algarismos",
+      symbols: "símbolos",
+    },
+    pwned: "Esta senha é conhecida por um vazamento de outro site. Escolha outra.",
+    firstPasswordTitle: "Escolha uma senha",
+    firstPasswordText: "Com ela você entra da próxima vez. Sem senha, enviamos um código.",
+    notNow: "Agora não",
+    linkOfNew: (email, name) =>
+      name
+        ? `Você abriu um link de um e-mail. Foi criada uma conta com o nome ${name} para o endereço ${email}. Continue se ela for sua.`
+        : `Você abriu um link de um e-mail. Foi criada uma conta para o endereço ${email}. Continue se ela for sua.`,
+    linkOfChange: (email, name) =>
+      name
+        ? `Você abriu um link de um e-mail. A conta de ${name} vai receber o endereço ${email}. Continue se ela for sua.`
+        : `Você abriu um link de um e-mail. Uma conta vai receber o endereço ${email}. Continue se ela for sua.`,
+    linkOfAccount: (email, name) =>
+      name
+        ? `Você abriu um link de um e-mail. Continue para entrar como ${name} (${email}).`
+        : `Você abriu um link de um e-mail. Continue para entrar como ${email}.`,
+    notMe: "Não fui eu",
+    rejectedTitle: "Obrigado",
+    accountDeleted: "A conta criada para o seu endereço foi excluída.",
+    changeDropped: "A conta mantém o endereço atual.",
+    halfTitle: "Falta uma confirmação",
+    halfText:
+      "Agora aperte o botão no e-mail enviado ao seu outro endereço. Até lá, o seu endereço não muda.",
     continueWith: (provider) => `Continuar com ${provider}`,
     or: "ou",
     factorTitle: "Confirme a entrada",
@@ -506,6 +551,7 @@ export const ptBR: Messages = {
     minimum: (min) => `deve ser pelo menos ${min}`,
     maximum: (max) => `deve ser no máximo ${max}`,
     email: "deve ser um endereço de e-mail",
+    bytes: (max) => `deve ter no máximo ${max} bytes: acentos e outras escritas contam dois ou mais`,
     webAddress: "deve ser um endereço web",
     invalid: "não é válido",
     codes: {

@@ -1,9 +1,15 @@
-import type { JSX } from "hono/jsx/jsx-runtime";
+import type { Child } from "hono/jsx";
 import { z } from "zod";
 import { emailAddress } from "../../../shared/fields.ts";
 import { text } from "../../../shared/text.ts";
+import { credentialOf } from "../../_shared/credential.ts";
+import type { ExecuteAs, JsonResponse } from "../../_shared/endpoint.ts";
 import { environment } from "../../_shared/environment.ts";
+import { countUnconfirmedRequest, needsPassword } from "../../_shared/statements/accounts.ts";
+import { Captcha } from "../components/captcha.tsx";
 import { Field, Problem } from "../components/field.tsx";
+import type { Messages } from "../messages/index.ts";
+import { seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
 import { cookieOptions, secondsToWait } from "../session.ts";
 import { ownPath, type Visit } from "../visit.ts";
@@ -13,8 +19,22 @@ import { ownPath, type Visit } from "../visit.ts";
 export const returnTo = z.string().max(2000).optional();
 export const returnQuery = z.object({ return_to: returnTo });
 export const address = z.object({ email: emailAddress, return_to: returnTo });
-export const addressAndCode = address.extend({ code: text({ min: 6, max: 10 }) });
-export const newPassword = z.string().min(8).max(72);
+/** People type a code with spaces or hyphens, and on a Japanese keyboard with full-width digits. */
+const typedCode = z
+  .string()
+  .max(100)
+  .overwrite((typed) => typed.normalize("NFKC").replace(/[\s\p{Pd}]/gu, ""));
+export const addressAndCode = address.extend({ code: typedCode.pipe(text({ min: 6, max: 10 })) });
+
+const maxPasswordBytes = 72;
+/** bcrypt, which stores it, takes 72 bytes. */
+export const newPassword = z
+  .string()
+  .min(8)
+  .refine((typed) => new TextEncoder().encode(typed).length <= maxPasswordBytes, {
+    error: `must be at most ${maxPasswordBytes} bytes: characters outside of English count two or more`,
+    params: { rule: "bytes", max: maxPasswordBytes },
+  });
 
 export const newPasswordPath = "/reset/password";
 
@@ -28,26 +48,135 @@ export const withReturn = (path: string, to: string) =>
 /** The page a mail or provider leads back to. */
 export const callbackUrl = (to: string) => `${environment.siteUrl}${withReturn("/auth/callback", to)}`;
 
-type AuthProblem = { code?: string | undefined; status?: number | undefined; message: string };
+type AuthProblem = {
+  code?: string | undefined;
+  status?: number | undefined;
+  name?: string;
+  message: string;
+  reasons?: readonly string[];
+};
 
-/** An error of auth in the visitor's language. At sign-in it does not reveal whether an address has an account. */
-export function refusedByAuth(
-  { code, status, message }: AuthProblem,
-  { messages: { account } }: Visit,
-): WordedError {
-  if (status === 429) {
-    const seconds = secondsToWait(message);
-    return new WordedError("RATE_LIMIT_EXCEEDED", account.tooOften(seconds), [], { retry_after: seconds });
-  }
+/** Auth, or what stands before it, does not work; 500 is an error of one call. */
+const isAway = ({ name, status }: AuthProblem) =>
+  name === "AuthUnknownError" || status === 0 || status === 401 || (status ?? 0) > 500;
+
+/** Another mail to this address was sent within a minute, so that auth sends none. */
+export const isTooSoon = ({ code, message }: AuthProblem) =>
+  code === "over_email_send_rate_limit" && /\d second/.test(message);
+
+type Account = Messages["account"];
+type Word = { [Key in keyof Account]: Account[Key] extends string ? Key : never }[keyof Account];
+
+/** What lasts until somebody changes something: no "try again" would help. */
+const words: Record<string, Word> = {
+  invalid_credentials: "wrong",
+  email_not_confirmed: "confirmFirst",
+  user_already_exists: "taken",
+  email_exists: "taken",
+  otp_expired: "expired",
+  bad_code_verifier: "expired",
+  pkce_code_verifier_not_found: "expired",
+  flow_state_not_found: "expired",
+  flow_state_expired: "expired",
+  user_banned: "blocked",
+  signup_disabled: "signUpsOff",
+  email_provider_disabled: "wayOff",
+  provider_disabled: "wayOff",
+  oauth_provider_not_supported: "wayOff",
+  access_denied: "cancelled",
+  provider_email_needs_verification: "confirmMailed",
+  user_sso_managed: "ssoManaged",
+  captcha_failed: environment.captcha ? "captcha" : "captchaUnset",
+};
+
+/** An error of auth in the visitor's language. */
+export function refusedByAuth(problem: AuthProblem, visit: Visit): WordedError {
+  const { account, problems } = visit.messages;
+  const { code = "", status, message } = problem;
   const refused = (said: string) => new WordedError("CONFLICT", said);
-  if (code === "invalid_credentials") return refused(account.wrong);
-  if (code === "email_not_confirmed") return refused(account.confirmFirst);
-  if (code === "user_already_exists" || code === "email_exists") return refused(account.taken);
-  if (code === "otp_expired" || code === "bad_code_verifier" || code === "flow_state_not_found")
-    return refused(account.expired);
-  if (code === "weak_password" || code === "same_password")
-    return new WordedError("VALIDATION_ERROR", account.weak, [{ field: "password", message: account.weak }]);
-  return refused(account.away);
+  const ofField = (field: string, said: string) =>
+    new WordedError("VALIDATION_ERROR", said, [{ field, message: said }]);
+  const limited = (said: string, retry_after: number) =>
+    new WordedError("RATE_LIMIT_EXCEEDED", said, [], { retry_after });
+  const word = words[code];
+  if (word) return refused(account[word]);
+  if (code === "over_email_send_rate_limit" && !isTooSoon(problem)) return limited(account.mailLimit, 3600);
+  if (status === 429) {
+    const seconds = Math.max(1, secondsToWait(message));
+    return limited(account.tooOften(seconds), seconds);
+  }
+  if (code === "same_password") return ofField("password", account.samePassword);
+  if (code === "weak_password") return ofField("password", weaknessOf(problem, visit));
+  if (code === "email_address_invalid") return ofField("email", problems.email);
+  if (code === "validation_failed")
+    return message.startsWith("Password")
+      ? ofField("password", problems.bytes(maxPasswordBytes))
+      : refused(problems.codes.VALIDATION_ERROR);
+  if (isAway(problem) || status === 500)
+    return new WordedError("SERVICE_UNAVAILABLE", account.away, [], { retry_after: 30 });
+  return refused(account.notPossible);
+}
+
+/** Why a password is weak: auth names the length, and the characters of each kind that it asks for. */
+function weaknessOf(
+  { message, reasons = [] }: AuthProblem,
+  { messages: { account }, locale }: Visit,
+): string {
+  const sets = /one character of each: (.*)\./s.exec(message)?.[1] ?? "";
+  const { letters, lower, upper, digits, symbols } = account.kinds;
+  const kinds = [
+    ...(/zA|Za/.test(sets) ? [letters] : [/abc/.test(sets) && lower, /ABC/.test(sets) && upper]),
+    /123/.test(sets) && digits,
+    /[#$%&]/.test(sets) && symbols,
+  ].filter((kind) => kind !== false);
+  const said = [
+    reasons.includes("length") && account.weakLength(Number(/at least (\d+)/.exec(message)?.[1] ?? 8)),
+    reasons.includes("characters") && account.weakKinds(new Intl.ListFormat(locale).format(kinds)),
+    reasons.includes("pwned") && account.pwned,
+  ].filter(Boolean);
+  return said.join(" ") || account.weak;
+}
+
+const answerMs = 1_000;
+
+/** An answer about an address takes so long, whatever auth finds: its time does not tell whether there is an account. */
+export const equalTime = () => new Promise<void>((resolve) => setTimeout(resolve, answerMs));
+
+/** Errors that are the same for every address. */
+const isOfEveryAddress = (problem: AuthProblem) =>
+  isAway(problem) ||
+  [
+    "captcha_failed",
+    "email_address_invalid",
+    "email_provider_disabled",
+    "over_request_rate_limit",
+    "validation_failed",
+  ].includes(problem.code ?? "");
+
+type Asked = Promise<{ error: AuthProblem | null }>;
+
+/** Sends a code, if there is an account. Auth may answer later than we do, such as while it sends the mail. */
+export async function sendCode(
+  visit: Visit,
+  email: string,
+  next: string,
+  asked: Asked,
+): Promise<JsonResponse> {
+  const time = equalTime();
+  const error = (await Promise.race([asked, time.then(() => undefined)]))?.error;
+  await time;
+  if (error && isOfEveryAddress(error)) throw refusedByAuth(error, visit);
+  return codeIsSent(visit, email, next, asked);
+}
+
+/** The page that asks for the code. The request counts even if auth has just sent a mail to this address. */
+export function codeIsSent(visit: Visit, email: string, next: string, asked: Asked): JsonResponse {
+  rememberAddress(visit, email);
+  const afterResponse = async () => {
+    const { error } = await asked;
+    return error && isTooSoon(error) ? [countUnconfirmedRequest(email)] : [];
+  };
+  return { ...seeOther(next), afterResponse };
 }
 
 const addressCookie = "address";
@@ -75,6 +204,18 @@ export const EmailField = ({ visit, remembered }: { visit: Visit; remembered?: b
   />
 );
 
+export const NameField = ({ visit }: { visit: Visit }) => (
+  <Field
+    name="name"
+    label={visit.messages.account.name}
+    hint={visit.messages.account.nameHint}
+    autocomplete="name"
+    required
+    maxlength={100}
+    visit={visit}
+  />
+);
+
 export const NewPasswordField = ({ visit, label }: { visit: Visit; label: string }) => (
   <Field
     name="password"
@@ -91,22 +232,31 @@ export const NewPasswordField = ({ visit, label }: { visit: Visit; label: string
 
 type Verification = Parameters<ReturnType<Visit["auth"]>["verifyOtp"]>[0];
 
-/** Signs in with a code or with the token of a link. */
-export async function verify(visit: Visit, verification: Verification): Promise<void> {
-  const { error } = await visit.auth().verifyOtp(verification);
-  if (error) throw refusedByAuth(error, visit);
+/** Signs in with a code or with the token of a link. Without a session it was the first of two confirmations. */
+export async function verify(visit: Visit, verification: Verification) {
+  const time = equalTime();
+  const { data, error } = await visit.auth().verifyOtp(verification);
+  if (!error) return data.session;
+  await time;
+  throw refusedByAuth(error, visit);
+}
+
+/** The page that asks a new person for a password. */
+export const firstPassword = (to: string) => {
+  const path = withReturn(newPasswordPath, to);
+  return `${path}${path.includes("?") ? "&" : "?"}first=true`;
+};
+
+/** The page after a first sign-in by code or link: it asks for a password if the account has none. */
+export async function afterProof(to: string, token: string, executeAs: ExecuteAs): Promise<JsonResponse> {
+  const credential = await credentialOf(undefined, token);
+  // A person with a second factor is nobody yet, and not new.
+  const [[row]] = await executeAs(credential)([needsPassword()]).catch(() => [[]]);
+  return seeOther(row?.needed ? firstPassword(to) : to);
 }
 
 /** The only card of such a page. */
-export const Card = ({
-  title,
-  text: said,
-  children,
-}: {
-  title: string;
-  text?: string;
-  children?: JSX.Element | JSX.Element[];
-}) => (
+export const Card = ({ title, text: said, children }: { title: string; text?: string; children?: Child }) => (
   <section class="card narrow">
     <h1>{title}</h1>
     {said && <p class="quiet">{said}</p>}
@@ -119,6 +269,7 @@ export const AddressForm = ({ action, visit }: { action: string; visit: Visit })
   <form method="post" action={action} class="stack" data-turbo="false">
     <ReturnField visit={visit} />
     <EmailField visit={visit} />
+    <Captcha visit={visit} />
     <button type="submit" class="button main">
       {visit.messages.account.sendCode}
     </button>

@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { personName } from "../../../shared/fields.ts";
+import { changeMe, myProfile } from "../../_shared/statements/people.ts";
+import { captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { ownPath } from "../visit.ts";
 import {
@@ -9,14 +12,17 @@ import {
   Card,
   callbackUrl,
   codeView,
+  firstPassword,
+  NameField,
   NewPasswordField,
   newPassword,
   newPasswordPath,
   ReturnField,
   refusedByAuth,
-  rememberAddress,
+  returnPath,
   returnQuery,
   returnTo,
+  sendCode,
   verify,
   withReturn,
 } from "./account.tsx";
@@ -31,6 +37,7 @@ export const reset = page({
     const { account } = visit.messages;
     return {
       title: account.resetTitle,
+      ...captchaHead(),
       content: (
         <Card title={account.resetTitle} text={account.resetText}>
           <AddressForm action="/reset" visit={visit} />
@@ -43,15 +50,16 @@ export const reset = page({
 
 export const resetForm = form({
   path: "/reset",
+  operation: "sign_in_mail",
   body: address,
   formPage: reset,
   work: async ({ body: { email, return_to }, visit }) => {
     const to = ownPath(return_to) ?? "/";
     const redirectTo = callbackUrl(withReturn(newPasswordPath, to));
-    const { error } = await visit.auth().resetPasswordForEmail(email, { redirectTo });
-    if (error) throw refusedByAuth(error, visit);
-    rememberAddress(visit, email);
-    return seeOther(withReturn("/reset/code", to));
+    const asked = visit
+      .auth()
+      .resetPasswordForEmail(email, { redirectTo, captchaToken: captchaToken(visit) });
+    return sendCode(visit, email, withReturn("/reset/code", to), asked);
   },
 });
 
@@ -64,6 +72,7 @@ export const resetCode = page({
 
 export const resetCodeForm = form({
   path: "/reset/code",
+  operation: "sign_in",
   body: addressAndCode,
   formPage: resetCode,
   work: async ({ body, visit }) => {
@@ -75,21 +84,31 @@ export const resetCodeForm = form({
 export const choosePassword = page({
   path: newPasswordPath,
   access: "person",
-  query: returnQuery,
-  call: () => [],
-  view: (_results, { visit }) => {
+  /** first: of a new account, which can do without. */
+  query: returnQuery.extend({ first: z.literal("true").optional() }),
+  call: () => [myProfile()],
+  view: ([[mine]], { visit, query }) => {
     const { account, settings } = visit.messages;
+    const title = query.first ? account.firstPasswordTitle : account.newPasswordTitle;
     return {
-      title: account.newPasswordTitle,
+      title,
       content: (
-        <Card title={account.newPasswordTitle}>
-          <form method="post" action={newPasswordPath} class="stack">
+        <Card title={title} text={query.first ? account.firstPasswordText : undefined}>
+          <form method="post" action={query.first ? firstPassword("/") : newPasswordPath} class="stack">
             <ReturnField visit={visit} />
-            <NewPasswordField visit={visit} label={account.newPassword} />
+            {query.first && !mine?.data.name && <NameField visit={visit} />}
+            <NewPasswordField visit={visit} label={query.first ? account.password : account.newPassword} />
             <button type="submit" class="button main">
               {settings.save}
             </button>
           </form>
+          {query.first && (
+            <p>
+              <a class="link" href={returnPath(visit)}>
+                {account.notNow}
+              </a>
+            </p>
+          )}
         </Card>
       ),
     };
@@ -99,19 +118,24 @@ export const choosePassword = page({
 export const choosePasswordForm = form({
   path: newPasswordPath,
   access: "person",
-  body: z.object({ password: newPassword, return_to: returnTo }),
+  query: z.object({ first: z.string().optional() }),
+  body: z.object({ name: personName.optional(), password: newPassword, return_to: returnTo }),
   formPage: choosePassword,
-  work: async ({ body, visit }) => {
+  work: async ({ body, query, visit }, execute) => {
     const auth = visit.auth();
+    const to = ownPath(body.return_to) ?? "/";
     const { error } = await auth.updateUser({ password: body.password });
-    // A project may ask for a recent proof, which a code by mail is.
-    if (error?.code === "reauthentication_needed")
-      return seeOther(withReturn("/reset", ownPath(body.return_to) ?? "/"));
+    if (error?.code === "insufficient_aal")
+      return seeOther(withReturn("/sign-in/factor", withReturn(newPasswordPath, to)));
+    // A project may ask for a recent proof or the old password; a code by mail is enough.
+    if (proofs.has(error?.code ?? "")) return seeOther(withReturn("/reset", to));
     if (error) throw refusedByAuth(error, visit);
+    if (body.name) await execute([changeMe({ name: body.name })]);
     // All other sessions end, because the old password may be known to others.
     await auth.signOut({ scope: "others" });
-    const to = ownPath(body.return_to) ?? "/";
     // The settings confirm the change; the board would not.
-    return seeOther(to === "/" ? "/settings?saved=true" : to);
+    return seeOther(to === "/" && !query.first ? "/settings?saved=true" : to);
   },
 });
+
+const proofs = new Set(["reauthentication_needed", "current_password_required", "current_password_mismatch"]);

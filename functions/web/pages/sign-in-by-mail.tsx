@@ -1,16 +1,17 @@
+import { captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";
-import { ownPath } from "../visit.ts";
+import { ownPath, type Visit } from "../visit.ts";
 import {
   AddressForm,
   address,
   addressAndCode,
+  afterProof,
   BackToSignIn,
   Card,
   callbackUrl,
   codeView,
-  refusedByAuth,
-  rememberAddress,
   returnQuery,
+  sendCode,
   verify,
   withReturn,
 } from "./account.tsx";
@@ -25,6 +26,7 @@ export const mailSignIn = page({
     const { account } = visit.messages;
     return {
       title: account.mailTitle,
+      ...captchaHead(),
       content: (
         <Card title={account.mailTitle} text={account.mailText}>
           <AddressForm action="/sign-in/email" visit={visit} />
@@ -37,20 +39,28 @@ export const mailSignIn = page({
 
 export const mailSignInForm = form({
   path: "/sign-in/email",
+  operation: "sign_in_mail",
   body: address,
   formPage: mailSignIn,
   work: async ({ body: { email, return_to }, visit }) => {
     const to = ownPath(return_to) ?? "/";
-    const { error } = await visit
-      .auth()
-      .signInWithOtp({ email, options: { shouldCreateUser: false, emailRedirectTo: callbackUrl(to) } });
-    // Does not reveal whether the address has an account.
-    if (error && error.code !== "otp_disabled" && error.code !== "user_not_found")
-      throw refusedByAuth(error, visit);
-    rememberAddress(visit, email);
-    return seeOther(withReturn("/sign-in/code", to));
+    return sendCode(visit, email, withReturn("/sign-in/code", to), askForCode(visit, email, to));
   },
 });
+
+async function askForCode(visit: Visit, email: string, to: string) {
+  const auth = visit.auth();
+  const options = {
+    shouldCreateUser: false,
+    emailRedirectTo: callbackUrl(to),
+    captchaToken: captchaToken(visit),
+  };
+  const { error } = await auth.signInWithOtp({ email, options });
+  if (error?.code !== "email_provider_disabled" && error?.code !== "otp_disabled") return { error };
+  // Auth says only of a known address that mail is off, and of an impossible one always. It sends nothing there.
+  const { error: always } = await auth.signInWithOtp({ email: "nobody" });
+  return { error: always?.code === "email_provider_disabled" ? always : null };
+}
 
 export const signInCode = page({
   path: "/sign-in/code",
@@ -61,10 +71,15 @@ export const signInCode = page({
 
 export const signInCodeForm = form({
   path: "/sign-in/code",
+  operation: "sign_in",
   body: addressAndCode,
   formPage: signInCode,
-  work: async ({ body, visit }) => {
-    await verify(visit, { email: body.email, token: body.code, type: "email" });
-    return seeOther(ownPath(body.return_to) ?? "/");
+  work: async ({ body, visit }, _execute, _request, executeAs) => {
+    const to = ownPath(body.return_to) ?? "/";
+    // The form was sent before: the code is used, and the visitor has the session.
+    if (visit.isSignedIn && (await visit.auth().getUser()).data.user?.email === body.email.toLowerCase())
+      return seeOther(to);
+    const session = await verify(visit, { email: body.email, token: body.code, type: "email" });
+    return session ? afterProof(to, session.access_token, executeAs) : seeOther(to);
   },
 });

@@ -2,12 +2,14 @@ import { z } from "zod";
 import { emailAddress } from "../../../shared/fields.ts";
 import { environment, providerNames, signInProviders } from "../../_shared/environment.ts";
 import { endSession } from "../../_shared/statements/identify.ts";
+import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { Field } from "../components/field.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { ownPath, type Visit } from "../visit.ts";
 import {
   callbackUrl,
   EmailField,
+  equalTime,
   ReturnField,
   refusedByAuth,
   returnPath,
@@ -22,18 +24,27 @@ export const signIn = page({
   call: () => [],
   view: (_results, { visit }) => ({
     title: visit.messages.account.signInTitle,
+    ...captchaHead(),
     content: <SignIn visit={visit} />,
   }),
 });
 
 export const signInForm = form({
   path: "/sign-in",
+  operation: "sign_in",
   body: z.object({ email: emailAddress, password: z.string().min(1).max(200), return_to: returnTo }),
   formPage: signIn,
-  work: async ({ body, visit }) => {
-    const { error } = await visit.auth().signInWithPassword({ email: body.email, password: body.password });
-    if (error) throw refusedByAuth(error, visit);
-    return seeOther(ownPath(body.return_to) ?? "/");
+  work: async ({ body: { email, password, return_to }, visit }) => {
+    const time = equalTime();
+    const options = { captchaToken: captchaToken(visit) };
+    const { error } = await visit.auth().signInWithPassword({ email, password, options });
+    if (error) {
+      await time;
+      // Auth says so without looking at the password, and it would tell that there is an account.
+      const code = error.code === "user_banned" ? "invalid_credentials" : error.code;
+      throw refusedByAuth({ ...error, message: error.message, code }, visit);
+    }
+    return seeOther(ownPath(return_to) ?? "/");
   },
 });
 
@@ -49,7 +60,12 @@ export const signInWithProvider = signInProviders.map((provider) =>
         .auth()
         .signInWithOAuth({ provider, options: { redirectTo, skipBrowserRedirect: true } });
       if (error) throw refusedByAuth(error, visit);
-      return seeOther(data.url);
+      // Auth shows JSON to a visitor whom it cannot send to the provider, such as to one that is off.
+      const asked = await askAuth(data.url);
+      const to = asked?.headers.get("Location");
+      if (to) return seeOther(to);
+      const code = (asked?.status ?? 502) < 500 ? "provider_disabled" : undefined;
+      throw refusedByAuth({ code, status: asked?.status ?? 0, message: "" }, visit);
     },
   }),
 );
@@ -69,6 +85,13 @@ export const signOut = form({
   },
 });
 
+async function askAuth(url: string): Promise<Response | undefined> {
+  const signal = AbortSignal.timeout(10_000);
+  const asked = await fetch(url, { redirect: "manual", signal }).catch(() => undefined);
+  await asked?.body?.cancel();
+  return asked;
+}
+
 const SignIn = ({ visit }: { visit: Visit }) => {
   const { account, nav } = visit.messages;
   const to = returnPath(visit);
@@ -87,6 +110,7 @@ const SignIn = ({ visit }: { visit: Visit }) => {
           required
           visit={visit}
         />
+        <Captcha visit={visit} />
         <button type="submit" class="button main">
           {nav.signIn}
         </button>

@@ -1,16 +1,20 @@
 import { z } from "zod";
 import { emailAddress, personName } from "../../../shared/fields.ts";
-import { Field } from "../components/field.tsx";
+import { environment } from "../../_shared/environment.ts";
+import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { ownPath, type Visit } from "../visit.ts";
 import {
   callbackUrl,
+  codeIsSent,
   EmailField,
+  equalTime,
+  isTooSoon,
+  NameField,
   NewPasswordField,
   newPassword,
   ReturnField,
   refusedByAuth,
-  rememberAddress,
   returnPath,
   returnQuery,
   returnTo,
@@ -23,27 +27,50 @@ export const signUp = page({
   call: () => [],
   view: (_results, { visit }) => ({
     title: visit.messages.account.signUpTitle,
+    ...captchaHead(),
     content: <SignUp visit={visit} />,
   }),
 });
 
 export const signUpForm = form({
   path: "/sign-up",
+  operation: "sign_in_mail",
   body: z.object({ name: personName, email: emailAddress, password: newPassword, return_to: returnTo }),
   formPage: signUp,
   work: async ({ body: { name, email, password, return_to }, visit }) => {
     const to = ownPath(return_to) ?? "/";
-    const { data, error } = await visit.auth().signUp({
-      email,
-      password,
-      options: { data: { name, locale: visit.locale }, emailRedirectTo: callbackUrl(to) },
-    });
-    if (error) throw refusedByAuth(error, visit);
+    const time = equalTime();
+    const emailRedirectTo = callbackUrl(to);
+    const options = {
+      data: { name, locale: visit.locale },
+      emailRedirectTo,
+      captchaToken: captchaToken(visit),
+    };
+    const { data, error } = await visit.auth().signUp({ email, password, options });
     if (data.session) return seeOther(to);
-    rememberAddress(visit, email);
-    return seeOther(withReturn("/sign-in/code", to));
+    // The address has an account, and auth sends nothing: the owner may have forgotten it, and gets a code.
+    const isKnown = data.user?.identities?.length === 0;
+    const again = isKnown && (await sendCodeTo(email, emailRedirectTo, visit)).error;
+    await time;
+    if (error && !isOfAddress(error)) throw refusedByAuth(error, visit);
+    const problem = error ?? (again || null);
+    if (problem?.code === "over_email_send_rate_limit" && !isTooSoon(problem) && canSendAgain)
+      throw refusedByAuth(problem, visit);
+    return codeIsSent(visit, email, withReturn("/sign-in/code", to), Promise.resolve({ error: problem }));
   },
 });
+
+// The answer to the CAPTCHA is used up. Auth does not ask for it with a secret key.
+const canSendAgain = !environment.captcha || environment.authApiKey !== undefined;
+
+const sendCodeTo = (email: string, emailRedirectTo: string, visit: Visit) =>
+  visit
+    .auth({ isChecked: true })
+    .signInWithOtp({ email, options: { shouldCreateUser: false, emailRedirectTo } });
+
+/** Auth could not send the mail or had just sent one, or the form was sent twice at once. */
+const isOfAddress = ({ code = "", status }: { code?: string | undefined; status?: number | undefined }) =>
+  status === 500 || code === "over_email_send_rate_limit" || code.startsWith("hook_");
 
 const SignUp = ({ visit }: { visit: Visit }) => {
   const { account } = visit.messages;
@@ -52,17 +79,10 @@ const SignUp = ({ visit }: { visit: Visit }) => {
       <h1>{account.signUpTitle}</h1>
       <form method="post" action="/sign-up" class="stack" data-turbo="false">
         <ReturnField visit={visit} />
-        <Field
-          name="name"
-          label={account.name}
-          hint={account.nameHint}
-          autocomplete="name"
-          required
-          maxlength={100}
-          visit={visit}
-        />
+        <NameField visit={visit} />
         <EmailField visit={visit} />
         <NewPasswordField visit={visit} label={account.password} />
+        <Captcha visit={visit} />
         <button type="submit" class="button main">
           {account.signUpTitle}
         </button>

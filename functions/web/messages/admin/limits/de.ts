@@ -18,6 +18,8 @@ export const de: LimitsMessages = {
   window: "In",
   operations: {
     page: "Seiten öffnen",
+    sign_in: "Anmelden",
+    sign_in_mail: "Code anfordern, Konto anlegen",
     token_exchange: "Token identifizierter Personen eintauschen",
     level: "Alle Aufrufe der API",
     agent: "Alle Aufrufe eines Agenten",

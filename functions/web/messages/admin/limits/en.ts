@@ -16,6 +16,8 @@ export const en = {
   window: "In",
   operations: {
     page: "Opening pages",
+    sign_in: "Signing in",
+    sign_in_mail: "Asking for a code, creating an account",
     token_exchange: "Exchanging tokens of identified people",
     level: "All calls of the API",
     agent: "All calls of an agent",

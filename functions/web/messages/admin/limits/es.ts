@@ -18,6 +18,8 @@ export const es: LimitsMessages = {
   window: "En",
   operations: {
     page: "Abrir páginas",
+    sign_in: "Iniciar sesión",
+    sign_in_mail: "Pedir un código, crear una cuenta",
     token_exchange: "Canjear tokens de personas identificadas",
     level: "Todas las llamadas a la API",
     agent: "Todas las llamadas de un agente",

@@ -18,6 +18,8 @@ export const fr: LimitsMessages = {
   window: "En",
   operations: {
     page: "Ouvrir des pages",
+    sign_in: "Se connecter",
+    sign_in_mail: "Demander un code, créer un compte",
     token_exchange: "Échanger des jetons de personnes identifiées",
     level: "Tous les appels de l’API",
     agent: "Tous les appels d’un agent",

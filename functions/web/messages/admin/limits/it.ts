@@ -18,6 +18,8 @@ export const it: LimitsMessages = {
   window: "In",
   operations: {
     page: "Aprire pagine",
+    sign_in: "Accedere",
+    sign_in_mail: "Chiedere un codice, creare un account",
     token_exchange: "Scambiare token di persone identificate",
     level: "Tutte le chiamate dell’API",
     agent: "Tutte le chiamate di un agente",

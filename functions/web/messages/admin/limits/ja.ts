@@ -18,6 +18,8 @@ export const ja: LimitsMessages = {
   window: "期間",
   operations: {
     page: "ページの表示",
+    sign_in: "ログイン",
+    sign_in_mail: "コードの送信、アカウントの作成",
     token_exchange: "識別された人のトークンの交換",
     level: "APIの全呼び出し",
     agent: "エージェントの全呼び出し",

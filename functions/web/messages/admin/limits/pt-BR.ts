@@ -18,6 +18,8 @@ export const ptBR: LimitsMessages = {
   window: "Em",
   operations: {
     page: "Abrir páginas",
+    sign_in: "Entrar",
+    sign_in_mail: "Pedir um código, criar uma conta",
     token_exchange: "Trocar tokens de pessoas identificadas",
     level: "Todas as chamadas da API",
     agent: "Todas as chamadas de um agente",

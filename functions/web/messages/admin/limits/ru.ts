@@ -18,6 +18,8 @@ export const ru: LimitsMessages = {
   window: "За",
   operations: {
     page: "Открытие страниц",
+    sign_in: "Вход",
+    sign_in_mail: "Запрос кода, создание аккаунта",
     token_exchange: "Обмен токенов опознанных пользователей",
     level: "Все вызовы API",
     agent: "Все вызовы агента",

@@ -1033,3 +1033,6 @@ from auth.users u where u.id = p.auth_user_id and u.email_confirmed_at is null a
 insert into private.unconfirmed_requests (user_id)
 select u.id from auth.users u where u.email_confirmed_at is null and u.confirmation_sent_at is not null
 on conflict do nothing;
+insert into private.rate_limit_rules (name, max_requests, window_seconds) values
+  ('sign_in', 20, 300), ('sign_in_mail', 20, 300)
+on conflict do nothing;

@@ -1,0 +1,29 @@
+import type { Statement } from "../database.ts";
+
+// Accounts of auth, for the pages that sign in and confirm.
+
+/** The account that the link of a mail confirms or signs in; change: of its address. No row if the token is unknown. */
+export type AccountOfLink = {
+  name: string | null;
+  email: string;
+  kind: "unconfirmed" | "confirmed" | "change";
+};
+
+export function accountOfLink(tokenHash: string): Statement<AccountOfLink> {
+  return (sql) => sql`select name, email, kind from private.account_of_link(${tokenHash})`;
+}
+
+/** Deletes the unconfirmed account, or drops the change of address. */
+export function rejectLink(tokenHash: string): Statement {
+  return (sql) => sql`select private.reject_link(${tokenHash})`;
+}
+
+/** Whether the caller has just confirmed an account that has no password. */
+export function needsPassword(): Statement<{ needed: boolean }> {
+  return (sql) => sql`select private.needs_password() as needed`;
+}
+
+/** Counts a request for an unconfirmed account that auth refused, since it had just sent a mail. */
+export function countUnconfirmedRequest(email: string): Statement {
+  return (sql) => sql`select private.count_unconfirmed_request(${email})`;
+}

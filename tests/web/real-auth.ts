@@ -1,0 +1,75 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** An answer of Supabase Auth 2.196, as it was recorded. */
+export interface Recorded {
+  status: number;
+  body?: object;
+  headers?: Record<string, string>;
+}
+
+export interface RealAuth {
+  url: string;
+  /** What auth was asked at recorded paths, in order. */
+  asked: {
+    path: string;
+    query: Record<string, string>;
+    apikey: string | undefined;
+    body: Record<string, unknown>;
+  }[];
+  /** The answers from now on, by path below /auth/v1. A list is answered in order, the last one for good. */
+  answers(recorded: Record<string, Recorded | Recorded[]>): void;
+  stop(): Promise<void>;
+}
+
+/** A stand-in for Supabase Auth: it gives recorded answers, and passes all other requests on to the embedded auth. */
+export async function startRealAuth(embedded: () => string): Promise<RealAuth> {
+  let answers = new Map<string, Recorded[]>();
+  const asked: RealAuth["asked"] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://auth.invalid");
+    const path = pathname.replace("/auth/v1", "");
+    const recorded = answers.get(path);
+    const answer = recorded && recorded.length > 1 ? recorded.shift() : recorded?.[0];
+    if (answer) {
+      const body = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {};
+      const query = Object.fromEntries(searchParams);
+      asked.push({ path, query, apikey: request.headers.apikey?.toString(), body });
+      const headers = { "content-type": "application/json", "x-supabase-api-version": "2024-01-01" };
+      response.writeHead(answer.status, { ...headers, ...answer.headers });
+      response.end(answer.body && JSON.stringify(answer.body));
+      return;
+    }
+    const { host, connection, "content-length": length, ...headers } = request.headers;
+    const passed = await fetch(embedded() + request.url, {
+      method: request.method ?? "GET",
+      headers: headers as Record<string, string>,
+      redirect: "manual",
+      ...(chunks.length > 0 && { body: Buffer.concat(chunks) }),
+    });
+    const { "content-encoding": _, "content-length": __, ...kept } = Object.fromEntries(passed.headers);
+    response.writeHead(passed.status, kept).end(Buffer.from(await passed.arrayBuffer()));
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    answers(recorded) {
+      asked.length = 0;
+      answers = new Map(Object.entries(recorded).map(([path, answer]) => [path, [answer].flat()]));
+    },
+    stop: () =>
+      new Promise((stopped) => {
+        server.closeAllConnections();
+        server.close(() => stopped());
+      }),
+  };
+}
+
+/** Auth's form of an error. */
+export const refusal = (status: number, code: string, message = "", more: object = {}): Recorded => ({
+  status,
+  body: { code, message, ...more },
+});
