@@ -118,7 +118,8 @@ declare
   is_first boolean := tg_op = 'UPDATE' and new.email_confirmed_at is not null
     and (to_jsonb(old) ->> 'email_confirmed_at') is null;
   is_given boolean := is_first
-    and coalesce(current_setting('feedback.given_account', true) = new.id::text, false);
+    and coalesce(nullif(current_setting('feedback.given_account', true), '')::jsonb ->> 'id' = new.id::text,
+      false);
 begin
   if new.deleted_at is not null then
     update public.profiles set auth_user_id = null where auth_user_id = new.id;

@@ -1,7 +1,7 @@
 -- Who an account belongs to, what a link names, and which sessions are accepted.
 begin;
 set local search_path = public, extensions;
-select plan(46);
+select plan(47);
 do $$ begin perform tests.start(); end $$;
 
 -- The statements of Supabase Auth 2.196, as it sends them: a user is inserted without a token; a mail sets one; a
@@ -52,6 +52,14 @@ do $$ begin perform tests.request('refused'); perform private.count_unconfirmed_
 select is((select encrypted_password from auth.users where id = tests.id('refused')), '', 'a request for which auth sent no mail counts');
 do $$ begin perform private.count_unconfirmed_request('olga@example.test'), private.count_unconfirmed_request('nobody@example.test'); end $$;
 select is((select count(*) from private.unconfirmed_requests), 0::bigint, 'but not for a confirmed or unknown address');
+
+do $$ begin
+  perform tests.request('admitted'), tests.request('admitted');
+  update auth.users set email_confirmed_at = now(), encrypted_password = 'by the admin', raw_user_meta_data = raw_user_meta_data || '{"name": "Ada"}'
+  where id = tests.id('admitted');
+end $$;
+select results_eq($$ select encrypted_password, raw_user_meta_data, (select name from profiles p where p.id = u.id) from auth.users u where id = tests.id('admitted') $$,
+  $$ values ('by the admin'::varchar, '{"name": "Ada"}'::jsonb, 'Ada'::text) $$, 'what an admin sets with the confirmation stays');
 
 -- A provider: auth removes password and metadata itself, and then confirms.
 do $$ begin

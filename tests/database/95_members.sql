@@ -77,7 +77,7 @@ update private.invites set invited_by = tests.id('adam') where email = 'bob@exam
 select is(pg_temp.role_of('adam'), 'owner', 'adam owns Acme by now');
 insert into public.memberships (organization_id, user_id, role) values (tests.id('acme'), tests.id('mia'), 'member'), (tests.id('acme'), tests.id('carol'), 'member'), (tests.id('rival'), tests.id('carol'), 'member');
 insert into auth.mfa_factors (id, user_id, friendly_name, factor_type, status, created_at, updated_at)
-select tests.id(who || status), tests.id(who), who || status, 'totp', status, now(), now()
+select tests.id(who || status), tests.id(who), who || status, 'totp', status::auth.factor_status, now(), now()
 from unnest(array['mia', 'carol']) as who, unnest(array['verified', 'unverified']) as status;
 insert into auth.sessions (id, user_id) values (tests.id('session of mia'), tests.id('mia')), (tests.id('session of carol'), tests.id('carol'));
 select is(tests.see(who, 'select string_agg(m.value ->> ''has_second_factor'', '' '' order by m.value ->> ''name'') from private.admin_members(tests.id(''acme''), 50, 0) l, json_array_elements(l.data) m'),

@@ -240,7 +240,7 @@ describe("the admin's calls", () => {
       expect(await call({}), path).toMatchObject(refused(401, "no_authorization"));
       expect(await call({ key: null }), path).toMatchObject(refused(401, "unauthorized"));
       expect(await call({ key: `${key}x` }), path).toMatchObject(refused(401, "unauthorized"));
-      expect(await call({ key, token: old }), path).toMatchObject(refused(401, "unauthorized"));
+      expect(await call({ key, token: old }), path).toMatchObject(refused(403, "bad_jwt"));
       expect(await call({ token }), path).toMatchObject(refused(403, "not_admin", "User not allowed"));
       expect(await call({ key, token }), path).toMatchObject(refused(403, "not_admin"));
       expect(await call({ key, headers: { "user-agent": "Mozilla/5.0" } }), path).toMatchObject(

@@ -238,7 +238,12 @@ describe("a stack with a stand-in for the program", () => {
     expect(settings.body).toEqual(recordedSettings);
     const inABrowser = { apikey: own.secret_key, "user-agent": "Mozilla/5.0" };
     expect((await ask("/admin/users", inABrowser)).status).toBe(401);
-    for (const path of ["/verify?type=signup", "/callback?code=1", "/authorize", "/.well-known/jwks.json"])
+    for (const path of [
+      "/verify?type=signup",
+      "/callback?code=1",
+      "/authorize",
+      "/.well-known/openid-configuration",
+    ])
       expect((await ask(path)).body.url.replace(/\?$/, "")).toBe(path);
     expect((await ask("/verifyx")).status).toBe(401);
   });

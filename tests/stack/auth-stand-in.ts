@@ -39,6 +39,8 @@ create table auth.mfa_factors (id uuid primary key, user_id uuid not null refere
   created_at timestamptz not null, updated_at timestamptz not null, secret text, phone text,
   last_challenged_at timestamptz, web_authn_credential jsonb, web_authn_aaguid uuid,
   last_webauthn_challenge_data jsonb);
+create table auth.one_time_tokens (id uuid primary key, user_id uuid not null references auth.users on delete cascade,
+  token_type text not null, token_hash text not null, relates_to text not null);
 create table auth.flow_state (id uuid primary key, user_id uuid, auth_code text,
   code_challenge_method auth.code_challenge_method, code_challenge text, provider_type text not null,
   created_at timestamptz, updated_at timestamptz, authentication_method text not null);
@@ -59,7 +61,7 @@ export interface Seen {
 }
 
 /**
- * A stand-in for the program of Supabase Auth: it makes the tables, answers /health and /settings, and says what it got
+ * A stand-in for the program of Supabase Auth: it makes the tables, answers /health, /settings and its keys, and says what it got
  * elsewhere. It checks nothing.
  */
 export async function standIn(folder: string): Promise<AuthProgram> {
@@ -81,7 +83,8 @@ if (process.argv[2] === "migrate") {
   };
   make().finally(() => sql.end());
 } else {
-  const answers = { "/health": {}, "/settings": ${JSON.stringify(recordedSettings)} };
+  const keys = JSON.parse(env.GOTRUE_JWT_KEYS).filter(({ kty }) => kty === "EC").map(({ d, ...key }) => key);
+  const answers = { "/health": {}, "/settings": ${JSON.stringify(recordedSettings)}, "/.well-known/jwks.json": { keys } };
   const server = require("node:http").createServer((request, response) => {
     const { url, headers } = request;
     const seen = { environment: env, folder: process.cwd(), url, headers };

@@ -436,21 +436,29 @@ CREATE OR REPLACE FUNCTION private.give_to_confirmer()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare given jsonb := nullif(current_setting('feedback.given_account', true), '')::jsonb;
 begin
   if old.email_confirmed_at is null and new.email_confirmed_at is not null and new.email = old.email
     and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id)
     -- By a provider that has verified the address: the auth service has removed what others set.
     and not exists (select from auth.identities i where i.user_id = new.id and i.provider <> 'email'
       and i.identity_data ->> 'email_verified' = 'true' and lower(i.identity_data ->> 'email') = new.email) then
-    -- Empty like null: old versions of the auth service cannot read a null.
-    new.encrypted_password := '';
+    -- What the confirming statement itself sets is by whoever confirms, such as an admin.
+    if new.encrypted_password is not distinct from old.encrypted_password then
+      -- Empty like null: old versions of the auth service cannot read a null.
+      new.encrypted_password := '';
+    end if;
     delete from auth.sessions s where s.user_id = new.id;
     delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
-    perform set_config('feedback.given_account', new.id::text, true);
+    given := jsonb_build_object('id', new.id, 'metadata', old.raw_user_meta_data);
+    perform set_config('feedback.given_account', given::text, true);
   end if;
-  -- For the rest of the transaction: the auth service writes the metadata that it has in memory once more.
-  if current_setting('feedback.given_account', true) = new.id::text then
-    new.raw_user_meta_data := private.metadata_of_auth(new.raw_user_meta_data);
+  -- In this statement and later ones of the transaction: the auth service writes the metadata that it has in
+  -- memory once more, perhaps with what the confirmer sets.
+  if given ->> 'id' = new.id::text then
+    new.raw_user_meta_data := private.metadata_of_auth(new.raw_user_meta_data)
+      || (select coalesce(jsonb_object_agg(n.key, n.value), '{}') from jsonb_each(new.raw_user_meta_data) n
+        where n.value is distinct from given -> 'metadata' -> n.key);
   end if;
   return new;
 end
@@ -695,7 +703,8 @@ declare
   is_first boolean := tg_op = 'UPDATE' and new.email_confirmed_at is not null
     and (to_jsonb(old) ->> 'email_confirmed_at') is null;
   is_given boolean := is_first
-    and coalesce(current_setting('feedback.given_account', true) = new.id::text, false);
+    and coalesce(nullif(current_setting('feedback.given_account', true), '')::jsonb ->> 'id' = new.id::text,
+      false);
 begin
   if new.deleted_at is not null then
     update public.profiles set auth_user_id = null where auth_user_id = new.id;
