@@ -79,6 +79,8 @@ const endings = new Set([
   "user_banned",
   "user_not_found",
   "bad_jwt",
+  // A refresh token that auth cannot have made.
+  "validation_failed",
 ]);
 const endsSession = ({ code = "", name }: AuthError) =>
   endings.has(code) || name === "AuthSessionMissingError";

@@ -65,7 +65,8 @@ begin
       and m.role = 'owner');
 end
 $$;
-comment on function private.is_own_team(uuid) is 'Whether the caller is a signed-in owner of the organization.';
+comment on function private.is_own_team(uuid) is
+  'Whether the caller is a signed-in owner of the organization.';
 
 create function private.member_shape(member public.memberships, with_email boolean) returns json
 language plpgsql stable set search_path = '' as $$

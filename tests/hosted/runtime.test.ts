@@ -363,28 +363,6 @@ describe("the check of a deployment", () => {
     }
   });
 
-  test("names JWT_SECRET where auth publishes no key, since it signs with the shared secret then", async () => {
-    let keys: object[] = [];
-    const auth = createServer((_, response) => response.end(JSON.stringify({ keys })));
-    await new Promise<void>((resolve) => auth.listen(0, "127.0.0.1", resolve));
-    const SUPABASE_URL = `http://127.0.0.1:${(auth.address() as AddressInfo).port}`;
-    const environment = { SUPABASE_URL, SUPABASE_JWKS: "", JWT_SECRET: "" };
-    const api = await project.start("api", { program: hosted, bundles, environment });
-    const unset = async () => (await call(api, "GET", "/api/ready")).body.unset_variables;
-    try {
-      expect(await unset()).toEqual(["JWT_SECRET"]);
-      keys = [{ kty: "EC", alg: "ES256" }];
-      expect(await unset()).toEqual([]);
-      // It stays known while auth is away.
-      auth.close();
-      auth.closeAllConnections();
-      expect(await unset()).toEqual([]);
-    } finally {
-      auth.close();
-      await api.stop();
-    }
-  });
-
   test("reads an env file as the CLI does", () => {
     expect(parseSecrets('A=1\nB="x\ny"\n# C=3\nD_CA=a=b\n')).toEqual({ A: "1", B: "x\ny", D_CA: "a=b" });
   });

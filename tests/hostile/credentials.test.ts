@@ -64,14 +64,14 @@ for (const [, token] of malformed) {
   await sql`update private.api_keys set digest = ${digestOf(token)} where id = ${id}`;
 }
 
-type Outcome = "accepted" | "nobody" | "UNAUTHORIZED" | "PGRST301" | "PGRST303";
+type Outcome = "accepted" | "nobody" | "UNAUTHORIZED" | "PGRST301" | "PGRST303" | "PT401";
 type Row = [what: string, inApi: Outcome, inDataApi: Outcome, Headers];
 
 const rows = (inApi: Outcome, inDataApi: Outcome, what: string, all: [string, Headers][]): Row[] =>
   all.map(([name, headers]) => [what + name, inApi, inDataApi, headers]);
 const wrong = (what: string, all: [string, Headers][]) => rows("UNAUTHORIZED", "PGRST301", what, all);
 
-// PGRST301: the token itself is wrong; PGRST303: its claims are.
+// PGRST301: the token itself is wrong; PGRST303: its claims are; PT401: its user or session is refused.
 const credentials: Row[] = [
   ["no credential", "nobody", "nobody", []],
   ["a user's token", "accepted", "accepted", bearer(person.token)],
@@ -115,7 +115,7 @@ const credentials: Row[] = [
     ],
   ),
   ...["not-a-uuid", "", randomUUID(), null, undefined].map(
-    (sub): Row => [`a token of subject ${sub}`, "UNAUTHORIZED", "nobody", bearer(jwt({ sub }))],
+    (sub): Row => [`a token of subject ${sub}`, "UNAUTHORIZED", "PT401", bearer(jwt({ sub }))],
   ),
 
   ...wrong("a key that ", [

@@ -152,7 +152,10 @@ describe("auth that answers otherwise", () => {
     auth = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
-      const { searchParams } = new URL(request.url ?? "", "http://auth");
+      const { pathname, search, searchParams } = new URL(request.url ?? "", "http://auth");
+      // Auth sends the visitor on to the provider.
+      if (pathname === "/auth/v1/authorize")
+        return void response.writeHead(302, { location: `https://github.example/${search}` }).end();
       let answer: { status: number; body: unknown } = { status: 404, body: {} };
       if (searchParams.get("grant_type") === "refresh_token") {
         refreshes++;

@@ -245,8 +245,8 @@ test("the token of a deleted account cannot vote, by the data API either", async
   const person = await account();
   await sql`delete from auth.users where id = ${person.id}`;
   const { code } = await rpc("vote", { submission_id: id }, { token: person.token });
-  // A deleted user sees no submission to vote for.
-  expect(code).toBe("FB404");
+  // The data API answers 401.
+  expect(code).toBe("PT401");
   expect(await votesOf(id)).toBe(1);
 });
 

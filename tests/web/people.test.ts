@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
   joinTeam,
@@ -117,7 +118,7 @@ describe("a session", () => {
     const { visitor, email } = await signUp();
     const value = only(visitor.cookie(sessionCookie));
     const session = JSON.parse(Buffer.from(value.slice("base64-".length), "base64url").toString());
-    const access_token = await accessToken({ sub: session.user.id }, -10);
+    const access_token = await accessToken({ sub: decodeJwt(session.access_token).sub }, -10);
     const expired = JSON.stringify({ ...session, access_token, expires_at: 1, expires_in: 0 });
     const cookie = { name: sessionCookie, value: `base64-${Buffer.from(expired).toString("base64url")}` };
     const tabs = Array.from({ length: 8 }, () => newVisitor([cookie]));

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { decodeJwt } from "jose";
 import { expect, test } from "vitest";
 import { brandColors, ratio } from "../../functions/web/brand.ts";
 import { newOrganization } from "../api/world.ts";
@@ -55,7 +56,7 @@ test("an expired session is refreshed, and an invalid one is removed", async () 
     name: sessionCookie,
     value: JSON.stringify({ ...session, expires_at: 1, expires_in: 0, ...change }),
   });
-  const access_token = await accessToken({ sub: session.user.id }, -10);
+  const access_token = await accessToken({ sub: decodeJwt(session.access_token).sub }, -10);
   const later = newVisitor([expired({ access_token })]);
   expect((await later.get("/")).html.querySelector(".menu-name")?.text).toBe("Wanda");
   expect(later.cookie(sessionCookie)).not.toBe(expired({ access_token }).value);

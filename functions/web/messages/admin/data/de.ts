@@ -158,6 +158,7 @@ export const de: DataMessages = {
       approve: "freigeben",
       cancel: "abbrechen",
       change_role: "Rolle ändern",
+      reset_second_factor: "zweiten Faktor entfernen",
       create: "anlegen",
       delete: "löschen",
       erase: "Daten löschen",

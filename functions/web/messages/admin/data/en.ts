@@ -157,6 +157,7 @@ export const en = {
       approve: "approve",
       cancel: "cancel",
       change_role: "change the role",
+      reset_second_factor: "remove the second factor",
       create: "create",
       delete: "delete",
       erase: "erase",

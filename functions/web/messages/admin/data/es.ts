@@ -157,6 +157,7 @@ export const es: DataMessages = {
       approve: "aprobar",
       cancel: "cancelar",
       change_role: "cambiar el rol",
+      reset_second_factor: "quitar el segundo factor",
       create: "crear",
       delete: "eliminar",
       erase: "borrar los datos",

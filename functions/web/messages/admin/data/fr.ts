@@ -157,6 +157,7 @@ export const fr: DataMessages = {
       approve: "approuver",
       cancel: "annuler",
       change_role: "changer le rôle",
+      reset_second_factor: "retirer le second facteur",
       create: "créer",
       delete: "supprimer",
       erase: "effacer les données",

@@ -156,6 +156,7 @@ export const it: DataMessages = {
       approve: "approvare",
       cancel: "annullare",
       change_role: "cambiare il ruolo",
+      reset_second_factor: "rimuovere il secondo fattore",
       create: "creare",
       delete: "eliminare",
       erase: "cancellare i dati",

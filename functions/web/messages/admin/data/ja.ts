@@ -156,6 +156,7 @@ export const ja: DataMessages = {
       approve: "承認",
       cancel: "中止",
       change_role: "役割の変更",
+      reset_second_factor: "二要素認証の解除",
       create: "作成",
       delete: "削除",
       erase: "データ消去",

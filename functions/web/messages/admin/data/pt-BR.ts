@@ -157,6 +157,7 @@ export const ptBR: DataMessages = {
       approve: "aprovar",
       cancel: "cancelar",
       change_role: "mudar o papel",
+      reset_second_factor: "remover o segundo fator",
       create: "criar",
       delete: "excluir",
       erase: "apagar os dados",

@@ -162,6 +162,7 @@ export const ru: DataMessages = {
       approve: "одобрить",
       cancel: "отменить",
       change_role: "сменить роль",
+      reset_second_factor: "удалить второй фактор",
       create: "создать",
       delete: "удалить",
       erase: "стереть данные",

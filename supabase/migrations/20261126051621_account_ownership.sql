@@ -442,7 +442,8 @@ begin
     and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id)
     -- By a provider that has verified the address: the auth service has removed what others set.
     and not exists (select from auth.identities i where i.user_id = new.id and i.provider <> 'email'
-      and i.identity_data ->> 'email_verified' = 'true' and lower(i.identity_data ->> 'email') = new.email) then
+      and i.identity_data ->> 'email_verified' = 'true'
+      and lower(i.identity_data ->> 'email') = new.email) then
     -- What the confirming statement itself sets is by whoever confirms, such as an admin.
     if new.encrypted_password is not distinct from old.encrypted_password then
       -- Empty like null: old versions of the auth service cannot read a null.
@@ -741,8 +742,10 @@ declare claims jsonb := auth.jwt();
 begin
   -- The user let another application sign in with this project; it may not act here.
   if claims ? 'client_id' then return 'client'; end if;
-  return private.session_refusal((claims ->> 'sub')::uuid, nullif(claims ->> 'session_id', '')::uuid,
-    claims ->> 'aal');
+  if not coalesce(concat_ws(' ', claims ->> 'sub', claims ->> 'session_id')
+    ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}( [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$', false)
+    or claims ->> 'sub' is null then return 'ended'; end if;
+  return private.session_refusal((claims ->> 'sub')::uuid, (claims ->> 'session_id')::uuid, claims ->> 'aal');
 end
 $function$;
 
