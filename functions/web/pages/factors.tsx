@@ -87,6 +87,7 @@ const factor = page({
 
 const factorForm = form({
   path: factorPath,
+  operation: "sign_in",
   body: z.object({ code, return_to: returnTo }),
   formPage: factor,
   isBeforeFactor: true,
