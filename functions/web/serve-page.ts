@@ -99,7 +99,9 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
       status: failed.status === 429 || failed.status === 503 ? failed.status : (422 as const),
       retryAfter: Number(failed.extra.retry_after) || undefined,
     };
-    return servePage(c, page.formPage, { ...visit, refused });
+    // The form was charged already.
+    const { operation: _, ...formPage } = page.formPage;
+    return servePage(c, formPage as Page, { ...visit, refused });
   }
   const locale = visit.accountLocale ?? (visit.namesNoLocale ? visit.organizationLocale : undefined);
   if (page.method !== "get" || !locale || locale === visit.locale || namedLocale(visit)) return response;

@@ -29,6 +29,8 @@ const linkQuery = z.object({ token_hash: tokenHash, type: z.enum(linkTypes), ret
  */
 export const confirmLink = page({
   path: "/auth/confirm",
+  // Auth's token is a hash of the address and a code of six digits: this page would tell a guess from the right one.
+  operation: "sign_in",
   query: linkQuery.partial(),
   call: ({ query, visit }) => [
     accountOfLink(query.token_hash ?? visit.refused?.typed.get("token_hash") ?? ""),

@@ -449,7 +449,13 @@ begin
       -- Empty like null: old versions of the auth service cannot read a null.
       new.encrypted_password := '';
     end if;
+    new.phone := null;
+    new.phone_confirmed_at := null;
+    new.email_change := '';
+    new.email_change_token_new := '';
+    new.email_change_token_current := '';
     delete from auth.sessions s where s.user_id = new.id;
+    delete from auth.mfa_factors f where f.user_id = new.id;
     delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
     given := jsonb_build_object('id', new.id, 'metadata', old.raw_user_meta_data);
     perform set_config('feedback.given_account', given::text, true);
@@ -853,7 +859,7 @@ COMMENT ON FUNCTION "private"."create_organization"(text, text, text, uuid) IS '
 
 COMMENT ON FUNCTION "private"."forget_requests"() IS 'Trigger on auth.users: requests count until the address is confirmed.';
 
-COMMENT ON FUNCTION "private"."give_to_confirmer"() IS 'Trigger on auth.users: at the first confirmation of an address for which there was more than one request, password, metadata, sessions and sign-ins by providers that did not verify the address go. After a single sign-up they stay.';
+COMMENT ON FUNCTION "private"."give_to_confirmer"() IS 'Trigger on auth.users: at the first confirmation of an address for which there was more than one request, password, metadata, sessions, phone, second factors, a pending change of address and sign-ins by providers that did not verify the address go. After a single sign-up they stay.';
 
 COMMENT ON FUNCTION "private"."is_active_user"() IS 'Whether the user''s session is accepted; always true in the edge functions, which have checked it.';
 
