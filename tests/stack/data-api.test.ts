@@ -126,7 +126,8 @@ describe("a query that could be read in two ways", () => {
     const many = Array.from({ length: 300 }, (_, n) => `a${n}:id`).join();
     expect((await raw("GET", `tags?limit=1&select=id;${many}`)).status).toBe(400);
     const { status, text } = await raw("GET", `tags?limit=1;select=${many}`);
-    expect([status, text.includes("a299")]).toEqual([200, false]);
+    // As a key: a random id may contain the text.
+    expect([status, text.includes('"a299":')]).toEqual([200, false]);
   });
 
   test("a header that is not UTF-8, or too long, is a 400 in JSON", async () => {
