@@ -12,7 +12,7 @@ import { choosePort } from "./ports.ts";
 import { fieldsOf, messageIn, startProgram } from "./program.ts";
 import { messageOf, StartError } from "./start-error.ts";
 
-/** A program of Supabase Auth, which runs in the place of the library. */
+/** A program of Supabase Auth, which runs in place of the library. */
 export interface AuthProgram {
   path: string;
   /** Folder of its migrations. */

@@ -143,7 +143,8 @@ grant insert on auth.audit_log_entries to embedded_auth;
 grant select, insert on auth.mfa_amr_claims to embedded_auth;
 grant usage on all sequences in schema auth to embedded_auth;
 
--- lite writes JSON columns as JSON text in a JSON string; our triggers read them as hosted auth writes them.
+-- Where its connection does not serialize JSON (local/lite/auth.ts does), lite writes JSON text in a JSON string; our
+-- triggers read JSON as hosted auth writes it.
 create or replace function auth.unwrap_users() returns trigger
 language plpgsql set search_path = '' as $function$
 begin

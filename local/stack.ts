@@ -59,7 +59,7 @@ export interface StackOptions {
   maxSilenceMs?: number;
   /** Path of PostgREST, or null for none; by default POSTGREST or the packaged program. */
   postgrest?: string | null;
-  /** A program of Supabase Auth, in the place of the library. */
+  /** A program of Supabase Auth, in place of the library. */
   authProgram?: AuthProgram | null;
   /** Websocket limits of one client. */
   realtimeLimits?: RealtimeOptions["limits"];

@@ -69,7 +69,10 @@ async function fetchKeys(at: number): Promise<boolean> {
 }
 
 async function currentKeys(): Promise<Keys> {
-  if (!keys || keys.at < Date.now() - maxAgeMs) await ask();
+  const isOld = !keys || keys.at < Date.now() - maxAgeMs;
+  // While auth does not answer, requests wait for it once in this time; without keys each does.
+  const isTried = keys && (asked.at(-1) ?? 0) > Date.now() - maxAsked.inMs;
+  if (isOld && !isTried) await ask();
   if (!keys) throw unknown();
   return keys;
 }

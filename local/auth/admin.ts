@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isUuid } from "../../shared/fields.ts";
 import { createAccount, isEmail, mailConfirmation, newCode } from "./accounts.ts";
 import type { Body } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
@@ -9,7 +10,6 @@ const invalid = (message: string) => goTrueError(400, "validation_failed", messa
 const notFound = (message: string) => goTrueError(404, "user_not_found", message);
 const taken = () =>
   goTrueError(422, "email_exists", "A user with this email address has already been registered");
-const isUuid = (text: string) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
 /** Serves auth's calls of the admin. Throws a response, or an error of lite. */
 export async function answerAdmin(

@@ -1,4 +1,4 @@
--- A program of Supabase Auth in the place of the library: without what platform.sql adds for the library. Idempotent;
+-- A program of Supabase Auth in place of the library: without what platform.sql adds for the library. Idempotent;
 -- run by the superuser after platform.sql.
 
 drop trigger if exists unwrap_users on auth.users;

@@ -93,9 +93,9 @@ comment on function private.give_to_confirmer() is
 create function private.metadata_of_auth(metadata jsonb) returns jsonb
 language sql immutable
 return (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(metadata)
-  where key = any ('{sub,email,email_verified,phone,phone_verified}'));
+  where key = any ('{sub,email,email_verified,phone,phone_verified}') and octet_length(value::text) <= 330);
 comment on function private.metadata_of_auth(jsonb) is
-  'The metadata of a user that the auth service sets itself.';
+  'The metadata of a user that the auth service sets itself; a longer value is by somebody else.';
 
 -- Names sort after unwrap_users of the embedded stack, and this one after user_metadata_is_small.
 create trigger who_confirms_owns before update of email_confirmed_at, raw_user_meta_data on auth.users
@@ -117,30 +117,36 @@ create trigger forget_requests after update of email_confirmed_at on auth.users
 -- Size of metadata ------------------------------------------------------------------------------------------
 
 -- Metadata is part of every access token, and of the cookie and the header that carry it.
+
+create function private.token_bytes(metadata jsonb) returns integer
+language sql immutable
+return octet_length(regexp_replace(metadata::text, '[<>&\u2028\u2029]', '______', 'g'));
+comment on function private.token_bytes(jsonb) is
+  'Size of metadata as the auth service writes it in an access token, where some characters take six bytes.';
+
 -- definer: the role of the auth service may not use schema private.
 create function private.bound_metadata() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   known text[] := '{name,full_name,user_name,preferred_username,avatar_url,picture,locale}';
-  metadata jsonb := new.raw_user_meta_data - '{sub,email,email_verified,phone,phone_verified}'::text[];
+  of_auth jsonb := private.metadata_of_auth(new.raw_user_meta_data);
+  metadata jsonb := new.raw_user_meta_data - array(select jsonb_object_keys(of_auth));
 begin
-  -- A token writes these characters with six bytes.
-  if octet_length(regexp_replace(metadata::text, '[<>&\u2028\u2029]', '______', 'g')) <= 2048 then
-    return new;
-  end if;
+  if private.token_bytes(metadata) <= 2048 then return new; end if;
   if new.email_confirmed_at is not null and new.raw_app_meta_data ->> 'provider' = 'email' then
     raise exception 'User metadata is larger than 2 KB.'
       using errcode = 'check_violation', constraint = 'user_metadata_is_small';
   end if;
-  new.raw_user_meta_data := private.metadata_of_auth(new.raw_user_meta_data)
-    || (select coalesce(jsonb_object_agg(key, left(value, 200)), '{}') from jsonb_each_text(metadata)
-      where key = any (known));
+  metadata := (select coalesce(jsonb_object_agg(key, left(value, 200)), '{}') from jsonb_each_text(metadata)
+    where key = any (known));
+  new.raw_user_meta_data := case when private.token_bytes(metadata) <= 2048 then of_auth || metadata
+    else of_auth end;
   return new;
 end
 $$;
 comment on function private.bound_metadata() is
   'Trigger on auth.users: metadata has at most 2 KB. A larger one is an error for a confirmed account; of a '
-  'sign-up and of a provider only name, picture and language stay.';
+  'sign-up and of a provider only name, picture and language stay, if they are small.';
 create trigger user_metadata_is_small before insert or update of raw_user_meta_data on auth.users
   for each row execute function private.bound_metadata();
 
@@ -198,12 +204,18 @@ begin
   else
     delete from auth.users u where u.id = found_id and u.email_confirmed_at is null
       and u.phone_confirmed_at is null and not u.is_anonymous;
+    -- Somebody who signs in by phone or anonymously keeps the account, without this address.
+    update auth.users u set email = null, confirmation_token = '', recovery_token = ''
+    where u.id = found_id and u.email_confirmed_at is null;
+    delete from auth.one_time_tokens t using auth.users u
+    where t.user_id = found_id and u.id = found_id and u.email_confirmed_at is null;
   end if;
 end
 $$;
 comment on function private.reject_link(text) is
-  'For the owner of an address who did not request the mail: deletes the unconfirmed account, or ends the '
-  'change of address. Does nothing for a confirmed account.';
+  'For the owner of an address who did not request the mail: deletes the unconfirmed account, takes the '
+  'address from one that signs in otherwise, or ends the change of address. Does nothing for a confirmed '
+  'account.';
 
 -- definer: reads users of the auth service.
 create function private.needs_password() returns boolean

@@ -301,7 +301,7 @@ comment on function private.in_organization(uuid) is
   'Whether a row named by id belongs to the organization that the request named, if it named one.';
 
 -- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.
--- definer: as above.
+-- definer: the login role has no other access to credentials, organizations or counters.
 create function private.admit_request(user_id uuid, digest bytea, invalid_credential boolean, address text,
   operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text,
   resource_id uuid, charge boolean) returns private.admission

@@ -20,7 +20,7 @@ begin
     select c.relname from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname
   loop
-    execute format('create policy "an ended session sees and changes nothing" on public.%I
+    execute format('create policy "a deleted user sees and changes nothing" on public.%I
       as restrictive to authenticated using ((select private.is_active_user()))', name);
   end loop;
 end

@@ -1,7 +1,7 @@
 -- Who an account belongs to, what a link names, and which sessions are accepted.
 begin;
 set local search_path = public, extensions;
-select plan(47);
+select plan(50);
 do $$ begin perform tests.start(); end $$;
 
 -- The statements of Supabase Auth 2.196, as it sends them: a user is inserted without a token; a mail sets one; a
@@ -102,6 +102,10 @@ do $$ begin perform tests.request('large', jsonb_build_object('name', 'Lara', 'j
 select is((select raw_user_meta_data from auth.users where id = tests.id('large')), '{"name": "Lara"}', 'of a sign-up with much metadata the name stays');
 do $$ begin perform tests.request('escaped', jsonb_build_object('junk', repeat('<', 400))); end $$;
 select is((select raw_user_meta_data from auth.users where id = tests.id('escaped')), '{}', 'characters count as a token writes them');
+do $$ begin perform tests.request('many', jsonb_build_object('name', repeat('<', 200), 'full_name', repeat('<', 200), 'junk', repeat('x', 2000))); end $$;
+select is((select raw_user_meta_data from auth.users where id = tests.id('many')), '{}', 'also of what stays');
+do $$ begin perform tests.request('numbered', jsonb_build_object('phone', repeat('1', 3000), 'sub', 'short')); end $$;
+select is((select raw_user_meta_data from auth.users where id = tests.id('numbered')), '{"sub": "short"}', 'a field of auth that is too long is not its own');
 select throws_ok(format($$ update auth.users set raw_user_meta_data = '{"junk": "%s"}' where id = tests.id('plain') $$, repeat('x', 2100)), '23514', null, 'a confirmed account gets an error');
 
 -- Links
@@ -121,6 +125,13 @@ select is(tests.see('anon', format('select concat_ws('' '', name, email, kind) f
 do $$ begin perform private.reject_link('pkce_' || md5('linked')), private.reject_link(md5('hashed')), private.reject_link(md5('current')), private.reject_link(md5('none')); end $$;
 select is((select count(*) from auth.users where id = tests.id('linked')), 0::bigint, 'whoever did not ask deletes the unconfirmed account');
 select is((select count(*) from auth.users where id = tests.id('olga')), 1::bigint, 'never a confirmed one');
+do $$ begin
+  perform tests.request('caller', '{}');
+  update auth.users set phone_confirmed_at = now(), confirmation_token = md5('caller') where id = tests.id('caller');
+  perform private.reject_link(md5('caller'));
+end $$;
+select results_eq($$ select email, confirmation_token from auth.users where id = tests.id('caller') $$, $$ values (null::varchar, ''::varchar) $$,
+  'from one that signs in by phone the address is taken');
 select results_eq($$ select email, email_change, email_change_token_new, (select count(*) from auth.one_time_tokens) from auth.users where id = tests.id('adam') $$,
   $$ values ('adam@example.test'::varchar, ''::varchar, ''::varchar, 0::bigint) $$, 'and ends a change of address');
 

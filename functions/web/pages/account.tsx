@@ -20,7 +20,7 @@ export const returnTo = z.string().max(2000).optional();
 export const returnQuery = z.object({ return_to: returnTo });
 export const address = z.object({ email: emailAddress, return_to: returnTo });
 /** People type a code with spaces or hyphens, and on a Japanese keyboard with full-width digits. */
-const typedCode = z
+export const typedCode = z
   .string()
   .max(100)
   .overwrite((typed) => typed.normalize("NFKC").replace(/[\s\p{Pd}]/gu, ""));

@@ -8,18 +8,21 @@ import { form, page, seeOther } from "../page.tsx";
 import { factorPath } from "../paths.ts";
 import { WordedError } from "../problems.ts";
 import { ownPath, type Visit } from "../visit.ts";
-import { Card, ReturnField, refusedByAuth, returnQuery, returnTo, withReturn } from "./account.tsx";
+import {
+  Card,
+  ReturnField,
+  refusedByAuth,
+  returnQuery,
+  returnTo,
+  typedCode,
+  withReturn,
+} from "./account.tsx";
 
 // The second factor: asked for after a sign-in (serve-page.ts leads here), and managed in the settings.
 
 const settingsPath = "/settings/factor";
 const codePath = `${settingsPath}/code`;
 
-/** Apps show a code in groups, and some keyboards type full-width digits. */
-const code = z
-  .string()
-  .max(50)
-  .transform((typed) => typed.normalize("NFKC").replace(/\s/g, ""));
 const factorId = z.uuid();
 
 type FactorProblem = Parameters<typeof refusedByAuth>[0];
@@ -88,7 +91,7 @@ const factor = page({
 const factorForm = form({
   path: factorPath,
   operation: "sign_in",
-  body: z.object({ code, return_to: returnTo }),
+  body: z.object({ code: typedCode, return_to: returnTo }),
   formPage: factor,
   isBeforeFactor: true,
   work: async ({ body, visit }) => {
@@ -246,7 +249,7 @@ const addFactor = form({
 const confirmFactor = form({
   path: codePath,
   access: "person",
-  body: enrolled.extend({ code }),
+  body: enrolled.extend({ code: typedCode }),
   formPage: enrolment,
   work: async ({ body, visit }) => {
     const { error } = await visit
