@@ -66,17 +66,26 @@ async function ofAccessToken(token: string): Promise<Credential> {
   const known = verified.get(token);
   if (known && known.expiresAt > Date.now() && known.version === keysVersion) return known.credential;
   const payload = (await verifyAccessToken(token)) ?? {};
-  const { sub: userId = "", role, exp, session_id: sessionId = null, aal = null } = payload;
+  // As signed: a claim may have any type.
+  const {
+    sub: userId,
+    role,
+    exp,
+    session_id: sessionId = null,
+    aal = null,
+  } = payload as Record<string, unknown>;
   // A client_id: auth issued the token to another application that the person signed in to.
-  if (role !== "authenticated" || payload.client_id !== undefined || !isUuid(userId) || !exp)
+  if (role !== "authenticated" || payload.client_id !== undefined) return invalidCredential;
+  if (!isId(userId) || !(sessionId === null || isId(sessionId)) || typeof exp !== "number")
     return invalidCredential;
-  if (sessionId !== null && !(typeof sessionId === "string" && isUuid(sessionId))) return invalidCredential;
   const credential: Credential = { kind: "user", userId, sessionId, aal: aal === "aal2" ? aal : null };
   if (verified.size >= 10_000) verified.clear();
   const expiresAt = Math.min(exp * 1000, Date.now() + maxKeptMs);
   verified.set(token, { credential, expiresAt, version: keysVersion });
   return credential;
 }
+
+const isId = (claim: unknown): claim is string => typeof claim === "string" && isUuid(claim);
 
 const hashKey = environment.addressHashKey ?? crypto.randomUUID();
 

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { decodeJwt, jwtVerify, SignJWT } from "jose";
+import { isUuid } from "../../shared/fields.ts";
 import { isAdminPath } from "../lite/paths.ts";
 import { mailConfirmation, makeAccounts } from "./accounts.ts";
 import { answerAdmin } from "./admin.ts";
@@ -202,6 +203,9 @@ async function refusedCaller(
   const token = /^Bearer (.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
   const verified = await jwtVerify(token ?? "", key, { algorithms: ["HS256"] }).catch(() => undefined);
   if (!isAdmins) {
+    const { sub, session_id } = verified?.payload ?? {};
+    if (verified && ![sub, session_id ?? sub].every((id) => typeof id === "string" && isUuid(id)))
+      return goTrueError(403, "bad_jwt", "invalid claim: sub claim must be a UUID");
     // lite rejects an invalid token.
     const user = verified?.payload.sub && (await repo.findUserById(verified.payload.sub));
     return user && isBanned(user) ? banned(403) : undefined;
@@ -439,10 +443,14 @@ function refreshInTurn(service: Service, secrets: TokenSecrets): void {
           .forUpdate()
           .executeTakeFirst();
       service.repo = inner;
-      // A rejection commits, because it has revoked the descendants of a reused token.
+      // A rejection commits, because it has revoked the descendants of a reused token. Their session ends with them.
       return refreshSession.call(service, token).then(
         (session) => ({ session }),
-        (error: unknown) => ({ error }),
+        async (error: unknown) => {
+          if (row?.session_id && (error as { code?: string }).code === "refresh_token_already_used")
+            await inner.deleteFrom("sessions").where("id", "=", row.session_id).execute();
+          return { error };
+        },
       );
     });
     service.repo = repo;

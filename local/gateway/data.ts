@@ -56,6 +56,7 @@ export function createData(options: DataOptions) {
   const queues = { auth: new RequestQueue(limits.auth), rest: new RequestQueue(limits.rest) };
   const slowWork = new SlowStatements(limits.slowWorkMs, limits.slowWorkWindowMs, limits.slowMs);
   const agent = new Agent({ keepAlive: true });
+  let verifying: Promise<unknown> = Promise.resolve();
 
   return {
     async answer(
@@ -97,7 +98,9 @@ export function createData(options: DataOptions) {
         return respond(tooManyRequests("Too many requests at once: send fewer in parallel.", 1));
       const startedAt = performance.now();
       const outgoing = { path, method, headers, body: content, agent };
-      const answer = await (name === "auth" ? askAuth(outgoing) : askDataApi(outgoing)).finally(release);
+      const answer = await (name === "auth" ? askAuthInTurn(outgoing) : askDataApi(outgoing)).finally(
+        release,
+      );
       if (name === "rest") slowWork.charge(callers, performance.now() - startedAt);
       if ("code" in answer) return respond(answer);
       if (!heldBytes.hold(network, answer.body.length, response)) return respond(tooMuchHeld);
@@ -174,6 +177,14 @@ export function createData(options: DataOptions) {
         ...(authorization ? ["authorization", authorization] : []),
       ],
     };
+  }
+
+  // Supabase Auth reads and uses a token without a lock: the same half of a change of address could count for both.
+  function askAuthInTurn(request: BufferedRequest) {
+    if (!authIsProgram || !request.path.startsWith("/verify")) return askAuth(request);
+    const answer = verifying.then(() => askAuth(request));
+    verifying = answer.catch(() => undefined);
+    return answer;
   }
 
   async function askAuth(request: BufferedRequest): Promise<BufferedResponse | GatewayError> {

@@ -51,29 +51,42 @@ comment on function private.count_unconfirmed_request(text) is
 -- definer: reads a private table, ends sessions and removes identities.
 create function private.give_to_confirmer() returns trigger
 language plpgsql security definer set search_path = '' as $$
-declare given jsonb := nullif(current_setting('feedback.given_account', true), '')::jsonb;
+declare
+  given jsonb := nullif(current_setting('feedback.given_account', true), '')::jsonb;
+  is_first boolean := old.email_confirmed_at is null and new.email_confirmed_at is not null
+    and new.email = old.email;
+  -- The auth service has then replaced password, metadata and other identities itself.
+  by_provider boolean := is_first and exists (select from auth.identities i where i.user_id = new.id
+    and i.provider <> 'email' and i.identity_data ->> 'email_verified' = 'true'
+    and lower(i.identity_data ->> 'email') = new.email);
 begin
-  if old.email_confirmed_at is null and new.email_confirmed_at is not null and new.email = old.email
-    and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id)
-    -- By a provider that has verified the address: the auth service has removed what others set.
-    and not exists (select from auth.identities i where i.user_id = new.id and i.provider <> 'email'
-      and i.identity_data ->> 'email_verified' = 'true'
-      and lower(i.identity_data ->> 'email') = new.email) then
-    -- What the confirming statement itself sets is by whoever confirms, such as an admin.
-    if new.encrypted_password is not distinct from old.encrypted_password then
-      -- Empty like null: old versions of the auth service cannot read a null.
-      new.encrypted_password := '';
-    end if;
+  if by_provider or is_first
+    and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id) then
     new.phone := null;
     new.phone_confirmed_at := null;
+    new.phone_change := '';
+    new.phone_change_token := '';
     new.email_change := '';
     new.email_change_token_new := '';
     new.email_change_token_current := '';
     delete from auth.sessions s where s.user_id = new.id;
     delete from auth.mfa_factors f where f.user_id = new.id;
-    delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
-    given := jsonb_build_object('id', new.id, 'metadata', old.raw_user_meta_data);
-    perform set_config('feedback.given_account', given::text, true);
+    -- Codes that were issued and not exchanged yet; one without is of the confirmation itself.
+    delete from auth.flow_state f where f.user_id = new.id and f.auth_code_issued_at is not null;
+    -- Passkeys, which older versions of the auth service do not have.
+    if to_regclass('auth.webauthn_credentials') is not null then
+      execute 'delete from auth.webauthn_credentials where user_id = $1' using new.id;
+    end if;
+    if not by_provider then
+      -- What the confirming statement itself sets is by whoever confirms, such as an admin.
+      if new.encrypted_password is not distinct from old.encrypted_password then
+        -- Empty like null: old versions of the auth service cannot read a null.
+        new.encrypted_password := '';
+      end if;
+      delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
+      given := jsonb_build_object('id', new.id, 'metadata', old.raw_user_meta_data);
+      perform set_config('feedback.given_account', given::text, true);
+    end if;
   end if;
   -- In this statement and later ones of the transaction: the auth service writes the metadata that it has in
   -- memory once more, perhaps with what the confirmer sets.
@@ -87,13 +100,20 @@ end
 $$;
 comment on function private.give_to_confirmer() is
   'Trigger on auth.users: at the first confirmation of an address for which there was more than one request, '
-  'password, metadata, sessions, phone, second factors, a pending change of address and sign-ins by '
-  'providers that did not verify the address go. After a single sign-up they stay.';
+  'or by a provider, what anybody set before goes: password, metadata, sessions, phone, second factors, '
+  'passkeys, pending changes and codes, and sign-ins by providers that did not verify the address. After a '
+  'single sign-up they stay.';
+
+create function private.token_bytes(metadata jsonb) returns integer
+language sql immutable
+return octet_length(regexp_replace(metadata::text, '[<>&\u2028\u2029]', '______', 'g'));
+comment on function private.token_bytes(jsonb) is
+  'Size of metadata as the auth service writes it in an access token, where some characters take six bytes.';
 
 create function private.metadata_of_auth(metadata jsonb) returns jsonb
 language sql immutable
 return (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(metadata)
-  where key = any ('{sub,email,email_verified,phone,phone_verified}') and octet_length(value::text) <= 330);
+  where key = any ('{sub,email,email_verified,phone,phone_verified}') and private.token_bytes(value) <= 330);
 comment on function private.metadata_of_auth(jsonb) is
   'The metadata of a user that the auth service sets itself; a longer value is by somebody else.';
 
@@ -117,12 +137,6 @@ create trigger forget_requests after update of email_confirmed_at on auth.users
 -- Size of metadata ------------------------------------------------------------------------------------------
 
 -- Metadata is part of every access token, and of the cookie and the header that carry it.
-
-create function private.token_bytes(metadata jsonb) returns integer
-language sql immutable
-return octet_length(regexp_replace(metadata::text, '[<>&\u2028\u2029]', '______', 'g'));
-comment on function private.token_bytes(jsonb) is
-  'Size of metadata as the auth service writes it in an access token, where some characters take six bytes.';
 
 -- definer: the role of the auth service may not use schema private.
 create function private.bound_metadata() returns trigger
@@ -205,6 +219,8 @@ begin
     delete from auth.users u where u.id = found_id and u.email_confirmed_at is null
       and u.phone_confirmed_at is null and not u.is_anonymous;
     -- Somebody who signs in by phone or anonymously keeps the account, without this address.
+    delete from auth.identities i using auth.users u where u.id = found_id and u.email_confirmed_at is null
+      and i.user_id = u.id and lower(i.identity_data ->> 'email') = u.email;
     update auth.users u set email = null, confirmation_token = '', recovery_token = ''
     where u.id = found_id and u.email_confirmed_at is null;
     delete from auth.one_time_tokens t using auth.users u

@@ -88,6 +88,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
   who private.caller := private.resolve_caller(user_id, session_id, aal, digest);
   answer private.admission;
+  caller text;
   subject text;
   operation text;
   refusal text;
@@ -112,7 +113,7 @@ begin
 
   if charge then
     -- All keys of an agent share one counter.
-    subject := case when who.kind = 'agent' then who.profile_id::text
+    caller := case when who.kind = 'agent' then who.profile_id::text
       else coalesce(who.key_id::text, who.profile_id::text, address) end;
     if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
     -- Always in this order, so that parallel calls of one caller do not wait for each other in a circle.
@@ -129,6 +130,9 @@ begin
         where r.name in (operation, operation || '_' || who.kind) order by r.name desc limit 1;
       end if;
       continue when bucket_size is null;
+      -- By address also for who is signed in: accounts and sessions of identified people cost nothing.
+      subject := case when operation in ('sign_in', 'sign_in_mail') then coalesce(address, caller)
+        else caller end;
       if subject is null then
         state := (bucket_size, bucket_size, now() + make_interval(secs => seconds), true);
       elsif on_behalf is not null and operation <> who.level and rule = operation then

@@ -1,7 +1,7 @@
 -- Who an account belongs to, what a link names, and which sessions are accepted.
 begin;
 set local search_path = public, extensions;
-select plan(50);
+select plan(52);
 do $$ begin perform tests.start(); end $$;
 
 -- The statements of Supabase Auth 2.196, as it sends them: a user is inserted without a token; a mail sets one; a
@@ -68,8 +68,15 @@ do $$ begin
     raw_app_meta_data = '{"provider": "github", "providers": ["github"]}' where id = tests.id('github');
   insert into auth.identities (id, user_id, provider, provider_id, identity_data) values
     (gen_random_uuid(), tests.id('github'), 'github', '1', '{"email": "github@example.test", "email_verified": true}');
+  insert into auth.sessions (id, user_id) values (tests.id('session of github'), tests.id('github'));
+  insert into auth.flow_state (id, user_id, auth_code, code_challenge, code_challenge_method, provider_type, authentication_method, auth_code_issued_at) values
+    (tests.id('issued'), tests.id('github'), 'a', 'b', 's256', 'github', 'oauth', now()), (tests.id('pending'), tests.id('github'), 'a', 'b', 's256', 'github', 'oauth', null);
+  update auth.users set phone = '1', phone_change = '2', phone_change_token = 'x', email_change = 'evil@example.test' where id = tests.id('github');
   perform tests.confirm('github');
 end $$;
+select results_eq($$ select phone, phone_change, phone_change_token, email_change, (select count(*) from auth.sessions s where s.user_id = u.id) from auth.users u where id = tests.id('github') $$,
+  $$ values (null::text, ''::text, ''::varchar, ''::varchar, 0::bigint) $$, 'who comes by a provider finds no session and no pending change of others');
+select is((select string_agg((id = tests.id('pending'))::text, ' ') from auth.flow_state where user_id = tests.id('github')), 'true', 'and no code that was issued');
 select results_eq($$ select name, avatar_url from profiles where id = tests.id('github') $$, $$ values ('octo', 'https://example.test/o.png') $$,
   'the name and picture of a provider replace those of before');
 do $$ begin

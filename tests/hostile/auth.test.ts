@@ -569,6 +569,10 @@ describe("a dump of the database", () => {
     const third = await renew(String(second.body.refresh_token));
     expect(errorOf(await renew(refresh))).toEqual([400, "refresh_token_already_used"]);
     expect((await renew(String(third.body.refresh_token))).status).toBe(400);
+    const { access_token: token } = third.body as { access_token: string };
+    expect(
+      (await own.sql`select from auth.sessions where id = ${String(decodeJwt(token).session_id)}`).length,
+    ).toBe(0);
   });
 });
 

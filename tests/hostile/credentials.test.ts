@@ -47,13 +47,16 @@ await sql`update private.api_keys set revoked_at = now() where id = ${revoked.id
 const unknown = (await unknownKey()).token;
 const typo = (at: number) => key.slice(0, at) + (key.at(at) === "A" ? "B" : "A") + key.slice(at).slice(1);
 
+// Two that differ: equal ones swapped are the key itself.
+const swap = Array.from({ length: 10 }, (_, n) => n + 10).find((at) => key[at] !== key[at + 1]) ?? 10;
+
 const malformed: [string, string][] = [
   ["a typo", typo(20)],
   ["a typo in its checksum", typo(-1)],
   ["a checksum of zeros", `${key.slice(0, -6)}000000`],
   ["one character less", key.slice(0, -1)],
   ["one character more", `${key}x`],
-  ["two characters swapped", key.slice(0, 10) + key[11] + key[10] + key.slice(12)],
+  ["two characters swapped", key.slice(0, swap) + key[swap + 1] + key[swap] + key.slice(swap + 2)],
   ["another prefix", key.replace("fcs_org_", "fcs_usr_")],
   ["capitals", key.toUpperCase()],
   ["%00 within", `${key.slice(0, 20)}%00${key.slice(20)}`],
@@ -100,6 +103,7 @@ const credentials: Row[] = [
     ["claims changed after signing", bearer(resigned(jwt(), jwt({ sub: randomUUID() }).split(".")[2] ?? ""))],
     ["a start in the future", bearer(jwt({ nbf: now + 3600 }))],
     ["a list as its subject", bearer(jwt({ sub: ["x"] }))],
+    ["a list of a user as its subject", bearer(jwt({ sub: [person.id] }))],
   ]),
   ["a token that has expired", "UNAUTHORIZED", "PGRST303", bearer(jwt({ exp: now - 10 }))],
   ["a token without an expiry", "UNAUTHORIZED", "PGRST303", bearer(jwt({ exp: undefined }))],

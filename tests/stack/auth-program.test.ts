@@ -227,6 +227,11 @@ describe("a stack with a stand-in for the program", () => {
     return { status: response.status, body: (await response.json()) as Seen & Record<string, unknown> };
   };
 
+  test("the gateway verifies one link or code after the other", async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => ask("/verify?type=email_change")));
+    expect(answers.map(({ body }) => body.together)).toEqual(answers.map(() => 1));
+  });
+
   test("the gateway asks for the API key, except where browsers and providers go", async () => {
     expect((await ask("/settings")).body).toEqual({
       code: 401,

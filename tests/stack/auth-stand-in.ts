@@ -43,7 +43,7 @@ create table auth.one_time_tokens (id uuid primary key, user_id uuid not null re
   token_type text not null, token_hash text not null, relates_to text not null);
 create table auth.flow_state (id uuid primary key, user_id uuid, auth_code text,
   code_challenge_method auth.code_challenge_method, code_challenge text, provider_type text not null,
-  created_at timestamptz, updated_at timestamptz, authentication_method text not null);
+  created_at timestamptz, updated_at timestamptz, authentication_method text not null, auth_code_issued_at timestamptz);
 create table auth.audit_log_entries (instance_id uuid, id uuid primary key, payload json, created_at timestamptz,
   ip_address varchar(64) not null default '');
 create table auth.schema_migrations (version varchar(14) primary key);
@@ -58,6 +58,8 @@ export interface Seen {
   folder: string;
   url: string;
   headers: Record<string, string>;
+  /** Most calls of /verify at once. */
+  together: number;
 }
 
 /**
@@ -85,9 +87,15 @@ if (process.argv[2] === "migrate") {
 } else {
   const keys = JSON.parse(env.GOTRUE_JWT_KEYS).filter(({ kty }) => kty === "EC").map(({ d, ...key }) => key);
   const answers = { "/health": {}, "/settings": ${JSON.stringify(recordedSettings)}, "/.well-known/jwks.json": { keys } };
-  const server = require("node:http").createServer((request, response) => {
+  let [verifying, together] = [0, 0];
+  const server = require("node:http").createServer(async (request, response) => {
     const { url, headers } = request;
-    const seen = { environment: env, folder: process.cwd(), url, headers };
+    if (url.startsWith("/verify")) {
+      together = Math.max(together, ++verifying);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      verifying--;
+    }
+    const seen = { environment: env, folder: process.cwd(), url, headers, together };
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(answers[url.split("?")[0]] ?? seen));
   });

@@ -212,10 +212,14 @@ describe("an address with an account is like one without", () => {
     }
   });
 
-  test("a request that auth refused since it had just sent a mail counts for the account", async () => {
+  const mailsOfHour = refusal(429, "over_email_send_rate_limit", "email rate limit exceeded");
+  test("a request for which auth sent no mail counts for the account", async () => {
     for (const [path, answers] of [
       ["/sign-up", { "/signup": seconds }],
+      ["/sign-up", { "/signup": mailsOfHour }],
       ["/sign-in/email", { "/otp": seconds }],
+      ["/sign-in/email", { "/otp": mailsOfHour }],
+      ["/reset", { "/recover": mailsOfHour }],
     ] as const) {
       const address = email();
       await own.sql`insert into auth.users (id, aud, role, email, confirmation_token)
@@ -230,6 +234,12 @@ describe("an address with an account is like one without", () => {
       await until(async () => (await requests()) === 2);
     }
   });
+});
+
+test.each(["/sign-in/code", "/reset/code"])("%s does not tell that an account is banned", async (path) => {
+  auth.answers({ "/verify": refusal(403, "user_banned", "User is banned") });
+  const refused = await post(path, { email: email(), code: "123456" });
+  expect(refused.html.querySelector("[role=alert]")?.text).toBe(account.expired);
 });
 
 test.each(["123 456", "123-456", "１２３４５６", "123\u2009456"])("the code %j is 123456", async (typed) => {

@@ -169,12 +169,12 @@ export async function sendCode(
   return codeIsSent(visit, email, next, asked);
 }
 
-/** The page that asks for the code. The request counts even if auth has just sent a mail to this address. */
+/** The page that asks for the code. The request counts even if auth sends no mail, such as right after another one. */
 export function codeIsSent(visit: Visit, email: string, next: string, asked: Asked): JsonResponse {
   rememberAddress(visit, email);
   const afterResponse = async () => {
     const { error } = await asked;
-    return error && isTooSoon(error) ? [countUnconfirmedRequest(email)] : [];
+    return error ? [countUnconfirmedRequest(email)] : [];
   };
   return { ...seeOther(next), afterResponse };
 }
@@ -238,7 +238,9 @@ export async function verify(visit: Visit, verification: Verification) {
   const { data, error } = await visit.auth().verifyOtp(verification);
   if (!error) return data.session;
   await time;
-  throw refusedByAuth(error, visit);
+  // Auth says that an account is banned whatever the code, and it would tell that there is one.
+  const isHidden = "email" in verification && error.code === "user_banned";
+  throw refusedByAuth(isHidden ? { code: "otp_expired", message: "" } : error, visit);
 }
 
 /** The page that asks a new person for a password. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { emailAddress, personName } from "../../../shared/fields.ts";
 import { environment } from "../../_shared/environment.ts";
+import { countUnconfirmedRequest } from "../../_shared/statements/accounts.ts";
 import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { ownPath, type Visit } from "../visit.ts";
@@ -37,7 +38,7 @@ export const signUpForm = form({
   operation: "sign_in_mail",
   body: z.object({ name: personName, email: emailAddress, password: newPassword, return_to: returnTo }),
   formPage: signUp,
-  work: async ({ body: { name, email, password, return_to }, visit }) => {
+  work: async ({ body: { name, email, password, return_to }, visit }, execute) => {
     const to = ownPath(return_to) ?? "/";
     const time = equalTime();
     const emailRedirectTo = callbackUrl(to);
@@ -54,8 +55,10 @@ export const signUpForm = form({
     await time;
     if (error && !isOfAddress(error)) throw refusedByAuth(error, visit);
     const problem = error ?? (again || null);
-    if (problem?.code === "over_email_send_rate_limit" && !isTooSoon(problem) && canSendAgain)
+    if (problem?.code === "over_email_send_rate_limit" && !isTooSoon(problem) && canSendAgain) {
+      await execute([countUnconfirmedRequest(email)]);
       throw refusedByAuth(problem, visit);
+    }
     return codeIsSent(visit, email, withReturn("/sign-in/code", to), Promise.resolve({ error: problem }));
   },
 });

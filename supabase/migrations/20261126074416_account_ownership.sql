@@ -51,6 +51,7 @@ AS $function$
 declare
   who private.caller := private.resolve_caller(user_id, session_id, aal, digest);
   answer private.admission;
+  caller text;
   subject text;
   operation text;
   refusal text;
@@ -75,7 +76,7 @@ begin
 
   if charge then
     -- All keys of an agent share one counter.
-    subject := case when who.kind = 'agent' then who.profile_id::text
+    caller := case when who.kind = 'agent' then who.profile_id::text
       else coalesce(who.key_id::text, who.profile_id::text, address) end;
     if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
     -- Always in this order, so that parallel calls of one caller do not wait for each other in a circle.
@@ -92,6 +93,9 @@ begin
         where r.name in (operation, operation || '_' || who.kind) order by r.name desc limit 1;
       end if;
       continue when bucket_size is null;
+      -- By address also for who is signed in: accounts and sessions of identified people cost nothing.
+      subject := case when operation in ('sign_in', 'sign_in_mail') then coalesce(address, caller)
+        else caller end;
       if subject is null then
         state := (bucket_size, bucket_size, now() + make_interval(secs => seconds), true);
       elsif on_behalf is not null and operation <> who.level and rule = operation then
@@ -397,29 +401,42 @@ CREATE OR REPLACE FUNCTION private.give_to_confirmer()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-declare given jsonb := nullif(current_setting('feedback.given_account', true), '')::jsonb;
+declare
+  given jsonb := nullif(current_setting('feedback.given_account', true), '')::jsonb;
+  is_first boolean := old.email_confirmed_at is null and new.email_confirmed_at is not null
+    and new.email = old.email;
+  -- The auth service has then replaced password, metadata and other identities itself.
+  by_provider boolean := is_first and exists (select from auth.identities i where i.user_id = new.id
+    and i.provider <> 'email' and i.identity_data ->> 'email_verified' = 'true'
+    and lower(i.identity_data ->> 'email') = new.email);
 begin
-  if old.email_confirmed_at is null and new.email_confirmed_at is not null and new.email = old.email
-    and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id)
-    -- By a provider that has verified the address: the auth service has removed what others set.
-    and not exists (select from auth.identities i where i.user_id = new.id and i.provider <> 'email'
-      and i.identity_data ->> 'email_verified' = 'true'
-      and lower(i.identity_data ->> 'email') = new.email) then
-    -- What the confirming statement itself sets is by whoever confirms, such as an admin.
-    if new.encrypted_password is not distinct from old.encrypted_password then
-      -- Empty like null: old versions of the auth service cannot read a null.
-      new.encrypted_password := '';
-    end if;
+  if by_provider or is_first
+    and (select r.requests > 1 from private.unconfirmed_requests r where r.user_id = new.id) then
     new.phone := null;
     new.phone_confirmed_at := null;
+    new.phone_change := '';
+    new.phone_change_token := '';
     new.email_change := '';
     new.email_change_token_new := '';
     new.email_change_token_current := '';
     delete from auth.sessions s where s.user_id = new.id;
     delete from auth.mfa_factors f where f.user_id = new.id;
-    delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
-    given := jsonb_build_object('id', new.id, 'metadata', old.raw_user_meta_data);
-    perform set_config('feedback.given_account', given::text, true);
+    -- Codes that were issued and not exchanged yet; one without is of the confirmation itself.
+    delete from auth.flow_state f where f.user_id = new.id and f.auth_code_issued_at is not null;
+    -- Passkeys, which older versions of the auth service do not have.
+    if to_regclass('auth.webauthn_credentials') is not null then
+      execute 'delete from auth.webauthn_credentials where user_id = $1' using new.id;
+    end if;
+    if not by_provider then
+      -- What the confirming statement itself sets is by whoever confirms, such as an admin.
+      if new.encrypted_password is not distinct from old.encrypted_password then
+        -- Empty like null: old versions of the auth service cannot read a null.
+        new.encrypted_password := '';
+      end if;
+      delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
+      given := jsonb_build_object('id', new.id, 'metadata', old.raw_user_meta_data);
+      perform set_config('feedback.given_account', given::text, true);
+    end if;
   end if;
   -- In this statement and later ones of the transaction: the auth service writes the metadata that it has in
   -- memory once more, perhaps with what the confirmer sets.
@@ -465,14 +482,6 @@ begin
     from public.profiles p where p.id = member.user_id);
 end
 $function$;
-
-CREATE OR REPLACE FUNCTION private.metadata_of_auth(metadata jsonb)
- RETURNS jsonb
- LANGUAGE sql
- IMMUTABLE
-RETURN (SELECT COALESCE(jsonb_object_agg(jsonb_each.key, jsonb_each.value), '{}'::jsonb) AS "coalesce" FROM jsonb_each(metadata_of_auth.metadata) jsonb_each(key, value) WHERE ((jsonb_each.key = ANY ('{sub,email,email_verified,phone,phone_verified}'::text[])) AND (octet_length((jsonb_each.value)::text) <= 330)));
-
-ALTER FUNCTION "private"."metadata_of_auth"(jsonb) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.my_second_factors()
  RETURNS json
@@ -530,6 +539,8 @@ begin
     delete from auth.users u where u.id = found_id and u.email_confirmed_at is null
       and u.phone_confirmed_at is null and not u.is_anonymous;
     -- Somebody who signs in by phone or anonymously keeps the account, without this address.
+    delete from auth.identities i using auth.users u where u.id = found_id and u.email_confirmed_at is null
+      and i.user_id = u.id and lower(i.identity_data ->> 'email') = u.email;
     update auth.users u set email = null, confirmation_token = '', recovery_token = ''
     where u.id = found_id and u.email_confirmed_at is null;
     delete from auth.one_time_tokens t using auth.users u
@@ -710,6 +721,14 @@ CREATE OR REPLACE FUNCTION private.token_bytes(metadata jsonb)
  IMMUTABLE
 RETURN octet_length(regexp_replace((metadata)::text, '[<>&\u2028\u2029]'::text, '______'::text, 'g'::text));
 
+CREATE OR REPLACE FUNCTION private.metadata_of_auth(metadata jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+RETURN (SELECT COALESCE(jsonb_object_agg(jsonb_each.key, jsonb_each.value), '{}'::jsonb) AS "coalesce" FROM jsonb_each(metadata_of_auth.metadata) jsonb_each(key, value) WHERE ((jsonb_each.key = ANY ('{sub,email,email_verified,phone,phone_verified}'::text[])) AND (private.token_bytes(jsonb_each.value) <= 330)));
+
+ALTER FUNCTION "private"."metadata_of_auth"(jsonb) OWNER TO "postgres";
+
 ALTER FUNCTION "private"."token_bytes"(jsonb) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.token_refusal()
@@ -799,7 +818,7 @@ COMMENT ON FUNCTION "private"."create_organization"(text, text, text, uuid) IS '
 
 COMMENT ON FUNCTION "private"."forget_requests"() IS 'Trigger on auth.users: requests count until the address is confirmed.';
 
-COMMENT ON FUNCTION "private"."give_to_confirmer"() IS 'Trigger on auth.users: at the first confirmation of an address for which there was more than one request, password, metadata, sessions, phone, second factors, a pending change of address and sign-ins by providers that did not verify the address go. After a single sign-up they stay.';
+COMMENT ON FUNCTION "private"."give_to_confirmer"() IS 'Trigger on auth.users: at the first confirmation of an address for which there was more than one request, or by a provider, what anybody set before goes: password, metadata, sessions, phone, second factors, passkeys, pending changes and codes, and sign-ins by providers that did not verify the address. After a single sign-up they stay.';
 
 COMMENT ON FUNCTION "private"."is_active_user"() IS 'Whether the user''s session is accepted; always true in the edge functions, which have checked it.';
 
