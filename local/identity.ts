@@ -66,12 +66,13 @@ export function serviceToken({ jwtSecret, issuer }: Keys): Promise<string> {
     .sign(new TextEncoder().encode(jwtSecret));
 }
 
+/** The shared secret as a key. */
+export const sharedKey = (jwtSecret: string) =>
+  ({ kty: "oct", alg: "HS256", k: Buffer.from(jwtSecret).toString("base64url") }) as const;
+
 /** The keys in the form of PostgREST. */
-export function verifyingKeys({ jwtSecret, publicKey }: Keys): string {
-  if (!publicKey) return jwtSecret;
-  const shared = { kty: "oct", alg: "HS256", k: Buffer.from(jwtSecret).toString("base64url") };
-  return JSON.stringify({ keys: [publicKey, shared] });
-}
+export const verifyingKeys = ({ jwtSecret, publicKey }: Keys): string =>
+  publicKey ? JSON.stringify({ keys: [publicKey, sharedKey(jwtSecret)] }) : jwtSecret;
 
 async function verify(keys: Keys, token: string) {
   try {

@@ -1,4 +1,6 @@
+import { access, constants } from "node:fs/promises";
 import { get } from "node:http";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { spawnChild } from "./child-process.ts";
@@ -35,6 +37,17 @@ export interface Program {
 
 const probeMs = 1_000;
 const maxStartMs = 60_000;
+
+/** The path of the program that a variable names. */
+export async function runnable(variable: string, named: string): Promise<string> {
+  const path = resolve(named);
+  await access(path, constants.X_OK).catch(() => {
+    throw new StartError(
+      `${variable} is ${JSON.stringify(named)}: set it to the path of a program that this user may run`,
+    );
+  });
+  return path;
+}
 
 /** Runs a program that serves HTTP on this machine, and restarts it when it exits or hangs. */
 export async function startProgram(options: ProgramOptions): Promise<Program> {

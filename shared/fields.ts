@@ -3,8 +3,8 @@ import { text, trimText } from "./text.ts";
 import "./validation.ts";
 
 /** Whether Postgres accepts the text as a UUID, of any version. */
-export function isUuid(text: string): boolean {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+export function isUuid(value: unknown): value is string {
+  return typeof value === "string" && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(value);
 }
 
 /** Any UUID that Postgres accepts. In a path a malformed one is a 404 by the route. */

@@ -7,7 +7,7 @@ import { log } from "./log.ts";
 const maxConcurrent = 50;
 let running = 0;
 
-/** Runs the response's afterResponse task as the same caller. A failure is logged and does not affect the response. */
+/** Runs the response's afterResponse task as the same caller, who was charged for the request. A failure is logged and does not affect the response. */
 export function runAfterResponse(
   afterResponse: NonNullable<JsonResponse["afterResponse"]>,
   admission: Admission,
@@ -26,7 +26,7 @@ async function perform(
 ): Promise<void> {
   try {
     const statements = await prepare();
-    if (statements.length > 0) await run({ ...admission, operations: [] }, statements, () => {});
+    if (statements.length > 0) await run({ ...admission, isCharged: true }, statements, () => {});
   } catch (error) {
     log({ requestId: admission.requestId, error });
   }

@@ -76,7 +76,7 @@ async function ofAccessToken(token: string): Promise<Credential> {
   } = payload as Record<string, unknown>;
   // A client_id: auth issued the token to another application that the person signed in to.
   if (role !== "authenticated" || payload.client_id !== undefined) return invalidCredential;
-  if (!isId(userId) || !(sessionId === null || isId(sessionId)) || typeof exp !== "number")
+  if (!isUuid(userId) || !(sessionId === null || isUuid(sessionId)) || typeof exp !== "number")
     return invalidCredential;
   const credential: Credential = { kind: "user", userId, sessionId, aal: aal === "aal2" ? aal : null };
   if (verified.size >= 10_000) verified.clear();
@@ -84,8 +84,6 @@ async function ofAccessToken(token: string): Promise<Credential> {
   verified.set(token, { credential, expiresAt, version: keysVersion });
   return credential;
 }
-
-const isId = (claim: unknown): claim is string => typeof claim === "string" && isUuid(claim);
 
 const hashKey = environment.addressHashKey ?? crypto.randomUUID();
 

@@ -42,7 +42,7 @@ export const environment = {
   signInProviders: signInProviders.filter((name) =>
     (read("SIGN_IN_PROVIDERS") ?? "").split(",").includes(name),
   ),
-  /** The CAPTCHA that auth asks for. The forms show its widget, and call auth with the publishable key. */
+  /** The CAPTCHA that auth asks for. The forms that it protects show its widget, and call auth with the publishable key. */
   captcha: readCaptcha(),
   addressHashKey: read("ADDRESS_HASH_KEY"),
   /** Key to store logos in Supabase Storage, preset on hosted Supabase. Without it a logo can only be a URL. */

@@ -11,5 +11,6 @@ export function keepAlive(work: Promise<void>): void {
   if (typeof EdgeRuntime !== "undefined") EdgeRuntime.waitUntil(work);
 }
 
-/** Waits for the work after responses, before a process ends. */
-export const keptWork = () => Promise.allSettled(kept);
+/** Waits for the work after responses, before a process ends; at most four seconds. */
+export const keptWork = () =>
+  Promise.race([Promise.allSettled(kept), new Promise((resolve) => setTimeout(resolve, 4_000))]);

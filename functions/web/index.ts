@@ -1,4 +1,5 @@
 import { environment } from "../_shared/environment.ts";
+import { keptWork } from "../_shared/keep-alive.ts";
 import { flushLog } from "../_shared/log.ts";
 import { app } from "./app.ts";
 
@@ -18,6 +19,7 @@ function withoutFunctionName(request: Request): Request {
 if (environment.port) {
   Deno.addSignalListener("SIGTERM", async () => {
     await server.shutdown();
+    await keptWork();
     flushLog();
     Deno.exit(0);
   });

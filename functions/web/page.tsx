@@ -77,7 +77,7 @@ export type Page = Endpoint & {
   isEmbeddable?: boolean;
   /** Ignores the session: machines read and share the page. */
   isAnonymous?: boolean;
-  /** Open to a visitor who has not passed the second factor of the account, and who is anonymous there. */
+  /** Opens before the visitor has passed the second factor of the account; the visitor is anonymous there. */
   isBeforeFactor?: boolean;
   /** The response is data for scripts or a file: a page would be no answer. */
   isData?: boolean;

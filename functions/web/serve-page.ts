@@ -78,7 +78,7 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
     return servePage(c, page, { ...visit, session, isSignedIn: !visit.isEmbedded });
   }
   if (failed?.code === "UNAUTHORIZED" && visit.isSignedIn) {
-    // The account was erased, or the session of an identified person ended: sign out.
+    // The session ended, or the account was erased or banned: sign out.
     visit.forget();
     const session: Session = { credential: { kind: "none" }, cookies: visit.session.cookies };
     return servePage(c, page, { ...visit, session, isSignedIn: false });

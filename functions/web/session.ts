@@ -139,19 +139,19 @@ const fetchOnce: typeof fetch = async (input, init) => {
 };
 
 /**
- * Auth on behalf of the visitor; the cookies that it sets are added to the list. Auth asks a secret key for no CAPTCHA,
- * so that key is used only where there is none, or it is checked.
+ * Auth on behalf of the visitor; the cookies that it sets are added to the list. Auth asks a secret key for no CAPTCHA:
+ * a call that the CAPTCHA protects has the publishable key where the project has one.
  */
 export function authOf(
   c: Context,
   cookies: NewCookie[],
   fetchAuth: typeof fetch = fetchInTime,
-  isChecked = environment.captcha === undefined,
+  needsCaptcha = false,
 ) {
   const address = environment.authAddressHeader && addressOf(c);
   const [publishableKey = ""] = environment.publicKeys;
-  const key = (isChecked && environment.authApiKey) || publishableKey;
-  return createServerClient(environment.supabaseUrl, key, {
+  const secretKey = needsCaptcha && environment.captcha ? undefined : environment.authApiKey;
+  return createServerClient(environment.supabaseUrl, secretKey ?? publishableKey, {
     cookieOptions,
     global: {
       fetch: fetchAuth,

@@ -52,8 +52,8 @@ export type Visit = {
   answered: string | undefined;
   /** Input of the page's form from before a sign-in. */
   kept: URLSearchParams | undefined;
-  /** isChecked: the visitor has answered the CAPTCHA of this form. */
-  auth(given?: { isChecked: boolean }): ReturnType<typeof authOf>;
+  /** needsCaptcha: auth checks the answer of the form to the CAPTCHA, if the project has one. */
+  auth(given?: { needsCaptcha: true }): ReturnType<typeof authOf>;
   /** Ends the session in this browser. */
   forget(): void;
   /** A cookie of the request. */
@@ -98,7 +98,7 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
     refused: undefined,
     answered: undefined,
     kept: keptForm(c),
-    auth: (given) => authOf(c, session.cookies, undefined, given?.isChecked),
+    auth: (given) => authOf(c, session.cookies, undefined, given?.needsCaptcha),
     forget: () => session.cookies.push(...forgotten(c)),
     cookie: (name) => getCookie(c, name),
     header: (name) => c.req.header(name),

@@ -214,7 +214,7 @@ create or replace trigger begin_code
   for each row execute function auth_limits.begin_code();
 
 -- Upkeep -------------------------------------------------------------------------------------------------------
--- Its trigger is in the migrations now, for every auth.
+-- The former bound of metadata: private.bound_metadata() of the migrations replaces it.
 drop function if exists auth_limits.bound_metadata() cascade;
 
 -- Definer: see auth_limits.take().

@@ -204,7 +204,7 @@ async function refusedCaller(
   const verified = await jwtVerify(token ?? "", key, { algorithms: ["HS256"] }).catch(() => undefined);
   if (!isAdmins) {
     const { sub, session_id } = verified?.payload ?? {};
-    if (verified && ![sub, session_id ?? sub].every((id) => typeof id === "string" && isUuid(id)))
+    if (verified && ![sub, session_id ?? sub].every(isUuid))
       return goTrueError(403, "bad_jwt", "invalid claim: sub claim must be a UUID");
     // lite rejects an invalid token.
     const user = verified?.payload.sub && (await repo.findUserById(verified.payload.sub));
@@ -374,7 +374,7 @@ function hideSignUps(service: Service): void {
   };
 }
 
-/** Makes an account for another address, without a mail, and takes it back: the response differs in nothing. */
+/** Signs up with a random address, without a mail, and rolls back, to get the response of a new account. */
 async function rehearse<Made>(
   service: Service,
   email: string,

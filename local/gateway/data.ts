@@ -8,8 +8,8 @@ import { identityOfToken, type Keys } from "../identity.ts";
 import { isAdminPath, isAuthPath, missingPath } from "../lite/paths.ts";
 import { bufferBody } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
+import { credentialsOf } from "./credentials.ts";
 import { rejectBody } from "./data-api-body.ts";
-import { credentialsOf } from "./data-api-credentials.ts";
 import { isDataApiPath, parametersOf, rejectQuery } from "./data-api-query.ts";
 import {
   type GatewayError,

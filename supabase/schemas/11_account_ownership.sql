@@ -206,7 +206,7 @@ comment on function private.account_of_link(text) is
   'confirmed, or change (of an address). No row for an unknown or used token.';
 
 -- definer: users belong to the auth service.
-create function private.reject_link(token_hash text) returns void
+create function private.reject_link(token_hash text) returns text
 language plpgsql security definer set search_path = '' as $$
 declare found_id uuid; is_change boolean;
 begin
@@ -215,23 +215,25 @@ begin
     update auth.users u set email_change = '', email_change_token_new = '', email_change_token_current = '',
       email_change_confirm_status = 0 where u.id = found_id;
     delete from auth.one_time_tokens t where t.user_id = found_id;
-  else
-    delete from auth.users u where u.id = found_id and u.email_confirmed_at is null
-      and u.phone_confirmed_at is null and not u.is_anonymous;
-    -- Somebody who signs in by phone or anonymously keeps the account, without this address.
-    delete from auth.identities i using auth.users u where u.id = found_id and u.email_confirmed_at is null
-      and i.user_id = u.id and lower(i.identity_data ->> 'email') = u.email;
-    update auth.users u set email = null, confirmation_token = '', recovery_token = ''
-    where u.id = found_id and u.email_confirmed_at is null;
-    delete from auth.one_time_tokens t using auth.users u
-    where t.user_id = found_id and u.id = found_id and u.email_confirmed_at is null;
+    return 'kept';
   end if;
+  perform from auth.users u where u.id = found_id and u.email_confirmed_at is null for update;
+  if found then
+    delete from auth.users u where u.id = found_id and u.phone_confirmed_at is null and not u.is_anonymous;
+    -- Somebody who signs in by phone or anonymously keeps the account, without this address.
+    delete from auth.identities i using auth.users u
+    where u.id = found_id and i.user_id = u.id and lower(i.identity_data ->> 'email') = u.email;
+    update auth.users u set email = null, confirmation_token = '', recovery_token = '' where u.id = found_id;
+    delete from auth.one_time_tokens t where t.user_id = found_id;
+    return 'deleted';
+  end if;
+  return null;
 end
 $$;
 comment on function private.reject_link(text) is
   'For the owner of an address who did not request the mail: deletes the unconfirmed account, takes the '
-  'address from one that signs in otherwise, or ends the change of address. Does nothing for a confirmed '
-  'account.';
+  'address from one that signs in otherwise, or ends the change of address. Returns deleted, or kept (the '
+  'address of a change), or null for a confirmed account and an unknown token, where it does nothing.';
 
 -- definer: reads users of the auth service.
 create function private.needs_password() returns boolean

@@ -68,19 +68,20 @@ $$;
 comment on function private.is_own_team(uuid) is
   'Whether the caller is a signed-in owner of the organization.';
 
-create function private.member_shape(member public.memberships, with_email boolean) returns json
+create function private.member_shape(member public.memberships, with_email boolean, for_owner boolean)
+  returns json
 language plpgsql stable set search_path = '' as $$
 begin
   return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar',
     p.avatar_url,
     'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at,
-    'has_second_factor', case when private.is_own_team(member.organization_id)
+    'has_second_factor', case when for_owner
       then exists (select from auth.mfa_factors f where f.user_id = p.auth_user_id
         and f.status = 'verified') end)
     from public.profiles p where p.id = member.user_id);
 end
 $$;
-comment on function private.member_shape(public.memberships, boolean) is
+comment on function private.member_shape(public.memberships, boolean, boolean) is
   'JSON of a member; the e-mail address for Admin only, and whether there is a second factor for owners.';
 
 -- definer: e-mail addresses are not granted.
@@ -90,10 +91,11 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   own_id uuid := private.require_team_member(organization_id, 'members:write');
   for_admin boolean := private.is_admin(own_id, 'members:write');
+  for_owner boolean := private.is_own_team(own_id);
 begin
   return query select
     (select count(*) from public.memberships m where m.organization_id = own_id),
-    coalesce((select json_agg(private.member_shape(m, for_admin)
+    coalesce((select json_agg(private.member_shape(m, for_admin, for_owner)
       order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id)
       from (select * from public.memberships m where m.organization_id = own_id
         order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id
@@ -171,7 +173,7 @@ begin
     perform private.record_member_change(organization_id, 'member.change_role', user_id,
       jsonb_build_object('role', jsonb_build_object('from', former, 'to', role)));
   end if;
-  return private.member_shape(member, true);
+  return private.member_shape(member, true, private.is_own_team(organization_id));
 end
 $$;
 comment on function private.admin_change_role(uuid, uuid, text) is
@@ -218,7 +220,7 @@ begin
       jsonb_build_object('role', jsonb_build_object('from', member.role, 'to', 'owner')));
     member.role := 'owner';
   end if;
-  return private.member_shape(member, true);
+  return private.member_shape(member, true, private.is_own_team(organization_id));
 end
 $$;
 comment on function private.admin_transfer_ownership(uuid, uuid) is
@@ -263,7 +265,7 @@ begin
     delete from auth.sessions s where s.user_id = auth_id;
     perform private.audit('member.reset_second_factor', 'profile', member.user_id, '{}', organization_id);
   end if;
-  return private.member_shape(member, true);
+  return private.member_shape(member, true, private.is_own_team(organization_id));
 end
 $$;
 comment on function private.reset_second_factor(uuid, uuid) is

@@ -1,7 +1,7 @@
 -- Who an account belongs to, what a link names, and which sessions are accepted.
 begin;
 set local search_path = public, extensions;
-select plan(52);
+select plan(56);
 do $$ begin perform tests.start(); end $$;
 
 -- The statements of Supabase Auth 2.196, as it sends them: a user is inserted without a token; a mail sets one; a
@@ -129,7 +129,9 @@ select is(tests.see('anon', format('select concat_ws('' '', name, email, kind) f
   (md5('change'), 'Adam other@example.test change', 'or a change of address'),
   (md5('current'), 'Adam other@example.test change', 'or its other half'),
   (md5('none'), null, 'an unknown one names nobody'), ('', null, 'an empty one neither'), ('123456', null, 'nor a code')) as t (token, shown, claim);
-do $$ begin perform private.reject_link('pkce_' || md5('linked')), private.reject_link(md5('hashed')), private.reject_link(md5('current')), private.reject_link(md5('none')); end $$;
+select is(private.reject_link(token), outcome, claim) from (values
+  ('pkce_' || md5('linked'), 'deleted', 'rejecting a link tells that the account is deleted'), (md5('current'), 'kept', 'or that an address is kept'),
+  (md5('hashed'), null, 'nothing of a confirmed account'), (md5('none'), null, 'and nothing of an unknown link')) as t (token, outcome, claim);
 select is((select count(*) from auth.users where id = tests.id('linked')), 0::bigint, 'whoever did not ask deletes the unconfirmed account');
 select is((select count(*) from auth.users where id = tests.id('olga')), 1::bigint, 'never a confirmed one');
 do $$ begin

@@ -92,7 +92,7 @@ describe("the settings of auth", () => {
     expect((await settings({ secrets }))?.ok).toBe(true);
   });
 
-  test("sign-ups and e-mail that are off, and visitors that count as one address, are told", async () => {
+  test("reports disabled sign-ups, disabled e-mail and a shared limit", async () => {
     having({ disable_signup: true, external: { email: false } });
     expect(await settings({ secrets: { SITE_URL: "https://feedback.example.org" } })).toEqual({
       ok: true,
@@ -111,7 +111,10 @@ describe("the settings of auth", () => {
       ),
     });
     const shown = { ...secrets, CAPTCHA_PROVIDER: "turnstile", CAPTCHA_SITE_KEY: "0x4AAA" };
-    expect((await settings({ secrets: shown }))?.ok).toBe(true);
+    expect(await settings({ secrets: { ...complete, ...shown } })).toEqual({
+      ok: true,
+      result: expect.stringContaining("CAPTCHA is on, and the pages show it"),
+    });
     expect((await settings({ secrets: complete }))?.result).toContain("auth skips it for the pages");
     // Without the file of step 4 it can only be told.
     expect(await settings({ secrets: {} })).toEqual({
@@ -129,7 +132,7 @@ describe("the publishable key", () => {
     expect((await settings({ publishableKey: undefined }))?.ok).toBe(true);
   });
 
-  test("is asked for where it is nowhere, and a wrong one is told", async () => {
+  test("asks for a missing key, and reports a wrong one", async () => {
     expect(await settings({ publishableKey: undefined })).toEqual({
       ok: false,
       result: "not checked: pass the publishable key too, after the API's URL",
@@ -154,7 +157,7 @@ describe("the keys of auth", () => {
     });
   });
 
-  test("JWT_SECRET beside keys is told", async () => {
+  test("reports JWT_SECRET beside published keys", async () => {
     expect(await keys({ secrets: { ...complete, JWT_SECRET: "secret" } })).toEqual({
       ok: true,
       result: expect.stringMatching(/^ES256; JWT_SECRET is needed only until/),

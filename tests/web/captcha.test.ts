@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { messagesOf } from "../../functions/web/messages/index.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { newVisitor } from "./pages.ts";
-import { type RealAuth, refusal, startRealAuth } from "./real-auth.ts";
+import { type RecordedAuth, refusal, startRecordedAuth } from "./recorded-auth.ts";
 
 // The widgets of CAPTCHA providers, with a stand-in for auth. Their own scripts are not loaded.
 
@@ -14,10 +14,10 @@ describe.each([
   ["turnstile", ".cf-turnstile", "cf-turnstile-response", "https://challenges.cloudflare.com"],
   ["hcaptcha", ".h-captcha", "h-captcha-response", "https://*.hcaptcha.com"],
 ] as const)("the widget of %s", (provider, widget, field, origin) => {
-  let auth: RealAuth;
+  let auth: RecordedAuth;
   let own: OwnStack;
   beforeAll(async () => {
-    auth = await startRealAuth(() => own.supabase_url);
+    auth = await startRecordedAuth(() => own.supabase_url);
     own = await startOwnStack({
       parts: ["auth", "web"],
       functionsEnvironment: {
@@ -33,7 +33,7 @@ describe.each([
     await auth?.stop();
   });
 
-  test("is in the four forms only, and so is the leave for its script", async () => {
+  test("is in the four forms only, which alone allow its script", async () => {
     for (const path of [...forms, "/sign-in/code", "/reset/code"]) {
       const { html, headers } = await newVisitor([], own.site_url).get(path);
       const is = forms.includes(path);
@@ -80,5 +80,12 @@ describe.each([
       { origin: own.site_url },
     );
     expect(auth.asked.map(({ apikey }) => apikey)).toEqual([own.publishable_key, "sb_secret_of_the_pages"]);
+  });
+
+  test("protects no code: it is tried with the secret key, so that each visitor has an own limit at auth", async () => {
+    auth.answers({ "/verify": refusal(403, "otp_expired", "Token has expired or is invalid") });
+    const code = { email: fields.email, code: "123456" };
+    await newVisitor([], own.site_url).post("/sign-in/code", code, { origin: own.site_url });
+    expect(auth.asked.map(({ apikey }) => apikey)).toEqual(["sb_secret_of_the_pages"]);
   });
 });

@@ -225,7 +225,7 @@ describe("after the password of an account with a second factor", () => {
     );
   });
 
-  test("the right code leads on, as apps and keyboards write it, for whichever app it is of", async () => {
+  test("accepts the code of any of the person's apps, with spaces or full-width digits", async () => {
     await withFactor();
     appOf = (await withFactor()).id;
     const visitor = await afterPassword();
@@ -248,7 +248,7 @@ describe("after the password of an account with a second factor", () => {
     expect(location).toBe("/");
   });
 
-  test("too many codes, an auth that is away and a factor of another kind are told in words", async () => {
+  test("shows a message for too many codes, an unavailable auth and an unsupported factor", async () => {
     await withFactor();
     const visitor = await afterPassword();
     instead["POST /factors/:id/verify"] = refused(429, "over_request_rate_limit", "Request rate limit");
@@ -319,13 +319,13 @@ describe("in the settings", () => {
     [refused(422, "too_many_enrolled_mfa_factors", "Maximum number"), "remove one first"],
     [refused(422, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP"), "offers no second"],
     [refused(404, "not_found", "There is no such address"), "offers no second"],
-  ])("%j is told in words", async (given, said) => {
+  ])("shows a message for %j", async (given, said) => {
     instead["POST /factors"] = given;
     const answered = await add(await afterPassword());
     expect([answered.status, problemOf(answered)]).toEqual([422, expect.stringContaining(said)]);
   });
 
-  test("a session that auth no longer takes for confirmed is led to the code", async () => {
+  test("asks for the code if auth answers insufficient_aal", async () => {
     const { id } = await withFactor();
     const visitor = await afterPassword();
     await enter(visitor, right);

@@ -6,15 +6,15 @@ import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { accessToken } from "../stack.ts";
 import { until } from "../until.ts";
 import { newVisitor, type Visitor } from "./pages.ts";
-import { type RealAuth, type Recorded, refusal, startRealAuth } from "./real-auth.ts";
+import { type Recorded, type RecordedAuth, refusal, startRecordedAuth } from "./recorded-auth.ts";
 
-// The pages with recorded answers of the real auth: tests/web/real-auth.ts stands in for it.
+// The pages with recorded answers of the real auth: tests/web/recorded-auth.ts stands in for it.
 
-let auth: RealAuth;
+let auth: RecordedAuth;
 let own: OwnStack;
 
 beforeAll(async () => {
-  auth = await startRealAuth(() => own.supabase_url);
+  auth = await startRecordedAuth(() => own.supabase_url);
   own = await startOwnStack({
     parts: ["auth", "web"],
     functionsEnvironment: { SUPABASE_URL: auth.url, AUTH_API_KEY: "sb_secret_of_the_pages" },
@@ -50,7 +50,7 @@ async function signedIn(): Promise<Visitor & { userId: string }> {
   return { ...newVisitor([{ name: "sb-127-auth-token", value }], own.site_url), userId: person.id };
 }
 
-describe("what auth refuses is told in its own words", () => {
+describe("shows a message for each error of auth", () => {
   test.each<[what: string, answer: Recorded, status: number, said: string]>([
     [
       "a wrong password",
@@ -187,7 +187,7 @@ describe("an address with an account is like one without", () => {
     ]);
   });
 
-  test("the mails of an hour are used up: the same for both", async () => {
+  test("the hourly limit of mails has the same answer for both", async () => {
     const limit = refusal(429, "over_email_send_rate_limit", "email rate limit exceeded");
     const both: Record<string, Recorded>[] = [{ "/signup": limit }, { "/signup": known, "/otp": limit }];
     for (const answers of both) {
@@ -198,7 +198,7 @@ describe("an address with an account is like one without", () => {
     }
   });
 
-  test("mail that is off is told for every address", async () => {
+  test("every address learns that sign-in by mail is off", async () => {
     const off = refusal(422, "email_provider_disabled", "Login with magic link is disabled");
     const unknown = refusal(422, "otp_disabled", "Signups not allowed for otp");
     for (const otp of [
@@ -262,19 +262,19 @@ describe("a provider", () => {
     ["error=invalid_request&error_code=flow_state_expired", 409, account.expired],
     ["error=other", 409, account.notPossible],
     ["", 409, account.expired],
-  ])("that comes back with %j", async (query, status, said) => {
+  ])("shows a message if it returns %j", async (query, status, said) => {
     const answer = await visitor().get(`/auth/callback?${query}`);
     expect(answer.status).toBe(status);
     expect(answer.html.querySelector(".error-page")?.text).toContain(said);
   });
 
-  test("whose error is one of auth is a passing one", async () => {
+  test("shows a temporary error if auth fails", async () => {
     const query = "error=server_error&error_code=unexpected_failure";
     const answer = await visitor().get(`/auth/callback?${query}`);
     expect([answer.status, Number(answer.headers["retry-after"]) > 0]).toEqual([503, true]);
   });
 
-  test("that auth has switched off is told on our page", async () => {
+  test("shows our page if auth has disabled it", async () => {
     auth.answers({
       "/authorize": refusal(400, "validation_failed", "Unsupported provider: provider is not enabled"),
     });
@@ -283,7 +283,7 @@ describe("a provider", () => {
     expect(answer.text).toContain(account.wayOff);
   });
 
-  test("that auth has is where the visitor goes", async () => {
+  test("redirects the visitor to it", async () => {
     const at = "https://github.com/login/oauth/authorize?client_id=id&state=s";
     auth.answers({ "/authorize": { status: 302, headers: { location: at } } });
     const browser = visitor();
@@ -385,7 +385,7 @@ describe("the link of a mail", () => {
     };
   }
 
-  test("of a reset leads to the new password once, whatever it returns to", async () => {
+  test("of a reset opens the page of the new password once, whatever return_to says", async () => {
     const { id } = await own.person();
     auth.answers({ "/verify": await session(id) });
     for (const [return_to, location] of [

@@ -13,9 +13,9 @@ export function accountOfLink(tokenHash: string): Statement<AccountOfLink> {
   return (sql) => sql`select name, email, kind from private.account_of_link(${tokenHash})`;
 }
 
-/** Deletes the unconfirmed account, or drops the change of address. */
-export function rejectLink(tokenHash: string): Statement {
-  return (sql) => sql`select private.reject_link(${tokenHash})`;
+/** Deletes the unconfirmed account, or keeps the address that a change would replace. null: there is nothing to reject. */
+export function rejectLink(tokenHash: string): Statement<{ outcome: "deleted" | "kept" | null }> {
+  return (sql) => sql`select private.reject_link(${tokenHash}) as outcome`;
 }
 
 /** Whether the caller has just confirmed an account that has no password. */

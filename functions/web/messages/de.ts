@@ -325,7 +325,8 @@ export const de: Messages = {
     factorText:
       "Öffnen Sie Ihre Authenticator-App und geben Sie den sechsstelligen Code ein, den sie für diese Seite anzeigt.",
     factorCode: "Code aus der App",
-    factorLost: "Sie haben die App nicht mehr? Ein Inhaber Ihres Teams kann den zweiten Faktor entfernen.",
+    factorLost:
+      "Sie haben die App nicht mehr? Ein Inhaber Ihres Teams kann den zweiten Faktor entfernen, sonst der Betreiber dieser Seite.",
     factorWrong: "Der Code ist falsch oder abgelaufen. Geben Sie den Code ein, den die App jetzt anzeigt.",
     factorOther: "Ihr zweiter Faktor ist von einer Art, die diese Seite nicht abfragen kann.",
   },

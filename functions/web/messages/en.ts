@@ -317,7 +317,8 @@ export const en = {
     factorTitle: "Confirm your sign-in",
     factorText: "Open your authenticator app and enter the six-digit code that it shows for this site.",
     factorCode: "Code from the app",
-    factorLost: "Lost the app? An owner of your team can remove your second factor.",
+    factorLost:
+      "Lost the app? An owner of your team can remove your second factor; without a team, ask the operator of this site.",
     factorWrong: "The code is wrong or has expired. Enter the code that the app shows now.",
     factorOther: "Your second factor is of a kind that this site cannot ask for.",
   },

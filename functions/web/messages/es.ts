@@ -322,7 +322,8 @@ export const es: Messages = {
     factorText:
       "Abre tu aplicación de autenticación y escribe el código de seis cifras que muestra para este sitio.",
     factorCode: "Código de la aplicación",
-    factorLost: "¿Ya no tienes la aplicación? Un propietario de tu equipo puede quitar tu segundo factor.",
+    factorLost:
+      "¿Ya no tienes la aplicación? Un propietario de tu equipo puede quitar tu segundo factor; si no estás en un equipo, pide ayuda a quien administra este sitio.",
     factorWrong: "El código es incorrecto o ha caducado. Escribe el que la aplicación muestra ahora.",
     factorOther: "Tu segundo factor es de un tipo que este sitio no puede pedir.",
   },

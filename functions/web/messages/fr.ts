@@ -324,7 +324,7 @@ export const fr: Messages = {
       "Ouvrez votre application d’authentification et saisissez le code à six chiffres qu’elle affiche pour ce site.",
     factorCode: "Code de l’application",
     factorLost:
-      "Vous n’avez plus l’application ? Un propriétaire de votre équipe peut retirer votre second facteur.",
+      "Vous n’avez plus l’application ? Un propriétaire de votre équipe peut retirer votre second facteur ; sans équipe, adressez-vous au responsable de ce site.",
     factorWrong: "Le code est incorrect ou a expiré. Saisissez le code que l’application affiche maintenant.",
     factorOther: "Votre second facteur est d’un type que ce site ne peut pas demander.",
   },

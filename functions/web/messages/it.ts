@@ -318,7 +318,8 @@ export const it: Messages = {
     factorText:
       "Apri la tua app di autenticazione e inserisci il codice di sei cifre che mostra per questo sito.",
     factorCode: "Codice dell’app",
-    factorLost: "Non hai più l’app? Un proprietario del tuo team può rimuovere il secondo fattore.",
+    factorLost:
+      "Non hai più l’app? Un proprietario del tuo team può rimuovere il secondo fattore; se non hai un team, chiedi a chi gestisce questo sito.",
     factorWrong: "Il codice è sbagliato o scaduto. Inserisci quello che l’app mostra adesso.",
     factorOther: "Il tuo secondo fattore è di un tipo che questo sito non può chiedere.",
   },

@@ -322,7 +322,8 @@ export const ptBR: Messages = {
     factorText:
       "Abra o seu aplicativo de autenticação e digite o código de seis dígitos que ele mostra para este site.",
     factorCode: "Código do aplicativo",
-    factorLost: "Você não tem mais o aplicativo? Um proprietário da sua equipe pode remover o segundo fator.",
+    factorLost:
+      "Você não tem mais o aplicativo? Um proprietário da sua equipe pode remover o segundo fator; sem equipe, fale com quem administra este site.",
     factorWrong: "O código está errado ou expirou. Digite o código que o aplicativo mostra agora.",
     factorOther: "O seu segundo fator é de um tipo que este site não consegue pedir.",
   },

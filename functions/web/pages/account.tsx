@@ -10,6 +10,7 @@ import { Captcha } from "../components/captcha.tsx";
 import { Field, Problem } from "../components/field.tsx";
 import type { Messages } from "../messages/index.ts";
 import { seeOther } from "../page.tsx";
+import { withQuery } from "../paths.ts";
 import { WordedError } from "../problems.ts";
 import { cookieOptions, secondsToWait } from "../session.ts";
 import { ownPath, type Visit } from "../visit.ts";
@@ -204,11 +205,12 @@ export const EmailField = ({ visit, remembered }: { visit: Visit; remembered?: b
   />
 );
 
-export const NameField = ({ visit }: { visit: Visit }) => (
+export const NameField = ({ visit, value }: { visit: Visit; value?: string | undefined }) => (
   <Field
     name="name"
     label={visit.messages.account.name}
     hint={visit.messages.account.nameHint}
+    value={value}
     autocomplete="name"
     required
     maxlength={100}
@@ -244,15 +246,12 @@ export async function verify(visit: Visit, verification: Verification) {
 }
 
 /** The page that asks a new person for a password. */
-export const firstPassword = (to: string) => {
-  const path = withReturn(newPasswordPath, to);
-  return `${path}${path.includes("?") ? "&" : "?"}first=true`;
-};
+export const firstPassword = (to: string) => withQuery(withReturn(newPasswordPath, to), "first=true");
 
 /** The page after a first sign-in by code or link: it asks for a password if the account has none. */
 export async function afterProof(to: string, token: string, executeAs: ExecuteAs): Promise<JsonResponse> {
   const credential = await credentialOf(undefined, token);
-  // A person with a second factor is nobody yet, and not new.
+  // A session that still needs the second factor is refused; such an account is not new.
   const [[row]] = await executeAs(credential)([needsPassword()]).catch(() => [[]]);
   return seeOther(row?.needed ? firstPassword(to) : to);
 }

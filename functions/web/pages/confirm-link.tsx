@@ -96,10 +96,10 @@ export const rejectLinkForm = plain({
   operation: "sign_in",
   body: z.object({ token_hash: tokenHash }),
   formPage: confirmLink,
-  call: ({ body: { token_hash } }) => [accountOfLink(token_hash), rejectLink(token_hash)],
-  respond: ([[found]], { visit }) => {
-    if (!found) throw refusedByAuth({ code: "otp_expired", message: "" }, visit);
-    return seeOther(`/auth/done?what=${found.kind === "change" ? "kept" : "deleted"}`);
+  call: ({ body: { token_hash } }) => [rejectLink(token_hash)],
+  respond: ([[rejected]], { visit }) => {
+    if (!rejected?.outcome) throw refusedByAuth({ code: "otp_expired", message: "" }, visit);
+    return seeOther(`/auth/done?what=${rejected.outcome}`);
   },
 });
 

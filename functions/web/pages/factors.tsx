@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { uuid } from "../../../shared/fields.ts";
 import { text } from "../../../shared/text.ts";
 import { mySecondFactors } from "../../_shared/statements/people.ts";
-import { QrCode } from "../components/admin/qr-code.tsx";
 import { Day } from "../components/day.tsx";
 import { Field, Problem } from "../components/field.tsx";
+import { QrCode } from "../components/qr-code.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { factorPath } from "../paths.ts";
 import { WordedError } from "../problems.ts";
@@ -22,8 +23,6 @@ import {
 
 const settingsPath = "/settings/factor";
 const codePath = `${settingsPath}/code`;
-
-const factorId = z.uuid();
 
 type FactorProblem = Parameters<typeof refusedByAuth>[0];
 
@@ -178,7 +177,7 @@ const factors = page({
 
 /** What the app needs, shown once: the address has the key. */
 const enrolled = z.object({
-  factor_id: factorId,
+  factor_id: uuid,
   uri: z.string().max(2000).startsWith("otpauth://totp/").refine(URL.canParse),
 });
 
@@ -262,7 +261,7 @@ const confirmFactor = form({
 const removeFactor = form({
   path: `${settingsPath}/remove`,
   access: "person",
-  body: z.object({ factor_id: factorId }),
+  body: z.object({ factor_id: uuid }),
   formPage: factors,
   work: async ({ body, visit }) => {
     const { error } = await visit.auth().mfa.unenroll({ factorId: body.factor_id });

@@ -3,6 +3,7 @@ import { personName } from "../../../shared/fields.ts";
 import { changeMe, myProfile } from "../../_shared/statements/people.ts";
 import { captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";
+import { factorPath } from "../paths.ts";
 import { ownPath } from "../visit.ts";
 import {
   AddressForm,
@@ -57,7 +58,7 @@ export const resetForm = form({
     const to = ownPath(return_to) ?? "/";
     const redirectTo = callbackUrl(withReturn(newPasswordPath, to));
     const asked = visit
-      .auth()
+      .auth({ needsCaptcha: true })
       .resetPasswordForEmail(email, { redirectTo, captchaToken: captchaToken(visit) });
     return sendCode(visit, email, withReturn("/reset/code", to), asked);
   },
@@ -122,17 +123,15 @@ export const choosePasswordForm = form({
   body: z.object({ name: personName.optional(), password: newPassword, return_to: returnTo }),
   formPage: choosePassword,
   work: async ({ body, query, visit }, execute) => {
-    const auth = visit.auth();
     const to = ownPath(body.return_to) ?? "/";
-    const { error } = await auth.updateUser({ password: body.password });
+    if (body.name) await execute([changeMe({ name: body.name })]);
+    // Auth ends all other sessions, because the old password may be known to others.
+    const { error } = await visit.auth().updateUser({ password: body.password });
     if (error?.code === "insufficient_aal")
-      return seeOther(withReturn("/sign-in/factor", withReturn(newPasswordPath, to)));
+      return seeOther(withReturn(factorPath, withReturn(newPasswordPath, to)));
     // A project may ask for a recent proof or the old password; a code by mail is enough.
     if (proofs.has(error?.code ?? "")) return seeOther(withReturn("/reset", to));
     if (error) throw refusedByAuth(error, visit);
-    if (body.name) await execute([changeMe({ name: body.name })]);
-    // All other sessions end, because the old password may be known to others.
-    await auth.signOut({ scope: "others" });
     // The settings confirm the change; the board would not.
     return seeOther(to === "/" && !query.first ? "/settings?saved=true" : to);
   },

@@ -4,6 +4,7 @@ import { changeMe, eraseMe, myPersonalData, myProfile } from "../../_shared/stat
 import { Field, Problem } from "../components/field.tsx";
 import { LanguageAndTheme } from "../components/language-and-theme.tsx";
 import { page, plain, seeOther } from "../page.tsx";
+import { NameField } from "./account.tsx";
 
 export const settings = page({
   path: "/settings",
@@ -11,7 +12,7 @@ export const settings = page({
   query: z.object({ saved: z.literal("true").optional() }),
   call: () => [myProfile()],
   view: ([[mine]], { query, visit }) => {
-    const { settings, account } = visit.messages;
+    const { settings } = visit.messages;
     const isIdentified = visit.session.credential.kind === "session";
     return {
       title: settings.title,
@@ -35,16 +36,7 @@ export const settings = page({
             ) : (
               <form method="post" action="/settings" class="stack" id="profile">
                 <Problem visit={visit} />
-                <Field
-                  name="name"
-                  label={account.name}
-                  hint={account.nameHint}
-                  value={mine?.data.name ?? undefined}
-                  autocomplete="name"
-                  required
-                  maxlength={100}
-                  visit={visit}
-                />
+                <NameField value={mine?.data.name ?? undefined} visit={visit} />
                 <Field
                   name="avatar_url"
                   label={settings.picture}

@@ -88,7 +88,7 @@ async function newOwner(visit: Visit): Promise<string | undefined> {
   if (!typed.success) throw new InvalidInput(typed.error.issues);
   const { name, email, password } = typed.data;
   const { data, error } = await visit
-    .auth({ isChecked: true })
+    .auth()
     .signUp({ email, password, options: { data: { name }, emailRedirectTo: callbackUrl("/setup") } });
   if (error) throw refusedByAuth(error, visit);
   if (!data.session) rememberAddress(visit, email);

@@ -49,7 +49,7 @@ export const mailSignInForm = form({
 });
 
 async function askForCode(visit: Visit, email: string, to: string) {
-  const auth = visit.auth();
+  const auth = visit.auth({ needsCaptcha: true });
   const options = {
     shouldCreateUser: false,
     emailRedirectTo: callbackUrl(to),
@@ -57,7 +57,7 @@ async function askForCode(visit: Visit, email: string, to: string) {
   };
   const { error } = await auth.signInWithOtp({ email, options });
   if (error?.code !== "email_provider_disabled" && error?.code !== "otp_disabled") return { error };
-  // Auth says only of a known address that mail is off, and of an impossible one always. It sends nothing there.
+  // Auth reports that mail is off only for known addresses, and for an invalid one, to which it sends nothing.
   const { error: always } = await auth.signInWithOtp({ email: "nobody" });
   return { error: always?.code === "email_provider_disabled" ? always : null };
 }

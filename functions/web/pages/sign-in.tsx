@@ -37,7 +37,9 @@ export const signInForm = form({
   work: async ({ body: { email, password, return_to }, visit }) => {
     const time = equalTime();
     const options = { captchaToken: captchaToken(visit) };
-    const { error } = await visit.auth().signInWithPassword({ email, password, options });
+    const { error } = await visit
+      .auth({ needsCaptcha: true })
+      .signInWithPassword({ email, password, options });
     if (error) {
       await time;
       // Auth says so without looking at the password, and it would tell that there is an account.

@@ -47,7 +47,7 @@ export const signUpForm = form({
       emailRedirectTo,
       captchaToken: captchaToken(visit),
     };
-    const { data, error } = await visit.auth().signUp({ email, password, options });
+    const { data, error } = await visit.auth({ needsCaptcha: true }).signUp({ email, password, options });
     if (data.session) return seeOther(to);
     // The address has an account, and auth sends nothing: the owner may have forgotten it, and gets a code.
     const isKnown = data.user?.identities?.length === 0;
@@ -67,9 +67,7 @@ export const signUpForm = form({
 const canSendAgain = !environment.captcha || environment.authApiKey !== undefined;
 
 const sendCodeTo = (email: string, emailRedirectTo: string, visit: Visit) =>
-  visit
-    .auth({ isChecked: true })
-    .signInWithOtp({ email, options: { shouldCreateUser: false, emailRedirectTo } });
+  visit.auth().signInWithOtp({ email, options: { shouldCreateUser: false, emailRedirectTo } });
 
 /** Auth could not send the mail or had just sent one, or the form was sent twice at once. */
 const isOfAddress = ({ code = "", status }: { code?: string | undefined; status?: number | undefined }) =>

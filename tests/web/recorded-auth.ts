@@ -8,7 +8,7 @@ export interface Recorded {
   headers?: Record<string, string>;
 }
 
-export interface RealAuth {
+export interface RecordedAuth {
   url: string;
   /** What auth was asked at recorded paths, in order. */
   asked: {
@@ -23,9 +23,9 @@ export interface RealAuth {
 }
 
 /** A stand-in for Supabase Auth: it gives recorded answers, and passes all other requests on to the embedded auth. */
-export async function startRealAuth(embedded: () => string): Promise<RealAuth> {
+export async function startRecordedAuth(embedded: () => string): Promise<RecordedAuth> {
   let answers = new Map<string, Recorded[]>();
-  const asked: RealAuth["asked"] = [];
+  const asked: RecordedAuth["asked"] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);

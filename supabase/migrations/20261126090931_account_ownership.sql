@@ -5,6 +5,8 @@ set local check_function_bodies = off;
 
 DROP FUNCTION "private"."create_organization"(text, text, text, text);
 
+DROP FUNCTION "private"."member_shape"(public.memberships, boolean);
+
 DROP FUNCTION "private"."resolve_caller"(uuid, bytea);
 
 CREATE TABLE "private"."unconfirmed_requests" ("user_id" uuid NOT NULL, "requests" integer NOT NULL DEFAULT 1, CONSTRAINT "unconfirmed_requests_pkey" PRIMARY KEY (user_id));
@@ -29,6 +31,80 @@ end
 $function$;
 
 ALTER FUNCTION "private"."account_of_link"(text) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.admin_change_role(organization_id uuid, user_id uuid, role text)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare member public.memberships; own_role text; former text;
+begin
+  perform private.require_visible_organization(organization_id);
+  perform private.lock_team(organization_id);
+  own_role := private.require_person_admin(organization_id);
+  member := private.find_member(organization_id, user_id);
+  if own_role <> 'owner' and 'owner' in (member.role, role) then
+    perform private.raise_error('FORBIDDEN', 'Only an owner may grant or change the role owner.');
+  end if;
+  former := member.role;
+  if former <> role then
+    update public.memberships m set role = admin_change_role.role
+    where m.organization_id = admin_change_role.organization_id and m.user_id = admin_change_role.user_id
+      returning m.* into member;
+    perform private.record_member_change(organization_id, 'member.change_role', user_id,
+      jsonb_build_object('role', jsonb_build_object('from', former, 'to', role)));
+  end if;
+  return private.member_shape(member, true, private.is_own_team(organization_id));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.admin_members(organization_id uuid, max_rows integer, skipped integer)
+ RETURNS TABLE(total bigint, data json)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  own_id uuid := private.require_team_member(organization_id, 'members:write');
+  for_admin boolean := private.is_admin(own_id, 'members:write');
+  for_owner boolean := private.is_own_team(own_id);
+begin
+  return query select
+    (select count(*) from public.memberships m where m.organization_id = own_id),
+    coalesce((select json_agg(private.member_shape(m, for_admin, for_owner)
+      order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id)
+      from (select * from public.memberships m where m.organization_id = own_id
+        order by array_position(array['owner', 'admin', 'member'], m.role), m.created_at, m.user_id
+          limit max_rows offset skipped) m), '[]');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.admin_transfer_ownership(organization_id uuid, user_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$ -- definer: clients may only read memberships
+declare member public.memberships; own_id uuid := private.caller_id();
+begin
+  perform private.require_visible_organization(organization_id);
+  perform private.lock_team(organization_id);
+  if private.require_person_admin(organization_id) <> 'owner' then
+    perform private.raise_error('FORBIDDEN', 'Only an owner may transfer the organization.');
+  end if;
+  member := private.find_member(organization_id, user_id);
+  if user_id <> own_id then
+    update public.memberships m set role = case when m.user_id = own_id then 'admin' else 'owner' end
+    where m.organization_id = member.organization_id and m.user_id
+      in (own_id, admin_transfer_ownership.user_id);
+    perform private.record_member_change(organization_id, 'member.transfer', user_id,
+      jsonb_build_object('role', jsonb_build_object('from', member.role, 'to', 'owner')));
+    member.role := 'owner';
+  end if;
+  return private.member_shape(member, true, private.is_own_team(organization_id));
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION private.admit_request(user_id uuid, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean)
  RETURNS private.admission
@@ -466,7 +542,7 @@ $function$;
 
 ALTER FUNCTION "private"."is_own_team"(uuid) OWNER TO "postgres";
 
-CREATE OR REPLACE FUNCTION private.member_shape(member public.memberships, with_email boolean)
+CREATE OR REPLACE FUNCTION private.member_shape(member public.memberships, with_email boolean, for_owner boolean)
  RETURNS json
  LANGUAGE plpgsql
  STABLE
@@ -476,12 +552,14 @@ begin
   return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar',
     p.avatar_url,
     'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at,
-    'has_second_factor', case when private.is_own_team(member.organization_id)
+    'has_second_factor', case when for_owner
       then exists (select from auth.mfa_factors f where f.user_id = p.auth_user_id
         and f.status = 'verified') end)
     from public.profiles p where p.id = member.user_id);
 end
 $function$;
+
+ALTER FUNCTION "private"."member_shape"(public.memberships, boolean, boolean) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.my_second_factors()
  RETURNS json
@@ -523,7 +601,7 @@ RETURN CASE refusal WHEN 'factor'::text THEN 'This account has a second factor: 
 ALTER FUNCTION "private"."refusal_message"(text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.reject_link(token_hash text)
- RETURNS void
+ RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -535,17 +613,19 @@ begin
     update auth.users u set email_change = '', email_change_token_new = '', email_change_token_current = '',
       email_change_confirm_status = 0 where u.id = found_id;
     delete from auth.one_time_tokens t where t.user_id = found_id;
-  else
-    delete from auth.users u where u.id = found_id and u.email_confirmed_at is null
-      and u.phone_confirmed_at is null and not u.is_anonymous;
-    -- Somebody who signs in by phone or anonymously keeps the account, without this address.
-    delete from auth.identities i using auth.users u where u.id = found_id and u.email_confirmed_at is null
-      and i.user_id = u.id and lower(i.identity_data ->> 'email') = u.email;
-    update auth.users u set email = null, confirmation_token = '', recovery_token = ''
-    where u.id = found_id and u.email_confirmed_at is null;
-    delete from auth.one_time_tokens t using auth.users u
-    where t.user_id = found_id and u.id = found_id and u.email_confirmed_at is null;
+    return 'kept';
   end if;
+  perform from auth.users u where u.id = found_id and u.email_confirmed_at is null for update;
+  if found then
+    delete from auth.users u where u.id = found_id and u.phone_confirmed_at is null and not u.is_anonymous;
+    -- Somebody who signs in by phone or anonymously keeps the account, without this address.
+    delete from auth.identities i using auth.users u
+    where u.id = found_id and i.user_id = u.id and lower(i.identity_data ->> 'email') = u.email;
+    update auth.users u set email = null, confirmation_token = '', recovery_token = '' where u.id = found_id;
+    delete from auth.one_time_tokens t where t.user_id = found_id;
+    return 'deleted';
+  end if;
+  return null;
 end
 $function$;
 
@@ -578,7 +658,7 @@ begin
     delete from auth.sessions s where s.user_id = auth_id;
     perform private.audit('member.reset_second_factor', 'profile', member.user_id, '{}', organization_id);
   end if;
-  return private.member_shape(member, true);
+  return private.member_shape(member, true, private.is_own_team(organization_id));
 end
 $function$;
 
@@ -824,7 +904,7 @@ COMMENT ON FUNCTION "private"."is_active_user"() IS 'Whether the user''s session
 
 COMMENT ON FUNCTION "private"."is_own_team"(uuid) IS 'Whether the caller is a signed-in owner of the organization.';
 
-COMMENT ON FUNCTION "private"."member_shape"(public.memberships, boolean) IS 'JSON of a member; the e-mail address for Admin only, and whether there is a second factor for owners.';
+COMMENT ON FUNCTION "private"."member_shape"(public.memberships, boolean, boolean) IS 'JSON of a member; the e-mail address for Admin only, and whether there is a second factor for owners.';
 
 COMMENT ON FUNCTION "private"."metadata_of_auth"(jsonb) IS 'The metadata of a user that the auth service sets itself; a longer value is by somebody else.';
 
@@ -834,7 +914,7 @@ COMMENT ON FUNCTION "private"."needs_password"() IS 'Whether the caller has just
 
 COMMENT ON FUNCTION "private"."refusal_message"(text) IS 'The message for a refused credential: that of private.session_refusal, or null for one that is not valid.';
 
-COMMENT ON FUNCTION "private"."reject_link"(text) IS 'For the owner of an address who did not request the mail: deletes the unconfirmed account, takes the address from one that signs in otherwise, or ends the change of address. Does nothing for a confirmed account.';
+COMMENT ON FUNCTION "private"."reject_link"(text) IS 'For the owner of an address who did not request the mail: deletes the unconfirmed account, takes the address from one that signs in otherwise, or ends the change of address. Returns deleted, or kept (the address of a change), or null for a confirmed account and an unknown token, where it does nothing.';
 
 COMMENT ON FUNCTION "private"."reset_second_factor"(uuid, uuid) IS 'An owner removes all second factors of a member who lost them, and ends the member''s sessions. Raises CONFLICT if the member is on a team of which the caller is no owner.';
 
@@ -927,6 +1007,12 @@ REVOKE ALL ON FUNCTION "private"."is_own_team"(uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."is_own_team"(uuid) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."is_own_team"(uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."member_shape"(public.memberships, boolean, boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."member_shape"(public.memberships, boolean, boolean) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."member_shape"(public.memberships, boolean, boolean) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."metadata_of_auth"(jsonb) FROM PUBLIC;
 
