@@ -385,6 +385,48 @@ comment on function private.author_of_key(text, text) is
   'Profile a key acts as: the e-mail author with this address, inserted if missing; without an address the '
   'profile of the key.';
 
+create function private.person_of(profile public.profiles) returns text
+language sql immutable
+return coalesce(lower((profile).email), (profile).id::text);
+comment on function private.person_of(public.profiles) is
+  'Identifies a person within an organization: profiles with the same address, which a user has confirmed, '
+  'are one person.';
+
+-- definer: addresses are not granted.
+create function private.same_person(profile_id uuid, organization_id uuid) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare address text := (select lower(p.email) from public.profiles p
+  where p.id = profile_id and coalesce(p.organization_id, same_person.organization_id)
+    = same_person.organization_id);
+begin
+  return profile_id || array(
+    select u.id from public.profiles u
+    where u.kind = 'user' and lower(u.email) = address and u.id <> profile_id
+    union all
+    select a.id from public.profiles a
+    where a.kind = 'email' and a.organization_id = same_person.organization_id
+      and lower(a.email) = address and a.id <> profile_id);
+end
+$$;
+comment on function private.same_person(uuid, uuid) is
+  'All profiles of a person in an organization, the given one first: the e-mail author and the users with '
+  'the same address. A person counts once.';
+
+-- definer: locks profiles, which clients cannot.
+create function private.lock_caller() returns void
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.caller_id();
+begin
+  perform 1 from public.profiles p where p.id = own_id and p.kind = 'email' for share;
+  if not found and exists (select from public.profiles p where p.id = own_id and p.kind = 'anonymous') then
+    perform private.raise_error('UNAUTHORIZED', 'This session has ended. Sign in again.');
+  end if;
+end
+$$;
+comment on function private.lock_caller() is
+  'Before rows of an identified person are added: a claim (99_claims.sql) waits until this transaction ends, '
+  'or this for the claim, which has ended the session. Call it before other locks.';
+
 create function private.default_organization_id() returns uuid
 -- definer: the only organization may be private
 language plpgsql stable security definer set search_path = '' as $$
@@ -562,6 +604,7 @@ grant execute on function private.admin_organization_ids(text), private.is_admin
   to anon, authenticated, service_role, service_key;
 grant execute on function private.is_author_of_key(uuid), private.may_act_as(uuid)
   to authenticated, service_key;
+grant execute on function private.lock_caller() to authenticated, service_role, service_key;
 grant execute on function private.default_organization_id() to authenticated, service_role, service_key;
 
 create policy "a public board is seen by all, a private one by its team" on public.organizations

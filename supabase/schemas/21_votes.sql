@@ -48,6 +48,7 @@ create index follows_user_idx on public.follows (user_id, created_at desc);
 create function private.prepare_vote() returns trigger
 language plpgsql set search_path = '' as $$
 begin
+  if tg_table_name = 'votes' and new.user_id = private.caller_id() then perform private.lock_caller(); end if;
   if private.events_suppressed() then return new; end if;
   new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
   if new.organization_id is null then
@@ -61,12 +62,37 @@ begin
     -- Charge before the lock, so that a client over its limit is rejected without locking.
     if private.is_direct() then perform private.charge_direct_vote(new.submission_id); end if;
     perform private.lock_open_submission(new.submission_id);
+    perform private.require_one_vote(new.organization_id, new.user_id, new.submission_id, null);
   end if;
   return new;
 end
 $$;
 comment on function private.prepare_vote() is
-  'Trigger on votes and follows: the submission must be visible to the caller and not merged.';
+  'Trigger on votes and follows: the submission must be visible to the caller and not merged, and a person '
+  'votes once.';
+
+-- definer: voters are not granted.
+create function private.require_one_vote(organization_id uuid, user_id uuid, submission_id uuid,
+  comment_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  person uuid[] := private.same_person(user_id, organization_id);
+  voters uuid[] := array(
+    select v.user_id from public.votes v where v.submission_id = submission_id and v.user_id = any (person)
+    union all
+    select v.user_id from public.comment_votes v where v.comment_id = comment_id and v.user_id = any (person));
+begin
+  if cardinality(voters) > 0 and user_id <> all (voters) then
+    perform private.raise_error('CONFLICT',
+      'Somebody with this e-mail address has voted already, and a person counts once.',
+      case when comment_id is null then 'submission_id' else 'comment_id' end);
+  end if;
+end
+$$;
+comment on function private.require_one_vote(uuid, uuid, uuid, uuid) is
+  'Raises CONFLICT if the person of a profile voted for the submission, or the comment, as another profile. '
+  'The caller holds its lock.';
 
 -- definer: the caller may not see the merge target.
 create function private.require_open_submission(submission_id uuid) returns void
@@ -321,7 +347,8 @@ grant execute on function private.my_vote(uuid),
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
 grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
-  private.lock_submission(uuid), private.charge_direct_vote(uuid) to authenticated, service_role, service_key;
+  private.lock_submission(uuid), private.charge_direct_vote(uuid),
+  private.require_one_vote(uuid, uuid, uuid, uuid) to authenticated, service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (

@@ -67,6 +67,7 @@ create function private.prepare_comment() returns trigger
 language plpgsql set search_path = '' as $$
 declare parent record;
 begin
+  if new.author_id = private.caller_id() then perform private.lock_caller(); end if;
   new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
   if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
@@ -327,16 +328,19 @@ create trigger spread_visibility after update of is_public, moderation_state on 
 create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = '' as $$
 begin
+  if new.user_id = private.caller_id() then perform private.lock_caller(); end if;
   new.organization_id := (select c.organization_id from public.comments c where c.id = new.comment_id);
   new.submission_id := case when new.organization_id is not null then private.lock_comment(new.comment_id)
     end;
   if new.submission_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such comment.', 'comment_id');
   end if;
+  perform private.require_one_vote(new.organization_id, new.user_id, null, new.comment_id);
   return new;
 end
 $$;
-comment on function private.prepare_comment_vote() is 'Trigger: the comment must be visible to the caller.';
+comment on function private.prepare_comment_vote() is
+  'Trigger: the comment must be visible to the caller, and a person votes once.';
 -- definer: locks a comment the caller may not update.
 create function private.lock_comment(comment_id uuid) returns uuid
 language plpgsql security definer set search_path = '' cost 10000 as $$

@@ -132,9 +132,14 @@ begin
     perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this.');
   end if;
   survey := private.require_open_survey(survey_id, private.caller_id());
-  insert into private.survey_starts as s (organization_id, survey_id, user_id)
-    values (survey.organization_id, survey.id, private.caller_id())
-  on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
+  began := (select min(s.started_at) from private.survey_starts s
+    where s.survey_id = survey.id
+      and s.user_id = any (private.same_person(private.caller_id(), survey.organization_id)));
+  if began is null then
+    insert into private.survey_starts as s (organization_id, survey_id, user_id)
+      values (survey.organization_id, survey.id, private.caller_id())
+    on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
+  end if;
   return coalesce(began, (select s.started_at from private.survey_starts s
     where s.survey_id = survey.id and s.user_id = private.caller_id()));
 end
@@ -177,8 +182,9 @@ comment on function private.targets_locale(public.surveys, text) is
 -- definer: locks the survey and reads targeting, votes and follows.
 create function private.require_open_survey(survey_id uuid, user_id uuid) returns public.surveys
 language plpgsql security definer set search_path = '' as $$
-declare survey public.surveys; asked boolean := true; submission uuid;
+declare survey public.surveys; asked boolean := true; submission uuid; person uuid[];
 begin
+  if user_id = private.caller_id() then perform private.lock_caller(); end if;
   select * into survey from public.surveys s where s.id = require_open_survey.survey_id for share;
   if survey.id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such survey.');
@@ -195,10 +201,12 @@ begin
     -- Serializes responses of one person; otherwise a start could be recorded after the response. Operators
     -- insert in bulk and record no start.
     if user_id = private.caller_id() then
-      perform pg_advisory_xact_lock(hashtextextended(survey.id::text || user_id, 0));
+      perform pg_advisory_xact_lock(hashtextextended(survey.id::text || private.person_of(p), 0))
+      from public.profiles p where p.id = require_open_survey.user_id;
     end if;
+    person := private.same_person(user_id, survey.organization_id);
     if exists (select from public.survey_responses r
-      where r.survey_id = survey.id and r.user_id = require_open_survey.user_id) then
+      where r.survey_id = survey.id and r.user_id = any (person)) then
       perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
     end if;
   end if;
@@ -399,7 +407,9 @@ begin
   response.is_only := not survey.allow_multiple_responses;
   if response.started_at is null then
     select least(s.started_at, response.submitted_at) into response.started_at from private.survey_starts s
-    where s.survey_id = survey.id and s.user_id = response.user_id for update;
+    where s.survey_id = survey.id
+      and s.user_id = any (private.same_person(response.user_id, survey.organization_id))
+    order by s.started_at limit 1 for update;
   end if;
   if response.sentiment_score is null then
     response.sentiment_score := private.sentiment_of_response(private.mean(numbers), private.mean(texts));
@@ -446,7 +456,8 @@ begin
   if private.is_direct() then
     perform private.charge_direct('survey_response_create', (select count(*) from added));
   end if;
-  delete from private.survey_starts s using added r where s.survey_id = r.survey_id and s.user_id = r.user_id;
+  delete from private.survey_starts s using added r
+  where s.survey_id = r.survey_id and s.user_id = any (private.same_person(r.user_id, r.organization_id));
   if not private.events_suppressed() then
     perform private.emit_event(r.organization_id, 'survey.response.created', r.survey_id,
       jsonb_build_object('survey_id', r.survey_id,
@@ -535,7 +546,10 @@ comment on function private.survey_page(uuid, text, uuid) is
 -- definer: targeting is not granted.
 create function private.offered_survey(locale text) returns json
 language plpgsql stable security definer set search_path = '' as $$
-declare caller uuid := private.caller_id(); own_id uuid := private.current_organization_id();
+declare
+  caller uuid := private.caller_id();
+  own_id uuid := private.current_organization_id();
+  person uuid[] := private.same_person(caller, own_id);
 begin
   if caller is null or not exists (select from public.organizations o where o.id = own_id
     and (o.visibility = 'public' or private.is_member(o.id, caller))) then
@@ -548,7 +562,7 @@ begin
       and private.targets_locale(s, offered_survey.locale)
       and not exists (select from public.survey_responses r join public.surveys version
           on version.id = r.survey_id
-        where r.user_id = caller and version.family_id = s.family_id)
+        where r.user_id = any (person) and version.family_id = s.family_id)
       and (s.audience = 'everyone' or s.audience_submission_id is not null and case s.audience
         when 'voters' then exists (select from public.votes v
           where v.submission_id = coalesce((select t.merged_into_id from public.submissions t

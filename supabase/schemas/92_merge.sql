@@ -163,11 +163,16 @@ begin
   with lent as (
     delete from private.merged_votes j
     using (
-      select distinct on (o.user_id) o.source_id, o.user_id
+      select distinct on (private.person_of(p)) o.source_id, o.user_id
       from private.merge_tree(root) t join private.merged_votes o on o.source_id = t.source_id
-      where o.source_id = any (sources) and (voters is null or o.user_id in (select unnest(voters)))
-        and not exists (select from public.votes r where r.submission_id = root and r.user_id = o.user_id)
-      order by o.user_id, t.path) first
+        join public.profiles p on p.id = o.user_id
+      where o.source_id = any (sources)
+        and (voters is null or private.person_of(p) in (
+          select private.person_of(v) from public.profiles v where v.id = any (voters)))
+        and private.person_of(p) not in (
+          select private.person_of(v) from public.votes r join public.profiles v on v.id = r.user_id
+          where r.submission_id = root)
+      order by private.person_of(p), t.path) first
     where j.source_id = first.source_id and j.user_id = first.user_id
     returning j.*)
   insert into public.votes (organization_id, submission_id, id, user_id, created_at, merged_from)
@@ -339,13 +344,13 @@ begin
     where m.event_id = event order by m.place;
   with double as (
     delete from public.votes v
-    where v.submission_id = any (source_ids) and exists (
-      select from (
-        select t.user_id, 0 as place from public.votes t where t.submission_id = admin_merge.target_id
-        union all
-        select o.user_id, array_position(source_ids, o.submission_id) from public.votes o
-          where o.submission_id = any (source_ids)) first
-      where first.user_id = v.user_id and first.place < array_position(source_ids, v.submission_id))
+    using (
+      select o.submission_id, o.user_id, o.submission_id <> admin_merge.target_id
+        and row_number() over (partition by private.person_of(p)
+          order by array_position(admin_merge.target_id || source_ids, o.submission_id)) > 1 as is_double
+      from public.votes o join public.profiles p on p.id = o.user_id
+      where o.submission_id = any (admin_merge.target_id || source_ids)) d
+    where d.is_double and v.submission_id = d.submission_id and v.user_id = d.user_id
     returning case when v.merged_from = any (grandchildren) then v.merged_from
       else v.submission_id end as source_id,
       v.user_id, v.organization_id, v.id, v.created_at)
@@ -398,7 +403,8 @@ declare
     where s.organization_id = own_id and s.id = any (source_ids) and s.id <> target_id);
 begin
   return json_build_object(
-    'vote_count', (select count(distinct v.user_id) from public.votes v
+    'vote_count', (select count(distinct private.person_of(p))
+      from public.votes v join public.profiles p on p.id = v.user_id
       where v.submission_id = any (found_ids || target_id)),
     'comment_count', (select count(*) from public.comments c
       where c.submission_id = any (found_ids || target_id) and c.moderation_state = 'approved'),

@@ -125,6 +125,11 @@ create function private.import_survey_responses(import private.imports, people j
 language plpgsql set search_path = '' as $$
 declare outcome private.import_outcome;
 begin
+  -- Waits for people who are answering: a user with the address of a respondent counts once.
+  perform 1 from public.surveys s where s.id in (
+    select private.imported_row(import, 'survey', r.survey_id)
+    from (select distinct r.survey_id from jsonb_to_recordset(records) as r (survey_id text)) r)
+  order by s.id for no key update;
   with r as materialized (
     select r.*, (people ->> r.author)::uuid as user_id,
       private.imported_row(import, 'response', r.id) as known_id,

@@ -68,6 +68,26 @@ comment on function private.claim_votes(uuid, uuid, uuid) is
   'Moves votes of one profile to another, at most one for each submission. The caller holds the locks of '
   'the submissions.';
 
+create function private.claim_responses(author_id uuid, claimer_id uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  -- Two profiles of a person both answered only if the address became the user's later: the first counts.
+  delete from public.survey_responses r using public.survey_responses o
+  where r.is_only and o.is_only and o.survey_id = r.survey_id
+    and r.user_id in (author_id, claimer_id) and o.user_id in (author_id, claimer_id)
+    and (o.submitted_at, o.id) < (r.submitted_at, r.id);
+  update public.survey_responses r set user_id = claimer_id where r.user_id = author_id;
+  delete from private.survey_starts b where b.user_id = author_id and exists (
+    select from private.survey_starts o where o.survey_id = b.survey_id and o.user_id = claimer_id
+    union all select from public.survey_responses o where o.survey_id = b.survey_id and o.user_id = claimer_id
+      and o.is_only);
+  update private.survey_starts b set user_id = claimer_id where b.user_id = author_id;
+end
+$$;
+comment on function private.claim_responses(uuid, uuid) is
+  'Moves responses and starts of one profile to another; of two responses to a survey that allows one, the '
+  'first stays.';
+
 create function private.claim_mail(organization_id uuid, author_id uuid, claimer_id uuid) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
@@ -131,9 +151,7 @@ begin
   delete from public.follows f where f.user_id = author_id;
   update public.status_changes h set changed_by = claimer_id where h.changed_by = author_id;
   perform set_config('feedback.suppress_events', 'off', true);
-  update public.survey_responses r set user_id = claimer_id
-  where r.user_id = author_id and not exists (select from public.survey_responses o
-    where o.survey_id = r.survey_id and o.user_id = claimer_id);
+  perform private.claim_responses(author_id, claimer_id);
   -- The account inherits the team's trust decision about the author; distrust takes precedence.
   insert into private.author_trust as t (organization_id, user_id, is_trusted)
   select d.organization_id, claimer_id, d.is_trusted from private.author_trust d where d.user_id = author_id

@@ -10,11 +10,14 @@ import {
   signedOutAnswer,
 } from "../../shared/identify.ts";
 import { sql } from "../stack.ts";
-import { api, expectError, expectJson, send } from "./client.ts";
+import { api, type Caller, expectError, expectJson, send } from "./client.ts";
 import { claimsOf, exchange, identified, newSecret, nowSeconds, signed } from "./identified.ts";
+import { detailOf, newSurvey, respond } from "./survey-world.ts";
 import {
   countMistakes,
   longEnough,
+  newComment,
+  newGuest,
   newKey,
   newOrganization,
   newSubmission,
@@ -282,6 +285,84 @@ describe("a session", () => {
     expectError(await api("GET", "/api/me/votes", { as: person }), "UNAUTHORIZED");
     expect(await sql`select from private.identified_people where subject = ${sub}`).toHaveLength(0);
     expect((await identified(organization, secret, { sub, email })).profile.id).not.toBe(person.profile.id);
+  });
+});
+
+describe("a person with an account and a session of the same address", () => {
+  async function both() {
+    const account = await newGuest();
+    const session = await identified(organization, secret, { email: account.email.toUpperCase() });
+    return { account, session };
+  }
+
+  const claim = (account: User, author: { id: string }) =>
+    sql.begin(async (tx) => {
+      const claims = JSON.stringify({ sub: account.id, role: "authenticated" });
+      await tx`select set_config('request.jwt.claims', ${claims}, true), set_config('role', 'authenticated', true),
+        set_config('feedback.by_function', 'on', true)`;
+      await tx`select private.claim_author(${organization.id}, ${author.id})`;
+    });
+
+  test("votes and answers once, also when both act at the same moment", async () => {
+    const survey = await newSurvey(admin, organization);
+    const idea = await newSubmission(organization, admin);
+    const comment = await newComment(idea, admin);
+    const people = await Promise.all(Array.from({ length: 8 }, both));
+    const once = async (act: (as: Caller) => ReturnType<typeof api>) => {
+      const answers = await Promise.all(
+        people.flatMap(({ account, session }) => [act(account), act(session), act(session), act(account)]),
+      );
+      for (const { status, text } of answers) expect([200, 201, 409], text).toContain(status);
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(people.length);
+    };
+    await once((as) => api("POST", `/api/submissions/${idea}/vote`, { as }));
+    await once((as) => api("POST", `/api/comments/${comment}/vote`, { as }));
+    await once((as) => respond(survey, as, { 0: 0 }));
+    expect(await detailOf(survey.id, admin)).toMatchObject({ response_count: people.length });
+    const [counts] = await sql`
+      select s.vote_count, c.vote_count as of_comment from public.submissions s, public.comments c
+      where s.id = ${idea} and c.id = ${comment}`;
+    expect(counts).toEqual({ vote_count: people.length + 1, of_comment: people.length });
+    expect(await countMistakes(organization)).toEqual([]);
+  });
+
+  test("is two people while the account has not confirmed the address", async () => {
+    const { account, session } = await both();
+    await sql`update auth.users set email_confirmed_at = null where id = ${account.id}`;
+    const idea = await newSubmission(organization, admin);
+    for (const as of [account, session])
+      expect((await api("POST", `/api/submissions/${idea}/vote`, { as })).status).toBe(201);
+  });
+
+  test("is another one in another organization", async () => {
+    const { account } = await both();
+    const other = await newHost();
+    const session = await identified(other.organization, other.secret, { email: account.email });
+    const idea = await newSubmission(organization, admin);
+    const theirs = await newSubmission(other.organization, other.admin);
+    expect((await api("POST", `/api/submissions/${idea}/vote`, { as: account })).status).toBe(201);
+    expect((await api("POST", `/api/submissions/${theirs}/vote`, { as: session })).status).toBe(201);
+  });
+
+  test("answers once around a claim that happens meanwhile, round after round", async () => {
+    const survey = await newSurvey(admin, organization);
+    const account = await newGuest();
+    const sub = randomUUID();
+    for (let round = 0; round < 3; round++) {
+      const session = await identified(organization, secret, { sub, email: account.email });
+      const idea = await newSubmission(organization, session.profile);
+      await Promise.all([
+        respond(survey, session, { 0: 0 }),
+        claim(account, session.profile),
+        api("POST", `/api/submissions/${idea}/vote`, { as: account }),
+        respond(survey, account, { 0: 0 }),
+      ]);
+      expect(await detailOf(survey.id, admin)).toMatchObject({ response_count: 1 });
+      const votes = await sql`select v.user_id from public.votes v where v.submission_id = ${idea}`;
+      expect(votes.map(({ user_id }) => user_id)).toEqual([account.id]);
+      expect((await api("POST", `/api/submissions/${idea}/vote`, { as: session })).status).toBe(401);
+    }
+    expect(await countMistakes(organization)).toEqual([]);
   });
 });
 

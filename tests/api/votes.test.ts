@@ -179,13 +179,22 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
     });
   });
 
-  it("by a key never counts as that of a user with the address", async () => {
+  it("by a key for the address of a user who voted is refused, and never removes that of the user", async () => {
     await vote(voter);
-    expect(expectJson(await vote(key, { author_email: voter.email }), 201, cast).data.user_id).not.toBe(
-      voter.id,
-    );
+    expectError(await vote(key, { author_email: voter.email.toUpperCase() }), "CONFLICT", `${kind}_id`);
+    expect(await count()).toBe(own + 1);
     await unvote(key, { author_email: voter.email });
     expect((await votes(id)).some(({ user_id }) => user_id === voter.id)).toBe(true);
+    expect(await count()).toBe(own + 1);
+  });
+
+  it("of a user whose address has voted by a key is refused", async () => {
+    const author_email = voter.email;
+    expectJson(await vote(key, { author_email }), 201, cast);
+    expectError(await vote(voter), "CONFLICT", `${kind}_id`);
+    await unvote(key, { author_email });
+    expectJson(await vote(voter), 201, cast);
+    expect(await count()).toBe(own + 1);
   });
 
   it("by a key is removed for the author in the body, through the gateway too", async () => {

@@ -145,7 +145,7 @@ insert into helpers values
     'admin_redeliver']),
   (array['authenticated', 'service_key', 'service_role'], array['is_moderating', 'default_organization_id',
     'comment_edit_window', 'lock_comment', 'lock_open_submission', 'lock_submission',
-    'require_open_submission', 'charge_direct_vote', 'charge_comment', 'survey_sentiment', 'survey_breakdown',
+    'require_open_submission', 'require_one_vote', 'lock_caller', 'charge_direct_vote', 'charge_comment', 'survey_sentiment', 'survey_breakdown',
     'analytics_days', 'analytics_submissions']),
   (array['anon', 'authenticated'], array['may_listen', 'setup_is_open', 'account_of_link', 'reject_link',
     'count_unconfirmed_request']),

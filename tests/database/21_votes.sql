@@ -1,7 +1,7 @@
 -- Votes and follows: exact counts, and hidden voters.
 begin;
 set local search_path = public, extensions;
-select plan(97);
+select plan(111);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -173,6 +173,34 @@ select is(tests.see('mia', 'select reason from follows'), 'vote', 'voting follow
 -- An erased person
 do $$ begin delete from auth.users where id = tests.id('mia'); end $$;
 select is(pg_temp.count(), 4, 'the vote of a deleted user is still counted');
+
+-- A person has one vote: by an account, by an application, by a key
+do $$ begin
+  insert into profiles (id, kind, organization_id, email, name) values
+    (tests.id('vera of acme'), 'email', tests.id('acme'), 'Vera@Example.test', 'Vera'),
+    (tests.id('vic of acme'), 'email', tests.id('acme'), 'vic@example.test', 'Vic');
+  update auth.users set email_confirmed_at = null where id = tests.id('vic');
+  perform tests.submission('For persons', 'alice'), tests.submission('Another', 'alice'), tests.comment('of persons', 'alice', 'For persons');
+end $$;
+create function pg_temp.vote_on_comment(voter text) returns text language sql as $$
+  select format('insert into comment_votes (comment_id%s) values (tests.id(%L)%s) on conflict do nothing',
+    case when voter <> '' then ', user_id' end, 'of persons', case when voter <> '' then format(', tests.id(%L)', voter) end)
+$$;
+select is(tests.try(who, statement), outcome, claim) from (values
+  ('vera', pg_temp.vote('For persons'), '1', 'an account votes'),
+  ('acme key with submissions:write', pg_temp.vote('For persons', 'user_id = tests.id(''vera of acme'')'), 'FB409', 'a key does not vote again for the address of the account'),
+  ('operator', pg_temp.vote('For persons', 'user_id = tests.id(''vera of acme'')'), 'FB409', 'nor does a person whom an application identified with it'),
+  ('vera', pg_temp.vote('For persons'), '0', 'the account has its vote still'),
+  ('operator', pg_temp.vote('Another', 'user_id = tests.id(''vera of acme'')'), '1', 'an identified person votes'),
+  ('acme key with submissions:write', pg_temp.vote('Another', 'user_id = tests.id(''vera of acme'')'), '0', 'the key finds that vote'),
+  ('vera', pg_temp.vote('Another'), 'FB409', 'the account with the address does not vote again'),
+  ('operator', pg_temp.vote('For persons', 'user_id = tests.id(''vic of acme'')'), '1', 'an address that its account has not confirmed'),
+  ('vic', pg_temp.vote('For persons'), '1', 'makes nobody the same person'),
+  ('vera', pg_temp.vote_on_comment(''), '1', 'an account votes for a comment'),
+  ('acme key with submissions:write', pg_temp.vote_on_comment('vera of acme'), 'FB409', 'a key does not for the same address')) as t (who, statement, outcome, claim);
+select is(tests.refusal('acme key with submissions:write', statement) ->> 'field', field, 'the error names ' || field) from (values
+  (pg_temp.vote('For persons', 'user_id = tests.id(''vera of acme'')'), 'submission_id'), (pg_temp.vote_on_comment('vera of acme'), 'comment_id')) as t (statement, field);
+select is(pg_temp.count('For persons'), 4, 'each person is counted once');
 
 select * from finish();
 rollback;

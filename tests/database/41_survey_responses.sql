@@ -1,7 +1,7 @@
 -- Responses: permissions, time, repetition and answers; each is stored completely or not at all.
 begin;
 set local search_path = public, extensions;
-select plan(183);
+select plan(192);
 set constraints all immediate;
 do $$ begin perform tests.start(); end $$;
 
@@ -113,6 +113,28 @@ select is((select count(*) from private.survey_starts), 0::bigint, 'the start is
 select is((select completion_rate || ' ' || avg_completion_time from private.survey_figures(array[tests.id('Open')])), '1 90.5', 'responses without a start are not in the average duration');
 select is(tests.try('bob', $$ select start_survey(tests.id('All')) $$), '1', 'a user starts another survey');
 select is((select completion_rate from private.survey_figures(array[tests.id('All')])), 0.6667, 'an unfinished start lowers the completion rate');
+
+-- A person answers once: by an account, or identified by an application with its address
+do $$ begin
+  insert into profiles (id, kind, organization_id, email, name) values
+    (tests.id('carol of acme'), 'email', tests.id('acme'), 'CAROL@example.test', 'Carol'), (tests.id('mia of acme'), 'email', tests.id('acme'), 'mia@example.test', 'Mia');
+  perform tests.survey('For persons');
+end $$;
+create function pg_temp.identified(who text, survey text) returns text language sql as $$
+  select format('insert into survey_responses (survey_id, user_id, answers) values (%L, %L, %L)', tests.id(survey), tests.id(who), tests.answers(survey, '0'))
+$$;
+select is(tests.try(who, statement), outcome, claim) from (values
+  ('operator', pg_temp.identified('carol of acme', 'Open'), 'FBR09', 'an identified person does not answer after the account'),
+  ('operator', pg_temp.identified('carol of acme', 'All'), '1', 'but does where several responses are allowed'),
+  ('operator', $$ insert into private.survey_starts (organization_id, survey_id, user_id) values (tests.id('acme'), tests.id('For persons'), tests.id('mia of acme')) $$, '1',
+    'an identified person starts'),
+  ('mia', format('select private.start_survey(%L)', tests.id('For persons')), '1', 'the account goes on'),
+  ('mia', pg_temp.submit('For persons', tests.answers('For persons', '9')), '1', 'and answers'),
+  ('operator', pg_temp.identified('mia of acme', 'For persons'), 'FBR09', 'after which the identified person does not')) as t (who, statement, outcome, claim);
+select is((select count(*) from survey_responses where survey_id = tests.id('For persons') and started_at is not null), 1::bigint, 'the response has the start of the person');
+select is((select count(*) from private.survey_starts where survey_id = tests.id('For persons')), 0::bigint, 'and no start is left');
+select is((select completion_rate from private.survey_figures(array[tests.id('For persons')])), 1.0000, 'one person started, and answered');
+delete from survey_responses where user_id = tests.id('carol of acme');
 
 -- Audience
 do $$ begin

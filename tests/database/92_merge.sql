@@ -1,7 +1,7 @@
 -- Merge and unmerge: the target gets everything once, and unmerge restores every row.
 begin;
 set local search_path = public, extensions;
-select plan(56);
+select plan(65);
 do $$ begin
   perform tests.start();
   insert into tags (id, organization_id, name, slug) select tests.id(t), tests.id('acme'), t, t from unnest(array['ios', 'web', 'dark']) as t;
@@ -123,6 +123,40 @@ do $$ begin perform tests.try('olga', pg_temp.unmerge('First')); end $$;
 select is(pg_temp.of('First'), '3 votes, 2 comments, tags ios, followed by alice bob carol mia', 'an unmerged submission has the rows that it received since');
 select is(pg_temp.of('Third'), '1 votes, 0 comments, tags , followed by carol', 'the last target keeps its own rows');
 select is_empty('select * from private.count_discrepancies()', 'all counters are correct after unmerging');
+
+-- A person who voted for source and target under one address is counted once
+do $$ begin
+  insert into profiles (id, kind, organization_id, email, name) values
+    (tests.id('adam of acme'), 'email', tests.id('acme'), 'ADAM@example.test', 'Adam'), (tests.id('eve'), 'email', tests.id('acme'), 'eve@example.test', 'Eve');
+  perform tests.submission('With account', 'carol'), tests.submission('With address', 'bob'), tests.submission('With both', 'alice');
+  insert into votes (submission_id, user_id) values (tests.id('With account'), tests.id('adam')), (tests.id('With address'), tests.id('adam of acme')),
+    (tests.id('With address'), tests.id('eve')), (tests.id('With both'), tests.id('adam of acme'));
+end $$;
+create temporary table board_before as select pg_temp.board() as board;
+select is(tests.see('olga', format('select private.admin_merge_preview(array[%L, %L]::uuid[], %L) ->> %L', tests.id('With address'), tests.id('With both'),
+  tests.id('With account'), 'vote_count')), '5', 'the preview counts persons');
+do $$ begin perform tests.try('olga', pg_temp.merge(array['With address', 'With both'], 'With account')); end $$;
+select is((select vote_count from submissions where id = tests.id('With account')), 5, 'the merge has one vote of a person with an account and an address');
+select set_eq($$ select source_id from private.merged_votes where user_id = tests.id('adam of acme') $$, array[tests.id('With address'), tests.id('With both')],
+  'the journal keeps the others');
+do $$ begin
+  perform tests.try('adam', $s$ delete from votes where submission_id = tests.id('With account') $s$);
+  perform tests.try('olga', pg_temp.unmerge('With address'));
+end $$;
+select is((select vote_count from submissions where id = tests.id('With address')), 3, 'a source gets the vote of the address back');
+select is((select vote_count from submissions where id = tests.id('With account')), 2, 'the target has no vote that was taken back');
+do $$ begin perform tests.try('olga', pg_temp.unmerge('With both')); end $$;
+select is((select vote_count from submissions where id = tests.id('With both')), 2, 'each source has its own');
+do $$ begin
+  insert into votes (submission_id, user_id) values (tests.id('With account'), tests.id('adam'));
+  perform tests.try('olga', pg_temp.merge(array['With both'], 'With account'));
+  perform tests.merge('With account', 'With address');
+end $$;
+select is((select vote_count from submissions where id = tests.id('With address')), 5, 'a chain of merges counts the person once');
+do $$ begin perform tests.try('olga', pg_temp.unmerge('With account')), tests.try('olga', pg_temp.unmerge('With both')); end $$;
+select is((select jsonb_agg(v order by v) from jsonb_array_elements(pg_temp.board() -> 'submissions') v),
+  (select jsonb_agg(v order by v) from board_before, jsonb_array_elements(board -> 'submissions') v), 'unmerging all restores the counts');
+select is_empty('select * from private.count_discrepancies()', 'all counters are correct');
 
 -- A source that is deleted
 do $$ begin

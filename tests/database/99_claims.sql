@@ -1,7 +1,7 @@
 -- What an e-mail author wrote becomes a user's with the same confirmed address, once.
 begin;
 set local search_path = public, extensions;
-select plan(34);
+select plan(37);
 do $$
 begin
   perform tests.start();
@@ -31,6 +31,16 @@ begin
     (tests.id('acme'), tests.id('carol'), 'comment', 'never');
 end $$;
 
+do $$ begin
+  perform tests.survey('hers was first'), tests.survey('the account was first'), tests.survey('of hers only'), tests.survey('of both'), tests.survey('started'),
+    tests.survey('several', settings => '{"settings": {"allow_multiple_responses": true}}');
+  insert into public.survey_responses (survey_id, user_id, answers, submitted_at)
+  select tests.id(survey), tests.id(respondent), tests.answers(survey, score::text::jsonb), now() + pause from (values
+    ('hers was first', 'grace', 1, interval '0'), ('hers was first', 'carol', 2, '1 hour'), ('the account was first', 'carol', 3, '0'), ('the account was first', 'grace', 4, '1 hour'),
+    ('of hers only', 'grace', 5, '0'), ('several', 'grace', 6, '0'), ('several', 'carol', 7, '0')) as r (survey, respondent, score, pause);
+  insert into private.survey_starts (organization_id, survey_id, user_id) select tests.id('acme'), tests.id('of both'), tests.id(p) from unnest(array['grace', 'carol']) p
+    union all select tests.id('acme'), tests.id('started'), tests.id('grace');
+end $$;
 do $$ begin
   insert into private.identified_people (organization_id, subject, profile_id) values (tests.id('acme'), 'u-1', tests.id('grace'));
 end $$;
@@ -84,6 +94,14 @@ select is((select count(*) from private.mails where profile_id = tests.id('carol
 select is((select kind || coalesce(email, '') || coalesce(name, '') from public.profiles where id = tests.id('grace')), 'anonymous', 'a nameless profile stays');
 select is((select author_id from public.submissions where id = tests.id('at rival')), tests.id('grace of rival'), 'rows of another organization are unchanged');
 select is((select details ->> 'author_id' from private.audit_log where action = 'author.claim'), tests.id('grace')::text, 'the audit log records the claim');
+
+-- Her answers
+select set_eq($$ select s.title, (r.answers -> 0 ->> 'value')::integer, r.user_id from public.survey_responses r join public.surveys s on s.id = r.survey_id $$,
+  $$ select title, score, tests.id('carol') from (values ('hers was first', 1), ('the account was first', 3), ('of hers only', 5), ('several', 6), ('several', 7)) as t (title, score) $$,
+  'she is the respondent, once for each survey: the first response stays');
+select set_eq($$ select s.title, b.user_id from private.survey_starts b join public.surveys s on s.id = b.survey_id $$,
+  $$ values ('of both', tests.id('carol')), ('started', tests.id('carol')) $$, 'and has started a survey once');
+select is_empty('select * from private.count_discrepancies()', 'the counters of surveys are correct');
 
 select is_empty('select from private.identified_people', 'a person identified later is a new author');
 
