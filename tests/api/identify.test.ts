@@ -348,7 +348,7 @@ describe("a person with an account and a session of the same address", () => {
     const survey = await newSurvey(admin, organization);
     const account = await newGuest();
     const sub = randomUUID();
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 8; round++) {
       const session = await identified(organization, secret, { sub, email: account.email });
       const idea = await newSubmission(organization, session.profile);
       await Promise.all([
