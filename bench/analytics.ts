@@ -42,7 +42,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   await sql`update private.rate_limit_rules set max_requests = 2000000000`;
   const [admin] = await signIn(stack, await addUsers(sql, "admin", 1));
   for (const size of sizes) {
-    await sql`select private.create_organization(${slug(size)}, ${slug(size)}, 'public', 'admin-1@bench.example')`;
+    await sql`select private.create_organization(${slug(size)}, ${slug(size)}, 'public', ${admin?.id ?? ""})`;
     await fill(stack, size);
     say(`a board of ${size} submissions made`);
   }

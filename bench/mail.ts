@@ -43,9 +43,8 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   const [admin] = await signIn(stack, await addUsers(sql, "admin", 1));
   const callers = await signIn(stack, await addUsers(sql, "caller", voters));
   await addUsers(sql, "person", followers);
-  await sql`update auth.users set email_confirmed_at = now()`;
   const [organization] = await sql<{ id: string }[]>`
-    select private.create_organization('Bench', 'bench', 'public', 'admin-1@bench.example') as id`;
+    select private.create_organization('Bench', 'bench', 'public', ${admin?.id ?? ""}) as id`;
   if (!admin || !organization) throw new Error("no organization was made");
   const submit = async () => {
     const [made] = await sql<{ id: string }[]>`

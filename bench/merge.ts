@@ -34,7 +34,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   const callers = await signIn(stack, await addUsers(sql, "caller", voters));
   const people = await addUsers(sql, "person", votes * 2);
   const [organization] = await sql<{ id: string }[]>`
-    select private.create_organization('Bench', 'bench', 'public', 'admin-1@bench.example') as id`;
+    select private.create_organization('Bench', 'bench', 'public', ${admin?.id ?? ""}) as id`;
   if (!admin || !organization) throw new Error("no organization was made");
   const operations: Operation[] = [];
   // Reference on a shared machine: the time to insert as many votes and follows.

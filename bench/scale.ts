@@ -131,7 +131,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
       await sql`insert into public.memberships (organization_id, user_id, role)
         select id, ${id}, 'admin' from public.organizations where slug = ${slugOf(size)}`;
     } else {
-      await sql`select private.create_organization(${slugOf(size)}, ${slugOf(size)}, 'public', ${`${name}-1@bench.example`})`;
+      await sql`select private.create_organization(${slugOf(size)}, ${slugOf(size)}, 'public', ${id})`;
       await fillScaleBoard(stack.superuserUrl, size, size > 10_000 ? 10_000 : 100);
     }
     boards.push(await boardOf(sql, size));
