@@ -696,9 +696,9 @@ begin
       select m.* from private.mails m
       where m.organization_id = sender.id and m.status in ('pending', 'sending')
         and m.next_attempt_at <= now()
-      order by m.next_attempt_at for update skip locked
+      -- Mails that are dropped or put off do not count against max_rows, but the scan is bounded.
+      order by m.next_attempt_at limit 500 for update skip locked
     loop
-      -- Dropped mails do not count against max_rows, but the scan is bounded.
       if claimed >= max_rows or seen >= 2000 then return; end if;
       seen := seen + 1;
       recipient := private.address_of(mail);
