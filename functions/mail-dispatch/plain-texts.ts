@@ -25,5 +25,5 @@ export function withPlainTexts(claim: Claim): Claim {
   return { ...claim, organization, events };
 }
 
-const plain = (text: string) => text.replaceAll(/[.:/@]/g, "$&\u2060");
+const plain = (text: string) => text.replaceAll(/[:/@]|\.(?=\p{L})/gu, "$&\u2060");
 const plainName = (name: string) => plain([...name].slice(0, maxName).join(""));
