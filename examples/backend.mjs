@@ -24,6 +24,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     must(
       await feedback.POST("/api/submissions/{id}/vote", {
         params: { path: { id: similar[0].id } },
+        // With `follow: true` the person gets mail about it: where they asked for it.
         body: author,
       }),
     );

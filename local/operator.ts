@@ -18,7 +18,7 @@ import { codeOf, messageOf, StartError } from "./start-error.ts";
 const usage = `npm run organization:create -- --name "Acme" --slug acme --owner-email a@b.c [--owner-password …] [--private]
 npm run key:create -- --organization acme --name backend --scopes submissions:write,submissions:read [--expires 2027-01-31]
 npm run import -- --organization acme [--format canny|fider] [--what comments] [--source old-board] [--type problem]
-  [--no-create-missing] [--anonymous-votes] [--dry-run] file.csv|.json|.jsonl|.zip
+  [--no-create-missing] [--anonymous-votes] [--follow] [--dry-run] file.csv|.json|.jsonl|.zip
 npm run export -- --organization acme [--format json|jsonl|csv] [--what submissions] [file]
 
 They work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data).`;
@@ -194,6 +194,7 @@ async function runImport(words: string[]): Promise<void> {
       type: { type: "string" },
       "no-create-missing": { type: "boolean" },
       "anonymous-votes": { type: "boolean" },
+      follow: { type: "boolean" },
       "dry-run": { type: "boolean" },
     },
   });
@@ -207,6 +208,7 @@ async function runImport(words: string[]): Promise<void> {
     type: values.type,
     ...(values["no-create-missing"] && { create_missing: "false" }),
     ...(values["anonymous-votes"] && { anonymous_votes: "true" }),
+    ...(values.follow && { follow: "true" }),
     ...(values["dry-run"] && { dry_run: "true" }),
   });
   const target = await findTarget();

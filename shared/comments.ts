@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
-import { count, expandOf, moderationState, onBehalfFields, timestamp, uuid } from "./fields.ts";
+import { count, expandOf, followField, moderationState, onBehalfFields, timestamp, uuid } from "./fields.ts";
 import { order, pageFields, totalMeta } from "./pagination.ts";
 import { author, authorReference } from "./taxonomy.ts";
 import { text } from "./text.ts";
@@ -36,10 +36,12 @@ export const commentCreate = z
   .object(commentFields)
   .meta({ id: "CommentCreate", description: "A comment by the signed-in user." });
 
-export const commentCreateByKey = z.object({ ...commentFields, ...onBehalfFields }).meta({
-  id: "CommentCreateByKey",
-  description: "A comment by an organization key, for itself or on behalf of a person.",
-});
+export const commentCreateByKey = z
+  .object({ ...commentFields, ...onBehalfFields, follow: followField })
+  .meta({
+    id: "CommentCreateByKey",
+    description: "A comment by an organization key, for itself or on behalf of a person.",
+  });
 
 export type CommentCreateByKey = z.infer<typeof commentCreateByKey>;
 

@@ -97,6 +97,12 @@ export const onBehalfFields = {
   author_name: personName.nullish().describe("Display name, 1 to 100 characters."),
 };
 
+/** What a key writes for a person who asked to hear what becomes of it. */
+export const followField = z
+  .boolean()
+  .optional()
+  .describe("Whether the person asked to follow the submission, and so to get mail about it. Default false.");
+
 /** A comma-separated query parameter as an array of distinct names; an unknown name is an error of the parameter. */
 export function expandOf<const Name extends string>(...names: [Name, ...Name[]]) {
   const message = `must be a comma-separated list of ${names.join(", ")}`;

@@ -151,13 +151,13 @@ export const recordSchemas = {
     moderation_state: moderationState.default("approved"),
     created_at: moment.optional(),
     updated_at: moment.optional(),
-    follow: flag.default(true),
+    follow: flag.optional(),
     ...person,
   }),
   vote: z.object({
     submission_id: externalId,
     created_at: moment.optional(),
-    follow: flag.default(true),
+    follow: flag.optional(),
     ...person,
   }),
   comment_vote: z.object({ comment_id: externalId, created_at: moment.optional(), ...person }),
@@ -244,6 +244,11 @@ export const importQuery = z
       .default(true)
       .describe("Whether to create missing categories and tags; otherwise such a record fails."),
     type: submissionType.default("idea").describe("Type of submissions without one."),
+    follow: choice
+      .default(false)
+      .describe(
+        "Whether authors, commenters and voters asked to follow the submissions, and so to get mail about them; for records without the field `follow`.",
+      ),
     anonymous_votes: choice
       .default(false)
       .describe(

@@ -108,6 +108,10 @@ export const organizationDetailAnswer = dataOf(
         max_members: limit,
         surveys: count.describe("Number of surveys that are not archived, including all versions."),
         max_surveys: limit,
+        unconfirmed_mails: count.describe(
+          "Mails sent today to people known only by an address that others entered.",
+        ),
+        max_unconfirmed_mails: limit.describe("In a day; further ones wait for the next digest."),
       }),
       created_at: timestamp,
       updated_at: timestamp,

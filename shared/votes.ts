@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
-import { count, onBehalfFields, timestamp, uuid } from "./fields.ts";
+import { count, followField, onBehalfFields, timestamp, uuid } from "./fields.ts";
 import { totalMeta } from "./pagination.ts";
 import { submissionStatus } from "./submissions.ts";
 
@@ -9,6 +9,11 @@ import { submissionStatus } from "./submissions.ts";
 export const voteByKey = z.object(onBehalfFields).meta({
   id: "VoteByKey",
   description: "The person for whom an organization key votes; without an address the key itself.",
+});
+
+export const voteCreateByKey = z.object({ ...onBehalfFields, follow: followField }).meta({
+  id: "VoteCreateByKey",
+  description: "The person for whom an organization key votes, and whether they follow.",
 });
 
 export type VoteByKey = z.infer<typeof voteByKey>;

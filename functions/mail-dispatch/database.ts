@@ -53,7 +53,7 @@ type ClaimOf<Kind, Profile, Event> = {
 /** A mail to be sent, with everything needed to write it; the claim lasts two minutes. */
 export type PersonClaim = ClaimOf<
   Exclude<MailKind, "invite">,
-  { id: string; kind: "user" | "email"; name: string | null; locale: Locale },
+  { id: string; kind: "user" | "email"; name: string | null; locale: Locale; is_confirmed: boolean },
   MailEvent
 >;
 /** The mail of an invite, whose address may have no profile. */

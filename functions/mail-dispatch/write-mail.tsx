@@ -5,9 +5,10 @@ import { signInviteLink, signMailLink } from "../_shared/mail-links.ts";
 import { messagesOf } from "../web/messages/index.ts";
 import type { Claim, InviteClaim, PersonClaim } from "./database.ts";
 import type { Message } from "./message.ts";
+import { withPlainTexts } from "./plain-texts.ts";
 import { commentMail } from "./templates/comment.tsx";
 import { digestMail } from "./templates/digest.tsx";
-import { inviteMail, withPlainNames } from "./templates/invite.tsx";
+import { inviteMail } from "./templates/invite.tsx";
 import { InviteFoot, MailFrame, PersonFoot } from "./templates/layout.tsx";
 import { statusMail } from "./templates/status.tsx";
 import { surveyMail } from "./templates/survey.tsx";
@@ -38,7 +39,7 @@ type Parts = Written & {
 };
 
 export function writeMail(given: Claim, from: string): Message {
-  const claim = given.kind === "invite" ? withPlainNames(given) : given;
+  const claim = withPlainTexts(given);
   const { id, kind, organization, address, created_at } = claim;
   const parts = claim.kind === "invite" ? partsOfInvite(claim) : partsForPerson(claim);
   const { subject, preview, content, locale, foot, unsubscribe, thread } = parts;

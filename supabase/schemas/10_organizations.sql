@@ -46,6 +46,7 @@ create table public.organizations (
   max_submissions integer,
   max_members integer,
   max_surveys integer,
+  max_unconfirmed_mails integer default 200,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
@@ -62,7 +63,8 @@ create table public.organizations (
   constraint logo_url_is_an_https_address check ((logo_url ~ '^https://\S+$'
     or logo_url ~ ('^/logos/' || id || '/[0-9a-f]{32}\.(png|jpg|webp)$')) and char_length(logo_url) <= 2000),
   constraint mail_defaults_are_choices check (private.are_mail_choices(mail_defaults)),
-  constraint plan_limits_are_not_negative check (least(max_submissions, max_members, max_surveys) >= 0)
+  constraint plan_limits_are_not_negative check
+    (least(max_submissions, max_members, max_surveys, max_unconfirmed_mails) >= 0)
 );
 comment on table public.organizations is
   'A tenant: one board of feedback, its surveys and its team. settings is free-form data of the team. '
@@ -70,7 +72,8 @@ comment on table public.organizations is
   'uploaded image. default_locale: language of the pages for browsers without a supported language. '
   'allow_indexing: whether search engines may index the pages of a public board. mail_enabled: whether mail '
   'is sent; mail_defaults apply to people without their own preferences (73_mail.sql). anonymous_may: '
-  'rights of anonymous users. Plan limits are null if unlimited.';
+  'rights of anonymous users. Plan limits are null if unlimited; max_unconfirmed_mails: mails in a day to '
+  'people whose address was only entered by others (private.is_confirmed_recipient).';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();

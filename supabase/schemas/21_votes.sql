@@ -146,6 +146,18 @@ create trigger prepare before insert on public.votes
 create trigger prepare before insert on public.follows
   for each row execute function private.prepare_vote();
 
+-- Called by definer triggers only.
+create function private.is_own_act(profile_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return profile_id = private.caller_id()
+    or exists (select from public.profiles p where p.id = is_own_act.profile_id and p.kind = 'user');
+end
+$$;
+comment on function private.is_own_act(uuid) is
+  'Whether a person takes part themselves, and so follows: everyone but e-mail authors for whom a key or an '
+  'operator enters something (private.follow_for).';
+
 -- definer: writes counts, follows, notifications and events.
 create function private.count_added_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -156,7 +168,8 @@ begin
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
   perform set_config('feedback.suppress_events', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason)
-  select organization_id, submission_id, user_id, 'vote' from added order by submission_id, user_id
+  select organization_id, submission_id, user_id, 'vote' from added where private.is_own_act(user_id)
+  order by submission_id, user_id
   on conflict do nothing;
   perform set_config('feedback.suppress_events', 'off', true);
   insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
@@ -171,7 +184,7 @@ begin
 end
 $$;
 comment on function private.count_added_votes() is
-  'Trigger: updates vote_count, adds the voter''s follow, notifies the author and emits '
+  'Trigger: updates vote_count, makes those who vote themselves follow, notifies the author and emits '
   'submission.vote_added, which does not name the voter. Pending submissions emit nothing.';
 create trigger count_added after insert on public.votes
   referencing new table as added for each statement execute function private.count_added_votes();
@@ -215,6 +228,22 @@ end
 $$;
 comment on function private.with_sources(uuid) is
   'A submission and all submissions merged into it. A follower of one of them follows it.';
+
+-- definer: keys may not insert follows, since an address that a key enters is nobody's wish to get mail.
+create function private.follow_for(submission_id uuid, profile_id uuid, reason text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not private.may_act_as(profile_id) then return; end if;
+  perform set_config('feedback.suppress_events', 'on', true);
+  insert into public.follows (organization_id, submission_id, user_id, reason)
+  select s.organization_id, s.id, follow_for.profile_id, follow_for.reason from public.submissions s
+  where s.id = follow_for.submission_id and s.organization_id = private.key_organization_id()
+  on conflict do nothing;
+  perform set_config('feedback.suppress_events', 'off', true);
+end
+$$;
+comment on function private.follow_for(uuid, uuid, text) is
+  'Makes a profile that a key may act as follow a submission, because the person asked for it.';
 
 create function private.is_follower(submission_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -346,6 +375,7 @@ grant execute on function private.my_vote(uuid),
     private.remove_vote(uuid, uuid), private.submission_voters(uuid, integer, integer)
   to anon, authenticated, service_key;
 grant execute on function private.with_sources(uuid) to authenticated;
+grant execute on function private.follow_for(uuid, uuid, text) to service_key;
 grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
   private.lock_submission(uuid), private.charge_direct_vote(uuid),
   private.require_one_vote(uuid, uuid, uuid, uuid) to authenticated, service_role, service_key;

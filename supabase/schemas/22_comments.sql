@@ -173,7 +173,8 @@ begin
   if private.is_importing() then return null; end if;
   perform set_config('feedback.suppress_events', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason)
-  select distinct organization_id, submission_id, author_id, 'comment' from added order by 2, 3
+  select distinct organization_id, submission_id, author_id, 'comment' from added
+  where private.is_own_act(author_id) order by 2, 3
   on conflict do nothing;
   perform set_config('feedback.suppress_events', 'off', true);
   perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
@@ -181,8 +182,8 @@ begin
 end
 $$;
 comment on function private.count_added_comments() is
-  'Trigger: updates comment_count and reply_count, adds the author''s follow, and announces approved '
-  'comments.';
+  'Trigger: updates comment_count and reply_count, makes those who comment themselves follow, and announces '
+  'approved comments.';
 create trigger count_added after insert on public.comments
   referencing new table as added for each statement execute function private.count_added_comments();
 

@@ -112,7 +112,8 @@ begin
       where s.id = notify_followers.submission_id
   ) told join public.profiles p on p.id = told.user_id
     join public.submissions s on s.id = notify_followers.submission_id
-  where p.id is distinct from actor_id and p.kind in ('user', 'email')
+  where p.id is distinct from actor_id
+    and (p.kind = 'user' or p.kind = 'email' and private.is_follower(notify_followers.submission_id, p.id))
     and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
   order by p.id, told.rank
   on conflict on constraint one_notification_a_person_and_event do nothing;
@@ -124,7 +125,8 @@ end
 $$;
 comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is
   'Notifies the author of the parent comment, the author of the submission and the followers, each once and '
-  'never the actor. Beyond 500 followers private.run_fanouts does the rest.';
+  'never the actor; e-mail authors only of what they follow. Beyond 500 followers private.run_fanouts does '
+  'the rest.';
 
 -- Called by a definer function only.
 create function private.notify_merge(organization_id uuid, target_id uuid, event_id uuid) returns void

@@ -59,6 +59,8 @@ create unique index one_mail_an_event_and_person on private.mails (profile_id, (
   where kind not in ('digest', 'team', 'survey');
 create index mails_invite_idx on private.mails (invite_id) where invite_id is not null;
 create index mails_due_idx on private.mails (next_attempt_at) where status in ('pending', 'sending');
+create index mails_waiting_idx on private.mails (organization_id, next_attempt_at)
+  where status in ('pending', 'sending');
 create index mails_organization_idx on private.mails (organization_id, profile_id);
 create index mails_of_a_day_idx on private.mails (profile_id, created_at);
 create index mails_finished_idx on private.mails (finished_at) where finished_at is not null;
@@ -77,6 +79,15 @@ comment on table private.mail_items is
   'a team member. Rows are only added and taken, so that transactions do not wait for each other.';
 create index mail_items_due_idx on private.mail_items (due_at);
 create index mail_items_digest_idx on private.mail_items (organization_id, profile_id, is_of_team, due_at);
+
+create table private.mail_budgets (
+  organization_id uuid primary key references public.organizations (id) on delete cascade,
+  day date not null,
+  used integer not null
+);
+comment on table private.mail_budgets is
+  'Mails of an organization to unconfirmed recipients on the newest day on which it sent any, in its time '
+  'zone: at most organizations.max_unconfirmed_mails.';
 
 create table private.mail_choices (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -137,12 +148,13 @@ create index survey_requests_survey_idx on private.survey_requests (organization
 
 alter table private.mails enable row level security;
 alter table private.mail_items enable row level security;
+alter table private.mail_budgets enable row level security;
 alter table private.mail_choices enable row level security;
 alter table private.mail_mutes enable row level security;
 alter table private.mail_suppressions enable row level security;
 alter table private.survey_requests enable row level security;
-revoke all on private.mails, private.mail_items, private.mail_choices, private.mail_mutes,
-  private.mail_suppressions, private.survey_requests
+revoke all on private.mails, private.mail_items, private.mail_budgets, private.mail_choices,
+  private.mail_mutes, private.mail_suppressions, private.survey_requests
   from public, anon, authenticated, service_role, service_key;
 
 -- Preferences -----------------------------------------------------------------------------------------------
@@ -417,7 +429,8 @@ begin
     insert into private.mails (organization_id, profile_id, kind, event_ids)
     select t.organization_id, t.profile_id, case when t.is_of_team then 'team' else 'digest' end,
       (array_agg(t.event_id order by t.created_at desc))[1:200]
-    from taken t group by t.organization_id, t.profile_id, t.is_of_team returning 1
+    from taken t where t.created_at > now() - private.retention('mails')
+    group by t.organization_id, t.profile_id, t.is_of_team returning 1
   )
   select count(*) into made from written;
   if made > 0 then perform private.wake_mailer(); end if;
@@ -425,7 +438,8 @@ begin
 end
 $$;
 comment on function private.gather_digests(integer) is
-  'Makes one mail of what is due for each person. For private.run_schedule; returns how many.';
+  'Makes one mail of what is due for each person and not older than private.retention(mails). For '
+  'private.run_schedule; returns how many.';
 
 create function private.trim_mails(max_rows integer default 5000) returns integer
 language plpgsql set search_path = '' as $$
@@ -533,6 +547,80 @@ $$;
 comment on function private.has_same_mail(private.mails) is
   'Whether an e-mail author is told by another mail, to the user with the same address.';
 
+-- The budget ------------------------------------------------------------------------------------------------
+
+create function private.is_confirmed_recipient(organization_id uuid, profile_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from public.profiles p where p.id = is_confirmed_recipient.profile_id and (
+    p.kind = 'user'
+    or exists (select from private.identified_people i where i.profile_id = p.id)
+    or exists (select from private.mail_choices c
+      where c.organization_id = is_confirmed_recipient.organization_id and c.profile_id = p.id
+        and c.choice <> 'never')));
+end
+$$;
+comment on function private.is_confirmed_recipient(uuid, uuid) is
+  'Whether the recipient of mail is more than an address that others entered: an account, which has '
+  'confirmed its address (by a claim too); a person whom the organization''s application identified; or an '
+  'e-mail author who saved by the link of a mail which mail they want. Not those who only stop mail, which '
+  'mail programs do too, and not who is invited.';
+
+create function private.budget_day(organization public.organizations) returns date
+language sql stable
+return (now() at time zone (organization).time_zone)::date;
+comment on function private.budget_day(public.organizations) is 'Today in the time zone of the organization.';
+
+-- definer: private tables.
+create function private.unconfirmed_mails(organization public.organizations) returns integer
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce((select b.used from private.mail_budgets b where b.organization_id = organization.id
+    and b.day >= private.budget_day(organization)), 0);
+end
+$$;
+comment on function private.unconfirmed_mails(public.organizations) is
+  'How many mails the organization sent to unconfirmed recipients today.';
+
+create function private.take_unconfirmed_mail(organization public.organizations) returns boolean
+language plpgsql set search_path = '' as $$
+begin
+  if organization.max_unconfirmed_mails is null then return true; end if;
+  -- A dispatcher counts the mails of several organizations in any order: waiting for another could deadlock.
+  if not pg_try_advisory_xact_lock(hashtextextended('unconfirmed mails of ' || organization.id, 0)) then
+    return null;
+  end if;
+  insert into private.mail_budgets as b (organization_id, day, used)
+  select organization.id, private.budget_day(organization), 1 where organization.max_unconfirmed_mails > 0
+  -- A day never comes back, whatever becomes of the time zone.
+  on conflict on constraint mail_budgets_pkey do update set day = greatest(b.day, excluded.day),
+    used = case when excluded.day > b.day then 1 else b.used + 1 end
+  where excluded.day > b.day or b.used < organization.max_unconfirmed_mails;
+  return found;
+end
+$$;
+comment on function private.take_unconfirmed_mail(public.organizations) is
+  'Counts a mail to an unconfirmed recipient; false if the organization''s budget of today is used up, null '
+  'if another dispatcher counts now.';
+
+create function private.put_off_mail(mail private.mails, time_zone text) returns void
+language plpgsql set search_path = '' as $$
+declare later timestamptz := private.next_digest('daily', put_off_mail.time_zone, now());
+begin
+  if mail.kind in ('invite', 'survey') then
+    update private.mails m set next_attempt_at = later where m.id = mail.id;
+    return;
+  end if;
+  insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at, created_at)
+  select n.user_id, n.event_id, n.organization_id, false, later, n.created_at from public.notifications n
+  where n.user_id = mail.profile_id and n.event_id = any (mail.event_ids)
+  on conflict do nothing;
+  delete from private.mails m where m.id = mail.id;
+end
+$$;
+comment on function private.put_off_mail(private.mails, text) is
+  'Moves a mail that was not attempted into the next digest of its recipient; an invite waits as it is.';
+
 -- Sending ---------------------------------------------------------------------------------------------------
 
 create function private.record_mails(results jsonb) returns void
@@ -576,48 +664,84 @@ create function private.claim_mails(max_rows integer) returns table (id uuid, at
   created_at timestamptz, address text, profile jsonb, organization jsonb, events jsonb)
 language plpgsql set search_path = '' as $$
 #variable_conflict use_column
-declare mail private.mails; recipient text; told jsonb; claimed integer := 0;
+declare
+  sender public.organizations;
+  mail private.mails;
+  recipient text;
+  told jsonb;
+  confirmed boolean;
+  may_send boolean;
+  claimed integer := 0;
+  seen integer := 0;
 begin
-  for mail in
-    select m.* from private.mails m
-    where m.status in ('pending', 'sending') and m.next_attempt_at <= now()
-    -- Dropped mails do not count against max_rows, but the scan is bounded.
-    order by m.next_attempt_at limit case when max_rows > 0 then 2000 else 0 end for update skip locked
+  if max_rows <= 0 then return; end if;
+  -- Organizations in random order, so that the many mails of one do not delay those of others.
+  for sender in
+    with recursive waiting (id) as (
+      (select m.organization_id from private.mails m where m.status in ('pending', 'sending')
+        order by m.organization_id limit 1)
+      union all
+      select (select m.organization_id from private.mails m
+        where m.status in ('pending', 'sending') and m.organization_id > w.id
+        order by m.organization_id limit 1)
+      from waiting w where w.id is not null
+    )
+    select o.* from waiting w join public.organizations o on o.id = w.id
+    where (select m.next_attempt_at from private.mails m
+      where m.organization_id = w.id and m.status in ('pending', 'sending')
+      order by m.next_attempt_at limit 1) <= now()
+    order by random()
   loop
-    exit when claimed >= max_rows;
-    recipient := private.address_of(mail);
-    told := null;
-    if recipient is not null and not private.is_suppressed(mail.organization_id, recipient)
-      and exists (select from public.organizations o where o.id = mail.organization_id and o.mail_enabled)
-      and not private.has_same_mail(mail) then
-      told := private.mail_content(mail);
-    end if;
-    if told is null then
-      update private.mails m set status = 'dropped', finished_at = now(), claimed_at = null
-        where m.id = mail.id;
-      continue;
-    end if;
-    claimed := claimed + 1;
-    update private.mails m set status = 'sending', claimed_at = now(),
-      next_attempt_at = now() + interval '2 minutes', attempt_count = m.attempt_count + 1,
-      -- An expired claim says nothing about the server: the retry schedule does not count it.
-      counted_from = m.counted_from + (m.status = 'sending')::integer
-    where m.id = mail.id returning m.* into mail;
-    return query
-      select mail.id, mail.attempt_count, mail.kind, mail.created_at, recipient,
-        (select jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
-            'locale', private.mail_locale(p.id, o.id))
-          from public.profiles p where p.id = mail.profile_id),
-        jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name, 'brand_color', o.brand_color,
-          'logo_url', o.logo_url, 'default_locale', o.default_locale,
-          'is_default', o.id = private.default_organization_id()), told
-      from public.organizations o where o.id = mail.organization_id;
+    for mail in
+      select m.* from private.mails m
+      where m.organization_id = sender.id and m.status in ('pending', 'sending')
+        and m.next_attempt_at <= now()
+      -- Mails that are dropped or put off do not count against max_rows, but the scan is bounded.
+      order by m.next_attempt_at limit 500 for update skip locked
+    loop
+      if claimed >= max_rows or seen >= 2000 then return; end if;
+      seen := seen + 1;
+      recipient := private.address_of(mail);
+      told := null;
+      if recipient is not null and sender.mail_enabled
+        and not private.is_suppressed(mail.organization_id, recipient)
+        and not private.has_same_mail(mail) then
+        told := private.mail_content(mail);
+      end if;
+      if told is null then
+        update private.mails m set status = 'dropped', finished_at = now(), claimed_at = null
+          where m.id = mail.id;
+        continue;
+      end if;
+      confirmed := private.is_confirmed_recipient(sender.id, mail.profile_id);
+      may_send := confirmed or mail.attempt_count > 0 or private.take_unconfirmed_mail(sender);
+      if may_send is not true then
+        if not may_send then perform private.put_off_mail(mail, sender.time_zone); end if;
+        continue;
+      end if;
+      claimed := claimed + 1;
+      update private.mails m set status = 'sending', claimed_at = now(),
+        next_attempt_at = now() + interval '2 minutes', attempt_count = m.attempt_count + 1,
+        -- An expired claim says nothing about the server: the retry schedule does not count it.
+        counted_from = m.counted_from + (m.status = 'sending')::integer
+      where m.id = mail.id returning m.* into mail;
+      return query
+        select mail.id, mail.attempt_count, mail.kind, mail.created_at, recipient,
+          (select jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
+              'is_confirmed', confirmed, 'locale', private.mail_locale(p.id, sender.id))
+            from public.profiles p where p.id = mail.profile_id),
+          jsonb_build_object('id', sender.id, 'slug', sender.slug, 'name', sender.name,
+            'brand_color', sender.brand_color, 'logo_url', sender.logo_url,
+            'default_locale', sender.default_locale,
+            'is_default', sender.id = private.default_organization_id()), told;
+    end loop;
   end loop;
 end
 $$;
 comment on function private.claim_mails(integer) is
-  'Claims due mails for two minutes, including expired claims, and drops those with nothing to tell. '
-  'Concurrent dispatchers never claim the same mail.';
+  'Claims due mails for two minutes, including expired claims, drops those with nothing to tell, and puts '
+  'off those to unconfirmed recipients beyond the budget of their organization. Concurrent dispatchers never '
+  'claim the same mail.';
 
 create function private.record_and_claim_mails(results jsonb, max_rows integer) returns table (id uuid,
   attempt integer, kind text, created_at timestamptz, address text, profile jsonb, organization jsonb,

@@ -358,7 +358,7 @@ begin
 end
 $$;
 comment on function private.import_votes(private.imports, jsonb, jsonb) is
-  'Writes votes, one for each person and submission, and the voters'' follows.';
+  'Writes votes, one for each person and submission, and the follows of voters who asked for it (follow).';
 
 create function private.import_comment_votes(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome

@@ -219,6 +219,16 @@ describe("creating a comment", () => {
     expect(shown.data.is_following).toBe(true);
   });
 
+  it("by a key makes the author of the address follow only if they asked for it", async () => {
+    const author_email = `${crypto.randomUUID()}@example.org`;
+    const follows = () => sql`select f.reason from public.follows f join public.profiles p on p.id = f.user_id
+      where f.submission_id = ${id} and p.email = ${author_email}`;
+    expect((await post({ body: "By mail", author_email }, key)).status).toBe(201);
+    expect(await follows()).toEqual([]);
+    expect((await post({ body: "By mail", author_email, follow: true }, key)).status).toBe(201);
+    expect(await follows()).toEqual([{ reason: "comment" }]);
+  });
+
   it("is pending when the organization requires approval", async () => {
     const moderated = await newOrganization({ require_approval: true });
     const board = await newSubmission(moderated, author);

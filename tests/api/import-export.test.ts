@@ -134,8 +134,22 @@ describe("an import", () => {
       name: "Ann",
       tags: ["Night Mode", "ui"],
       replies: 1,
-      followers: 3,
+      followers: 0,
     });
+  });
+
+  test.each([
+    ["nobody follow by default", "", {}, 0],
+    ["everybody follow with follow=true", "?follow=true", {}, 3],
+    ["those follow whose record says so", "", { follow: true }, 3],
+    ["nobody follow whose record says no", "?follow=true", { follow: false }, 0],
+  ])("makes %s", async (_, query, more, followers) => {
+    const board = await newBoard();
+    await importing(board.key, lines(file.map((record) => ({ ...record, ...more }))), query);
+    const [first] = await sql`select count(*)::int as followers from public.follows f
+      join public.submissions s on s.id = f.submission_id
+      where s.organization_id = ${board.organization.id} and s.title like 'Number 1 %'`;
+    expect(first).toEqual({ followers });
   });
 
   test("appends new categories after the existing ones", async () => {

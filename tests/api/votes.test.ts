@@ -247,6 +247,21 @@ describe("a vote on a submission", () => {
     expect(await follows()).toEqual([{ reason: "vote" }]);
   });
 
+  it("by a key makes the author of the address follow if they asked for it, also after the vote", async () => {
+    const id = await newSubmission(organization, author);
+    const person = { author_email: address() };
+    const votes = (more = {}) =>
+      api("POST", `/api/submissions/${id}/vote`, { as: key, body: { ...person, ...more } });
+    const follows = () => sql`select f.reason from public.follows f join public.profiles p on p.id = f.user_id
+      where f.submission_id = ${id} and p.email = ${person.author_email}`;
+    expectJson(await votes(), 201, voteAnswer);
+    expectJson(await votes({ follow: false }), 200, voteAnswer);
+    expect(await follows()).toEqual([]);
+    expectJson(await votes({ follow: true }), 200, voteAnswer);
+    expect(await follows()).toEqual([{ reason: "vote" }]);
+    expectError(await votes({ follow: "yes" }), "VALIDATION_ERROR", "follow");
+  });
+
   it("can be removed by the author too", async () => {
     const id = await newSubmission(organization, author);
     const { data } = expectJson(

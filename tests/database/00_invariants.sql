@@ -110,6 +110,7 @@ insert into helpers values
   (array['authenticated'], array['my_mail_preferences', 'change_my_mail_preferences', 'mute_submission']),
   (array['anon', 'authenticated'], array['mail_preferences_by_link', 'change_mail_preferences_by_link', 'open_claim', 'refusing_invites', 'refuse_invites']),
   (array['authenticated'], array['claim_author']),
+  (array['service_key'], array['follow_for']),
   (array['authenticated', 'service_key'], array['admin_mail_suppressions', 'admin_lift_mail_suppression', 'mail_survey',
     'admin_logo', 'admin_apply_import', 'admin_search_people', 'admin_person', 'admin_decide_trust']),
   (array['anon', 'authenticated', 'service_key', 'feedback_api'], array['localized']),

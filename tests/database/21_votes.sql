@@ -1,7 +1,7 @@
 -- Votes and follows: exact counts, and hidden voters.
 begin;
 set local search_path = public, extensions;
-select plan(111);
+select plan(118);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -153,6 +153,27 @@ do $$ begin perform tests.see('acme key with submissions:read', $q$ select priva
 select is(pg_temp.count(), 4, 'a key without submissions:write cannot delete a vote');
 do $$ begin perform tests.see('acme key with submissions:write', $q$ select private.remove_vote(tests.id('An idea'), tests.id('eve')) $q$); end $$;
 select is_empty($$ select from votes where user_id = tests.id('eve') $$, 'a key can delete the vote of its e-mail author');
+
+-- Nobody gets mail because somebody else entered an address.
+select is_empty($$ select from follows where user_id = tests.id('eve') $$, 'an author for whom a key votes does not follow');
+insert into votes (organization_id, submission_id, user_id) values (tests.id('acme'), tests.id('An idea'), tests.id('eve'));
+select is_empty($$ select from follows where user_id = tests.id('eve') $$, 'nor one for whom an operator votes');
+delete from votes where user_id = tests.id('eve');
+create function pg_temp.follow_for(who text, person text default 'eve', submission text default 'An idea') returns text language sql as $$
+  select tests.see(who, format('select private.follow_for(tests.id(%L), tests.id(%L), ''vote'') is null', submission, person))
+$$;
+do $$ begin perform tests.submission('Of rivals', 'bob', 'rival'); end $$;
+select is(pg_temp.follow_for(who), '42501', format('%s makes nobody follow', who)) from unnest(array['anon', 'mia', 'olga']) as who;
+do $$ begin
+  perform pg_temp.follow_for('acme key with submissions:read submissions:moderate'), pg_temp.follow_for('rival key with submissions:write'),
+    pg_temp.follow_for('acme key with submissions:write', 'olga'), pg_temp.follow_for('acme key with submissions:write', 'rival eve'),
+    pg_temp.follow_for('acme key with submissions:write', 'eve', 'Of rivals');
+end $$;
+select is_empty($$ select from follows where user_id in (tests.id('eve'), tests.id('rival eve'), tests.id('olga')) $$,
+  'no key does for a user, an author or a submission of another organization, or without submissions:write');
+do $$ begin perform pg_temp.follow_for('acme key with submissions:write'), pg_temp.follow_for('acme key with submissions:write'); end $$;
+select results_eq($$ select submission_id, reason from follows where user_id = tests.id('eve') $$, $$ values (tests.id('An idea'), 'vote') $$,
+  'a key does for its e-mail author who asked for it');
 
 -- Following
 select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '1', 'a user follows');

@@ -1,7 +1,7 @@
 -- Comments: permissions to write, edit and delete, and exact counts.
 begin;
 set local search_path = public, extensions;
-select plan(147);
+select plan(150);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -78,6 +78,20 @@ from (values
   ('bob', '42501', 'never for a user'),
   ('mia', '42501', 'not for a member, officially'),
   ('rival eve', '42501', 'not for an author of another organization')) as t (author, outcome, claim);
+select is_empty($$ select from follows where user_id = tests.id('eve') $$, 'an author for whom a key comments does not follow');
+do $$ begin
+  delete from notifications;
+  insert into comments (organization_id, submission_id, parent_id, author_id, body)
+  select organization_id, submission_id, id, tests.id('bob'), 'A reply' from comments where author_id = tests.id('eve');
+end $$;
+select is_empty($$ select from notifications where user_id = tests.id('eve') $$, 'and is not told of replies');
+do $$ begin
+  perform tests.see('acme key with submissions:write', $q$ select private.follow_for(tests.id('An idea'), tests.id('eve'), 'comment') $q$);
+  insert into comments (organization_id, submission_id, parent_id, author_id, body)
+  select organization_id, submission_id, id, tests.id('bob'), 'Another' from comments where author_id = tests.id('eve');
+end $$;
+select is((select type from notifications where user_id = tests.id('eve')), 'reply', 'unless they asked to follow');
+do $$ begin delete from comments where body in ('A reply', 'Another'); delete from follows where user_id = tests.id('eve'); end $$;
 select is(tests.see(who, $$ select private.written_comment(id) ->> 'body' from comments where author_id = tests.id('eve') $$), body, claim) from (values
   ('acme key with submissions:write', 'Hello.', 'a key reads its own comment'),
   ('acme key', 'Hello.', 'and that of another key of the organization'),

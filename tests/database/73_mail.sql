@@ -1,7 +1,7 @@
 -- Recipients of mail, and its time.
 begin;
 set local search_path = public, extensions;
-select plan(58);
+select plan(82);
 do $$
 begin
   perform tests.start();
@@ -152,6 +152,72 @@ select is(private.is_suppressed(tests.id('rival'), 'new@example.test'), false, '
 select private.suppress_address(tests.id('acme'), null, 'new@example.test', 'complained');
 select private.refuse_invites(pg_temp.invited('new@example.test'));
 select is(private.is_suppressed(tests.id('rival'), 'new@example.test'), true, 'a refusal does not take back a complaint');
+
+-- The budget of mail to unconfirmed recipients
+select pg_temp.forget();
+insert into public.profiles (id, kind, organization_id, email) select tests.id(name), 'email', tests.id('acme'), name || '@x.test'
+from unnest(array['stranger', 'identified', 'chooser', 'stopper']) as name;
+insert into private.identified_people (organization_id, subject, profile_id) values (tests.id('acme'), '7', tests.id('identified'));
+select private.change_mail_preferences_by_link(tests.id('acme'), tests.id('chooser'), '{"choices": {"comment": "weekly"}}');
+select private.change_mail_preferences_by_link(tests.id('acme'), tests.id('stopper'), '{"stop": "comment"}');
+select is(private.is_confirmed_recipient(tests.id('acme'), tests.id(who)), answer, claim) from (values
+  ('alice', true, 'a user has confirmed their address'),
+  ('stranger', false, 'an author whom a key entered has not'),
+  ('identified', true, 'one whom the application identified has'),
+  ('chooser', true, 'so has one who chose their mail by a link'),
+  ('stopper', false, 'but not one who only stopped it'),
+  (null, false, 'nor who is invited')) as t (who, answer, claim);
+
+create function pg_temp.take(organization text default 'acme') returns boolean language sql as $$
+  select private.take_unconfirmed_mail(o) from public.organizations o where o.id = tests.id(organization)
+$$;
+create function pg_temp.used(organization text default 'acme') returns integer language sql as $$
+  select private.unconfirmed_mails(o) from public.organizations o where o.id = tests.id(organization)
+$$;
+select is((select max_unconfirmed_mails from public.organizations where id = tests.id('acme')), 200, 'an organization may send 200 in a day');
+delete from private.mail_budgets;
+update public.organizations set max_unconfirmed_mails = 2, time_zone = 'Etc/GMT+12' where id = tests.id('acme');
+select is(array(select pg_temp.take() from generate_series(1, 3)), array[true, true, false], 'the budget is counted');
+select is(array[pg_temp.used(), pg_temp.used('rival')], array[2, 0], 'for each organization');
+update private.mail_budgets set day = day - 1;
+select is(array[pg_temp.used(), pg_temp.take()::integer, pg_temp.used()], array[0, 1, 1], 'and each day anew');
+select pg_temp.take();
+update public.organizations set time_zone = 'Pacific/Kiritimati' where id = tests.id('acme');
+select is(array(select pg_temp.take() from generate_series(1, 3)), array[true, true, false], 'in the time zone of the organization');
+update public.organizations set time_zone = 'Etc/GMT+12' where id = tests.id('acme');
+select is(array[pg_temp.take()::integer, pg_temp.used()], array[0, 2], 'of which a change brings no day back');
+update public.organizations set max_unconfirmed_mails = 0 where id = tests.id('rival');
+select is(pg_temp.take('rival'), false, 'a limit of 0 sends none');
+update public.organizations set max_unconfirmed_mails = null where id = tests.id('rival');
+select is(pg_temp.take('rival'), true, 'without a limit nothing is counted');
+
+-- Beyond it
+select pg_temp.forget();
+update private.mail_budgets set used = 2;
+insert into public.follows (organization_id, submission_id, user_id)
+select tests.id('acme'), tests.id('an idea'), tests.id(name) from unnest(array['stranger', 'identified']) as name;
+select pg_temp.change('under_review');
+select is(pg_temp.claimed(), 'alice: an idea, identified: an idea', 'mail to others goes on');
+select is(pg_temp.mails('stranger'), '', 'that to unconfirmed recipients does not wait in the queue');
+select is((select due_at > now() from private.mail_items where profile_id = tests.id('stranger')), true, 'but for the digest');
+update private.mail_items set due_at = now();
+select private.gather_digests();
+select is(pg_temp.mails('stranger'), 'digest pending', 'which is made');
+select is(pg_temp.claimed(), '', 'and counts too');
+select is((select count(*) from private.mail_items where profile_id = tests.id('stranger')), 1::bigint, 'until a day has room for it');
+update private.mail_budgets set day = day - 3;
+update private.mail_items set due_at = now();
+select private.gather_digests();
+select is(pg_temp.claimed(), 'stranger: an idea', 'such as the next');
+update private.mails set status = 'pending', claimed_at = null, next_attempt_at = now() where profile_id = tests.id('stranger');
+update private.mail_budgets set used = 2;
+select is(pg_temp.claimed(), 'stranger: an idea', 'another attempt of the same mail costs nothing');
+select pg_temp.forget();
+insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at, created_at)
+select tests.id('alice'), gen_random_uuid(), tests.id('acme'), false, now(), now() - private.retention('mails') - interval '1 minute';
+select is(private.gather_digests(), 0, 'news as old as mails are kept is told no more');
+select is_empty('select from private.mail_items', 'and forgotten');
+update public.organizations set max_unconfirmed_mails = default, time_zone = default;
 
 -- Languages
 update public.profiles set locale = null where id = tests.id('alice');

@@ -2,7 +2,7 @@
 -- callers.
 begin;
 set local search_path = public, extensions;
-select plan(42);
+select plan(45);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.run(organization text, records jsonb, source text default 'feedback', makes_missing boolean default true) returns jsonb language plpgsql as $$
@@ -66,6 +66,25 @@ select results_eq($$ select source_id from private.merged_votes $$, $$ select (p
 select is(pg_temp.run('vault', pg_temp.vote('target')) ->> 'failed', '1', 'ids imported by another organization are unknown');
 select is(pg_temp.run('vault', jsonb_set(pg_temp.vote(''), '{vote,0,submission_id}', to_jsonb((pg_temp.imported('target')).id))) ->> 'failed', '1', 'ids of submissions of another organization are unknown');
 select is(pg_temp.run('vault', pg_temp.file('v', '{"category": "web"}'), 'feedback', false) ->> 'failed', '1', 'a missing category fails the record without create_missing');
+
+-- Nobody gets mail because a file names them.
+create function pg_temp.silent(follow jsonb default '{}') returns jsonb language sql as $$
+  select jsonb_build_object('people', '{"sam@x.example": null}'::jsonb,
+    'submission', jsonb_build_array(pg_temp.submission('of sam', '{"author": "sam@x.example"}') - 'follow' || follow),
+    'comment', jsonb_build_array('{"line": 2, "n": 1, "id": "c", "submission_id": "of sam", "author": "sam@x.example", "body": "Hi", "is_official": false,
+      "moderation_state": "approved"}'::jsonb || follow),
+    'vote', jsonb_build_array('{"line": 3, "n": 2, "submission_id": "a", "author": "sam@x.example"}'::jsonb || follow))
+$$;
+do $$ begin perform pg_temp.run('acme', pg_temp.silent()); end $$;
+insert into public.status_changes (organization_id, submission_id, new_status) select organization_id, id, 'planned' from pg_temp.imported('of sam');
+insert into public.comments (organization_id, submission_id, author_id, body) select organization_id, id, tests.id('bob'), 'Me too' from pg_temp.imported('of sam');
+select is_empty($$ select from public.follows f join public.profiles p on p.id = f.user_id where p.email = 'sam@x.example' $$,
+  'an author, commenter and voter whose record does not say so does not follow');
+select is_empty($$ select from public.notifications n join public.profiles p on p.id = n.user_id where p.email = 'sam@x.example' and n.type <> 'vote' $$,
+  'and is told nothing of what is said to be theirs');
+do $$ begin perform pg_temp.run('rival', pg_temp.file('a')), pg_temp.run('rival', pg_temp.silent('{"follow": true}')); end $$;
+select is((select count(*) from public.follows f join public.profiles p on p.id = f.user_id where p.email = 'sam@x.example'), 2::bigint,
+  'whose record says so does');
 
 -- Surveys
 create function pg_temp.survey(id text, more jsonb default '{}') returns jsonb language sql as $$

@@ -338,6 +338,22 @@ describe("the brand", () => {
 });
 
 describe("mail", () => {
+  test("says when today's mails to unconfirmed addresses are used up", async () => {
+    const board = await newBoard();
+    const words = "Today’s mails to unconfirmed addresses are used up";
+    const allow = (mails: number) =>
+      sql`update public.organizations set max_unconfirmed_mails = ${mails} where id = ${board.id}`;
+    await sql`insert into private.mail_budgets (organization_id, day, used)
+      select id, now()::date + 1, 2 from public.organizations where id = ${board.id}`;
+    await allow(3);
+    expect((await owner.get(`${board.at}/settings/mail`)).text).not.toContain(words);
+    await allow(2);
+    expect((await owner.get(`${board.at}/settings/mail`)).text).toContain(words);
+    expect((await owner.get(`${board.at}/settings/limits`)).text).toMatch(
+      /unconfirmed addresses today[\s\S]*2[\s\S]*of 2[\s\S]*Reached/,
+    );
+  });
+
   test("is turned on with its defaults, and goes on to whom it bounced, not to who refused it", async () => {
     const board = await newBoard();
     const path = `${board.at}/settings/mail`;

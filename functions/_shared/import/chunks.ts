@@ -97,6 +97,7 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
   if (!author && (kind === "vote" || kind === "comment_vote" || kind === "follow"))
     return { line, field: "author_email", message: "is required: it identifies the person" };
   const labels = { category: category as string | undefined, tags: (tags ?? []) as string[] };
+  const follow = author !== undefined && (fields.follow ?? query.follow);
   const entry = { ...fields, author: author ?? "#nobody", author_name };
   if (kind === "submission") {
     // Votes, comments and follows of a merged submission are exported with its target.
@@ -109,7 +110,7 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
         id: fields.id ?? digestOf(fields.title, author, fields.created_at),
         type: fields.type ?? query.type,
         author_votes: !isMerged && (fields.author_votes ?? author !== undefined),
-        follow: !isMerged && (fields.follow ?? author !== undefined),
+        follow: !isMerged && follow,
         ...labels,
       },
     };
@@ -120,10 +121,11 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
       kind,
       fields: {
         ...entry,
-        follow: fields.follow && author !== undefined,
+        follow,
         id: fields.id ?? digestOf(fields.submission_id, author, fields.created_at, fields.body),
       },
     };
+  if (kind === "vote") return { line, kind, fields: { ...entry, follow } };
   const own = author === undefined ? fields : entry;
   if (kind === "survey")
     return { line, kind, fields: { ...own, id: fields.id ?? digestOf(fields.title, fields.created_at) } };

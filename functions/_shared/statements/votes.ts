@@ -20,6 +20,12 @@ export function castVote(id: string, onBehalf: OnBehalf, byKey: boolean): Statem
         where ${named(sql, id)} on conflict do nothing returning id`;
 }
 
+/** The person asked to follow what a key entered for them; also if the vote existed. */
+export function followFor(id: string, onBehalf: OnBehalf, reason: "vote" | "comment"): Statement {
+  return (sql) =>
+    sql`select private.follow_for(s.id, ${actor(sql, onBehalf)}, ${reason}) from public.submissions s where ${named(sql, id)}`;
+}
+
 export function voteResult(id: string, onBehalf: OnBehalf): Statement<Data> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'user_id', a.id, 'vote_count', s.vote_count, 'created_at', private.vote_of(s.id, a.id))::text as data

@@ -27,6 +27,7 @@ import {
   writtenComment,
 } from "../../_shared/statements/comments.ts";
 import { findSubmission } from "../../_shared/statements/submissions.ts";
+import { followFor } from "../../_shared/statements/votes.ts";
 
 const tag = "Comments";
 const missing = () => notFound("comment");
@@ -62,6 +63,7 @@ export const comments = [
     call: ({ params, body, byKey, newId }) => [
       createComment(newId, params.id, body, byKey),
       writtenComment(newId),
+      ...("follow" in body && body.follow ? [followFor(params.id, body, "comment")] : []),
     ],
     respond: ([, [written]]) => {
       if (!written?.data) throw notFound("submission");

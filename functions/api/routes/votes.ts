@@ -4,6 +4,7 @@ import {
   myVoteListAnswer,
   voteAnswer,
   voteByKey,
+  voteCreateByKey,
   voteRemovedAnswer,
   voterListAnswer,
 } from "../../../shared/votes.ts";
@@ -12,6 +13,7 @@ import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import { requireAdminOf } from "../../_shared/statements/submissions.ts";
 import {
   castVote,
+  followFor,
   myVotes,
   removeVote,
   voteRemovedResult,
@@ -33,9 +35,13 @@ export const votes = [
     operation: "vote_create",
     summary: "Vote for a submission (idempotent)",
     body: nothing,
-    bodyByKey: voteByKey,
+    bodyByKey: voteCreateByKey,
     responses: { 201: voteAnswer, 200: voteAnswer },
-    call: ({ params, body, byKey }) => [castVote(params.id, body, byKey), voteResult(params.id, body)],
+    call: ({ params, body, byKey }) => [
+      castVote(params.id, body, byKey),
+      voteResult(params.id, body),
+      ...("follow" in body && body.follow ? [followFor(params.id, body, "vote")] : []),
+    ],
     respond: ([added, [vote]]) => {
       if (!vote) throw missing();
       return dataResponse(added.length ? 201 : 200, vote.data);

@@ -6,26 +6,6 @@ import type { InviteClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, type Wording } from "./layout.tsx";
 
-const maxName = 60;
-
-/**
- * The claim with harmless names, because the recipient may know neither the organization nor the inviter: the names are
- * cut, and a word joiner keeps mail programs from turning an address in them into a link.
- */
-export function withPlainNames(claim: InviteClaim): InviteClaim {
-  const { organization, events } = claim;
-  return {
-    ...claim,
-    organization: { ...organization, name: plain(organization.name) },
-    events: events.map((event) => ({ ...event, by: plain(event.by) })),
-  };
-}
-const plain = (name: string) =>
-  [...name]
-    .slice(0, maxName)
-    .join("")
-    .replaceAll(/[.:/@]/g, "$&\u2060");
-
 /** The mail of an invite to the team. */
 export function inviteMail(
   { organization, events, created_at }: InviteClaim,

@@ -2410,6 +2410,8 @@ export interface components {
             author_name?: string | null;
             /** @description 1 to 2000 characters (code points), trimmed. */
             body: string;
+            /** @description Whether the person asked to follow the submission, and so to get mail about it. Default false. */
+            follow?: boolean;
             /** @description The comment to reply to, on the same submission. */
             parent_id?: string | null;
         };
@@ -3153,11 +3155,15 @@ export interface components {
                 max_submissions: number | null;
                 /** @description Null for no limit; set by an operator. */
                 max_surveys: number | null;
+                /** @description In a day; further ones wait for the next digest. */
+                max_unconfirmed_mails: number | null;
                 members: number;
                 /** @description Number of submissions, including merged ones. */
                 submissions: number;
                 /** @description Number of surveys that are not archived, including all versions. */
                 surveys: number;
+                /** @description Mails sent today to people known only by an address that others entered. */
+                unconfirmed_mails: number;
             };
             require_approval: boolean;
             /** @description The caller's role; null for a key. */
@@ -4214,6 +4220,15 @@ export interface components {
             author_email?: string | null;
             /** @description Display name, 1 to 100 characters. */
             author_name?: string | null;
+        };
+        /** @description The person for whom an organization key votes, and whether they follow. */
+        VoteCreateByKey: {
+            /** @description The person the key acts for; never in a public response. */
+            author_email?: string | null;
+            /** @description Display name, 1 to 100 characters. */
+            author_name?: string | null;
+            /** @description Whether the person asked to follow the submission, and so to get mail about it. Default false. */
+            follow?: boolean;
         };
         /** @description A voter of a submission; Admin only. */
         Voter: {
@@ -6121,6 +6136,8 @@ export interface operations {
                 create_missing?: "true" | "false";
                 /** @description Validates and reports without writing. */
                 dry_run?: "true" | "false";
+                /** @description Whether authors, commenters and voters asked to follow the submissions, and so to get mail about them; for records without the field `follow`. */
+                follow?: "true" | "false";
                 /** @description Source format of the file. */
                 format?: "feedback" | "canny" | "fider";
                 /** @description Like `X-Organization`, which takes precedence. */
@@ -9759,7 +9776,7 @@ export interface operations {
         /** @description For keys; users send no body. */
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["VoteByKey"];
+                "application/json": components["schemas"]["VoteCreateByKey"];
             };
         };
         responses: {

@@ -113,6 +113,7 @@ const UploadForm = ({ chosen, words, visit }: Props & { chosen: z.output<typeof 
             visit={visit}
           />
           <Check name="create_missing" label={words.createMissing} checked visit={visit} />
+          <Check name="follow" label={words.follow} visit={visit} />
           <Check name="anonymous_votes" label={words.anonymousVotes} visit={visit} />
         </div>
       </details>

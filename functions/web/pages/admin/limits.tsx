@@ -8,8 +8,9 @@ import { limitsMessages } from "../../messages/admin/limits/index.ts";
 import type { Visit } from "../../visit.ts";
 
 type Rule = { name: string; max_requests: number; window_seconds: number };
-type Plan = Record<"submissions" | "members" | "surveys", number> &
-  Record<"max_submissions" | "max_members" | "max_surveys", number | null>;
+const limited = ["submissions", "members", "surveys", "unconfirmed_mails"] as const;
+type Limited = (typeof limited)[number];
+type Plan = Record<Limited, number> & Record<`max_${Limited}`, number | null>;
 
 export const limits = adminPage({
   area: "limits",
@@ -26,7 +27,7 @@ export const limits = adminPage({
           <section class="stack">
             <h2>{words.plan}</h2>
             <dl class="stats">
-              {(["submissions", "members", "surveys"] as const).map((what) => {
+              {limited.map((what) => {
                 const max = plan[`max_${what}`];
                 return (
                   <Stat

@@ -30,13 +30,16 @@ const mail = adminPage({
   query: z.preprocess(withoutEmpty, z.object({ email: emailAddress.optional().catch(undefined) })),
   call: ({ query }) => [organizationDetail(), mailSuppressions(query.email)],
   view: ([[found], [listed]], { query, visit, words, admin }) => {
-    const { mail_enabled, mail_defaults }: Organization = JSON.parse(found?.data ?? "{}");
+    const { mail_enabled, mail_defaults, plan }: Organization = JSON.parse(found?.data ?? "{}");
     const own = forForm(visit, (typed) => typed.has("organization_id"));
     return {
       title: words.title,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
+          {plan.unconfirmed_mails >= (plan.max_unconfirmed_mails ?? Number.POSITIVE_INFINITY) && (
+            <p class="warning">{words.usedUp}</p>
+          )}
           <form method="post" action={adminPath(visit, path)} class="card settings-form">
             <Problem visit={own} />
             <input type="hidden" name="_method" value="patch" />

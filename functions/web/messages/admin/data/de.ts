@@ -36,6 +36,7 @@ export const de: DataMessages = {
     types: { idea: "Ideen", problem: "Probleme" },
     createMissing: "Fehlende Kategorien und Tags anlegen",
     anonymousVotes: "Anonyme Stimmen anlegen, wo die Datei nur deren Zahl enthält",
+    follow: "Die Personen der Datei haben um E-Mails zu diesen Einreichungen gebeten: sie folgen ihnen",
     options: "Weitere Optionen",
     mode: "Was geschehen soll",
     check: "Nur prüfen: Nichts wird geändert",

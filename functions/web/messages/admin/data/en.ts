@@ -35,6 +35,7 @@ export const en = {
     types: { idea: "ideas", problem: "problems" },
     createMissing: "Create categories and tags that are missing",
     anonymousVotes: "Create anonymous votes where the file only has their number",
+    follow: "The people in the file asked for mail about these submissions: let them follow",
     options: "More options",
     mode: "What to do",
     check: "Check only: nothing is changed",

@@ -35,6 +35,7 @@ export const es: DataMessages = {
     types: { idea: "ideas", problem: "problemas" },
     createMissing: "Crear las categorías y etiquetas que falten",
     anonymousVotes: "Crear votos anónimos donde el archivo solo indica su número",
+    follow: "Las personas del archivo pidieron recibir correos sobre estas propuestas: hacer que las sigan",
     options: "Más opciones",
     mode: "Qué hacer",
     check: "Solo comprobar: no se cambia nada",

@@ -36,6 +36,7 @@ export const fr: DataMessages = {
     types: { idea: "des idées", problem: "des problèmes" },
     createMissing: "Créer les catégories et étiquettes qui manquent",
     anonymousVotes: "Créer des votes anonymes là où le fichier n’en donne que le nombre",
+    follow: "Les personnes du fichier ont demandé des e-mails sur ces propositions : les y abonner",
     options: "Plus d’options",
     mode: "Que faire",
     check: "Vérifier seulement : rien n’est modifié",

@@ -35,6 +35,7 @@ export const it: DataMessages = {
     types: { idea: "idee", problem: "problemi" },
     createMissing: "Crea le categorie e le etichette che mancano",
     anonymousVotes: "Crea voti anonimi dove il file ne indica solo il numero",
+    follow: "Le persone del file hanno chiesto e-mail su queste proposte: farle seguire",
     options: "Altre opzioni",
     mode: "Che cosa fare",
     check: "Solo controllo: non cambia nulla",

@@ -35,6 +35,7 @@ export const ja: DataMessages = {
     types: { idea: "アイデア", problem: "問題" },
     createMissing: "足りないカテゴリとタグを作成する",
     anonymousVotes: "ファイルに票数しかない場合は匿名の投票を作成する",
+    follow: "ファイル内の人がこれらの投稿についてのメールを希望しているため、フォローに追加する",
     options: "その他のオプション",
     mode: "実行すること",
     check: "確認のみ（何も変更されません）",

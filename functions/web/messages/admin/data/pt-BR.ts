@@ -36,6 +36,7 @@ export const ptBR: DataMessages = {
     types: { idea: "ideias", problem: "problemas" },
     createMissing: "Criar as categorias e etiquetas que faltam",
     anonymousVotes: "Criar votos anônimos onde o arquivo só tem o número deles",
+    follow: "As pessoas do arquivo pediram e-mails sobre estes envios: fazer com que os sigam",
     options: "Mais opções",
     mode: "O que fazer",
     check: "Só verificar: nada é alterado",

@@ -7,6 +7,7 @@ export const de: LimitsMessages = {
   submissions: "Einreichungen",
   members: "Mitglieder",
   surveys: "Umfragen",
+  unconfirmed_mails: "E-Mails an unbestätigte Adressen heute",
   of: (max: string) => `von ${max}`,
   noLimit: "Keine Grenze",
   reached: "Erreicht",

@@ -5,6 +5,7 @@ export const en = {
   submissions: "Submissions",
   members: "Members",
   surveys: "Surveys",
+  unconfirmed_mails: "Mails to unconfirmed addresses today",
   of: (max: string) => `of ${max}`,
   noLimit: "No limit",
   reached: "Reached",

@@ -7,6 +7,7 @@ export const es: LimitsMessages = {
   submissions: "Propuestas",
   members: "Miembros",
   surveys: "Encuestas",
+  unconfirmed_mails: "Correos a direcciones sin confirmar hoy",
   of: (max: string) => `de ${max}`,
   noLimit: "Sin límite",
   reached: "Alcanzado",

@@ -7,6 +7,7 @@ export const fr: LimitsMessages = {
   submissions: "Propositions",
   members: "Membres",
   surveys: "Sondages",
+  unconfirmed_mails: "E-mails à des adresses non confirmées aujourd’hui",
   of: (max: string) => `sur ${max}`,
   noLimit: "Sans limite",
   reached: "Atteinte",

@@ -7,6 +7,7 @@ export const it: LimitsMessages = {
   submissions: "Proposte",
   members: "Membri",
   surveys: "Sondaggi",
+  unconfirmed_mails: "E-mail a indirizzi non confermati oggi",
   of: (max: string) => `su ${max}`,
   noLimit: "Nessun limite",
   reached: "Raggiunto",

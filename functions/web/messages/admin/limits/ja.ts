@@ -7,6 +7,7 @@ export const ja: LimitsMessages = {
   submissions: "投稿",
   members: "メンバー",
   surveys: "アンケート",
+  unconfirmed_mails: "今日の未確認アドレスへのメール",
   of: (max: string) => `上限${max}`,
   noLimit: "制限なし",
   reached: "上限に到達",

@@ -7,6 +7,7 @@ export const ptBR: LimitsMessages = {
   submissions: "Envios",
   members: "Membros",
   surveys: "Pesquisas",
+  unconfirmed_mails: "E-mails para endereços não confirmados hoje",
   of: (max: string) => `de ${max}`,
   noLimit: "Sem limite",
   reached: "Atingido",

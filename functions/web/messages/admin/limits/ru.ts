@@ -7,6 +7,7 @@ export const ru: LimitsMessages = {
   submissions: "Заявки",
   members: "Участники",
   surveys: "Опросы",
+  unconfirmed_mails: "Письма на неподтверждённые адреса сегодня",
   of: (max: string) => `из ${max}`,
   noLimit: "Без ограничения",
   reached: "Достигнуто",

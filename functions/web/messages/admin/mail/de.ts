@@ -5,6 +5,8 @@ export const de: MailSettingsMessages = {
   text: "Was Personen per E-Mail erfahren, solange sie nichts anderes wählen. Alle wählen selbst, unter Einstellungen, E-Mail oder über die Links in jeder E-Mail.",
   enabled: "Personen erhalten E-Mails über das Geschehen hier",
   enabledHint: "Alle wählen selbst, was sie erhalten, und können es abstellen.",
+  usedUp:
+    "Die E-Mails an unbestätigte Adressen sind für heute aufgebraucht: weitere kommen in die nächste Zusammenfassung.",
   kinds: {
     status: "Ein neuer Status von Eingereichtem oder Gefolgtem",
     official: "Eine offizielle Antwort",

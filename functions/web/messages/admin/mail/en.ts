@@ -3,6 +3,7 @@ export const en = {
   text: "Which mail people get by default. They can change it under Settings, Mail, and by the links in each mail.",
   enabled: "Send mail to people",
   enabledHint: "Everyone can choose which mail they get, or stop it.",
+  usedUp: "Today’s mails to unconfirmed addresses are used up: further ones go into the next digest.",
   kinds: {
     status: "A new status of what they submitted or follow",
     official: "An official answer",

@@ -5,6 +5,8 @@ export const es: MailSettingsMessages = {
   text: "Lo que las personas reciben por correo si no eligen otra cosa. Cada una lo elige en Ajustes, Correo, o con los enlaces de cada mensaje.",
   enabled: "Las personas reciben correo de lo que ocurre aquí",
   enabledHint: "Cada persona elige lo que recibe y puede cancelarlo.",
+  usedUp:
+    "Los correos de hoy a direcciones sin confirmar se han agotado: los demás irán en el próximo resumen.",
   kinds: {
     status: "Un estado nuevo de lo que enviaron o siguen",
     official: "Una respuesta oficial",

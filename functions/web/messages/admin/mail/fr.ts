@@ -5,6 +5,8 @@ export const fr: MailSettingsMessages = {
   text: "Ce que chacun apprend par e-mail s’il ne choisit rien d’autre. Chacun choisit dans Paramètres, E-mails, ou par les liens de chaque message.",
   enabled: "Les personnes reçoivent des e-mails sur ce qui se passe ici",
   enabledHint: "Chacun choisit ce qu’il reçoit et peut tout arrêter.",
+  usedUp:
+    "Les e-mails du jour à des adresses non confirmées sont épuisés : les suivants iront dans le prochain résumé.",
   kinds: {
     status: "Un nouveau statut de ce qu’ils ont proposé ou suivent",
     official: "Une réponse officielle",

@@ -5,6 +5,8 @@ export const it: MailSettingsMessages = {
   text: "Che cosa si riceve per e-mail se non si sceglie altro. Ognuno sceglie in Impostazioni, E-mail, o con i link di ogni e-mail.",
   enabled: "Le persone ricevono e-mail su ciò che accade qui",
   enabledHint: "Ognuno sceglie che cosa ricevere e può smettere.",
+  usedUp:
+    "Le e-mail di oggi a indirizzi non confermati sono esaurite: le altre andranno nel prossimo riepilogo.",
   kinds: {
     status: "Un nuovo stato di ciò che hanno inviato o seguono",
     official: "Una risposta ufficiale",

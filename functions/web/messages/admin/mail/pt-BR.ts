@@ -5,6 +5,7 @@ export const ptBR: MailSettingsMessages = {
   text: "O que as pessoas recebem por e-mail se não escolherem outra coisa. Cada uma escolhe em Configurações, E-mail, ou pelos links de cada mensagem.",
   enabled: "As pessoas recebem e-mails do que acontece aqui",
   enabledHint: "Cada pessoa escolhe o que recebe e pode parar.",
+  usedUp: "Os e-mails de hoje para endereços não confirmados se esgotaram: os demais irão no próximo resumo.",
   kinds: {
     status: "Um novo status do que enviaram ou seguem",
     official: "Uma resposta oficial",
