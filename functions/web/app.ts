@@ -185,7 +185,10 @@ const pages: Page[] = [
 export const app = new Hono({ strict: false });
 
 app.get("/health", (c) => c.json({ status: "ok" }));
-app.use(async (c, next) => (isKnownHost(c) ? next() : c.text(unknownHost, 403, securityHeaders)));
+app.use(async (c, next) => {
+  if (isKnownHost(c)) return next();
+  return c.text(unknownHost, 403, { ...securityHeaders, "X-Request-Id": crypto.randomUUID() });
+});
 app.get("/assets/:name", (c) => assetResponse(c.req.param("name")));
 app.get("/brand/:file", (c) => brandResponse(c.req.param("file")));
 app.get("/widget.js", (c) => widgetResponse(c.req.header("If-None-Match")));
