@@ -189,6 +189,21 @@ test("the API takes each type by its first bytes, up to 512 KiB", async () => {
   expect((await put(padded(512 * 1024 + 1))).status).toBe(413);
 });
 
+test.each(Object.entries(heads))(
+  "a %s is as large in pixels as visitors' browsers can bear",
+  async (_type, head) => {
+    for (const [width, height] of [
+      [2049, 1],
+      [1, 2049],
+      [10_000, 10_000],
+    ] as const)
+      expect((await put(head(width, height))).status, `${width} × ${height}`).toBe(413);
+    expect((await put(head(2048, 2048))).status).toBe(200);
+    for (const length of [3, 12, 16, 20, 23])
+      expect((await put(head(2048, 2048).subarray(0, length))).status).toBe(400);
+  },
+);
+
 test("only the organization's admins and keys with organization:write upload", async () => {
   const before = await files();
   const [other] = await own.sql<{ id: string }[]>`
@@ -276,18 +291,3 @@ test("the file of a deleted organization is deleted, and with the schedule what 
 
 const removed = async () =>
   (await own.sql<{ path: string }[]>`select path from private.removed_logos`).map(({ path }) => path);
-
-test.each(Object.entries(heads))(
-  "a %s is as large in pixels as visitors' browsers can bear",
-  async (_type, head) => {
-    for (const [width, height] of [
-      [2049, 1],
-      [1, 2049],
-      [10_000, 10_000],
-    ] as const)
-      expect((await put(head(width, height))).status, `${width} × ${height}`).toBe(413);
-    expect((await put(head(2048, 2048))).status).toBe(200);
-    for (const length of [3, 12, 16, 20, 23])
-      expect((await put(head(2048, 2048).subarray(0, length))).status).toBe(400);
-  },
-);
