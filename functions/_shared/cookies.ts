@@ -21,7 +21,14 @@ export function readCookies(header = ""): Map<string, string | null> {
 }
 
 /** Only what HTTP calls space: a browser does not see `__Host-` behind another one, such as U+00A0. */
-const trimmed = (text: string) => text.replace(/^[ \t]+|[ \t]+$/g, "");
+function trimmed(text: string): string {
+  let [start, end] = [0, text.length];
+  while (isSpace(text[start])) start++;
+  while (end > start && isSpace(text[end - 1])) end--;
+  return text.slice(start, end);
+}
+
+const isSpace = (character: string | undefined) => character === " " || character === "\t";
 
 function decoded(value: string): string {
   try {

@@ -161,6 +161,10 @@ export function authOf(
 ) {
   const address = environment.authAddressHeader && addressOf(c);
   const [publishableKey = ""] = environment.publicKeys;
+  // Once: the client asks for all cookies again for each part of a session.
+  const given = [...cookiesOf(c)].flatMap(([name, value]) =>
+    value === null ? [] : [[name, value] as const],
+  );
   const secretKey = needsCaptcha && environment.captcha ? undefined : environment.authApiKey;
   return createServerClient(environment.supabaseUrl, secretKey ?? publishableKey, {
     cookieOptions: { ...cookieOptions, name: sessionCookieName },
@@ -173,10 +177,9 @@ export function authOf(
       encode: "tokens-only",
       // Cookies of the response take precedence over those of the request.
       getAll: () =>
-        Object.entries({
-          ...Object.fromEntries([...cookiesOf(c)].filter(([, value]) => value !== null)),
-          ...Object.fromEntries(cookies.map(({ name, value }) => [name, value])),
-        }).map(([name, value]) => ({ name, value: value as string })),
+        [...new Map([...given, ...cookies.map(({ name, value }) => [name, value] as const)])].map(
+          ([name, value]) => ({ name, value }),
+        ),
       setAll: (changed) => {
         cookies.push(...changed.map(({ name, value, options }) => ({ name, value, options })));
       },
