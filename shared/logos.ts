@@ -2,3 +2,5 @@
 export const logoTypes = { png: "image/png", jpg: "image/jpeg", webp: "image/webp" } as const;
 export type LogoType = keyof typeof logoTypes;
 export const maxLogoBytes = 512 * 1024;
+/** Of the width and of the height. */
+export const maxLogoPixels = 2048;

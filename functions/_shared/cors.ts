@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { isAllowedOrigin } from "./database.ts";
-import { isOwnOrigin } from "./request.ts";
+import { isOwnOrigin } from "./own-addresses.ts";
 
 const exposed =
   "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Content-Language";

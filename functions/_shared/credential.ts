@@ -18,13 +18,13 @@ const none: Credential = { kind: "none" };
 const invalidCredential: Credential = { kind: "invalid" };
 
 /**
- * An invalid credential is rejected and never treated as anonymous. The header takes precedence over the cookies, and
+ * An invalid credential is rejected and never treated as anonymous; null is a cookie of two writers. The header takes precedence over the cookies, and
  * the session of an account over that of an identified person. Throws SERVICE_UNAVAILABLE while auth's keys are unknown.
  */
 export function credentialOf(
   authorization: string | undefined,
-  sessionToken: string | undefined,
-  identifiedToken?: string,
+  sessionToken: string | null | undefined,
+  identifiedToken?: string | null,
 ): Credential | Promise<Credential> {
   if (!authorization) {
     if (sessionToken !== undefined) return ofAccessToken(sessionToken);
@@ -39,8 +39,8 @@ export function credentialOf(
   return isApiKey(token) && !isAgentKey(token) ? { kind: "key", digest: digestOf(token) } : invalidCredential;
 }
 
-const ofSession = (token: string): Credential =>
-  isSession(token) ? { kind: "session", digest: digestOf(token) } : invalidCredential;
+const ofSession = (token: string | null): Credential =>
+  token && isSession(token) ? { kind: "session", digest: digestOf(token) } : invalidCredential;
 
 /** Credential of a request under /api/mcp: an agent key as Bearer, nothing else. */
 export function agentCredentialOf(authorization: string | undefined): Credential {
@@ -62,7 +62,8 @@ const maxKeptMs = 60_000;
 type Verified = { credential: Credential; expiresAt: number; version: number };
 const verified = new Map<string, Verified>();
 
-async function ofAccessToken(token: string): Promise<Credential> {
+async function ofAccessToken(token: string | null): Promise<Credential> {
+  if (!token) return invalidCredential;
   const known = verified.get(token);
   if (known && known.expiresAt > Date.now() && known.version === keysVersion) return known.credential;
   const payload = (await verifyAccessToken(token)) ?? {};

@@ -34,8 +34,6 @@ export class RefusedToken extends ApiError {
 }
 
 type VerifyOptions = {
-  /** Id of the organization that the token must name; any by default. */
-  of?: string;
   /** A token in a URL may leak, so it must be usable once only. */
   needsJti?: boolean;
   /** Id of the only organization whose tokens are accepted. */
@@ -44,16 +42,15 @@ type VerifyOptions = {
 };
 
 /** Verifies a token for the organization that it names. Throws RefusedToken. */
-async function verifyToken(token: string, options: VerifyOptions = {}): Promise<VerifiedToken> {
+export async function verifyToken(token: string, options: VerifyOptions = {}): Promise<VerifiedToken> {
   const audience = audienceOf(readToken(token));
   if (audience === undefined || audience.length > 100 || audience.includes("\0")) throw wrongAudience();
   const [row] = await withLockRetry(() => runStatement(signerNamed(audience)));
-  // The response does not reveal that a private board exists.
-  if (options.of !== undefined && row?.data?.organization_id !== options.of) throw wrongAudience();
-  if (!row?.data || (!row.data.is_public && row.data.secrets.length === 0)) throw wrongAudience();
-  if (options.organizationId !== undefined && row.data.organization_id !== options.organizationId)
+  if (!row?.data || (options.organizationId ?? row.data.organization_id) !== row.data.organization_id)
     throw wrongAudience();
-  return verifyBy(row.data, token, options);
+  const verified = verifyBy(row.data, token, options);
+  // Whoever cannot sign for it does not learn that there is a private board.
+  return row.data.is_public ? verified : verified.catch(() => Promise.reject(wrongAudience()));
 }
 
 /** Verifies a token with the secrets of an organization. Throws RefusedToken. */
@@ -169,7 +166,11 @@ export async function identify(
   token: string,
   options: VerifyOptions = {},
 ): Promise<{ secret: string; data: string }> {
-  const verified = await verifyToken(token, options);
+  return startSession(await verifyToken(token, options));
+}
+
+/** Opens a session for the person of a verified token, which is then used. Throws RefusedToken. */
+export async function startSession(verified: VerifiedToken): Promise<{ secret: string; data: string }> {
   const session = newApiKey(sessionPrefix);
   const [row] = await withLockRetry(() => runStatement(openSession(verified, session, sessionSeconds))).catch(
     refused,

@@ -1,6 +1,7 @@
+import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { isUuid } from "../../shared/fields.ts";
-import { type LogoType, logoTypes, maxLogoBytes } from "../../shared/logos.ts";
+import { type LogoType, logoTypes, maxLogoBytes, maxLogoPixels } from "../../shared/logos.ts";
 import { ApiError, invalid, notFound } from "./api-error.ts";
 import type { Bounds } from "./body.ts";
 import type { Execute } from "./endpoint.ts";
@@ -33,7 +34,11 @@ export async function storeLogo(
   if (!before) throw notFound("organization");
   const file = await wholeOf(bytes);
   const type = typeOf(file);
-  if (!type) throw invalid("file", "must be a PNG, JPEG or WebP picture");
+  const size = type && sizeOf[type](Buffer.from(file.buffer, file.byteOffset, file.byteLength));
+  if (!type || !size) throw invalid("file", "must be a PNG, JPEG or WebP picture");
+  // A few bytes can name a size that fills the memory of each visitor.
+  if (Math.max(...size) > maxLogoPixels)
+    throw new ApiError("PAYLOAD_TOO_LARGE", `The logo is wider or higher than ${maxLogoPixels} pixels.`);
   const path = `/logos/${before.id}/${randomBytes(16).toString("hex")}.${type}`;
   await put(path, file, logoTypes[type]);
   try {
@@ -102,6 +107,37 @@ function typeOf(file: Uint8Array): LogoType | undefined {
     starts[type].every(([at, bytes]) => head.startsWith(bytes, at)),
   );
 }
+
+type Size = [width: number, height: number];
+
+/** Width and height in the head of a file; undefined if it has none. */
+const sizeOf: Record<LogoType, (file: Buffer) => Size | undefined> = {
+  png: (file) =>
+    file.length >= 24 && file.toString("latin1", 12, 16) === "IHDR"
+      ? [file.readUInt32BE(16), file.readUInt32BE(20)]
+      : undefined,
+  // Segments: 0xff, marker, length. The first frame header (0xc0 to 0xcf but three) has the size.
+  jpg: (file) => {
+    let at = 2;
+    while (at + 9 <= file.length && file[at] === 0xff) {
+      const marker = file[at + 1] ?? 0;
+      if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+        return [file.readUInt16BE(at + 7), file.readUInt16BE(at + 5)];
+      // 0xff twice is a filler.
+      at += marker === 0xff ? 1 : 2 + file.readUInt16BE(at + 2);
+    }
+    return undefined;
+  },
+  webp: (file) => {
+    if (file.length < 30) return undefined;
+    const format = file.toString("latin1", 12, 16);
+    if (format === "VP8X") return [file.readUIntLE(24, 3) + 1, file.readUIntLE(27, 3) + 1];
+    if (format === "VP8 ") return [file.readUInt16LE(26) & 0x3fff, file.readUInt16LE(28) & 0x3fff];
+    if (format !== "VP8L") return undefined;
+    const bits = file.readUInt32LE(21);
+    return [(bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1];
+  },
+};
 
 async function put(path: string, file: Uint8Array<ArrayBuffer>, type: string): Promise<void> {
   const upload = () => storage("POST", `object${path}`, file, type);

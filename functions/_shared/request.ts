@@ -4,13 +4,14 @@ import { isUuid } from "../../shared/fields.ts";
 import { type Locale, negotiateLocale } from "../../shared/locales.ts";
 import { networkOf } from "../../shared/network-address.ts";
 import { isPathParameter } from "../../shared/path-parameters.ts";
-import { ApiError, InvalidInput, notFound } from "./api-error.ts";
+import { ApiError, forbidden, InvalidInput, notFound } from "./api-error.ts";
 import { readJson } from "./body.ts";
 import { type Credential, credentialOf, keyedHash } from "./credential.ts";
 import type { Admission, Statement } from "./database.ts";
 import type { Endpoint, Input } from "./endpoint.ts";
 import { environment } from "./environment.ts";
 import { type Idempotency, idempotencyOf } from "./idempotency.ts";
+import { isKnownHost, isOwnOrigin, unknownHost } from "./own-addresses.ts";
 import { identifiedToken, sessionToken } from "./session-cookie.ts";
 
 /**
@@ -123,7 +124,11 @@ export function admissionOf(
   };
 }
 
-export const readCredential = (c: Context) => readCredentialOf(c.req.raw.headers);
+/** A caller without an Authorization header may be a page under a name that leads here (DNS rebinding). */
+export function readCredential(c: Context): Credential | Promise<Credential> {
+  if (!c.req.header("Authorization") && !isKnownHost(c)) throw forbidden(unknownHost);
+  return readCredentialOf(c.req.raw.headers);
+}
 
 export function readCredentialOf(headers: Headers): Credential | Promise<Credential> {
   const authorization = headers.get("Authorization") ?? undefined;
@@ -147,15 +152,6 @@ function foreignOrigin(c: Context, needsOrigin: boolean): string | null {
   const origin = c.req.header("Origin");
   if (origin === undefined) return needsOrigin ? "null" : null;
   return isOwnOrigin(origin, c.req.url) ? null : origin.slice(0, 300);
-}
-
-const ownAddresses = [new URL(environment.siteUrl), new URL(environment.supabaseUrl)];
-
-/** A configured URL has the public scheme; behind a TLS proxy the request URL says http. */
-export function isOwnOrigin(origin: string, requestUrl: string): boolean {
-  const url = new URL(requestUrl);
-  const configured = ownAddresses.filter((own) => own.origin === origin || own.host === url.host);
-  return configured.length > 0 ? configured.some((own) => own.origin === origin) : url.origin === origin;
 }
 
 /** The row named by the path; its organization decides about allowed origins. */

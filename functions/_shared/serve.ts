@@ -11,11 +11,11 @@ import { environment } from "./environment.ts";
 import { errorResponse } from "./error-response.ts";
 import { withoutSecret } from "./idempotency.ts";
 import { log } from "./log.ts";
+import { isOwnOrigin } from "./own-addresses.ts";
 import { rateHeaders } from "./rate-headers.ts";
 import {
   admissionOf,
   type InputReader,
-  isOwnOrigin,
   jsonReader,
   type ParsedRequest,
   parse,

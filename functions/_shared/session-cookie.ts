@@ -1,18 +1,29 @@
 import { decodeText } from "./base64url.ts";
+import { hostCookie, readCookies } from "./cookies.ts";
 import { environment } from "./environment.ts";
 
-/** Name of the session cookie of @supabase/ssr, derived from the project like in supabase-js. */
-export const sessionCookieName = `sb-${new URL(environment.supabaseUrl).hostname.split(".")[0]}-auth-token`;
+/** The name that @supabase/ssr gives the session of an account by default, from the project like supabase-js. */
+export const defaultSessionName = `sb-${new URL(environment.supabaseUrl).hostname.split(".")[0]}-auth-token`;
+/** Name of the pages' cookie with the session of an account. */
+export const sessionCookieName = hostCookie(defaultSessionName);
+/** An application on the host of the API may write the default name: docs/decisions/0309-cookies-of-one-host.md. */
+const namesForApi = [...new Set([sessionCookieName, defaultSessionName])];
 const maxSessionLength = 32_000;
 
 /**
  * The access token in the session cookie: whole or in chunks, JSON or base64url. Undefined without a cookie, "" if it
- * cannot be parsed.
+ * cannot be parsed, null if more than one writer has set it.
  */
-export function sessionToken(cookies: string | undefined): string | undefined {
-  if (!cookies?.includes(sessionCookieName)) return undefined;
-  const value = joinChunks(cookies);
+export function sessionToken(
+  header: string | undefined,
+  names: readonly string[] = namesForApi,
+): string | null | undefined {
+  if (!header?.includes(defaultSessionName)) return undefined;
+  const cookies = readCookies(header);
+  const found = names.map((name) => joinChunks(cookies, name)).filter((value) => value !== undefined);
+  const [value] = found;
   if (value === undefined) return undefined;
+  if (value === null || found.length > 1) return null;
   try {
     const text = value.startsWith("base64-") ? decodeText(value.slice("base64-".length)) : value;
     const session: unknown = JSON.parse(text);
@@ -26,38 +37,21 @@ export function sessionToken(cookies: string | undefined): string | undefined {
 }
 
 /** Cookie with the session of an identified person. */
-export const identifiedCookieName = "feedback-session";
+export const identifiedCookieName = hostCookie("feedback-session");
 
-/** The session of an identified person in the cookies; undefined without one. */
-export function identifiedToken(cookies: string | undefined): string | undefined {
-  if (!cookies?.includes(identifiedCookieName)) return undefined;
-  for (const pair of cookies.split(";")) {
-    const at = pair.indexOf("=");
-    if (at > 0 && pair.slice(0, at).trim() === identifiedCookieName) return pair.slice(at + 1).trim();
-  }
+/** The session of an identified person in the cookies; undefined without one, null if two writers have set it. */
+export function identifiedToken(header: string | undefined): string | null | undefined {
+  return header?.includes(identifiedCookieName) ? readCookies(header).get(identifiedCookieName) : undefined;
 }
 
-function joinChunks(cookies: string): string | undefined {
-  const values = new Map<string, string>();
-  for (const pair of cookies.split(";")) {
-    const at = pair.indexOf("=");
-    const name = pair.slice(0, at).trim();
-    if (at > 0 && name.startsWith(sessionCookieName)) values.set(name, decode(pair.slice(at + 1).trim()));
+/** Undefined without the cookie, null if two writers have set it: a session is either whole or in chunks. */
+function joinChunks(cookies: Map<string, string | null>, name: string): string | null | undefined {
+  const whole = cookies.get(name);
+  let joined: string | null | undefined;
+  for (let index = 0; cookies.has(`${name}.${index}`); index++) {
+    if ((joined?.length ?? 0) > maxSessionLength) break;
+    const chunk = cookies.get(`${name}.${index}`) ?? null;
+    joined = joined === null || chunk === null ? null : (joined ?? "") + chunk;
   }
-  const value = values.get(sessionCookieName);
-  if (value !== undefined) return value;
-  let joined: string | undefined;
-  for (let index = 0; ; index++) {
-    const chunk = values.get(`${sessionCookieName}.${index}`);
-    if (chunk === undefined || (joined?.length ?? 0) > maxSessionLength) return joined;
-    joined = (joined ?? "") + chunk;
-  }
-}
-
-function decode(value: string): string {
-  try {
-    return decodeURIComponent(value);
-  } catch {
-    return value;
-  }
+  return whole === undefined ? joined : joined === undefined ? whole : null;
 }

@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import { version } from "../../shared/version.ts";
 import { type ApiError, forbidden, toApiError } from "../_shared/api-error.ts";
 import { readJson } from "../_shared/body.ts";
-import { environment } from "../_shared/environment.ts";
 import { log } from "../_shared/log.ts";
+import { isKnownHost, unknownHost } from "../_shared/own-addresses.ts";
 import { respond } from "../_shared/serve.ts";
 import { type Agent, type AgentRequest, admit, agentRequest, callerOf } from "./agent-request.ts";
 import { callTool } from "./call.ts";
@@ -40,7 +40,7 @@ export async function serveStandard(c: Context): Promise<Response> {
   const { request } = state;
   let release: (() => void) | undefined;
   try {
-    if (!isKnownHost(c)) throw forbidden("This Host is not allowed.");
+    if (!isKnownHost(c)) throw forbidden(unknownHost);
     const body = c.req.method === "POST" ? await bodyOf(request) : undefined;
     const method = (body as { method?: unknown } | undefined)?.method;
     // Tool calls are admitted together with their statements, in one round trip.
@@ -195,23 +195,6 @@ function challenge(error: ApiError | undefined): Record<string, string> {
   if (error?.code === "UNAUTHORIZED") return { "WWW-Authenticate": 'Bearer error="invalid_token"' };
   if (error?.code !== "FORBIDDEN" || error.extra.scope === undefined) return {};
   return { "WWW-Authenticate": `Bearer error="insufficient_scope", scope="${error.extra.scope}"` };
-}
-
-const localNames = ["localhost", "127.0.0.1", "[::1]"];
-const ownNames = new Set([
-  ...localNames,
-  new URL(environment.siteUrl).hostname,
-  new URL(environment.supabaseUrl).hostname,
-  ...environment.allowedHosts,
-]);
-
-/**
- * On platforms that route by Host, the host is checked already. A listener of our own checks it against DNS rebinding.
- */
-function isKnownHost(c: Context): boolean {
-  if (!environment.port) return true;
-  const url = `http://${c.req.header("Host")}`;
-  return URL.canParse(url) && ownNames.has(new URL(url).hostname);
 }
 
 function logRequest({ id, c, startedAt }: AgentRequest, status: number) {

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { log } from "../_shared/log.ts";
+import { isKnownHost, unknownHost } from "../_shared/own-addresses.ts";
 import { adminModeration } from "../api/routes/admin-moderation.ts";
 import { comments } from "../api/routes/comments.ts";
 import { follows } from "../api/routes/follows.ts";
@@ -55,12 +56,13 @@ import { setup, setupForm } from "./pages/setup.tsx";
 import { signIn, signInForm, signInWithProvider, signOut } from "./pages/sign-in.tsx";
 import { mailSignIn, mailSignInForm, signInCode, signInCodeForm } from "./pages/sign-in-by-mail.tsx";
 import { signUp, signUpForm } from "./pages/sign-up.tsx";
-import { sso } from "./pages/sso.ts";
+import { sso, ssoForm } from "./pages/sso.tsx";
 import { submission } from "./pages/submission.tsx";
 import { survey, surveyForm } from "./pages/survey.tsx";
 import { voters } from "./pages/voters.tsx";
 import { identifyInWidget, leaveWidget } from "./pages/widget-session.ts";
 import { personLink } from "./paths.ts";
+import { securityHeaders } from "./security.ts";
 import { notFoundPage, servePage, servePages } from "./serve-page.ts";
 import { startVisit } from "./visit.ts";
 
@@ -83,6 +85,7 @@ const pages: Page[] = [
   signUpForm,
   signOut,
   sso,
+  ssoForm,
   mailSignIn,
   mailSignInForm,
   signInCode,
@@ -182,6 +185,10 @@ const pages: Page[] = [
 export const app = new Hono({ strict: false });
 
 app.get("/health", (c) => c.json({ status: "ok" }));
+app.use(async (c, next) => {
+  if (isKnownHost(c)) return next();
+  return c.text(unknownHost, 403, { ...securityHeaders, "X-Request-Id": crypto.randomUUID() });
+});
 app.get("/assets/:name", (c) => assetResponse(c.req.param("name")));
 app.get("/brand/:file", (c) => brandResponse(c.req.param("file")));
 app.get("/widget.js", (c) => widgetResponse(c.req.header("If-None-Match")));

@@ -1,10 +1,10 @@
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Context } from "hono";
-import { getCookie } from "hono/cookie";
-import { environment } from "../_shared/environment.ts";
+import { hostCookie, isSecure } from "../_shared/cookies.ts";
 import { parseForm } from "../_shared/form.ts";
-import type { Session } from "./session.ts";
+import { cookieOf, type Session } from "./session.ts";
 
 // Browsers keep 4096 bytes a cookie, and servers take some 16 KB of headers.
 const maxLength = 3800;
@@ -13,13 +13,16 @@ const keptSeconds = 30 * 60;
 // A short cookie may unpack to anything. The longest text of a form is 5,000 characters.
 const maxUnpacked = 128 * 1024;
 const name = (part: number) => `form.${part}`;
+const digest = (text: string) => createHash("sha256").update(text).digest("base64url");
+/** The name of the cookie with the digest of a page's parts: those have a path, so that any host of the domain can set them. */
+const seal = (path: string) => hostCookie(`form-${digest(path).slice(0, 8)}`);
 
 const options = (path: string, maxAge: number) =>
   ({
     path,
     sameSite: "lax",
     httpOnly: true,
-    secure: environment.siteUrl.startsWith("https:"),
+    secure: isSecure,
     maxAge,
   }) as const;
 
@@ -37,6 +40,7 @@ export function keepForm(
   if (kept.length === 0 || !isCookiePath(path)) return;
   const text = deflateRawSync(new URLSearchParams(kept).toString()).toString("base64url");
   if (text.length > maxLength * maxParts) return;
+  cookies.push({ name: seal(path), value: digest(text), options: options("/", keptSeconds) });
   for (let part = 0; part * maxLength < text.length; part++)
     cookies.push({
       name: name(part),
@@ -47,9 +51,9 @@ export function keepForm(
 
 /** The stored input of this page's form. */
 export function keptForm(c: Context): URLSearchParams | undefined {
-  const parts = Array.from({ length: maxParts }, (_, part) => getCookie(c, name(part)) ?? "");
+  const parts = Array.from({ length: maxParts }, (_, part) => cookieOf(c, name(part)) ?? "");
   const text = parts.join("");
-  if (text === "") return undefined;
+  if (text === "" || cookieOf(c, seal(new URL(c.req.url).pathname)) !== digest(text)) return undefined;
   try {
     const packed = Buffer.from(text, "base64url");
     return parseForm(inflateRawSync(packed, { maxOutputLength: maxUnpacked }).toString());
@@ -61,6 +65,7 @@ export function keptForm(c: Context): URLSearchParams | undefined {
 /** Deletes the stored input, after the page has shown it again. */
 export function forgetForm({ cookies }: Session, path: string) {
   if (!isCookiePath(path)) return;
+  cookies.push({ name: seal(path), value: "", options: options("/", 0) });
   for (let part = 0; part < maxParts; part++)
     cookies.push({ name: name(part), value: "", options: options(path, 0) });
 }

@@ -14,6 +14,7 @@ import type {
   Work,
 } from "../_shared/endpoint.ts";
 import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
+import { AllowedOrigins } from "./components/avatar.tsx";
 import { forgetForm } from "./kept-form.ts";
 import { Layout } from "./layout.tsx";
 import { isListed } from "./metadata.tsx";
@@ -81,7 +82,7 @@ export type Page = Endpoint & {
   isBeforeFactor?: boolean;
   /** The response is data for scripts or a file: a page would be no answer. */
   isData?: boolean;
-  /** The URL contains a secret: the page sends no referrer. */
+  /** The URL contains a secret: the page sends its origin alone as the referrer. Without it browsers post its form with the origin "null". */
   hasSecretAddress?: boolean;
   /**
    * The token in the URL authorizes the form, whatever the origin, and the response is a page instead of a redirect: one-click
@@ -242,7 +243,11 @@ export function endpointOf(endpoints: Endpoint[], method: Endpoint["method"], pa
 
 export function pageResponse(view: View, frame: Frame, visit: Visit): JsonResponse {
   if (visit.kept && !visit.refused) forgetForm(visit.session, visit.path);
-  const html = `<!doctype html>${<Layout view={view} frame={frame} visit={visit} />}`;
+  const html = `<!doctype html>${(
+    <AllowedOrigins.Provider value={frame.organization?.allowed_origins ?? []}>
+      <Layout view={view} frame={frame} visit={visit} />
+    </AllowedOrigins.Provider>
+  )}`;
   return {
     status: view.status ?? visit.refused?.status ?? 200,
     json: html,

@@ -21,7 +21,7 @@ export const contentSecurityPolicy = (
     ),
     ["style-src 'self'", styleOfTurbo, ...captcha].join(" "),
     [`connect-src 'self' ${supabase.origin} ${realtime}`, ...captcha].join(" "),
-    // Avatars and logos are at URLs that users choose.
+    // Admins choose the URLs of logos; components/avatar.tsx chooses whose pictures are shown.
     "img-src 'self' https: data:",
     "object-src 'none'",
     "base-uri 'none'",

@@ -4,7 +4,7 @@ import { isUuid } from "../../shared/fields.ts";
 import { ApiError, forbidden, notFound, toApiError } from "../_shared/api-error.ts";
 import { errorResponse } from "../_shared/error-response.ts";
 import { valueOfForm } from "../_shared/form.ts";
-import { isOwnOrigin } from "../_shared/request.ts";
+import { isOwnOrigin } from "../_shared/own-addresses.ts";
 import { type Presentation, serve } from "../_shared/serve.ts";
 import { errorPage } from "./error-page.tsx";
 import { keepForm } from "./kept-form.ts";
@@ -189,7 +189,7 @@ function pagePresentation(
           )
         : response;
       const headers = new Headers({ ...securityHeaders, ...shown.headers, "X-Request-Id": requestId });
-      if (page.hasSecretAddress) headers.set("Referrer-Policy", "no-referrer");
+      if (page.hasSecretAddress) headers.set("Referrer-Policy", "strict-origin");
       for (const { name, value, options } of visit.session.cookies)
         headers.append("Set-Cookie", generateCookie(name, value, options as HonoCookieOptions));
       const body = stream ?? ("json" in shown ? (shown.bytes ?? shown.json) : null);

@@ -1,11 +1,12 @@
 import { type CookieOptions, createServerClient } from "@supabase/ssr";
 import type { Context } from "hono";
-import { getCookie } from "hono/cookie";
 import { ApiError } from "../_shared/api-error.ts";
+import { hostCookie, isSecure, readCookies } from "../_shared/cookies.ts";
 import { type Credential, credentialOf } from "../_shared/credential.ts";
 import { environment } from "../_shared/environment.ts";
 import { addressOf } from "../_shared/request.ts";
 import {
+  defaultSessionName,
   identifiedCookieName,
   identifiedToken,
   sessionCookieName,
@@ -32,17 +33,20 @@ export const cookieOptions: CookieOptions = {
   sameSite: "lax",
   // The pages need no script to read it.
   httpOnly: true,
-  secure: environment.siteUrl.startsWith("https:"),
+  secure: isSecure,
 };
 
 /** The session of the cookies, refreshed if it has expired. Without a valid one the visitor is anonymous. */
 export async function openSession(c: Context): Promise<Session> {
   const cookies: NewCookie[] = [];
   // Only below /embed, where the host page identifies the person.
-  const inWidget = c.req.path.startsWith("/embed/") ? getCookie(c, widgetCookieName) : undefined;
+  const inWidget = c.req.path.startsWith("/embed/") ? cookieOf(c, widgetCookieName) : undefined;
   if (inWidget !== undefined) return ofIdentified(c, inWidget);
-  const token = sessionToken(c.req.header("Cookie"));
+  const token = ownSessionToken(c);
   if (token === undefined) return ofIdentified(c, identifiedToken(c.req.header("Cookie")));
+  if (token === null) return ofTwoWriters();
+  // Sessions from before the pages had a name of their own: for the API two sessions are nobody.
+  if (isSecure) cookies.push(...sessionCookiesOf(c, defaultSessionName).map(([name]) => emptied(name)));
   try {
     let credential = await credentialOf(undefined, token);
     if (credential.kind === "user") return { credential, accessToken: token, cookies };
@@ -62,8 +66,15 @@ export async function openSession(c: Context): Promise<Session> {
   }
 }
 
+/** Nobody. Without our cookie the other writer's would be the only one, so it stays. */
+const ofTwoWriters = (): Session => ({ credential: { kind: "none" }, cookies: [] });
+
+/** The pages read no session under a name that another host could have set. */
+const ownSessionToken = (c: Context) => sessionToken(c.req.header("Cookie"), [sessionCookieName]);
+
 /** The session of an identified person. The session of an account takes precedence. */
-async function ofIdentified(c: Context, token: string | undefined): Promise<Session> {
+async function ofIdentified(c: Context, token: string | null | undefined): Promise<Session> {
+  if (token === null) return ofTwoWriters();
   const credential = await credentialOf(undefined, undefined, token);
   return credential.kind === "invalid"
     ? { credential: { kind: "none" }, cookies: forgotten(c) }
@@ -102,7 +113,7 @@ const refreshing = new Map<string, Promise<Refreshed>>();
 
 /** Pages that a browser asks for at once, such as two tabs, share one refresh: a token is for one use. */
 function refresh(c: Context): Promise<Refreshed> {
-  const held = JSON.stringify(sessionCookiesOf(c));
+  const held = JSON.stringify(sessionCookiesOf(c, sessionCookieName));
   let refreshed = refreshing.get(held);
   if (!refreshed) {
     refreshed = requestRefresh(c);
@@ -116,7 +127,7 @@ function refresh(c: Context): Promise<Refreshed> {
 async function requestRefresh(c: Context): Promise<Refreshed> {
   const set: NewCookie[] = [];
   const auth = authOf(c, set, fetchOnce);
-  const given = sessionToken(c.req.header("Cookie"));
+  const given = ownSessionToken(c);
   let { data, error } = await auth.getSession();
   // It has not expired, and is not valid: its key was revoked.
   if (data.session?.access_token === given) ({ data, error } = await auth.refreshSession());
@@ -150,9 +161,13 @@ export function authOf(
 ) {
   const address = environment.authAddressHeader && addressOf(c);
   const [publishableKey = ""] = environment.publicKeys;
+  // Once: the client asks for all cookies again for each part of a session.
+  const given = [...cookiesOf(c)].flatMap(([name, value]) =>
+    value === null ? [] : [[name, value] as const],
+  );
   const secretKey = needsCaptcha && environment.captcha ? undefined : environment.authApiKey;
   return createServerClient(environment.supabaseUrl, secretKey ?? publishableKey, {
-    cookieOptions,
+    cookieOptions: { ...cookieOptions, name: sessionCookieName },
     global: {
       fetch: fetchAuth,
       headers: address ? { [environment.authAddressHeader as string]: address } : {},
@@ -162,10 +177,9 @@ export function authOf(
       encode: "tokens-only",
       // Cookies of the response take precedence over those of the request.
       getAll: () =>
-        Object.entries({
-          ...getCookie(c),
-          ...Object.fromEntries(cookies.map(({ name, value }) => [name, value])),
-        }).map(([name, value]) => ({ name, value })),
+        [...new Map([...given, ...cookies.map(({ name, value }) => [name, value] as const)])].map(
+          ([name, value]) => ({ name, value }),
+        ),
       setAll: (changed) => {
         cookies.push(...changed.map(({ name, value, options }) => ({ name, value, options })));
       },
@@ -173,7 +187,7 @@ export function authOf(
   }).auth;
 }
 
-export const widgetCookieName = "feedback-widget";
+export const widgetCookieName = hostCookie("feedback-widget");
 
 /**
  * The session of the widget's frame, valid only on its host's site: docs/decisions/0265-the-session-of-the-widget.md.
@@ -182,21 +196,27 @@ export const widgetCookieName = "feedback-widget";
 export const widgetCookie = (value: string, maxAge: number): NewCookie => ({
   name: widgetCookieName,
   value,
-  options: { path: "/embed", sameSite: "none", secure: true, httpOnly: true, partitioned: true, maxAge },
+  options: { path: "/", sameSite: "none", secure: true, httpOnly: true, partitioned: true, maxAge },
 });
 
 /** Cookies that end the sessions in this browser, of an account and of an identified person. */
 export const forgotten = (c: Context): NewCookie[] => [
-  ...(getCookie(c, widgetCookieName) === undefined ? [] : [widgetCookie("", 0)]),
+  ...(cookiesOf(c).has(widgetCookieName) ? [widgetCookie("", 0)] : []),
   ...withoutAccount(c),
-  ...(getCookie(c, identifiedCookieName) === undefined ? [] : [emptied(identifiedCookieName)]),
+  ...(cookiesOf(c).has(identifiedCookieName) ? [emptied(identifiedCookieName)] : []),
 ];
 
-const withoutAccount = (c: Context) => sessionCookiesOf(c).map(([name]) => emptied(name));
+const withoutAccount = (c: Context) =>
+  [sessionCookieName, defaultSessionName].flatMap((named) =>
+    sessionCookiesOf(c, named).map(([name]) => emptied(name)),
+  );
 
 const emptied = (name: string): NewCookie => ({ name, value: "", options: { ...cookieOptions, maxAge: 0 } });
 
-const sessionCookiesOf = (c: Context) =>
-  Object.entries(getCookie(c)).filter(
-    ([name]) => name === sessionCookieName || name.startsWith(`${sessionCookieName}.`),
-  );
+const sessionCookiesOf = (c: Context, named: string) =>
+  [...cookiesOf(c)].filter(([name]) => name === named || name.startsWith(`${named}.`));
+
+const cookiesOf = (c: Context) => readCookies(c.req.header("Cookie"));
+
+/** A cookie of the request; undefined if two writers have set it. */
+export const cookieOf = (c: Context, name: string) => cookiesOf(c).get(name) ?? undefined;

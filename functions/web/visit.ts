@@ -1,12 +1,11 @@
 import type { Context } from "hono";
-import { getCookie } from "hono/cookie";
 import type { ErrorDetail } from "../../shared/errors.ts";
 import { type Locale, locales, namesLocale, negotiateLocale } from "../../shared/locales.ts";
 import { ApiError } from "../_shared/api-error.ts";
 import { readForm } from "../_shared/body.ts";
 import { keptForm } from "./kept-form.ts";
 import { type Messages, messagesOf } from "./messages/index.ts";
-import { authOf, forgotten, openSession, type Session } from "./session.ts";
+import { authOf, cookieOf, forgotten, openSession, type Session } from "./session.ts";
 
 export const themes = ["light", "dark"] as const;
 type Theme = (typeof themes)[number];
@@ -56,7 +55,7 @@ export type Visit = {
   auth(given?: { needsCaptcha: true }): ReturnType<typeof authOf>;
   /** Ends the session in this browser. */
   forget(): void;
-  /** A cookie of the request. */
+  /** A cookie of the request; undefined if two writers have set it. */
   cookie(name: string): string | undefined;
   /** A header of the request. */
   header(name: string): string | undefined;
@@ -75,7 +74,7 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
   const session = await openSession(c);
   const locale = localeOf(c, url);
   const isEmbedded = withoutEmbed(url.pathname) !== url.pathname;
-  const theme = (isEmbedded && url.searchParams.get("theme")) || getCookie(c, "theme");
+  const theme = (isEmbedded && url.searchParams.get("theme")) || cookieOf(c, "theme");
   const organization = isTooLong ? undefined : c.req.param("organization");
   return {
     path: url.pathname,
@@ -100,7 +99,7 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
     kept: keptForm(c),
     auth: (given) => authOf(c, session.cookies, undefined, given?.needsCaptcha),
     forget: () => session.cookies.push(...forgotten(c)),
-    cookie: (name) => getCookie(c, name),
+    cookie: (name) => cookieOf(c, name),
     header: (name) => c.req.header(name),
   };
 }
@@ -115,7 +114,7 @@ const localeOf = (c: Context, url: URL): Locale =>
   chosenLocale(c, url) ?? negotiateLocale(c.req.header("Accept-Language"));
 
 const chosenLocale = (c: Context, url: URL) =>
-  localeNamed(url.searchParams.get("lang")) ?? localeNamed(getCookie(c, "lang"));
+  localeNamed(url.searchParams.get("lang")) ?? localeNamed(cookieOf(c, "lang"));
 
 const localeNamed = (name: string | null | undefined) => locales.find((locale) => locale === name);
 

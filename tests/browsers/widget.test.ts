@@ -248,7 +248,7 @@ describe("an identified person", () => {
     // Nothing that scripts can read, and nothing for other paths or sites.
     const cookies = (await context?.cookies()) ?? [];
     const own = cookies.filter(({ name }) => name === "feedback-widget");
-    expect(own).toMatchObject([{ path: "/embed", httpOnly: true, secure: true, sameSite: "None" }]);
+    expect(own).toMatchObject([{ path: "/", httpOnly: true, secure: true, sameSite: "None" }]);
 
     await frame.locator(`#submission-${submissions[1]} h2 a`).click();
     await frame.locator("textarea[name=body]").first().fill("The van is dark at night.");

@@ -184,6 +184,26 @@ describe("a token is refused", () => {
     ).toHaveLength(0);
   });
 
+  test("alike for a private board with a signing secret and for none, by whoever cannot sign for it", async () => {
+    const own = await newHost();
+    await sql`update public.organizations set visibility = 'private' where id = ${own.organization.id}`;
+    const header = { alg: "HS256", typ: "JWT" };
+    const guesses: ((aud: string) => string)[] = [
+      (aud) => forged(header, claimsOf(own.organization, { aud }), "a guess"),
+      (aud) => forged({ ...header, alg: "HS512" }, claimsOf(own.organization, { aud }), "a guess"),
+      (aud) => forged(header, { aud }, "a guess"),
+      (aud) => `${forged(header, { aud }, "a guess")}x`,
+    ];
+    for (const guess of guesses) {
+      const names = [own.organization.slug, own.organization.id, "no-such-board"];
+      const answers = await Promise.all(names.map((aud) => exchange(guess(aud))));
+      const missing = answers.at(-1);
+      expect(missing?.body).toMatchObject({ error: { reason: "audience" } });
+      for (const { status, body } of answers)
+        expect([status, body]).toEqual([missing?.status, missing?.body]);
+    }
+  });
+
   test("for a private board, whose sessions rest until it is public again", async () => {
     const own = await newHost();
     const person = await identified(own.organization, own.secret);
@@ -345,7 +365,7 @@ test("neither tokens nor sessions nor signing secrets are stored or logged", asy
   const { access_token } = (answer.body as { data: { access_token: string } }).data;
   await refused(token, "replayed");
   const site = await send("GET", `/o/${host.organization.slug}/sso?token=${token}`, { base: stack.site_url });
-  expect(site.status).toBe(303);
+  expect(site.status).toBe(200);
   const dumps = await sql`
     select to_jsonb(s)::text as row from private.identify_sessions s
     union all select to_jsonb(s)::text from private.identify_secrets s

@@ -7,7 +7,7 @@ import { newComment, newOrganization, newSubmission, newUser, type Organization 
 import { cookieHeader } from "../browsers/session.ts";
 import { type HttpCall, send } from "../http.ts";
 import { accessToken, sql, stack } from "../stack.ts";
-import { newVisitor, type Person, signedIn, type Visitor } from "../web/pages.ts";
+import { keptCookies, newVisitor, type Person, signedIn, type Visitor } from "../web/pages.ts";
 
 // Attacks on the pages by an anonymous visitor, a user and a member of another tenant.
 
@@ -99,13 +99,14 @@ describe("a redirect never leads to another site", () => {
 
   test("and a path that a cookie could not name is no error", async () => {
     const stored = deflateRawSync("title=Something%20typed").toString("base64url");
-    const cookie = `form.0=${stored}`;
     for (const path of [
       `/submissions/${submission}-a;b`,
       `/embed/submissions/${submission}-a;b`,
       "/o/a;b/new",
-    ])
+    ]) {
+      const cookie = cookieHeader(keptCookies(path, [stored]));
       expect((await request("GET", path, { headers: { cookie } })).status, path).toBeLessThan(500);
+    }
     const fields = { title: "Something typed", return_to: "/new;Domain=evil.example" };
     const { status, location } = await newVisitor().post("/new", fields);
     expect([status, location]).toEqual([303, "/sign-in?return_to=%2F"]);
@@ -268,7 +269,7 @@ describe("a form of a submission", () => {
   test("kept during a sign-in cannot decompress beyond the size limit of a form", async () => {
     const bomb = deflateRawSync(Buffer.alloc(8_000_000, "a")).toString("base64url");
     for (const value of [bomb.slice(0, 3800), "AAAA", "%", bomb.slice(0, 100)]) {
-      const cookie = `form.0=${value}; form.1=${bomb.slice(3800, 7600)}`;
+      const cookie = cookieHeader(keptCookies("/new", [value, bomb.slice(3800, 7600)]));
       expect((await request("GET", "/new", { headers: { cookie } })).status).toBeLessThan(500);
     }
   });
@@ -343,6 +344,31 @@ describe("user text is only text", () => {
     expect(html.querySelectorAll("[style], style")).toHaveLength(0);
     for (const name of ["123abc.css%22", "..%2f..%2fhealth", "123abc.css/../x", "zzzzzz.css", "123ABC;}.css"])
       expect((await request("GET", `/brand/${name}`)).status).toBe(404);
+  });
+
+  test("in the URL of an avatar: the browser of a reader asks no host that the author chose", async () => {
+    await sql`update public.organizations set allowed_origins = '{https://app.example.org}' where id = ${home.id}`;
+    const [author, reader] = [await newUser("Ursula"), await signedIn()];
+    const board = await newSubmission(home, author);
+    await newComment(board, author);
+    const pictureOf = async (url: string) => {
+      await sql`update public.profiles set avatar_url = ${url} where id = ${author.id}`;
+      const { html } = await reader.get((await reader.get(`/submissions/${board}`)).location ?? "");
+      expect(html.querySelector("#comments")?.textContent).toContain("Ursula");
+      return html.querySelector("#comments img.avatar")?.getAttribute("src");
+    };
+    for (const url of [
+      "https://evil.example/a.png",
+      "https://avatars.githubusercontent.com.evil.example/a.png",
+      "https://avatars.githubusercontent.com@evil.example/a.png",
+      "https://app.example.org.evil.example/a.png",
+      "http://avatars.githubusercontent.com/u/1",
+      `${origin}/sign-in/github`,
+      `${stack.supabase_url}/storage/v1/object/public/../../../../sign-in`,
+    ])
+      expect(await pictureOf(url), url).toBeUndefined();
+    for (const url of ["https://avatars.githubusercontent.com/u/1", "https://app.example.org/a.png"])
+      expect(await pictureOf(url)).toBe(url);
   });
 
   function expectNoMarkup({ status, html, text, headers }: Awaited<ReturnType<Visitor["get"]>>) {

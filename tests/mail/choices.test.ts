@@ -279,7 +279,7 @@ describe("captured mail", () => {
 
   test("is shown to no page of another name that leads here, through no proxy, and from no other folder", async () => {
     for (const host of ["evil.example", "127.0.0.1.evil.example", "evil.example:80"])
-      expect((await get("/_mail", { host })).status).toBe(404);
+      expect((await get("/_mail", { host })).status).toBe(403);
     for (const name of ["x-forwarded-for", "x-real-ip", "forwarded", "via"])
       expect((await get("/_mail", { [name]: "127.0.0.1" })).status, name).toBe(404);
     for (const path of ["/_mail/..%2fsecrets", "/_mail/x/y", "/_mail/none"])

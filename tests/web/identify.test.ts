@@ -3,8 +3,12 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { api } from "../api/client.ts";
 import { claimsOf, identified, newSecret, nowSeconds, signed } from "../api/identified.ts";
 import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";
-import { stack } from "../stack.ts";
-import { newVisitor, signedIn } from "./pages.ts";
+import { sql, stack } from "../stack.ts";
+import { newVisitor, signedIn, type Visitor } from "./pages.ts";
+
+const host = "https://app.example.org";
+/** Of a link on a page of the host. */
+const fromHost = { referer: `${host}/`, "sec-fetch-site": "cross-site", "sec-fetch-dest": "document" };
 
 let organization: Organization;
 let owner: User;
@@ -16,6 +20,7 @@ beforeAll(async () => {
   owner = await newUser("The owner", { organization, role: "owner" });
   ({ secret } = await newSecret(organization, owner));
   idea = await newSubmission(organization, owner, { title: "An idea of the team" });
+  await sql`update public.organizations set allowed_origins = ${[host]} where id = ${organization.id}`;
 });
 
 const tokenOf = (changes: Record<string, unknown> = {}) =>
@@ -27,9 +32,9 @@ describe("a link of the host's application", () => {
     const visitor = newVisitor();
     const address = `/submissions/${idea}-an-idea-of-the-team`;
     const token = await tokenOf({ name: "Grace Host" });
-    const answer = await visitor.get(ssoOf(token, `&return_to=${address}`));
+    const answer = await visitor.get(ssoOf(token, `&return_to=${address}`), fromHost);
     expect([answer.status, answer.location]).toEqual([303, address]);
-    expect(answer.headers["referrer-policy"]).toBe("no-referrer");
+    expect(answer.headers["referrer-policy"]).toBe("strict-origin");
     const [cookie] = [answer.headers["set-cookie"] ?? []].flat();
     expect(cookie).toMatch(
       /^feedback-session=fcs_usr_[\w-]+; Max-Age=86400; Path=\/; HttpOnly; SameSite=Lax$/,
@@ -62,7 +67,8 @@ describe("a link of the host's application", () => {
 
   test("leads to pages of this site only", async () => {
     for (const to of ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)"]) {
-      const answer = await newVisitor().get(ssoOf(await tokenOf(), `&return_to=${encodeURIComponent(to)}`));
+      const path = ssoOf(await tokenOf(), `&return_to=${encodeURIComponent(to)}`);
+      const answer = await newVisitor().get(path, fromHost);
       expect([answer.status, answer.location], to).toEqual([303, `/o/${organization.slug}/`]);
     }
   });
@@ -70,7 +76,7 @@ describe("a link of the host's application", () => {
   test("that does not count leads to a page that says so, without the token", async () => {
     const other = await newOrganization();
     const used = await tokenOf();
-    await newVisitor().get(ssoOf(used));
+    await newVisitor().get(ssoOf(used), fromHost);
     const wrong: [string, string, string][] = [
       [ssoOf(used), "replayed", "de"],
       [ssoOf(await tokenOf({ jti: undefined })), "jti_missing", "en"],
@@ -80,7 +86,7 @@ describe("a link of the host's application", () => {
     ];
     for (const [path, reason, lang] of wrong) {
       const visitor = newVisitor([{ name: "lang", value: lang }]);
-      const { status, location = "" } = await visitor.get(path);
+      const { status, location = "" } = await visitor.get(path, fromHost);
       expect([status, location]).toEqual([303, `${path.split("?")[0]}?refused=${reason}`]);
       const page = await visitor.get(location);
       expect(page.status).toBe(409);
@@ -90,6 +96,90 @@ describe("a link of the host's application", () => {
     const bare = await newVisitor().get(`/o/${organization.slug}/sso?refused=<script>`);
     expect([bare.status, bare.text.includes("<script>")]).toEqual([409, false]);
     expect((await newVisitor().get("/o/nowhere/sso?token=x")).status).toBe(404);
+  });
+});
+
+describe("a link that its person may not have followed asks first", () => {
+  const nameOf = async (visitor: Visitor) =>
+    (await visitor.get(`/o/${organization.slug}`)).html.querySelector(".menu-name")?.textContent;
+  /** The button of the page that asks, after it has been shown and nothing else has happened. */
+  const asked = async (visitor: Visitor, token: string, headers: Record<string, string> = {}) => {
+    const before = await nameOf(visitor);
+    const page = await visitor.get(ssoOf(token, "&return_to=/new"), headers);
+    expect([page.status, page.headers["set-cookie"], await nameOf(visitor)]).toEqual([
+      200,
+      undefined,
+      before,
+    ]);
+    return page;
+  };
+  const signedInByHost = async (changes: Record<string, unknown> = {}) => {
+    const visitor = newVisitor();
+    await visitor.get(ssoOf(await tokenOf(changes)), fromHost);
+    return visitor;
+  };
+
+  test.each<[string, Record<string, string>]>([
+    ["from another site", { referer: "https://evil.example/", "sec-fetch-site": "cross-site" }],
+    ["from nowhere", { "sec-fetch-site": "none" }],
+    ["without a word about it", {}],
+    ["from a comment on our own pages", { referer: `${stack.site_url}/`, "sec-fetch-site": "same-origin" }],
+    ["from a site that looks like the host's", { referer: `${host}.evil.example/` }],
+    ["as a picture on a page of the host", { ...fromHost, "sec-fetch-dest": "image" }],
+    ["from a frame on a page of the host", { ...fromHost, "sec-fetch-dest": "iframe" }],
+  ])("%s", async (_from, headers) => {
+    const visitor = newVisitor();
+    const page = await asked(visitor, await tokenOf({ name: "Mallory" }), headers);
+    const text = page.html.querySelector("main")?.textContent;
+    expect(text).toContain("Continue as Mallory");
+    expect(text).toMatch(/This link from .+ signs you in with the address \S+@host\.example/);
+    const done = await visitor.submit(page.html.querySelector("main form"));
+    expect([done.status, done.location, await nameOf(visitor)]).toEqual([303, "/new", "Mallory"]);
+  });
+
+  test("over the session of another person, which ends only with the button", async () => {
+    const visitor = await signedInByHost({ name: "Victoria" });
+    const token = await tokenOf({ name: "Mallory" });
+    const page = await asked(visitor, token, fromHost);
+    expect(page.html.querySelector("main")?.textContent).toContain("You are signed in as Victoria");
+    expect(await nameOf(visitor)).toBe("Victoria");
+    await visitor.submit(page.html.querySelector("main form"));
+    expect(await nameOf(visitor)).toBe("Mallory");
+    expect((await visitor.submit(page.html.querySelector("main form"))).location).toContain(
+      "refused=replayed",
+    );
+  });
+
+  test("over the session of an account, which the button replaces", async () => {
+    const visitor = await signedIn();
+    const before = await nameOf(visitor);
+    const page = await asked(visitor, await tokenOf({ name: "Grace" }), fromHost);
+    expect(await nameOf(visitor)).toBe(before);
+    await visitor.submit(page.html.querySelector("main form"));
+    expect(await nameOf(visitor)).toBe("Grace");
+  });
+
+  test("over the session of a person of another organization", async () => {
+    const other = await newOrganization();
+    const admin = await newUser("Another owner", { organization: other, role: "owner" });
+    const session = await identified(other, (await newSecret(other, admin)).secret);
+    await asked(newVisitor([{ name: "feedback-session", value: session.token }]), await tokenOf(), fromHost);
+  });
+
+  test("and the session of the same person goes on at once", async () => {
+    const person = { sub: randomUUID(), email: `${randomUUID()}@host.example`, name: "Victoria" };
+    const visitor = await signedInByHost(person);
+    const again = await visitor.get(ssoOf(await tokenOf(person), "&return_to=/new"), fromHost);
+    expect([again.status, again.location, await nameOf(visitor)]).toEqual([303, "/new", "Victoria"]);
+  });
+
+  test("and another site cannot press the button", async () => {
+    const visitor = newVisitor();
+    const fields = { token: await tokenOf({ name: "Mallory" }), return_to: "/new" };
+    for (const origin of ["https://evil.example", host, "null", ""])
+      expect((await visitor.post(`/o/${organization.slug}/sso`, fields, { origin })).status).toBe(403);
+    expect(await nameOf(visitor)).toBeUndefined();
+    expect((await visitor.post(`/o/${organization.slug}/sso`, fields)).location).toBe("/new");
   });
 });
 

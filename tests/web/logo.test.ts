@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { backup, restore } from "../../local/backup.ts";
 import { startStack } from "../../local/stack.ts";
 import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
+import { only } from "../api/world.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";
 import { newVisitor, type Visitor } from "./pages.ts";
@@ -20,6 +21,43 @@ const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
+/** Heads of files that name a size. */
+const heads: Record<string, (width: number, height: number) => Buffer> = {
+  png: (width, height) => {
+    const head = Buffer.from(png);
+    head.writeUInt32BE(width, 16);
+    head.writeUInt32BE(height, 20);
+    return head;
+  },
+  jpg: (width, height) => {
+    const head = Buffer.from(
+      "ffd8ffe000104a46494600010100000100010000ffffc000110800000000030122000211010311ff",
+      "hex",
+    );
+    head.writeUInt16BE(height, 26);
+    head.writeUInt16BE(width, 28);
+    return head;
+  },
+  "webp, lossless": (width, height) => {
+    const head = Buffer.from(`RIFF\x10\x00\x00\x00WEBPVP8L${"\0".repeat(14)}`, "latin1");
+    head.writeUInt8(0x2f, 20);
+    head.writeUInt32LE(((width - 1) & 0x3fff) | (((height - 1) & 0x3fff) << 14), 21);
+    return head;
+  },
+  "webp, lossy": (width, height) => {
+    const head = Buffer.from(`RIFF\x10\x00\x00\x00WEBPVP8 ${"\0".repeat(14)}`, "latin1");
+    head.write("9d012a", 23, "hex");
+    head.writeUInt16LE(width & 0x3fff, 26);
+    head.writeUInt16LE(height & 0x3fff, 28);
+    return head;
+  },
+  "webp, extended": (width, height) => {
+    const head = Buffer.from(`RIFF\x10\x00\x00\x00WEBPVP8X${"\0".repeat(14)}`, "latin1");
+    head.writeUIntLE(width - 1, 24, 3);
+    head.writeUIntLE(height - 1, 27, 3);
+    return head;
+  },
+};
 const padded = (length: number) => Buffer.concat([png, Buffer.alloc(length - png.length)]);
 
 beforeAll(async () => {
@@ -113,6 +151,7 @@ test.each([
   ["HTML", Buffer.from("<!doctype html><script>alert(1)</script>")],
   ["a GIF", Buffer.from("GIF89a\x01\x00\x01\x00", "latin1")],
   ["an empty file", Buffer.alloc(0)],
+  ["a picture of 40,000 × 40,000 pixels", heads.png?.(40_000, 40_000)],
   ["a picture of more than 512 KiB", padded(512 * 1024 + 1)],
   ["a picture of more than the form may have", padded(2 * 1024 * 1024)],
 ])("the page refuses %s at its field and stores nothing", async (_what, file) => {
@@ -131,8 +170,8 @@ test("a form of another site uploads nothing", async () => {
 test("the API takes each type by its first bytes, up to 512 KiB", async () => {
   const samples = {
     png: padded(512 * 1024),
-    jpg: Buffer.from("ffd8ffe000104a464946", "hex"),
-    webp: Buffer.from("RIFF\x10\x00\x00\x00WEBPVP8L\x00\x00", "latin1"),
+    jpg: only(heads.jpg)(2048, 2048),
+    webp: only(heads["webp, lossless"])(2048, 2048),
   };
   for (const [ending, bytes] of Object.entries(samples)) {
     // The name of the type that the client gives decides nothing.
@@ -149,6 +188,21 @@ test("the API takes each type by its first bytes, up to 512 KiB", async () => {
   expect((await put(png, { type: "image/svg+xml" })).status).toBe(415);
   expect((await put(padded(512 * 1024 + 1))).status).toBe(413);
 });
+
+test.each(Object.entries(heads))(
+  "a %s is as large in pixels as visitors' browsers can bear",
+  async (_type, head) => {
+    for (const [width, height] of [
+      [2049, 1],
+      [1, 2049],
+      [10_000, 10_000],
+    ] as const)
+      expect((await put(head(width, height))).status, `${width} × ${height}`).toBe(413);
+    expect((await put(head(2048, 2048))).status).toBe(200);
+    for (const length of [3, 12, 16, 20, 23])
+      expect((await put(head(2048, 2048).subarray(0, length))).status).toBe(400);
+  },
+);
 
 test("only the organization's admins and keys with organization:write upload", async () => {
   const before = await files();

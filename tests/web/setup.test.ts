@@ -87,7 +87,6 @@ test("the first visit leads to the setup, which makes owner and organization, an
 });
 
 test.each([
-  ["by another name of the host", { host: "feedback.example.org", origin: "http://feedback.example.org" }],
   ["through a proxy", { "x-forwarded-for": "203.0.113.7" }],
   ["through a proxy that says so otherwise", { forwarded: "for=203.0.113.7" }],
 ])("a visitor who comes %s needs the token", async (_how, headers) => {
@@ -104,6 +103,14 @@ test.each([
   expect(await own.sql`select from auth.users`).toHaveLength(before.length);
   const done = await posted(fields({ token: own.setupToken ?? "" }), headers);
   expect(done.location).toBe("/admin/welcome");
+});
+
+test("a visitor who comes by a name that is not configured sees and sets up nothing, and learns what to configure", async () => {
+  const headers = { host: "feedback.example.org", origin: "http://feedback.example.org" };
+  const page = await visitor().get("/setup", headers);
+  expect([page.status, page.text]).toEqual([403, expect.stringContaining("SITE_URL")]);
+  expect((await posted(fields({ token: own.setupToken ?? "" }), headers)).status).toBe(403);
+  expect(await organizations()).toEqual([]);
 });
 
 test("a form of another site is refused on this machine too", async () => {

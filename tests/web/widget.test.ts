@@ -26,15 +26,18 @@ async function inWidget(changes: Record<string, unknown> = {}): Promise<Visitor>
 }
 
 describe("the session of the widget", () => {
-  test("is a partitioned cookie that is for embedded paths only, and that no script reads", async () => {
+  test("is a partitioned cookie that only embedded pages read, and no script", async () => {
     const token = await signed(claimsOf(organization), secret);
     const answer = await newVisitor().post(`${base}/identify`, { token });
     const [line = "", ...others] = [answer.headers["set-cookie"] ?? []].flat();
     expect(others).toEqual([]);
     expect(line.split("; ").slice(1).sort()).toEqual(
-      ["HttpOnly", "Max-Age=86400", "Partitioned", "Path=/embed", "SameSite=None", "Secure"].sort(),
+      ["HttpOnly", "Max-Age=86400", "Partitioned", "Path=/", "SameSite=None", "Secure"].sort(),
     );
     expect(answer.text).not.toContain("fcs_usr_");
+    const visitor = newVisitor([{ name: "feedback-widget", value: /=([^;]*)/.exec(line)?.[1] ?? "" }]);
+    expect((await visitor.get(`/o/${organization.slug}`)).html.querySelector(".menu-name")).toBeNull();
+    expect((await visitor.get("/me")).location).toMatch(/^\/sign-in/);
   });
 
   test("votes, comments, writes and edits below /embed", async () => {

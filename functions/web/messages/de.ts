@@ -266,6 +266,11 @@ export const de: Messages = {
     resetText: "Wir schicken einen Code an Ihre Adresse. Damit wählen Sie ein neues Passwort.",
     newPasswordTitle: "Neues Passwort wählen",
     newPassword: "Neues Passwort",
+    isThisYou: "Sind Sie das?",
+    continueAs: (name) => `Weiter als ${name}`,
+    continueAsText: (organization, email) =>
+      `Dieser Link von ${organization} meldet Sie mit der Adresse ${email} an. Was Sie dann hier schreiben oder beantworten, gehört dieser Person. Fahren Sie nur fort, wenn Sie das sind.`,
+    replacesSession: (name) => `Sie sind als ${name} angemeldet. Diese Sitzung endet dann in diesem Browser.`,
     notIdentified: (reason: string) =>
       `Der Link Ihrer Anwendung hat Sie nicht angemeldet (${reason}). Gehen Sie dorthin zurück und öffnen Sie ihn erneut.`,
     expired: "Der Code oder Link ist falsch oder abgelaufen. Fordern Sie einen neuen an.",
@@ -376,7 +381,8 @@ export const de: Messages = {
       "Ihr Name und Ihr Bild kommen aus der Anwendung, in der Sie angemeldet sind: Ändern Sie sie dort.",
     profile: "Profil",
     picture: "Bild",
-    pictureHint: "Webadresse eines Bildes, mit https://",
+    pictureHint:
+      "Webadresse eines Bildes bei GitHub, Google oder einer Anwendung der Organisation; andere Bilder werden hier nicht angezeigt.",
     save: "Änderungen speichern",
     saved: "Ihre Änderungen sind gespeichert.",
     password: "Passwort",

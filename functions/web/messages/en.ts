@@ -264,6 +264,12 @@ export const en = {
     resetText: "We send a code to your address. With it you choose a new password.",
     newPasswordTitle: "Choose a new password",
     newPassword: "New password",
+    isThisYou: "Is this you?",
+    continueAs: (name: string) => `Continue as ${name}`,
+    continueAsText: (organization: string, email: string) =>
+      `This link from ${organization} signs you in with the address ${email}. What you then write or answer here belongs to that person. Continue only if it is you.`,
+    replacesSession: (name: string) =>
+      `You are signed in as ${name}. That session then ends in this browser.`,
     notIdentified: (reason: string) =>
       `The link of your application did not sign you in (${reason}). Go back there and open it again.`,
     expired: "The code or link is wrong or has expired. Ask for a new one.",
@@ -367,7 +373,8 @@ export const en = {
       "Your name and picture come from the application in which you are signed in: change them there.",
     profile: "Profile",
     picture: "Picture",
-    pictureHint: "Web address of a picture, with https://",
+    pictureHint:
+      "Web address of a picture at GitHub, Google or an application of the organization; other pictures are not shown here.",
     save: "Save changes",
     saved: "Your changes are saved.",
     password: "Password",

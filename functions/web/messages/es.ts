@@ -268,6 +268,11 @@ export const es: Messages = {
     resetText: "Enviamos un código a tu dirección. Con él eliges una contraseña nueva.",
     newPasswordTitle: "Elige una contraseña nueva",
     newPassword: "Contraseña nueva",
+    isThisYou: "¿Eres tú?",
+    continueAs: (name) => `Continuar como ${name}`,
+    continueAsText: (organization, email) =>
+      `Este enlace de ${organization} inicia sesión con la dirección ${email}. Lo que escribas o respondas aquí después pertenecerá a esa persona. Continúa solo si eres tú.`,
+    replacesSession: (name) => `Has iniciado sesión como ${name}. Esa sesión se cerrará en este navegador.`,
     notIdentified: (reason: string) =>
       `El enlace de tu aplicación no ha iniciado tu sesión (${reason}). Vuelve allí y ábrelo de nuevo.`,
     expired: "El código o enlace es incorrecto o ha caducado. Pide uno nuevo.",
@@ -372,7 +377,8 @@ export const es: Messages = {
       "Tu nombre y tu imagen proceden de la aplicación en la que has iniciado sesión: cámbialos allí.",
     profile: "Perfil",
     picture: "Imagen",
-    pictureHint: "Dirección web de una imagen, con https://",
+    pictureHint:
+      "Dirección web de una imagen en GitHub, Google o una aplicación de la organización; otras imágenes no se muestran aquí.",
     save: "Guardar los cambios",
     saved: "Tus cambios se han guardado.",
     password: "Contraseña",

@@ -268,6 +268,12 @@ export const fr: Messages = {
     resetText: "Nous envoyons un code à votre adresse. Il vous permet de choisir un nouveau mot de passe.",
     newPasswordTitle: "Choisissez un nouveau mot de passe",
     newPassword: "Nouveau mot de passe",
+    isThisYou: "Est-ce bien vous ?",
+    continueAs: (name) => `Continuer en tant que ${name}`,
+    continueAsText: (organization, email) =>
+      `Ce lien de ${organization} vous connecte avec l’adresse ${email}. Ce que vous écrirez ou répondrez ensuite ici appartiendra à cette personne. Ne continuez que si c’est vous.`,
+    replacesSession: (name) =>
+      `Vous êtes connecté en tant que ${name}. Cette session prendra fin dans ce navigateur.`,
     notIdentified: (reason: string) =>
       `Le lien de votre application ne vous a pas connecté (${reason}). Retournez-y et ouvrez-le de nouveau.`,
     expired: "Le code ou le lien est incorrect ou a expiré. Demandez-en un nouveau.",
@@ -373,7 +379,8 @@ export const fr: Messages = {
       "Votre nom et votre image viennent de l’application où vous êtes connecté : modifiez-les là-bas.",
     profile: "Profil",
     picture: "Image",
-    pictureHint: "Adresse web d’une image, avec https://",
+    pictureHint:
+      "Adresse web d’une image chez GitHub, Google ou une application de l’organisation ; les autres images ne sont pas affichées ici.",
     save: "Enregistrer les modifications",
     saved: "Vos modifications sont enregistrées.",
     password: "Mot de passe",

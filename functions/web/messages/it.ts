@@ -264,6 +264,12 @@ export const it: Messages = {
     resetText: "Inviamo un codice al tuo indirizzo. Con esso scegli una nuova password.",
     newPasswordTitle: "Scegli una nuova password",
     newPassword: "Nuova password",
+    isThisYou: "Sei tu?",
+    continueAs: (name) => `Continua come ${name}`,
+    continueAsText: (organization, email) =>
+      `Con questo link di ${organization} accedi con l’indirizzo ${email}. Ciò che scriverai o risponderai qui apparterrà a quella persona. Continua solo se sei tu.`,
+    replacesSession: (name) =>
+      `Hai effettuato l’accesso come ${name}. Quella sessione terminerà in questo browser.`,
     notIdentified: (reason: string) =>
       `Il link della tua applicazione non ha eseguito l’accesso (${reason}). Torna lì e aprilo di nuovo.`,
     expired: "Il codice o il link è errato o scaduto. Richiedine uno nuovo.",
@@ -368,7 +374,8 @@ export const it: Messages = {
       "Il suo nome e la sua immagine provengono dall’applicazione in cui ha eseguito l’accesso: li modifichi lì.",
     profile: "Profilo",
     picture: "Immagine",
-    pictureHint: "Indirizzo web di un’immagine, con https://",
+    pictureHint:
+      "Indirizzo web di un’immagine su GitHub, Google o un’applicazione dell’organizzazione; altre immagini non vengono mostrate qui.",
     save: "Salva le modifiche",
     saved: "Le modifiche sono state salvate.",
     password: "Password",

@@ -259,6 +259,12 @@ export const ja: Messages = {
     resetText: "メールアドレスにコードを送ります。そのコードで新しいパスワードを設定できます。",
     newPasswordTitle: "新しいパスワードを設定",
     newPassword: "新しいパスワード",
+    isThisYou: "ご本人ですか?",
+    continueAs: (name) => `${name}として続ける`,
+    continueAsText: (organization, email) =>
+      `${organization}のこのリンクを開くと、${email}のユーザーとしてログインします。その後の投稿や回答は、このユーザーのものになります。ご本人の場合のみ続けてください。`,
+    replacesSession: (name) =>
+      `現在${name}としてログインしています。続けると、このブラウザーでのそのセッションは終了します。`,
     notIdentified: (reason: string) =>
       `アプリケーションのリンクではサインインできませんでした（${reason}）。アプリケーションに戻り、もう一度開いてください。`,
     expired: "コードまたはリンクが正しくないか、期限切れです。新しいものを請求してください。",
@@ -357,7 +363,8 @@ export const ja: Messages = {
       "名前と画像は、サインインしているアプリケーションのものです。変更はそちらで行ってください。",
     profile: "プロフィール",
     picture: "画像",
-    pictureHint: "https:// で始まる画像のアドレス",
+    pictureHint:
+      "GitHub、Google、または組織のアプリケーションにある画像のアドレス。それ以外の画像はここでは表示されません。",
     save: "変更を保存",
     saved: "変更を保存しました。",
     password: "パスワード",

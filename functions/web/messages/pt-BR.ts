@@ -268,6 +268,11 @@ export const ptBR: Messages = {
     resetText: "Enviamos um código ao seu endereço. Com ele você escolhe uma nova senha.",
     newPasswordTitle: "Escolha uma nova senha",
     newPassword: "Nova senha",
+    isThisYou: "É você?",
+    continueAs: (name) => `Continuar como ${name}`,
+    continueAsText: (organization, email) =>
+      `Com este link de ${organization} você entra com o endereço ${email}. O que você escrever ou responder aqui depois pertencerá a essa pessoa. Continue somente se for você.`,
+    replacesSession: (name) => `Você entrou como ${name}. Essa sessão será encerrada neste navegador.`,
     notIdentified: (reason: string) =>
       `O link do seu aplicativo não iniciou a sua sessão (${reason}). Volte lá e abra-o novamente.`,
     expired: "O código ou link está errado ou expirou. Peça um novo.",
@@ -371,7 +376,8 @@ export const ptBR: Messages = {
     ofApplication: "Seu nome e sua imagem vêm do aplicativo em que você iniciou a sessão: altere-os lá.",
     profile: "Perfil",
     picture: "Imagem",
-    pictureHint: "Endereço web de uma imagem, com https://",
+    pictureHint:
+      "Endereço web de uma imagem no GitHub, no Google ou em um aplicativo da organização; outras imagens não são exibidas aqui.",
     save: "Salvar alterações",
     saved: "Suas alterações foram salvas.",
     password: "Senha",

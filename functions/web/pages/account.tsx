@@ -2,6 +2,7 @@ import type { Child } from "hono/jsx";
 import { z } from "zod";
 import { emailAddress } from "../../../shared/fields.ts";
 import { text } from "../../../shared/text.ts";
+import { hostCookie } from "../../_shared/cookies.ts";
 import { credentialOf } from "../../_shared/credential.ts";
 import type { ExecuteAs, JsonResponse } from "../../_shared/endpoint.ts";
 import { environment } from "../../_shared/environment.ts";
@@ -180,7 +181,7 @@ export function codeIsSent(visit: Visit, email: string, next: string, asked: Ask
   return { ...seeOther(next), afterResponse };
 }
 
-const addressCookie = "address";
+const addressCookie = hostCookie("address");
 
 /** The address that a code was sent to, for the form that asks for the code: not in an address bar or log. */
 export const rememberAddress = ({ session }: Visit, email: string) =>

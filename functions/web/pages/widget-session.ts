@@ -26,7 +26,7 @@ export const identifyInWidget = action(
       const organization = shown?.data.organization;
       if (!organization) throw notFound("organization");
       try {
-        const { secret } = await identify(body.token, { of: organization.id });
+        const { secret } = await identify(body.token, { organizationId: organization.id });
         visit.session.cookies.push(widgetCookie(secret, sessionSeconds));
         return seeOther(`/embed/o/${organization.slug}/news`);
       } catch (error) {

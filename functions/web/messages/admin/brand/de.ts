@@ -19,7 +19,7 @@ export const de: BrandMessages = {
   upload: "Hochladen",
   fileMissing: "Wählen Sie ein Bild.",
   fileType: "Das ist kein Bild als PNG, JPEG oder WebP.",
-  tooLarge: "Das Bild ist größer als 512 KiB: Verkleinern Sie es.",
+  tooLarge: "Das Bild ist größer als 512 KiB oder breiter oder höher als 2.048 Pixel: Verkleinern Sie es.",
   remove: "Logo entfernen",
   removeHint: "Das hochgeladene Bild wird gelöscht. Auch versandte E-Mails zeigen es nicht mehr.",
   save: "Speichern",

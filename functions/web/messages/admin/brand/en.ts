@@ -18,7 +18,7 @@ export const en = {
   upload: "Upload",
   fileMissing: "Choose a picture.",
   fileType: "This is not a PNG, JPEG or WebP picture.",
-  tooLarge: "The picture is larger than 512 KiB: make it smaller.",
+  tooLarge: "The picture is larger than 512 KiB, or wider or higher than 2,048 pixels: make it smaller.",
   remove: "Remove the logo",
   removeHint: "The uploaded picture is deleted. Mails that were already sent no longer show it.",
   save: "Save",

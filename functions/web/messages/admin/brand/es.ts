@@ -20,7 +20,7 @@ export const es: BrandMessages = {
   upload: "Subir",
   fileMissing: "Elige una imagen.",
   fileType: "No es una imagen PNG, JPEG ni WebP.",
-  tooLarge: "La imagen supera los 512 KiB: redúcela.",
+  tooLarge: "La imagen supera los 512 KiB o los 2048 píxeles de ancho o de alto: redúcela.",
   remove: "Quitar el logotipo",
   removeHint: "La imagen subida se elimina. Los correos ya enviados dejarán de mostrarla.",
   save: "Guardar",

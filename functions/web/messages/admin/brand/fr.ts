@@ -20,7 +20,7 @@ export const fr: BrandMessages = {
   upload: "Envoyer",
   fileMissing: "Choisissez une image.",
   fileType: "Ce n’est pas une image PNG, JPEG ou WebP.",
-  tooLarge: "L’image dépasse 512 Kio : réduisez-la.",
+  tooLarge: "L’image dépasse 512 Kio, ou 2 048 pixels en largeur ou en hauteur : réduisez-la.",
   remove: "Retirer le logo",
   removeHint: "L’image envoyée est supprimée. Les courriels déjà partis ne l’affichent plus.",
   save: "Enregistrer",

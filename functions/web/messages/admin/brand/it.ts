@@ -20,7 +20,7 @@ export const it: BrandMessages = {
   upload: "Carica",
   fileMissing: "Scegli un’immagine.",
   fileType: "Non è un’immagine PNG, JPEG o WebP.",
-  tooLarge: "L’immagine supera i 512 KiB: riducila.",
+  tooLarge: "L’immagine supera i 512 KiB o i 2048 pixel in larghezza o in altezza: riducila.",
   remove: "Rimuovi il logo",
   removeHint: "L’immagine caricata viene eliminata. Le email già inviate non la mostrano più.",
   save: "Salva",

@@ -18,7 +18,7 @@ export const ja: BrandMessages = {
   upload: "アップロード",
   fileMissing: "画像を選択してください。",
   fileType: "PNG、JPEG、WebP の画像ではありません。",
-  tooLarge: "画像が 512 KiB を超えています。小さくしてください。",
+  tooLarge: "画像が 512 KiB、または幅か高さが 2,048 ピクセルを超えています。小さくしてください。",
   remove: "ロゴを削除",
   removeHint: "アップロードした画像は削除されます。送信済みのメールにも表示されなくなります。",
   save: "保存",

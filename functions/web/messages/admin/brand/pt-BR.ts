@@ -18,7 +18,7 @@ export const ptBR: BrandMessages = {
   upload: "Enviar",
   fileMissing: "Escolha uma imagem.",
   fileType: "Não é uma imagem PNG, JPEG ou WebP.",
-  tooLarge: "A imagem passa de 512 KiB: reduza-a.",
+  tooLarge: "A imagem passa de 512 KiB, ou de 2.048 pixels de largura ou de altura: reduza-a.",
   remove: "Remover o logotipo",
   removeHint: "A imagem enviada é excluída. Os e-mails já enviados deixam de mostrá-la.",
   save: "Salvar",
