@@ -1,13 +1,17 @@
 import { z } from "zod";
 
-/** Unicode white space with U+FEFF: the characters that private.trim_text trims in Postgres. */
+/** Unicode white space with U+FEFF. */
 export const whiteSpace =
   " \t\n\u000B\f\r\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF";
 
 const isWhiteSpace = new Set(whiteSpace);
+// The braille blank and the marks of annotations are invisible too, though Unicode does not tell programs to ignore them.
+const visible = /[^\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\uFFF9-\uFFFB]/u;
 
+/** Without white space at both ends; empty if no character is visible. The same as private.trim_text in Postgres. */
 // Not a regular expression: one anchored only at the end takes quadratic time on long runs of inner spaces.
 export function trimText(value: string): string {
+  if (!visible.test(value)) return "";
   let start = 0;
   let end = value.length;
   while (start < end && isWhiteSpace.has(value.charAt(start))) start++;

@@ -1,20 +1,24 @@
-// Prefixes that spreadsheets interpret as formulas, with and without guard; some locales include full-width signs.
-const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
-
 export type Cell = string | number | boolean | null | undefined;
 
-/** One CSV line with line end. Text that a spreadsheet would run as a formula is prefixed with an apostrophe. */
+// A reader that separates by semicolon or tab, or ends a row at a line break, does so inside of our quotes too: to it, quotes
+// count only at the start of a cell. Some locales read full-width signs as formulas.
+const formulaStart = /(?<=^|[;\t\r\n])(?=[ '"]*[=+\-@＝＋－＠]|^'*[\t\r\n])/g;
+const guardedStart = new RegExp(`${formulaStart.source}'`, "g");
+
+/**
+ * One CSV line with line end; each text is quoted. An apostrophe precedes each part of a text that a spreadsheet would run
+ * as a formula, whether it separates cells by comma, semicolon or tab.
+ */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
 function csvCell(cell: Cell): string {
   if (typeof cell !== "string") return String(cell ?? "");
-  const text = formula.test(cell) ? `'${cell}` : cell;
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return `"${cell.replaceAll(formulaStart, "'").replaceAll('"', '""')}"`;
 }
 
-/** Removes the prefix that `csvLine` added. */
+/** Removes the apostrophes that `csvLine` added. */
 export function unguarded(cell: string): string {
-  return cell.startsWith("'") && formula.test(cell) ? cell.slice(1) : cell;
+  return cell.replaceAll(guardedStart, "");
 }

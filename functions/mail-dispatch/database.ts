@@ -19,6 +19,7 @@ export type MailEvent = {
   /** The note of the status, the comment, or the beginning of the description. */
   text?: string;
   by?: string;
+  is_official?: boolean;
 };
 
 /** An invite to the team. */

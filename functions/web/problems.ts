@@ -28,7 +28,11 @@ export function problemOf(
       error instanceof InvalidInput
         ? validationDetails(error, explain)
         : // Errors of the database.
-          error.details.map(({ field }) => ({ field, message: problems.invalid })),
+          error.details.map(({ field }) => ({
+            field,
+            message:
+              error.extra.reason === "name_of_team_member" ? problems.nameOfTeamMember : problems.invalid,
+          })),
   };
 }
 

@@ -51,6 +51,7 @@ create table public.organizations (
   updated_at timestamptz not null default now(),
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint name_is_visible check (private.trim_text(name) <> ''),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
   constraint time_zone_is_known check (private.is_time_zone(time_zone)),
   constraint default_locale_is_known check (default_locale = any (private.locales())),
@@ -160,9 +161,34 @@ create trigger keep_profile_confirmed after update of email_confirmed_at on auth
 
 create function private.person_name(value text) returns text
 language sql immutable
-return private.trim_text(regexp_replace(value, '[[:cntrl:]\u200B\u202A-\u202E\u2066-\u2069]', '', 'g'));
+return private.trim_text(regexp_replace(
+  regexp_replace(value, '[[:cntrl:]\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B\u200E\u200F'
+    '\u2028-\u202E\u2060-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\U0001BCA0-\U0001BCA3'
+    '\U0001D173-\U0001D17A\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF]', '', 'g'),
+  -- Joiners shape letters of some scripts, and emoji; variation selectors choose a form of the one before.
+  '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+', '', 'g'));
 comment on function private.person_name(text) is
   'A display name: trimmed, without invisible characters that could imitate another name.';
+
+create function private.name_skeleton(name text) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+  -- Capitals first, since those of Greek look like other Latin letters than their small ones.
+  latin text := private.plain_text(translate(name, 'ΑАΒВСϹΕЕΗНҺΙІӀЈΚКΜМΝΟОΡРЅΤТΧХΥУҮΖ',
+    'aabbcceehhhiiijkkmmnooppsttxxyyyz'));
+  shape text := replace(replace(translate(
+    regexp_replace(latin, '[\u0001-/:-`{-\u00BF\u2000-\u206F\u3000\uFE00-\uFE0F]',
+      '', 'g'),
+    'i1ıɩιіӏ0οоօаαɑьƅсϲԁеєɡցһհјϳкκмոпрρԛզгѕꜱтτυսцνѵԝωхχуγүᴢ',
+    'lllllllooooaaabbccdeegghhjjkkmnnppqqrssttuuuvvwwxxyyyz'), 'rn', 'm'), 'vv', 'w');
+begin
+  return coalesce(nullif(shape, ''), latin);
+end
+$$;
+comment on function private.name_skeleton(text) is
+  'What a name looks like: equal for names that differ in case, accents, spaces and signs only, or in '
+  'letters and digits that look alike. The frequent ones of Latin, Cyrillic, Greek and Armenian, not the '
+  'list of Unicode.';
 
 create function private.clean_name() returns trigger
 language plpgsql set search_path = '' as $$
@@ -174,6 +200,37 @@ $$;
 comment on function private.clean_name() is 'Trigger: normalizes names with private.person_name.';
 create trigger clean_name before insert or update of name on public.profiles
   for each row execute function private.clean_name();
+
+-- definer: reads the names of teams, and what the person wrote anywhere.
+create function private.reject_name_of_team() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if exists (
+    with taken_part as (
+      select coalesce(private.requested_organization_id(), private.default_organization_id()) as id
+      union select s.organization_id from public.submissions s where s.author_id = new.id
+      union select c.organization_id from public.comments c where c.author_id = new.id
+    )
+    select from taken_part o
+      join public.memberships m on m.organization_id = o.id
+      join public.profiles p on p.id = m.user_id
+    where not private.is_member(o.id, new.id)
+      and private.name_skeleton(p.name) = private.name_skeleton(new.name))
+  then
+    perform private.raise_error('VALIDATION_ERROR',
+      'This looks like the name of a team member. Choose one that tells you apart.', 'name',
+      '{"reason": "name_of_team_member"}');
+  end if;
+  return new;
+end
+$$;
+comment on function private.reject_name_of_team() is
+  'Trigger: rejects a name that people choose for themselves if it looks like that of a team member, where '
+  'they are not on the team: in the organization of the request and where they wrote something.';
+-- After clean_name, by its name.
+create trigger reject_name_of_team before update of name on public.profiles
+  for each row when (new.name <> old.name and new.id = private.caller_id())
+  execute function private.reject_name_of_team();
 
 -- definer: deletes the memberships of the user, and what the auth service logged about them.
 create function private.anonymize_deleted_user() returns trigger
@@ -528,6 +585,7 @@ create table public.categories (
   constraint categories_belong_to_their_organization unique (organization_id, id),
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint name_is_visible check (private.trim_text(name) <> ''),
   constraint color_is_a_hex_triplet check (color ~ '^#[0-9a-f]{6}$'),
   constraint translations_are_by_locale check
     (private.are_translations(translations) and char_length(translations::text) <= 4000)
@@ -548,6 +606,7 @@ create table public.tags (
   constraint tags_belong_to_their_organization unique (organization_id, id),
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint name_is_visible check (private.trim_text(name) <> ''),
   constraint color_is_a_hex_triplet check (color ~ '^#[0-9a-f]{6}$'),
   constraint translations_are_by_locale check
     (private.are_translations(translations) and char_length(translations::text) <= 4000)

@@ -340,9 +340,10 @@ comment on function private.voters_scope() is
 
 create function private.submission_voters(submission_id uuid, max_rows integer, skipped integer)
 returns table (user_id uuid, name text, email text, voted_at timestamptz)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
 begin
-  perform private.require_admin(s.organization_id, private.voters_scope())
+  perform private.audit_read('submission.read_voters', 'submission', s.id,
+    private.require_admin(s.organization_id, private.voters_scope()))
   from public.submissions s where s.id = submission_voters.submission_id;
   return query
     select p.id, coalesce(p.name, 'Anonymous'), p.email, v.created_at
@@ -354,7 +355,7 @@ begin
 end
 $$;
 comment on function private.submission_voters(uuid, integer, integer) is
-  'Newest voters with e-mail addresses, for Admin; raises FORBIDDEN for other callers.';
+  'Newest voters with e-mail addresses, for Admin; logs the access. Raises FORBIDDEN for other callers.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 

@@ -644,6 +644,8 @@ begin
   insert into public.survey_options (organization_id, survey_id, question_id, text, position)
   select o.organization_id, new_id, c.new_question_id, o.text, o.position
   from copied c join public.survey_options o on o.question_id = c.id;
+  perform private.audit('survey.create', 'survey', new_id, jsonb_build_object('version_of', source.id),
+    source.organization_id);
   return new_id;
 end
 $$;

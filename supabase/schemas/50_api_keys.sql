@@ -15,6 +15,7 @@ create table private.api_keys (
   created_by uuid references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
+  constraint name_is_visible check (private.trim_text(name) <> ''),
   constraint digest_is_sha256 check (octet_length(digest) = 32),
   constraint scopes_are_plural_noun_colon_action check (
     cardinality(scopes) <= 40 and array_to_string(scopes, ' ') ~ '^([a-z]+:[a-z]+( [a-z]+:[a-z]+)*)?$')

@@ -17,6 +17,7 @@ create table private.agents (
   updated_at timestamptz not null default now(),
   constraint tier_is_known check (tier in ('standard', 'professional', 'enterprise')),
   constraint description_has_1_to_500_characters check (char_length(description) between 1 and 500),
+  constraint description_is_visible check (private.trim_text(description) <> ''),
   constraint tools_are_snake_case check
     (cardinality(tools) <= 100 and array_to_string(tools, ' ') ~ '^([a-z_]{1,64}( [a-z_]{1,64})*)?$'),
   constraint lists_are_short check (greatest(cardinality(category_ids), cardinality(survey_ids)) <= 200),

@@ -474,7 +474,7 @@ begin
   return (
     select jsonb_strip_nulls(jsonb_build_object('kind', k.kind, 'submission_id', s.id, 'title', s.title,
       'comment_id', c.id, 'is_read', n.read_at is not null,
-      'status', h.new_status, 'text', left(coalesce(c.body, h.note), 2000),
+      'status', h.new_status, 'text', left(coalesce(c.body, h.note), 2000), 'is_official', c.is_official,
       'by', (select coalesce(a.name, 'Anonymous') from public.profiles a where a.id = c.author_id)))
     from public.notifications n
       join public.submissions s on (s.organization_id, s.id) = (n.organization_id, n.submission_id)
@@ -491,7 +491,7 @@ end
 $$;
 comment on function private.mail_event(uuid, uuid) is
   'The content of a mail about a notification: {kind, submission_id, title, comment_id?, status?, text?, '
-  'by?, is_read}. Null where they may not see it or do not want it now.';
+  'by?, is_official?, is_read}. Null where they may not see it or do not want it now.';
 
 create function private.mail_content(mail private.mails) returns jsonb
 language plpgsql stable set search_path = '' as $$

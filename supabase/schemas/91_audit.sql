@@ -222,3 +222,106 @@ create trigger audit_delete after delete on public.submissions
   for each row when (private.is_moderating(old.author_id)) execute function private.audit_delete();
 create trigger audit_delete after delete on public.comments
   for each row when (private.is_moderating(old.author_id)) execute function private.audit_delete();
+
+-- Surveys ---------------------------------------------------------------------------------------------------
+
+-- definer: writes the audit log.
+create function private.audit_survey() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare changed text[];
+begin
+  if tg_op = 'INSERT' then
+    perform private.audit('survey.create', 'survey', new.id, '{}', new.organization_id);
+    return null;
+  elsif tg_op = 'DELETE' then
+    perform private.audit('survey.delete', 'survey', old.id, jsonb_build_object('status', old.status),
+      old.organization_id);
+    return null;
+  end if;
+  if new.status <> old.status then
+    perform private.audit(case when new.status = 'paused' then 'survey.pause'
+        when new.status = 'archived' then 'survey.archive'
+        when old.status = 'draft' then 'survey.publish' else 'survey.resume' end,
+      'survey', new.id, '{}', new.organization_id);
+  end if;
+  changed := (select array_agg(n.key order by n.key) from jsonb_each(to_jsonb(new)) n
+      join jsonb_each(to_jsonb(old)) o using (key)
+    where n.value <> o.value and n.key <> 'status' and n.key = any (private.editable_columns(tg_relid)));
+  if changed is not null then
+    perform private.audit_draft(new.organization_id, new.id, changed);
+  end if;
+  return null;
+end
+$$;
+comment on function private.audit_survey() is
+  'Trigger: logs what an Admin or a key does with a survey, with the names of changed fields.';
+
+create function private.audit_draft(organization_id uuid, survey_id uuid, changed text[]) returns void
+language plpgsql set search_path = '' as $$
+declare told jsonb := jsonb_build_object('changed', changed);
+begin
+  -- Once for each request: its statements write settings, questions and options one after the other.
+  if not exists (select from private.audit_log a
+    where a.organization_id = audit_draft.organization_id and a.target_id = survey_id
+      and a.created_at >= now() and a.actor_id = private.caller_id()
+      and (a.action = 'survey.create' or a.action = 'survey.update' and a.details = told)) then
+    perform private.audit('survey.update', 'survey', survey_id, told, audit_draft.organization_id);
+  end if;
+end
+$$;
+comment on function private.audit_draft(uuid, uuid, text[]) is
+  'Logs the change of a draft, unless this transaction has logged it or the draft''s creation.';
+
+-- definer: writes the audit log.
+create function private.audit_questions() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare question jsonb := case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
+begin
+  perform private.audit_draft((question ->> 'organization_id')::uuid, (question ->> 'survey_id')::uuid,
+    array['questions']);
+  return null;
+end
+$$;
+comment on function private.audit_questions() is
+  'Trigger: logs that an Admin or a key changed the questions or options of a draft.';
+create trigger audit after insert or update or delete on public.surveys
+  for each row when (private.is_moderating(null)) execute function private.audit_survey();
+create trigger audit after insert or update or delete on public.survey_questions
+  for each row when (private.is_moderating(null)) execute function private.audit_questions();
+create trigger audit after insert or update or delete on public.survey_options
+  for each row when (private.is_moderating(null)) execute function private.audit_questions();
+
+-- Reading personal data -------------------------------------------------------------------------------------
+
+create function private.audit_read(action text, target_type text, target_id uuid, organization_id uuid)
+  returns void
+language plpgsql set search_path = '' as $$
+begin
+  if not exists (select from private.audit_log a
+    where a.organization_id = audit_read.organization_id and a.target_id = audit_read.target_id
+      and a.created_at > now() - interval '1 hour' and a.action = audit_read.action
+      and a.actor_id = private.caller_id()) then
+    perform private.audit(action, target_type, target_id, '{}', organization_id);
+  end if;
+end
+$$;
+comment on function private.audit_read(text, text, uuid, uuid) is
+  'Logs that a caller read personal data, once an hour for each caller, kind and target: the next pages of a '
+  'list and a page that is loaded again add nothing. For definer functions that require Admin.';
+
+-- definer: writes the audit log.
+create function private.audit_responses(survey_id uuid, action text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare own_id uuid := private.require_survey(survey_id, 'responses:read');
+begin
+  if action = 'export' then
+    perform private.audit('survey.export', 'survey', survey_id, '{}', own_id);
+  else
+    perform private.audit_read('survey.read_responses', 'survey', survey_id, own_id);
+  end if;
+end
+$$;
+comment on function private.audit_responses(uuid, text) is
+  'Logs that an Admin or a key reads or exports (action) responses of a survey; raises NOT_FOUND or '
+  'FORBIDDEN for others.';
+grant execute on function private.audit_responses(uuid, text) to authenticated, service_key;

@@ -244,9 +244,10 @@ comment on function private.erase_person(uuid, uuid) is
 
 -- definer: e-mail addresses are not granted.
 create function private.admin_find_people(email text) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
+  perform private.audit_read('person.search', 'organization', own_id, own_id);
   return coalesce((select json_agg(json_build_object('id', p.id, 'kind', p.kind, 'name',
     coalesce(p.name, 'Anonymous'), 'created_at', p.created_at) order by p.kind, p.id)
     from (
@@ -291,7 +292,7 @@ comment on function private.person_shape(public.profiles, uuid) is
 
 -- definer: e-mail addresses and trust are not granted.
 create function private.admin_search_people(search text) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
 declare
   own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
   wanted text := lower(btrim(coalesce(search, '')));
@@ -300,6 +301,7 @@ declare
     || replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_') || '%';
   named uuid[];
 begin
+  perform private.audit_read('person.search', 'organization', own_id, own_id);
   if wanted = '' then
     return (
       with active as (
@@ -360,10 +362,11 @@ comment on function private.admin_search_people(text) is
 
 -- definer: e-mail addresses and trust are not granted.
 create function private.admin_person(profile_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
   if not private.is_person_of_organization(profile_id, own_id) then return null; end if;
+  perform private.audit_read('person.read', 'profile', profile_id, own_id);
   return (select private.person_shape(p, own_id) || jsonb_build_object(
     'newest_submissions', coalesce((select jsonb_agg(to_jsonb(s) order by s.at desc, s.id) from (
       select s.id, s.title, s.status, s.moderation_state, s.created_at as at from public.submissions s

@@ -95,7 +95,7 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "PATCH /api/admin/agents/:id": { name: "Another name" },
   "POST /api/admin/agents/:id/keys": { scopes: [] },
   "POST /api/surveys": { title },
-  "PATCH /api/surveys/:id": { title },
+  "PATCH /api/surveys/:id": { title: "Another title" },
   // A survey question created here uses the survey's id.
   "POST /api/surveys/:id/responses": async (_, id) => ({ answers: [{ question_id: id, value: 9 }] }),
   "POST /api/organizations/:id/webhooks": { url: "https://example.com/hook", events: ["comment.created"] },

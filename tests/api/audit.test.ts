@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { auditAnswer } from "../../shared/audit.ts";
-import { api, type Caller, expectError, getJson, type Method } from "./client.ts";
+import { api, type Caller, expectError, getJson, type Method, send } from "./client.ts";
+import { change, newDraft, newSurvey, respond } from "./survey-world.ts";
 import { newComment, newKey, newOrganization, newSubmission, newUser } from "./world.ts";
 
 const organization = await newOrganization();
@@ -91,6 +92,89 @@ it("each item of a bulk change is recorded once, like a single change", async ()
       details: { status: { from: "open", to: "planned" } },
     },
   ]);
+});
+
+const actionsOn = async (id: string) => (await trailOf(id)).map(({ action }) => action).toReversed();
+
+it("the life of a survey is recorded, step by step, with the changed fields", async () => {
+  const { id } = await newDraft(admin, organization, { settings: { show_branding: false } });
+  await api("PATCH", `/api/surveys/${id}`, { as: admin, body: { title: "Another", description: "Why" } });
+  await api("PATCH", `/api/surveys/${id}`, {
+    as: admin,
+    body: { questions: [{ type: "multiple_choice", text: "Which?", options: ["a", "b"] }] },
+  });
+  await api("PATCH", `/api/surveys/${id}`, { as: admin, body: { title: "Another" } });
+  for (const step of ["publish", "pause", "pause", "resume", "versions", "archive"] as const)
+    await change(id, step, admin);
+  await api("DELETE", `/api/surveys/${id}`, { as: admin });
+  expect(
+    (await trailOf(id)).map(({ action, actor, details }) => ({ action, actor, details })).toReversed(),
+  ).toEqual(
+    [
+      { action: "survey.create", details: {} },
+      { action: "survey.update", details: { changed: ["description", "title"] } },
+      { action: "survey.update", details: { changed: ["questions"] } },
+      { action: "survey.publish", details: {} },
+      { action: "survey.pause", details: {} },
+      { action: "survey.resume", details: {} },
+      { action: "survey.archive", details: {} },
+      { action: "survey.delete", details: { status: "archived" } },
+    ].map((entry) => ({ ...entry, actor: admin.id })),
+  );
+});
+
+it("a version of a survey is recorded as created from it, and what only archives the former one is not", async () => {
+  const { id } = await newSurvey(admin, organization);
+  const { body } = await change(id, "versions", admin);
+  const version = (body as { data: { id: string } }).data.id;
+  await change(version, "publish", admin);
+  expect(await trailOf(version)).toMatchObject([
+    { action: "survey.publish" },
+    { action: "survey.create", details: { version_of: id } },
+  ]);
+  expect(await actionsOn(id)).toEqual(["survey.create", "survey.publish"]);
+});
+
+it("answers and voters that are read are recorded once an hour for each reader, and each export of answers", async () => {
+  const survey = await newSurvey(admin, organization);
+  await respond(survey, author, { 0: 9 });
+  const path = `/api/surveys/${survey.id}/responses`;
+  const reader = await newKey(organization, ["surveys:read", "responses:read", "submissions:moderate"]);
+  for (const as of [admin, reader, author, admin]) await api("GET", path, { as });
+  await send("GET", `${path}?format=csv`, { as: reader });
+  await send("GET", `${path}?format=csv`, { as: reader });
+  expect((await trailOf(survey.id)).slice(0, 4)).toMatchObject([
+    { action: "survey.export", actor: reader.profileId, key_id: reader.id },
+    { action: "survey.export", key_id: reader.id },
+    { action: "survey.read_responses", key_id: reader.id },
+    { action: "survey.read_responses", actor: admin.id },
+  ]);
+  const id = await newSubmission(organization, author);
+  for (const as of [admin, author, reader, admin]) await api("GET", `/api/submissions/${id}/voters`, { as });
+  expect(await actionsOn(id)).toEqual(["submission.read_voters", "submission.read_voters"]);
+});
+
+it("a survey by mail, a joined team and a transfer are recorded", async () => {
+  const own = await newOrganization();
+  const [owner, invited] = [
+    await newUser("Olga", { organization: own, role: "owner" }),
+    await newUser("Ina"),
+  ];
+  await api("PATCH", `/api/organizations/${own.id}`, { as: owner, body: { mail_enabled: true } });
+  const submission_id = await newSubmission(own, invited);
+  const survey = await newSurvey(owner, own, { targeting: { audience: "voters", submission_id } });
+  expect((await api("POST", `/api/surveys/${survey.id}/mail`, { as: owner })).status).toBe(200);
+  const invite = await api("POST", `/api/organizations/${own.id}/invites`, {
+    as: owner,
+    body: { email: invited.email, role: "member" },
+  });
+  const { token } = (invite.body as { data: { token: string } }).data;
+  await api("POST", "/api/invites/accept", { as: invited, body: { token } });
+  await api("POST", `/api/organizations/${own.id}/transfer`, { as: owner, body: { user_id: invited.id } });
+  const { data } = await getJson("/api/admin/audit", auditAnswer, { as: invited, on: own });
+  expect(data.map(({ action }) => action)).toEqual(
+    expect.arrayContaining(["survey.mail", "invite.create", "invite.accept", "member.transfer"]),
+  );
 });
 
 it("is filtered by actor, alone or together with a target row", async () => {

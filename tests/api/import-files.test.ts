@@ -1,3 +1,4 @@
+import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "vitest";
 import { csvLine } from "../../functions/_shared/csv.ts";
 import { chunksOf } from "../../functions/_shared/import/chunks.ts";
@@ -95,10 +96,30 @@ describe("a cell", () => {
     "plain",
     'a "b", c\nd',
     " x ",
+    "Dark mode;=1+1;thanks",
+    'Dark mode;"=1+1&"',
+    "Dark mode; '=1+1",
+    "tab\t=1\t'+1\t''-1",
+    "lines\r\n- one\n@two\r＝3\n\n'plain",
+    "\t=1",
+    ";;=1;",
+    '"=1',
+    '";=1',
   ])("%j is exported and imported unchanged, and is never a formula in the file", async (cell) => {
-    const line = csvLine(["1", cell]);
-    expect(line).not.toMatch(/^1,"?[=+\-@\t＝]/);
-    expect(await read(`a,b\n${line}`, "csv")).toEqual([[2, { a: "1", b: cell }]]);
+    for (const cells of [
+      ["1", cell],
+      [cell, "1"],
+      [cell, cell],
+    ]) {
+      const line = csvLine(cells);
+      expect(line).not.toMatch(/^"1","?[=+\-@\t＝]/);
+      for (const delimiter of [",", ";", "\t"]) {
+        const options = { delimiter, relax_quotes: true, relax_column_count: true };
+        for (const read of parse(`${line}${line}"end"`, options).flat())
+          expect(read).not.toMatch(/^\s*[=+\-@＝]/);
+      }
+      expect(await read(`a,b\n${line}`, "csv")).toEqual([[2, { a: cells[0], b: cells[1] }]]);
+    }
   });
 });
 

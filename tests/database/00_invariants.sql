@@ -112,7 +112,7 @@ insert into helpers values
   (array['authenticated'], array['claim_author']),
   (array['service_key'], array['follow_for']),
   (array['authenticated', 'service_key'], array['admin_mail_suppressions', 'admin_lift_mail_suppression', 'mail_survey',
-    'admin_logo', 'admin_apply_import', 'admin_search_people', 'admin_person', 'admin_decide_trust']),
+    'admin_logo', 'admin_apply_import', 'admin_search_people', 'admin_person', 'admin_decide_trust', 'audit_responses']),
   (array['anon', 'authenticated', 'service_key', 'feedback_api'], array['localized']),
   (array['authenticated', 'service_key', 'feedback_api'], array['has_scope']),
   (array['service_key', 'feedback_api'], array['key_organization_id']),

@@ -1,7 +1,7 @@
 -- Profiles, teams, the service role and operators.
 begin;
 set local search_path = public, extensions;
-select plan(100);
+select plan(130);
 do $$ begin perform tests.start(); perform tests.submission('An idea', 'alice'); end $$;
 
 -- A user has a profile
@@ -80,6 +80,33 @@ select lives_ok($$ insert into categories (organization_id, name, slug, translat
   'the name of a category has translations into the eight locales');
 select is((select private.localized(name, translations, locale) from categories where slug = 'colour'), name, format('in %s it is %s', locale, name))
 from (values ('de', 'Farbe'), ('ja', '色'), ('nl', 'Colour')) as t (locale, name);
+
+-- Names that show nothing, or look like somebody else's
+do $$ begin
+  insert into auth.users (id, email, raw_user_meta_data)
+  select tests.id('seems ' || n), 'seems' || n || '@example.test', jsonb_build_object('name', name)
+  from unnest(array[U&'\2060', U&'\3164', U&'\00AD', U&'\200C', U&'\FE0F\200D', U&'\115F\2800', U&'O\2060l\00ADga\+0E0041', repeat(U&'\FE0F', 150) || 'Olga']) with ordinality s (name, n);
+end $$;
+select is((select array_agg(name order by email) from profiles where email is null and id in (select tests.id('seems ' || n) from generate_series(1, 6) n)), array_fill(null::text, array[6]),
+  'a name of sign-up without a visible character is none');
+select is((select name from profiles where id = tests.id('seems ' || n)), 'Olga', 'invisible characters are removed from a name') from unnest(array[7, 8]) n;
+select is(private.person_name(name), name, format('%s is a name', name))
+from unnest(array[U&'\0646\200C\0645\0627', U&'\0D30\0D3E\0D1C\0D28\0D4D\200D', U&'\+01F469\200D\+01F4BB', U&'\845B\+0E0100\57CE', U&'\2764\FE0F']) name;
+select is(tests.try('alice', format('update profiles set name = %L where id = tests.id(''alice'')', name)), '23514 name_has_1_to_100_characters', 'a name needs a visible character')
+from unnest(array[U&'\2060', U&'\3164 \00AD', U&'\200C']) name;
+select is(tests.try(who, format('update profiles set name = %L where id = tests.id(%L)', name, who)), outcome, format('%s as a name of %s: %s', name, who, outcome))
+from (values ('alice', 'Olga', 'FB400'), ('alice', U&'\041Elg\0430', 'FB400'), ('alice', '0LGA', 'FB400'), ('alice', 'O l.g' || U&'\00E0', 'FB400'), ('alice', U&'\FF2Flg\0251', 'FB400'),
+  ('alice', 'Olga from Sales', '1'), ('alice', 'Rita', '1'), ('rita', 'Olga', '1'), ('adam', 'Olga', '1'), ('alice', 'Alice', '1'), ('bob', '!!', '1')) t (who, name, outcome);
+do $$ begin perform set_config('feedback.organization_id', '', true); end $$;
+select is(tests.try('alice', 'update profiles set name = ''Olga'' where id = tests.id(''alice'')'), 'FB400', 'the teams where a person wrote something count without a named organization');
+select is(private.name_skeleton('Barney'), private.name_skeleton(U&'\0412am\0435\0443'), 'letters that look alike have one skeleton');
+select isnt(private.name_skeleton('Olga'), private.name_skeleton('Olaf'), 'other letters have another');
+select is(tests.try('service_role', statement), '23514 name_is_visible', 'what is named has a visible name')
+from unnest(array[$$ update organizations set name = U&'\3164' $$, $$ insert into tags (organization_id, name, slug) values (tests.id('acme'), U&'\2060', 'x') $$,
+  $$ insert into categories (organization_id, name, slug) values (tests.id('acme'), U&'\00AD', 'x') $$]) as statement;
+select is(tests.try('alice', format($$ insert into submissions (organization_id, title, description, type) values (tests.id('acme'), %L, 'A description that is long enough.', 'idea') $$, repeat(U&'\2060', 9))),
+  '23514 title_has_5_to_200_characters', 'a title needs a visible character');
+select is(tests.try('alice', format($$ insert into comments (submission_id, body) values (tests.id('An idea'), %L) $$, U&'\3164')), '23514 body_has_1_to_2000_characters', 'and a comment');
 
 -- The service role bypasses policies, not triggers and constraints
 select is(tests.try('service_role', statement), outcome, claim) from (values

@@ -99,8 +99,16 @@ test("replies and official answers are told at once, other comments in one diges
       .map(({ subject }) => subject)
       .sort(),
   ).toEqual(["Official answer: Offline job sheets", "Reply to your comment: Offline job sheets"]);
+  await world.comment(id, member, "Since May.", first);
+  const replies = await until(() => {
+    const texts = server
+      .to(commenter.email)
+      .flatMap(({ text }) => text?.match(/.*replied to your comment/)?.[0] ?? []);
+    return texts.length === 2 && texts;
+  });
+  expect(replies.filter((text) => text.includes("(Team)"))).toHaveLength(1);
   await world.digestNow();
-  const digest = await until(() => server.to(author.email)[1]);
+  const digest = await until(() => server.to(author.email)[2]);
   expect(digest.subject).toBe("News from Own");
   for (const body of ["I need it too.", "So do I.", "Since when?"]) expect(digest.text).toContain(body);
   expect(digest.text).not.toContain("We look into it.");

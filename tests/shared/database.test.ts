@@ -197,12 +197,22 @@ test.each([
   expect(rows.length).toBeGreaterThan(20);
 });
 
-test("private.trim_text removes the same characters as trimText", async () => {
-  const samples = [...whiteSpace, "\u200B", "\u2060"].map((space) => `${space}a${space}b${space}`);
-  const rows = await sql<
-    { trimmed: string }[]
-  >`select private.trim_text(value) as trimmed from unnest(${samples}::text[]) as value`;
-  expect(rows.map(({ trimmed }) => trimmed)).toEqual(samples.map(trimText));
+const charactersFrom = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, n) => first + n)
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code));
+
+test("private.trim_text trims the same characters as trimText, and knows the same characters as invisible", async () => {
+  const samples = [
+    ...[...whiteSpace, "\u200B", "\u2060"].map((space) => `${space}a${space}b${space}`),
+    ...charactersFrom(1, 0x10ffff),
+    ...["\u2060\u3164 \u00AD", "\u200Da", "\u{1F3F4}\u{E0067}\u{E007F}"],
+  ];
+  const rows = await sql<{ trimmed: string }[]>`
+    select private.trim_text(value) as trimmed from unnest(${samples}::text[]) with ordinality as s (value, n) order by n`;
+  const wrong = samples.filter((sample, n) => rows[n]?.trimmed !== trimText(sample));
+  expect(wrong.map((sample) => sample.codePointAt(0)?.toString(16))).toEqual([]);
+  expect(samples.filter((sample) => trimText(sample) === "").length).toBeGreaterThan(4000);
 });
 
 test("the database raises the SQLSTATEs of shared/errors.ts", async () => {

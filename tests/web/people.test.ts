@@ -234,6 +234,27 @@ describe("settings", () => {
     expect(profile?.avatar_url).toBeNull();
   });
 
+  test("take no name that looks like that of a team member where the person wrote something", async () => {
+    const member = await newUser("Ingrid Halvorsen", { organization, role: "member" });
+    const visitor = await signedIn();
+    const taken = "\u0406ngr\u0456d  Halv\u043ersen\u2060";
+    const form = async () => (await visitor.get("/settings")).html.querySelector("#profile");
+    const id = await newSubmission(organization, { id: visitor.userId });
+    await visitor.post("/preferences", { lang: "de" });
+    const own = { name: "Wanda", avatar_url: "" };
+    expect((await visitor.submit(await form(), own)).status).toBe(303);
+    const refused = await visitor.submit(await form(), { ...own, name: taken });
+    expect(refused.status).toBe(422);
+    expect(refused.html.querySelector("#name-problem")?.text).toContain("Teammitglieds");
+    await sql`update public.profiles set name = ${taken} where id = ${visitor.userId}`;
+    const page = async (id: string) => (await visitor.get(`/submissions/${id}-a-submission`)).html;
+    const unofficial = await page(id);
+    expect(unofficial.querySelector(".facts")?.text).toContain("Halv");
+    expect(unofficial.querySelector(".facts .tag.team")).toBeNull();
+    const official = await page(await newSubmission(organization, member));
+    expect(official.querySelector(".facts .tag.team")?.text).toBe("Team");
+  });
+
   test("show errors in the visitor's language", async () => {
     const visitor = await signedIn();
     const form = (await visitor.get("/settings?lang=de")).html.querySelector("#profile");

@@ -188,6 +188,11 @@ export function listTexts(
       (select array[s.submitted_at::text, s.id::text] from shown s order by s.submitted_at, s.id limit 1) as last`;
 }
 
+/** Logs that the caller reads or exports responses. */
+export function auditResponses(id: string, action: "read" | "export"): Statement {
+  return (sql) => sql`select private.audit_responses(${id}, ${action})`;
+}
+
 const maxRows = 5000;
 const maxBytes = 4_000_000;
 // Compressed size as stored, so that large values are not decompressed needlessly.

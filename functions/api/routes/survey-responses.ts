@@ -15,6 +15,7 @@ import { scoreAnswers } from "../../_shared/sentiment/answers.ts";
 import { lexiconEngine } from "../../_shared/sentiment/lexicon.ts";
 import { hasModel, scoreTexts } from "../../_shared/sentiment/score-texts.ts";
 import {
+  auditResponses,
   exportResponses,
   listResponses,
   rescoreResponse,
@@ -110,6 +111,7 @@ export const surveyResponses = [
     call: ({ params, query }) => [
       requireSurvey(params.id, "responses:read"),
       query.format === "csv" ? exportResponses(params.id, query) : listResponses(params.id, query),
+      auditResponses(params.id, query.format === "csv" ? "export" : "read"),
     ],
     respond: ([, [list]], { params, query }) => {
       if (!list) throw missing();

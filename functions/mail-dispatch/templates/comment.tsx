@@ -4,14 +4,17 @@ import type { Written } from "../write-mail.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";
 
 /** A short description of the event, for a mail or an entry of a digest. */
-export function headingOf({ kind, by = "", status = "open" }: MailEvent, { messages }: Wording): string {
+export function headingOf(
+  { kind, by = "", is_official, status = "open" }: MailEvent,
+  { messages }: Wording,
+): string {
   switch (kind) {
     case "status":
       return messages.mail.newStatus(messages.statuses[status]);
     case "official":
       return messages.feeds.officialBy(by);
     case "reply":
-      return messages.mail.replyBy(by);
+      return messages.mail.replyBy(is_official ? `${by} (${messages.comments.team})` : by);
     case "comment":
       return messages.feeds.commentBy(by);
     case "team":

@@ -12,7 +12,7 @@ import {
 } from "../../../shared/surveys.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import type { Data } from "../../_shared/statements/shapes.ts";
-import { listResponses } from "../../_shared/statements/survey-responses.ts";
+import { auditResponses, listResponses } from "../../_shared/statements/survey-responses.ts";
 import {
   changeSurveyStatus,
   createSurvey,
@@ -151,6 +151,7 @@ const list_survey_responses = tool({
   call: ({ survey_id, ...query }) => [
     requireSurvey(survey_id, "responses:read"),
     listResponses(survey_id, { ...query, cursor: undefined, format: "json" }),
+    auditResponses(survey_id, "read"),
   ],
   respond: ([, [page]], query) => ({
     responses: listOf<z.infer<typeof surveyResponse>>(page?.data).map((response) => ({

@@ -24,7 +24,9 @@ export const StatusHistory = ({ submission, history, visit }: SubmissionProps) =
         <li>
           <span>{words.submitted}</span>
           <span class="quiet small">
-            {author?.name}, <Day at={submission.created_at} locale={locale} />
+            {author?.name}
+            {author?.is_team_member && ` (${messages.comments.team})`},{" "}
+            <Day at={submission.created_at} locale={locale} />
           </span>
         </li>
       </ol>

@@ -571,6 +571,8 @@ export const de: Messages = {
       `darf höchstens ${max} Bytes lang sein: Umlaute und andere Schriften zählen zwei oder mehr`,
     webAddress: "muss eine Webadresse sein",
     invalid: "ist nicht gültig",
+    nameOfTeamMember:
+      "sieht aus wie der Name eines Teammitglieds. Bitte einen wählen, der sich unterscheidet",
     codes: {
       CONFLICT: "Das ist nicht möglich oder wurde inzwischen geändert. Laden Sie die Seite neu.",
       SUBMISSION_MERGED: "Dieser Beitrag wurde mit einem anderen zusammengeführt.",

@@ -559,6 +559,7 @@ export const en = {
     bytes: (max: number) => `must be at most ${max} bytes: characters outside of English count two or more`,
     webAddress: "must be a web address",
     invalid: "is not valid",
+    nameOfTeamMember: "looks like the name of a team member: choose one that tells you apart",
     codes: {
       CONFLICT: "This is not possible, or was changed meanwhile. Load the page again.",
       SUBMISSION_MERGED: "This submission was merged into another one.",

@@ -565,6 +565,7 @@ export const es: Messages = {
     bytes: (max) => `debe tener como máximo ${max} bytes: los acentos y otras escrituras cuentan dos o más`,
     webAddress: "debe ser una dirección web",
     invalid: "no es válido",
+    nameOfTeamMember: "se parece al nombre de un miembro del equipo. Elige uno que se distinga",
     codes: {
       CONFLICT: "Esto no es posible o cambió entretanto. Vuelve a cargar la página.",
       SUBMISSION_MERGED: "Esta propuesta se fusionó con otra.",

@@ -573,6 +573,7 @@ export const fr: Messages = {
       `doit compter au plus ${max} octets : les accents et les autres écritures en comptent deux ou plus`,
     webAddress: "doit être une adresse web",
     invalid: "n’est pas valide",
+    nameOfTeamMember: "ressemble au nom d’un membre de l’équipe. Choisissez-en un qui s’en distingue",
     codes: {
       CONFLICT: "Ce n’est pas possible ou cela a changé entre-temps. Rechargez la page.",
       SUBMISSION_MERGED: "Cette proposition a été fusionnée avec une autre.",

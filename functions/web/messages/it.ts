@@ -557,6 +557,7 @@ export const it: Messages = {
       `deve avere al massimo ${max} byte: gli accenti e le altre scritture ne contano due o più`,
     webAddress: "deve essere un indirizzo web",
     invalid: "non è valido",
+    nameOfTeamMember: "somiglia al nome di un membro del team. Scegline uno che si distingua",
     codes: {
       CONFLICT: "Non è possibile o nel frattempo è cambiato. Ricarica la pagina.",
       SUBMISSION_MERGED: "Questa proposta è stata unita a un’altra.",

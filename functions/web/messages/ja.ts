@@ -545,6 +545,7 @@ export const ja: Messages = {
     bytes: (max) => `は${max}バイト以内にしてください。英数字以外の文字は2バイト以上になります`,
     webAddress: "ウェブアドレスを入力してください",
     invalid: "正しくありません",
+    nameOfTeamMember: "チームメンバーの名前と紛らわしいため使えません。区別できる名前にしてください",
     codes: {
       CONFLICT: "実行できないか、その間に変更されました。ページを再読み込みしてください。",
       SUBMISSION_MERGED: "この投稿は別の投稿に統合されました。",

@@ -561,6 +561,7 @@ export const ptBR: Messages = {
     bytes: (max) => `deve ter no máximo ${max} bytes: acentos e outras escritas contam dois ou mais`,
     webAddress: "deve ser um endereço web",
     invalid: "não é válido",
+    nameOfTeamMember: "parece o nome de um membro da equipe. Escolha um que seja diferente",
     codes: {
       CONFLICT: "Isso não é possível ou mudou nesse meio-tempo. Recarregue a página.",
       SUBMISSION_MERGED: "Esta sugestão foi mesclada a outra.",

@@ -141,7 +141,9 @@ const Submission = (props: SubmissionProps) => {
               <Status status={submission.status} messages={messages} />
               {submission.type === "problem" && <span>{messages.types.problem}</span>}
               <span>
-                {author?.name}, <Day at={submission.created_at} locale={locale} />
+                {author?.name}
+                {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
+                <Day at={submission.created_at} locale={locale} />
               </span>
               {category && (
                 <a class="with-dot" {...boardLink(visit, frame, { category: category.slug })}>

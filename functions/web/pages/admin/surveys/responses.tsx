@@ -6,7 +6,11 @@ import {
 } from "../../../../../shared/survey-responses.ts";
 import { notFound } from "../../../../_shared/api-error.ts";
 import { nextCursor } from "../../../../_shared/cursor.ts";
-import { listResponses, responseDetail } from "../../../../_shared/statements/survey-responses.ts";
+import {
+  auditResponses,
+  listResponses,
+  responseDetail,
+} from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { surveyResponses as endpoints } from "../../../../api/routes/survey-responses.ts";
 import { adminPage } from "../../../admin-page.tsx";
@@ -43,6 +47,7 @@ export const surveyResponses = adminPage({
     requireSurvey(id, "responses:read"),
     surveyDetail(id, []),
     listResponses(id, query),
+    auditResponses(id, "read"),
   ],
   view: ([, [detail], [list]], { query, visit, words }) => {
     if (!detail || !list) throw notFound("survey");
@@ -152,6 +157,7 @@ export const oneResponse = adminPage({
     requireSurvey(params.id, "responses:read"),
     surveyDetail(params.id, ["questions"]),
     responseDetail(params.id, (params as Record<string, string>).response_id ?? ""),
+    auditResponses(params.id, "read"),
   ],
   view: ([, [detail], [found]], { visit, words }) => {
     if (!detail || !found) throw notFound("response");
