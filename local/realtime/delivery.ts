@@ -1,19 +1,16 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as otherWork, setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../start-error.ts";
 import { isStatementError, type Notice, noticesOf } from "./changes.ts";
 import type { Channel } from "./channel.ts";
-import type { Core } from "./core.ts";
-import { broadcastFrame, Frame } from "./frames.ts";
+import { type Core, topicKey } from "./core.ts";
+import { Frame } from "./frames.ts";
 import type { Change } from "./pgoutput.ts";
-import { topicKey } from "./topics.ts";
 
 /** Delivers committed changes in order: rows to subscriptions, messages to topics. */
 export async function deliver(core: Core, changes: Change[]): Promise<void> {
   const notices = await decide(core, changes);
-  changes.forEach((change, index) => {
-    if (change.relation.schema === "realtime") sendMessage(core, change);
-    else sendNotices(notices[index] ?? []);
-  });
+  for (const [index, change] of changes.entries())
+    await send(change.relation.schema === "realtime" ? messages(core, change) : rows(notices[index] ?? []));
 }
 
 const maxRetryMs = 10_000;
@@ -40,23 +37,44 @@ async function decide(core: Core, changes: Change[]): Promise<Notice<Channel>[][
   }
 }
 
-function sendNotices(notices: Notice<Channel>[]): void {
+type Sendings = [Channel, Frame][];
+
+// Then other clients are answered; a message costs more than its bytes.
+const maxBytesAtOnce = 1024 * 1024;
+const costOfMessage = 4096;
+
+async function send(sendings: Sendings): Promise<void> {
+  let bytes = 0;
+  for (const [channel, frame] of sendings) {
+    if (channel.isJoined()) bytes += costOfMessage + channel.send(frame);
+    if (bytes < maxBytesAtOnce) continue;
+    bytes = 0;
+    await otherWork();
+  }
+}
+
+/** Equal messages are one frame, and receivers of a topic follow each other. */
+function rows(notices: Notice<Channel>[]): Sendings {
   const frames = new Map<string, Map<string, Frame>>();
-  for (const { owner, ids, data } of notices) {
-    if (!owner.isJoined()) continue;
+  const sendings = notices.map(({ owner, ids, data }): [Channel, Frame] => {
     const byIds = frames.get(data) ?? new Map<string, Frame>();
     frames.set(data, byIds);
     const list = ids.join(",");
     const frame = byIds.get(list) ?? new Frame("postgres_changes", `{"ids":[${list}],"data":${data}}`);
     byIds.set(list, frame);
-    owner.send(frame);
-  }
+    return [owner, frame];
+  });
+  return sendings.sort(([a], [b]) => (a.topic < b.topic ? -1 : Number(a.topic > b.topic)));
 }
 
 /** A row of realtime.messages, written by realtime.send(). */
-function sendMessage(core: Core, { type, record }: Change): void {
-  const [topic, event, payload] = ["topic", "event", "payload"].map((name) => record?.get(name));
-  if (type !== "INSERT" || !topic || !event || record?.get("extension") !== "broadcast") return;
-  const frame = broadcastFrame(event, payload ?? "{}", record.get("id") ?? undefined);
-  core.topics.broadcast(topicKey(topic, record.get("private") === "t"), frame);
+function messages(core: Core, { type, record }: Change): Sendings {
+  const [topic, event, payload, id] = ["topic", "event", "payload", "id"].map((name) => record?.get(name));
+  if (type !== "INSERT" || !topic || !event || record?.get("extension") !== "broadcast") return [];
+  const frame = new Frame(
+    "broadcast",
+    `{"type":"broadcast","event":${JSON.stringify(event)},"payload":${payload ?? "{}"},"meta":{"id":${JSON.stringify(id)}}}`,
+  );
+  const members = core.topics.get(topicKey(topic, record.get("private") === "t")) ?? [];
+  return [...members].map((channel) => [channel, frame]);
 }
