@@ -3,7 +3,7 @@ import type { Identity } from "../identity.ts";
 import { type Catalog, type Column, type Table, tableKey } from "./catalog.ts";
 import type { Filter } from "./filters.ts";
 import { type Change, type Row, testedRow } from "./pgoutput.ts";
-import type { Subscription } from "./subscriptions.ts";
+import { compared, type Subscription } from "./subscriptions.ts";
 
 /** A change as JSON text for one subscriber, and the bindings it matches. */
 export interface Notice<Owner> {
@@ -12,7 +12,11 @@ export interface Notice<Owner> {
   data: string;
 }
 
-type Wanted<Owner> = Subscription<Owner>[];
+/** A change, and the subscriptions that may receive it. */
+export interface Job<Owner> {
+  change: Change;
+  wanted: Subscription<Owner>[];
+}
 
 // As hosted: of larger rows, only values of up to 64 bytes are sent.
 const maxRowBytes = 1024 * 1024;
@@ -22,21 +26,19 @@ const maxTruncatedValueBytes = 64;
 export async function noticesOf<Owner>(
   sql: Sql,
   catalog: Catalog,
-  changes: Change[],
-  candidates: (change: Change) => Wanted<Owner>,
+  jobs: Job<Owner>[],
 ): Promise<Notice<Owner>[][]> {
   const tables = await catalog.tables();
   const byTable = new Map<Table, Job<Owner>[]>();
-  for (const change of changes) {
-    const table = tables.get(tableKey(change.relation.schema, change.relation.table));
-    const wanted = table ? candidates(change) : [];
-    if (table && wanted.length > 0) byTable.set(table, [...(byTable.get(table) ?? []), { change, wanted }]);
+  for (const job of jobs) {
+    const { schema, table: name } = job.change.relation;
+    const table = tables.get(tableKey(schema, name));
+    if (table && job.wanted.length > 0) byTable.set(table, [...(byTable.get(table) ?? []), job]);
   }
   const notices = new Map<Change, Notice<Owner>[]>();
   await Promise.all(
-    [...byTable].map(async ([table, jobs]) => {
-      await applyFilters(sql, table, jobs);
-      const group = jobs.filter(({ wanted }) => wanted.length > 0);
+    [...byTable].map(async ([table, all]) => {
+      const group = (await filtered(sql, table, all)).filter(({ wanted }) => wanted.length > 0);
       if (group.length === 0) return;
       const [values, visible] = await Promise.all([
         jsonValues(sql, table, group),
@@ -48,45 +50,36 @@ export async function noticesOf<Owner>(
       });
     }),
   );
-  return changes.map((change) => notices.get(change) ?? []);
+  return jobs.map(({ change }) => notices.get(change) ?? []);
 }
-
-interface Job<Owner> {
-  change: Change;
-  wanted: Wanted<Owner>;
-}
-
-const comparisonsOfQuery = 5000;
 
 /** Lets Postgres compare what cannot be compared as text. Equal comparisons are one. */
-async function applyFilters<Owner>(sql: Sql, table: Table, jobs: Job<Owner>[]): Promise<void> {
-  const comparisons = new Map<string, number>();
-  const numberOf = (job: number, { column, operator, negate, value }: Filter) => {
-    const text = JSON.stringify({ row: job + 1, column, operator, negate, value });
-    comparisons.set(text, comparisons.get(text) ?? comparisons.size);
-    return comparisons.get(text) ?? -1;
+async function filtered<Owner>(sql: Sql, table: Table, jobs: Job<Owner>[]): Promise<Job<Owner>[]> {
+  const positions = new Map<string, number>();
+  const positionOf = (row: number, { column, operator, negate, value }: Filter) => {
+    const text = JSON.stringify({ row, column, operator, negate, value });
+    const position = positions.get(text) ?? positions.size + 1;
+    positions.set(text, position);
+    return position;
   };
   const needed = jobs.map(({ wanted }, job) =>
-    wanted.map(({ filters }) => filters.filter(({ byText }) => !byText).map((each) => numberOf(job, each))),
+    wanted.map((subscription) => compared(subscription).map((filter) => positionOf(job + 1, filter))),
   );
+  if (positions.size === 0) return jobs;
   const rows = `[${jobs.map(({ change }) => rowJson(table, testedRow(change))).join(",")}]`;
-  const passed = new Set<number>();
-  for (let from = 0; from < comparisons.size; from += comparisonsOfQuery) {
-    const some = `[${[...comparisons.keys()].slice(from, from + comparisonsOfQuery).join(",")}]`;
-    const answers = await sql<{ passing: number }[]>`
-      select passing from realtime.passing(${table.entity}::regclass, ${rows}::text::jsonb, ${some}::text::jsonb)`.catch(
-      (error: unknown) => {
-        // Only the listeners whose filters failed miss the change, as after a change of a column's type.
-        if (!isStatementError(error)) throw error;
-        return [];
-      },
-    );
-    for (const { passing } of answers) passed.add(from + passing - 1);
-  }
-  for (const [job, each] of jobs.entries())
-    each.wanted = each.wanted.filter((_, index) =>
-      needed[job]?.[index]?.every((number) => passed.has(number)),
-    );
+  const answers = await sql<{ passing: number }[]>`
+    select passing from realtime.passing(${table.entity}::regclass, ${rows}::text::jsonb, ${`[${[...positions.keys()].join(",")}]`}::text::jsonb)`.catch(
+    (error: unknown) => {
+      // Only the listeners whose filters failed miss the change, as after a change of a column's type.
+      if (isStatementError(error)) return [];
+      throw error;
+    },
+  );
+  const passed = new Set(answers.map(({ passing }) => passing));
+  return jobs.map(({ change, wanted }, job) => ({
+    change,
+    wanted: wanted.filter((_, index) => needed[job]?.[index]?.every((position) => passed.has(position))),
+  }));
 }
 
 type JsonTexts = Record<string, string>;
@@ -185,7 +178,7 @@ function noticesFor<Owner>(
   table: Table,
   change: Change,
   values: [JsonTexts, JsonTexts],
-  seen: Wanted<Owner>,
+  seen: Subscription<Owner>[],
 ): Notice<Owner>[] {
   const texts = new Map<string, string>();
   const notices = new Map<Owner, Map<string, Notice<Owner>>>();

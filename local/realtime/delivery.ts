@@ -1,36 +1,55 @@
 import { setImmediate as otherWork, setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../start-error.ts";
-import { isStatementError, type Notice, noticesOf } from "./changes.ts";
+import { isStatementError, type Job, type Notice, noticesOf } from "./changes.ts";
 import type { Channel } from "./channel.ts";
 import { type Core, topicKey } from "./core.ts";
 import { Frame } from "./frames.ts";
 import type { Change } from "./pgoutput.ts";
+import { compared } from "./subscriptions.ts";
 
 /** Delivers committed changes in order: rows to subscriptions, messages to topics. */
 export async function deliver(core: Core, changes: Change[]): Promise<void> {
-  const notices = await decide(core, changes);
-  for (const [index, change] of changes.entries())
-    await send(change.relation.schema === "realtime" ? messages(core, change) : rows(notices[index] ?? []));
+  for (const batch of batchesOf(core, changes)) {
+    const notices = await decide(core, batch);
+    for (const [index, { change }] of batch.entries())
+      await send(change.relation.schema === "realtime" ? messages(core, change) : rows(notices[index] ?? []));
+  }
+}
+
+// Many listeners of many changes would fill the memory.
+const maxWork = 50_000;
+
+function* batchesOf(core: Core, changes: Change[]): Generator<Job<Channel>[]> {
+  let batch: Job<Channel>[] = [];
+  let work = 0;
+  for (const change of changes) {
+    const wanted = core.subscriptions.candidates(change);
+    batch.push({ change, wanted });
+    work += wanted.reduce((sum, subscription) => sum + 1 + compared(subscription).length, 0);
+    if (work < maxWork) continue;
+    yield batch;
+    [batch, work] = [[], 0];
+  }
+  yield batch;
 }
 
 const maxRetryMs = 10_000;
 
 /** Nothing was sent yet, so retry after connection errors; skip only a change that cannot be evaluated. */
-async function decide(core: Core, changes: Change[]): Promise<Notice<Channel>[][]> {
+async function decide(core: Core, batch: Job<Channel>[]): Promise<Notice<Channel>[][]> {
   for (const startedAt = Date.now(); ; await sleep(100)) {
     try {
-      return await noticesOf(core.sql, core.catalog, changes, (change) =>
-        core.subscriptions.candidates(change),
-      );
+      return await noticesOf(core.sql, core.catalog, batch);
     } catch (error) {
       if (!isStatementError(error)) {
         if (Date.now() - startedAt > maxRetryMs) throw error;
-      } else if (changes.length > 1) {
+      } else if (batch.length > 1) {
         const each: Notice<Channel>[][] = [];
-        for (const change of changes) each.push(...(await decide(core, [change])));
+        for (const job of batch) each.push(...(await decide(core, [job])));
         return each;
       } else {
-        core.onWarning(`a change of ${changes[0]?.relation.table} was not delivered: ${messageOf(error)}`);
+        const { table } = batch[0]?.change.relation ?? {};
+        core.onWarning(`a change of ${table} was not delivered: ${messageOf(error)}`);
         return [[]];
       }
     }

@@ -37,17 +37,19 @@ const maxFilterLength = 8000;
 
 const bytesOfSubscription = 512;
 const bytesOfFilter = 256;
-// Postgres compares it with each change of the table.
+// More: Postgres compares it with each change of the table.
 const bytesOfComparedFilter = 8 * 1024;
 
+/** The filters that only Postgres can compare. */
+export const compared = ({ filters }: Binding): Filter[] => filters.filter(({ byText }) => !byText);
+
 /** What a subscription counts in the budget of its client. */
-export function bytesOf({ filters, select }: Binding): number {
+export function bytesOf(binding: Binding): number {
+  const { filters, select } = binding;
   const texts = [...filters.flatMap(({ column, value }) => [column, value]), ...(select ?? [])];
-  return (
-    bytesOfSubscription +
-    filters.reduce((sum, { byText }) => sum + (byText ? bytesOfFilter : bytesOfComparedFilter), 0) +
-    2 * texts.reduce((sum, text) => sum + text.length, 0)
-  );
+  const ofTexts = 2 * texts.reduce((sum, text) => sum + text.length, 0);
+  const ofFilters = bytesOfFilter * filters.length + bytesOfComparedFilter * compared(binding).length;
+  return bytesOfSubscription + ofFilters + ofTexts;
 }
 
 export function readRequested(sent: unknown): Requested {
