@@ -224,7 +224,6 @@ function tokenFor(stack: Stack, sub: string): Promise<string> {
     role: "authenticated",
     aud: "authenticated",
     iss: tokenIssuer,
-    session_id: randomUUID(),
   })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuedAt()

@@ -5,12 +5,13 @@ import { clientAddress } from "./client-address.ts";
 import { bufferBody } from "./gateway/body.ts";
 import { BufferedBytes } from "./gateway/buffered-bytes.ts";
 import { limitConnections } from "./gateway/connections.ts";
-import { createData, type DataOptions } from "./gateway/data.ts";
+import { cors, createData, type DataOptions, preflight } from "./gateway/data.ts";
 import { type GatewayError, lateBody, sendError, serviceUnavailable, unknownPath } from "./gateway/errors.ts";
 import { forward } from "./gateway/forward.ts";
 import { defaultLimits, type GatewayLimits } from "./gateway/limits.ts";
 import { disconnectSlowReader } from "./gateway/slow-readers.ts";
 import { readTarget } from "./gateway/target.ts";
+import { notHere } from "./realtime/core.ts";
 import type { FileStorage } from "./storage.ts";
 
 export interface GatewayOptions extends Pick<DataOptions, "keys" | "authPort" | "authIsProgram" | "dataApi"> {
@@ -22,8 +23,6 @@ export interface GatewayOptions extends Pick<DataOptions, "keys" | "authPort" | 
   proxyHeader?: string | undefined;
   /** Port of a function by name; null while down, undefined if there is none. */
   functionPort(name: string): number | null | undefined;
-  /** HTTP side of realtime; null while down. */
-  realtimePort?(): number | null;
   /** Shows captured mail to requests from this machine; returns whether it responded. */
   mailbox?(response: ServerResponse, path: string): boolean;
   /** Handles /storage/v1. */
@@ -39,7 +38,7 @@ const maxHeaderBytes = 64 * 1024;
 const heldOfBody = 64 * 1024;
 
 type Gateway = Required<Pick<GatewayOptions, "addressHeader" | "functionPort">> &
-  Pick<GatewayOptions, "realtimePort" | "proxyHeader" | "visitorHeader" | "mailbox" | "storage"> & {
+  Pick<GatewayOptions, "proxyHeader" | "visitorHeader" | "mailbox" | "storage"> & {
     limits: GatewayLimits;
     heldBytes: BufferedBytes;
     data: ReturnType<typeof createData>;
@@ -94,6 +93,15 @@ const tooLarge: GatewayError = {
   message: "The body is larger than 64 MiB.",
 };
 
+const noBroadcasts: GatewayError = {
+  status: 403,
+  code: "FORBIDDEN",
+  message: notHere("broadcasts from clients"),
+  headers: cors,
+  // supabase-js shows the message of this form.
+  form: "rest",
+};
+
 async function route(incoming: IncomingMessage, response: ServerResponse, gateway: Gateway): Promise<void> {
   const target = readTarget(incoming);
   if ("status" in target) return sendError(response, target);
@@ -108,19 +116,15 @@ async function route(incoming: IncomingMessage, response: ServerResponse, gatewa
     return gateway.data.answer(service, target, address, incoming, response);
   if (gateway.storage && target.path.startsWith("/storage/v1/"))
     return gateway.storage(incoming, response, target.path);
+  if (target.path.startsWith("/realtime/v1/api/"))
+    return incoming.method === "OPTIONS" ? preflight(incoming, response) : sendError(response, noBroadcasts);
   const path = target.path.replace(/^\/functions\/v1(?=\/)/, "");
-  const isRealtime = path.startsWith("/realtime/v1/api/");
   const isSupabase = /^\/(?:functions|storage|graphql|realtime)(?:\/|$)/.test(target.path);
   // All other paths are pages.
   const name = /^\/api(?:\/|$)/.test(path) || path !== target.path ? (path.split("/")[1] ?? "") : "web";
-  const port = isRealtime
-    ? (gateway.realtimePort?.() ?? null)
-    : isSupabase && path === target.path
-      ? undefined
-      : gateway.functionPort(name);
+  const port = isSupabase && path === target.path ? undefined : gateway.functionPort(name);
   if (port === undefined) return sendError(response, unknownPath);
-  if (port === null)
-    return sendError(response, serviceUnavailable(isRealtime ? "Realtime is" : "The functions are"));
+  if (port === null) return sendError(response, serviceUnavailable("The functions are"));
   const { addressHeader, agent, limits, heldBytes } = gateway;
   if (Number(incoming.headers["content-length"]) > limits.functionsBody) return sendError(response, tooLarge);
   const body = await bufferBody(incoming, heldOfBody, limits.bodyMs);

@@ -176,7 +176,6 @@ async function start(
     },
     storage: storage.answer,
     mailbox: (response, path) => (trustsLoopback && capture?.answer(response, path)) || false,
-    realtimePort: () => realtime?.port() ?? null,
     upgrade: (request, socket, head) => realtime?.upgrade(request, socket, head) ?? false,
   });
   await listen(gateway, options.port, "PORT");

@@ -44,7 +44,7 @@ export interface DataOptions {
 const maxAnswerBytes = 10 * 1024 * 1024;
 const pieceLength = 16 * 1024;
 
-const cors = {
+export const cors = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
     "Content-Range, Content-Location, Preference-Applied, X-Total-Count, Link, Retry-After",
@@ -258,7 +258,7 @@ function* piecesOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += pieceLength) yield body.subarray(at, at + pieceLength);
 }
 
-function preflight(incoming: IncomingMessage, response: ServerResponse): void {
+export function preflight(incoming: IncomingMessage, response: ServerResponse): void {
   response.writeHead(200, {
     ...cors,
     "access-control-allow-methods": "GET,HEAD,PUT,PATCH,POST,DELETE,OPTIONS",

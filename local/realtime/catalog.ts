@@ -4,9 +4,10 @@ import type { Role } from "../identity.ts";
 export interface Column {
   name: string;
   type: string;
-  oid: number;
   /** Part of the primary key. */
   isKey: boolean;
+  /** A policy reads it. */
+  inPolicy: boolean;
   /** Roles with SELECT on the column. */
   readers: Role[];
 }

@@ -1,9 +1,9 @@
 import type { Sql } from "../database.ts";
 import type { Identity } from "../identity.ts";
 import { type Catalog, type Column, type Table, tableKey } from "./catalog.ts";
-import { passAll, passes } from "./filters.ts";
-import type { Change, Row } from "./pgoutput.ts";
-import type { Subscription } from "./subscriptions.ts";
+import type { Filter } from "./filters.ts";
+import { type Change, type Row, testedRow } from "./pgoutput.ts";
+import { compared, type Subscription } from "./subscriptions.ts";
 
 /** A change as JSON text for one subscriber, and the bindings it matches. */
 export interface Notice<Owner> {
@@ -12,7 +12,11 @@ export interface Notice<Owner> {
   data: string;
 }
 
-type Wanted<Owner> = Subscription<Owner>[];
+/** A change, and the subscriptions that may receive it. */
+export interface Job<Owner> {
+  change: Change;
+  wanted: Subscription<Owner>[];
+}
 
 // As hosted: of larger rows, only values of up to 64 bytes are sent.
 const maxRowBytes = 1024 * 1024;
@@ -22,22 +26,20 @@ const maxTruncatedValueBytes = 64;
 export async function noticesOf<Owner>(
   sql: Sql,
   catalog: Catalog,
-  changes: Change[],
-  candidates: (change: Change) => Wanted<Owner>,
+  jobs: Job<Owner>[],
 ): Promise<Notice<Owner>[][]> {
   const tables = await catalog.tables();
-  const jobs = changes.map((change) => {
-    const table = tables.get(tableKey(change.relation.schema, change.relation.table));
-    return { change, table, wanted: table ? candidates(change) : [] };
-  });
-  await applyFilters(sql, jobs);
-  const byTable = new Map<Table, typeof jobs>();
+  const byTable = new Map<Table, Job<Owner>[]>();
   for (const job of jobs) {
-    if (job.table && job.wanted.length > 0) byTable.set(job.table, [...(byTable.get(job.table) ?? []), job]);
+    const { schema, table: name } = job.change.relation;
+    const table = tables.get(tableKey(schema, name));
+    if (table && job.wanted.length > 0) byTable.set(table, [...(byTable.get(table) ?? []), job]);
   }
   const notices = new Map<Change, Notice<Owner>[]>();
   await Promise.all(
-    [...byTable].map(async ([table, group]) => {
+    [...byTable].map(async ([table, all]) => {
+      const group = (await filtered(sql, table, all)).filter(({ wanted }) => wanted.length > 0);
+      if (group.length === 0) return;
       const [values, visible] = await Promise.all([
         jsonValues(sql, table, group),
         visibleRows(sql, table, group),
@@ -48,40 +50,36 @@ export async function noticesOf<Owner>(
       });
     }),
   );
-  return changes.map((change) => notices.get(change) ?? []);
+  return jobs.map(({ change }) => notices.get(change) ?? []);
 }
 
-interface Job<Owner> {
-  change: Change;
-  wanted: Wanted<Owner>;
-}
-
-const testedRow = ({ type, record, old }: Change): Row => (type === "DELETE" ? old : record) ?? new Map();
-
-async function applyFilters<Owner>(sql: Sql, jobs: Job<Owner>[]): Promise<void> {
-  const open: { subscription: Subscription<Owner>; job: Job<Owner>; row: Row }[] = [];
-  for (const job of jobs) {
-    const row = testedRow(job.change);
-    job.wanted = job.wanted.filter((subscription) => {
-      const passed = passes(subscription.filters, row);
-      if (passed === null) open.push({ subscription, job, row });
-      return passed !== false;
-    });
-  }
-  if (open.length === 0) return;
-  const tests = open.map(({ subscription, row }) => ({ filters: subscription.filters, row }));
-  // A filter that fails for a value affects its own subscription only.
-  const combine = (test: (typeof tests)[number]) =>
-    passAll(sql, [test]).then(
-      ([each]) => each,
-      () => false,
-    );
-  const passed = await passAll(sql, tests).catch(() => Promise.all(tests.map(combine)));
-  const rejected = new Map<Job<Owner>, Set<Subscription<Owner>>>();
-  open.forEach(({ subscription, job }, index) => {
-    if (!passed[index]) rejected.set(job, (rejected.get(job) ?? new Set()).add(subscription));
-  });
-  for (const [job, out] of rejected) job.wanted = job.wanted.filter((subscription) => !out.has(subscription));
+/** Lets Postgres compare what cannot be compared as text. Equal comparisons are one. */
+async function filtered<Owner>(sql: Sql, table: Table, jobs: Job<Owner>[]): Promise<Job<Owner>[]> {
+  const positions = new Map<string, number>();
+  const positionOf = (row: number, { column, operator, negate, value }: Filter) => {
+    const text = JSON.stringify({ row, column, operator, negate, value });
+    const position = positions.get(text) ?? positions.size + 1;
+    positions.set(text, position);
+    return position;
+  };
+  const needed = jobs.map(({ wanted }, job) =>
+    wanted.map((subscription) => compared(subscription).map((filter) => positionOf(job + 1, filter))),
+  );
+  if (positions.size === 0) return jobs;
+  const rows = `[${jobs.map(({ change }) => rowJson(table, testedRow(change))).join(",")}]`;
+  const answers = await sql<{ passing: number }[]>`
+    select passing from realtime.passing(${table.entity}::regclass, ${rows}::text::jsonb, ${`[${[...positions.keys()].join(",")}]`}::text::jsonb)`.catch(
+    (error: unknown) => {
+      // Only the listeners whose filters failed miss the change, as after a change of a column's type.
+      if (isStatementError(error)) return [];
+      throw error;
+    },
+  );
+  const passed = new Set(answers.map(({ passing }) => passing));
+  return jobs.map(({ change, wanted }, job) => ({
+    change,
+    wanted: wanted.filter((_, index) => needed[job]?.[index]?.every((position) => passed.has(position))),
+  }));
 }
 
 type JsonTexts = Record<string, string>;
@@ -112,7 +110,9 @@ function rowJson(table: Table, row: Row | null, only?: (column: Column) => boole
   return `{${members.join(",")}}`;
 }
 
-/** For each identity the positions of the rows its policies show now. */
+const identitiesOfQuery = 500;
+
+/** For each identity the positions of the rows that its policies show, both as changed and as they are now. */
 async function visibleRows<Owner>(
   sql: Sql,
   table: Table,
@@ -125,37 +125,40 @@ async function visibleRows<Owner>(
       if (readsKey(table, identity)) identities.set(identity.key, identity);
     }
   }
-  if (identities.size === 0) return new Map();
   // Grouped by role, to reuse query plans.
   const list = [...identities.values()].sort((a, b) => (a.role < b.role ? -1 : 1));
-  const keys = jobs.map(({ change }) => rowJson(table, change.record, ({ isKey }) => isKey));
-  const query = (some: Identity[]) => sql<{ identity: number; visible: number[] | null }[]>`
-    select identity, visible from realtime.visible_rows(${table.entity}::regclass, ${`[${keys.join(",")}]`}::text::jsonb,
-      ${some.map(({ role }) => role)}::text[], ${some.map(({ claims }) => claims)}::text[], ${xids}::bigint[])`;
+  const rows = jobs.map(({ change }) =>
+    rowJson(table, change.record, ({ isKey, inPolicy }) => isKey || inPolicy),
+  );
   const xids = [...new Set(jobs.map(({ change }) => change.xid))];
   const visible = new Map<string, Set<number>>();
-  const note = (some: Identity[], rows: Awaited<ReturnType<typeof query>>) => {
-    for (const row of rows) {
-      const identity = some[row.identity - 1];
-      if (identity) visible.set(identity.key, new Set((row.visible ?? []).map((position) => position - 1)));
+  const query = async (some: Identity[]) => {
+    const answers = await sql<{ identity: number; visible: number[] | null }[]>`
+      select identity, visible from realtime.visible_rows(${table.entity}::regclass, ${`[${rows.join(",")}]`}::text::jsonb,
+        ${some.map(({ role }) => role)}::text[], ${some.map(({ claims }) => claims)}::text[], ${xids}::bigint[])`;
+    for (const answer of answers) {
+      const identity = some[answer.identity - 1];
+      if (identity)
+        visible.set(identity.key, new Set((answer.visible ?? []).map((position) => position - 1)));
     }
   };
-  try {
-    note(list, await query(list));
-  } catch (error) {
-    if (!isStatementError(error)) throw error;
-    // A policy fails for some claims: those subscribers get nothing, the others their rows.
-    for (const one of list)
-      note([one], (await query([one]).catch(() => [])) as Awaited<ReturnType<typeof query>>);
+  for (let from = 0; from < list.length; from += identitiesOfQuery) {
+    const some = list.slice(from, from + identitiesOfQuery);
+    try {
+      await query(some);
+    } catch (error) {
+      if (!isStatementError(error)) throw error;
+      // A policy fails for some claims: those subscribers get nothing, the others their rows.
+      for (const one of some) await query([one]).catch(() => undefined);
+    }
   }
   return visible;
 }
 
-/** A deterministic error of the statement, not one of the connection or a temporary one. */
+/** A deterministic error of the statement or of this program, not one of the connection or a temporary one. */
 export const isStatementError = (error: unknown) =>
   error instanceof Error &&
-  "code" in error &&
-  /^(?=.*\d)(?!57P|08|53|40)[0-9A-Z]{5}$/.test(String(error.code));
+  (!("code" in error) || /^(?=.*\d)(?!57P|08|53|40)[0-9A-Z]{5}$/.test(String(error.code)));
 
 const readsKey = (table: Table, { role }: Identity) =>
   table.columns.every(({ isKey, readers }) => !isKey || readers.includes(role));
@@ -175,7 +178,7 @@ function noticesFor<Owner>(
   table: Table,
   change: Change,
   values: [JsonTexts, JsonTexts],
-  seen: Wanted<Owner>,
+  seen: Subscription<Owner>[],
 ): Notice<Owner>[] {
   const texts = new Map<string, string>();
   const notices = new Map<Owner, Map<string, Notice<Owner>>>();

@@ -1,51 +1,47 @@
-import { randomUUID } from "node:crypto";
 import { type Identity, identityOfToken, TokenError } from "../identity.ts";
-import { allRights, type Rights } from "./authorization.ts";
 import type { Connection } from "./connection.ts";
-import type { Core } from "./core.ts";
+import { type Core, notHere, topicKey } from "./core.ts";
 import { FilterError } from "./filters.ts";
-import { BytesFrame, broadcastFrame, type Frame } from "./frames.ts";
-import { isObject, type Message } from "./protocol.ts";
-import { type Binding, checkBinding, type Subscription } from "./subscriptions.ts";
-import { topicKey } from "./topics.ts";
+import type { Frame } from "./frames.ts";
+import { isObject, type Message, type Reference } from "./protocol.ts";
+import { bytesOf, checkBindings, type Requested, readRequested, type Subscription } from "./subscriptions.ts";
 
 const prefix = "realtime:";
 // As hosted: re-checks the token at least this often.
 const maxTrustMs = 5 * 60_000;
+// The object with its timer and its places in maps.
+const bytesOfChannel = 2048;
 
 class JoinError extends Error {}
 
-/** A topic that a connection has joined, and its identity there. */
+/** A topic that a connection has joined, and its identity there. Keeps nothing else of the join message. */
 export class Channel {
-  identity: Identity;
+  private identity: Identity;
   private token: string | null = null;
-  private rights: Rights = allRights;
   private subscriptions: Subscription<Channel>[] = [];
   private expiry: NodeJS.Timeout | undefined;
   private joined = false;
   private ended = false;
+  private keptBytes = 0;
+  private readonly reference: Reference;
   private readonly name: string;
   private readonly options: Options;
   private readonly key: string;
-  private tracks = false;
 
   constructor(
     private readonly core: Core,
-    readonly connection: Connection,
-    private readonly join: Message,
+    private readonly connection: Connection,
+    { topic, joinRef, ref, payload }: Message,
   ) {
-    this.name = join.topic.slice(prefix.length);
-    this.options = readOptions(join.payload);
+    this.reference = { topic, joinRef, ref };
+    this.name = topic.slice(prefix.length);
+    this.options = readOptions(payload);
     this.key = topicKey(this.name, this.options.isPrivate);
     this.identity = connection.guest;
   }
 
-  get hearsBroadcasts(): boolean {
-    return this.rights.broadcast;
-  }
-
-  get hearsPresence(): boolean {
-    return this.rights.presence && (this.options.presence || this.tracks || !this.options.isPrivate);
+  get topic(): string {
+    return this.reference.topic;
   }
 
   isJoined(): boolean {
@@ -53,81 +49,85 @@ export class Channel {
   }
 
   /** Replies to the join message. */
-  async open(): Promise<void> {
+  async open(payload: unknown): Promise<void> {
     try {
-      await this.enter();
+      await this.enter(payload);
     } catch (error) {
       if (this.ended) return;
       this.leave();
-      this.connection.reply(this.join, "error", { reason: reasonOf(error) });
+      this.connection.reply(this.reference, "error", { reason: reasonOf(error) });
     }
   }
 
-  private async enter(): Promise<void> {
-    if (!this.join.topic.startsWith(prefix) || this.name === "")
+  private async enter(payload: unknown): Promise<void> {
+    const { limits, topics } = this.core;
+    if (!this.topic.startsWith(prefix) || this.name === "")
       throw new JoinError("You must provide a topic name");
-    if (Buffer.byteLength(this.join.topic) > this.core.limits.topicLength)
-      throw new JoinError("The topic is too long");
+    if (Buffer.byteLength(this.topic) > limits.topicLength) throw new JoinError("The topic is too long");
     if (!this.core.isUp()) throw new JoinError("Realtime was unable to connect to the project database");
+    if (this.options.presence) throw new JoinError(notHere("presence"));
     const { bindings } = this.options;
-    if (bindings.length > this.core.limits.bindingsPerChannel)
+    if (bindings.length > limits.bindingsPerChannel)
       throw new JoinError("Too many postgres_changes on one channel");
-    const token = tokenOf(this.join.payload);
-    if (token !== null) this.identity = await identityOfToken(this.core.keys, token);
-    this.token = token;
-    this.rights = await this.readRights();
+    await this.identify(tokenOf(payload));
     if (this.ended) return;
     this.joined = true;
-    this.watchToken();
-    this.core.topics.join(this.key, this);
+    topics.set(this.key, (topics.get(this.key) ?? new Set()).add(this));
     const checked = await this.subscribe();
     if (this.ended) return;
-    const echoed = bindings.map((requested, index) => ({
-      ...(isObject(requested) ? requested : {}),
-      id: bindingId(bindings, index),
-    }));
-    this.connection.reply(this.join, "ok", { postgres_changes: echoed });
-    if (this.options.presence && this.rights.presence)
-      this.push("presence_state", this.core.topics.present(this.key));
+    const echoed = bindings.map((requested, index) => ({ ...requested, id: index + 1 }));
+    this.connection.reply(this.reference, "ok", { postgres_changes: echoed });
     if (checked !== null) this.system("postgres_changes", checked.status, checked.message);
     if (this.options.replicationReady) this.system("system", "ok", "Replication connection established");
   }
 
-  /** Validates all bindings for the current identity and replaces the previous ones without a gap. */
-  private async subscribe(): Promise<{ status: "ok" | "error"; message: string } | null> {
-    const { bindings } = this.options;
-    if (bindings.length === 0) return null;
-    const { sql, catalog, subscriptions } = this.core;
-    const identity = this.identity;
-    let accepted: Binding[] = [];
-    let outcome: { status: "ok" | "error"; message: string } = {
-      status: "ok",
-      message: "Subscribed to PostgreSQL",
-    };
-    try {
-      accepted = await Promise.all(
-        bindings.map((requested, index) =>
-          checkBinding(sql, catalog, identity, requested, bindingId(bindings, index)),
-        ),
-      );
-    } catch (error) {
-      if (!(error instanceof FilterError)) throw error;
-      outcome = { status: "error", message: error.message };
-    }
-    for (const old of this.subscriptions) subscriptions.remove(old);
-    this.subscriptions = this.joined
-      ? accepted.map((binding) => ({ ...binding, owner: this, identity }))
-      : [];
-    for (const subscription of this.subscriptions) subscriptions.add(subscription);
-    return outcome;
+  /** The identity of the token, which may read the topic; without a token that of the API key. */
+  private async identify(token: string | null): Promise<void> {
+    if (token !== null) this.identity = await identityOfToken(this.core.keys, token);
+    this.token = token;
+    this.keep();
+    await this.authorize();
+    if (!this.ended) this.watchToken();
   }
 
-  private async readRights(): Promise<Rights> {
-    if (!this.options.isPrivate) return allRights;
-    const rights = await this.core.authorization.toRead(this.identity, this.name);
-    if (!rights.broadcast && !rights.presence)
+  private async authorize(): Promise<void> {
+    if (this.options.isPrivate && !(await this.core.authorization.mayRead(this.identity, this.name)))
       throw new JoinError(`You do not have permissions to read from this Channel topic: ${this.name}`);
-    return rights;
+  }
+
+  /** Validates all bindings for the current identity and replaces the previous ones without a gap. */
+  private async subscribe(): Promise<{ status: "ok" | "error"; message: string } | null> {
+    if (this.options.bindings.length === 0) return null;
+    const { identity } = this;
+    const outcome = await checkBindings(this.core, identity, this.options.bindings).catch(
+      (error: unknown) => {
+        if (error instanceof FilterError) return error;
+        throw error;
+      },
+    );
+    this.unsubscribe();
+    if (this.ended) return null;
+    if (outcome instanceof FilterError) return { status: "error", message: outcome.message };
+    this.subscriptions = outcome.map((binding) => ({ ...binding, owner: this, identity }));
+    this.keep();
+    for (const subscription of this.subscriptions) this.core.subscriptions.add(subscription);
+    return { status: "ok", message: "Subscribed to PostgreSQL" };
+  }
+
+  private unsubscribe(): void {
+    for (const subscription of this.subscriptions) this.core.subscriptions.remove(subscription);
+    this.subscriptions = [];
+  }
+
+  /** Counts what the channel keeps now. */
+  private keep(): void {
+    const { topic, token, options, subscriptions } = this;
+    // Of a token also the claims are kept, twice.
+    const texts = topic.length + 3 * (token?.length ?? 0) + JSON.stringify(options).length;
+    const bytes = subscriptions.reduce((sum, each) => sum + bytesOf(each), bytesOfChannel + texts);
+    if (!this.connection.budget.take(bytes - this.keptBytes))
+      throw new JoinError("This client or its address has too many channels and filters");
+    this.keptBytes = bytes;
   }
 
   async receive(message: Message): Promise<void> {
@@ -140,64 +140,23 @@ export class Channel {
       case "access_token":
         return this.renew(tokenOf(message.payload));
       case "broadcast":
-        return this.broadcast(message);
+        return this.connection.reply(message, "error", { reason: notHere("broadcasts from clients") });
       case "presence":
-        return this.presence(message);
+        return this.connection.reply(message, "error", { reason: notHere("presence") });
     }
   }
 
   /** A new token: usually of the same user; no change is missed. */
   private async renew(token: string | null): Promise<void> {
     if (token === null || token === this.token) return;
-    const before = this.rights;
     try {
-      this.identity = await identityOfToken(this.core.keys, token);
-      this.token = token;
-      this.rights = await this.readRights();
-      if ((before.broadcast && !this.rights.broadcast) || (before.presence && !this.rights.presence))
-        throw new JoinError(`You no longer have permission to read from this Channel topic: ${this.name}`);
+      await this.identify(token);
+      if (this.ended) return;
+      const checked = await this.subscribe();
+      if (checked !== null && !this.ended) this.system("postgres_changes", checked.status, checked.message);
     } catch (error) {
       if (!this.ended) this.shutDown(reasonOf(error));
-      return;
     }
-    if (this.ended) return;
-    this.watchToken();
-    const checked = await this.subscribe();
-    if (checked !== null && !this.ended) this.system("postgres_changes", checked.status, checked.message);
-  }
-
-  private async broadcast(message: Message): Promise<void> {
-    const { payload } = message;
-    if (!isObject(payload) || typeof payload.event !== "string") return;
-    if (
-      this.options.isPrivate &&
-      !(await this.core.authorization.toWrite(this.identity, this.name)).broadcast
-    )
-      return;
-    const frame = Buffer.isBuffer(payload.payload)
-      ? new BytesFrame(payload.event, payload.payload)
-      : broadcastFrame(payload.event, JSON.stringify(payload.payload ?? {}));
-    this.core.topics.broadcast(this.key, frame, this.options.self ? undefined : this);
-    if (this.options.ack) this.connection.reply(message, "ok");
-  }
-
-  private async presence(message: Message): Promise<void> {
-    const { payload } = message;
-    const event = isObject(payload) ? String(payload.event).toLowerCase() : "";
-    if (event === "untrack") this.core.topics.untrack(this.key, this);
-    else if (event === "track") {
-      const meta = isObject(payload) ? (payload.payload ?? {}) : {};
-      if (!isObject(meta))
-        return this.connection.reply(message, "error", { reason: "Presence track payload must be a map" });
-      if (
-        this.options.isPrivate &&
-        !(await this.core.authorization.toWrite(this.identity, this.name)).presence
-      )
-        return this.connection.reply(message, "error");
-      this.tracks = true;
-      this.core.topics.track(this.key, this, this.options.presenceKey, meta);
-    } else return this.connection.reply(message, "error");
-    this.connection.reply(message, "ok");
   }
 
   /** Re-checks when tokens expire or access may have changed. */
@@ -211,17 +170,16 @@ export class Channel {
   private async recheck(): Promise<void> {
     try {
       if (this.token !== null) await identityOfToken(this.core.keys, this.token);
-      const rights = await this.readRights();
-      if (!this.joined) return;
-      this.rights = rights;
-      this.watchToken();
+      await this.authorize();
+      if (this.joined) this.watchToken();
     } catch (error) {
       if (this.joined) this.shutDown(reasonOf(error));
     }
   }
 
-  send(frame: Frame): void {
-    this.connection.send(frame, this.join.topic);
+  /** Returns the number of bytes. */
+  send(frame: Frame): number {
+    return this.connection.send(frame, this.topic);
   }
 
   /** Closes the channel with a reason for the client. */
@@ -245,13 +203,15 @@ export class Channel {
 
   leave(): void {
     clearTimeout(this.expiry);
-    if (this.joined) this.core.topics.leave(this.key, this);
+    const { topics } = this.core;
+    const members = topics.get(this.key);
+    if (members?.delete(this) && members.size === 0) topics.delete(this.key);
     this.joined = false;
     this.ended = true;
-    for (const subscription of this.subscriptions) this.core.subscriptions.remove(subscription);
-    this.subscriptions = [];
-    if (this.connection.channels.get(this.join.topic) === this)
-      this.connection.channels.delete(this.join.topic);
+    this.unsubscribe();
+    this.connection.budget.take(-this.keptBytes);
+    this.keptBytes = 0;
+    if (this.connection.channels.get(this.topic) === this) this.connection.channels.delete(this.topic);
   }
 
   private system(extension: "system" | "postgres_changes", status: "ok" | "error", message: string): void {
@@ -259,41 +219,26 @@ export class Channel {
   }
 
   private push(event: string, payload: string, closing = false): void {
-    this.connection.push(
-      this.join.topic,
-      event,
-      payload,
-      this.join.joinRef,
-      closing ? this.join.joinRef : null,
-    );
+    const { joinRef } = this.reference;
+    this.connection.push(this.topic, event, payload, joinRef, closing ? joinRef : null);
   }
 }
 
 interface Options {
   isPrivate: boolean;
-  self: boolean;
-  ack: boolean;
-  replicationReady: boolean;
   presence: boolean;
-  presenceKey: string;
-  bindings: unknown[];
+  replicationReady: boolean;
+  bindings: Requested[];
 }
 
 function readOptions(payload: unknown): Options {
   const config = part(payload, "config");
-  const [broadcast, presence, changes] = [
-    part(config, "broadcast"),
-    part(config, "presence"),
-    config.postgres_changes,
-  ];
+  const changes = config.postgres_changes;
   return {
     isPrivate: config.private === true,
-    self: broadcast.self === true,
-    ack: broadcast.ack === true,
-    replicationReady: broadcast.replication_ready === true,
-    presence: presence.enabled === true,
-    presenceKey: typeof presence.key === "string" && presence.key !== "" ? presence.key : randomUUID(),
-    bindings: Array.isArray(changes) ? changes.filter((requested) => requested !== null) : [],
+    presence: part(config, "presence").enabled === true,
+    replicationReady: part(config, "broadcast").replication_ready === true,
+    bindings: Array.isArray(changes) ? changes.filter((one) => one !== null).map(readRequested) : [],
   };
 }
 
@@ -306,14 +251,6 @@ function part(value: unknown, name: string): Record<string, unknown> {
 function tokenOf(payload: unknown): string | null {
   const token = isObject(payload) ? payload.access_token : null;
   return typeof token === "string" && token !== "" && !token.startsWith("sb_") ? token : null;
-}
-
-/** A stable id for equal bindings, so that subscribers share frames. */
-function bindingId(bindings: unknown[], index: number): number {
-  const text = JSON.stringify(bindings[index]);
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
-  return (hash >>> 1) + 1;
 }
 
 function reasonOf(error: unknown): string {

@@ -1,32 +1,40 @@
 import type { WebSocket } from "ws";
 import type { Identity } from "../identity.ts";
 import type { Channel } from "./channel.ts";
+import type { Core } from "./core.ts";
 import type { Frame } from "./frames.ts";
-import type { Limits } from "./limits.ts";
-import { decodeBinary, decodeText, encode, type Message, type Version } from "./protocol.ts";
-
-const maxQueued = 500;
+import { type Address, Budget, Rate } from "./limits.ts";
+import { decodeBinary, decodeText, encode, type Message, type Reference, type Version } from "./protocol.ts";
 
 /** One websocket: processes messages in order, and disconnects clients that send too much or read too slowly. */
 export class Connection {
   readonly channels = new Map<string, Channel>();
   private heardAt = Date.now();
-  private waiting = 0;
   private work: Promise<void> = Promise.resolve();
-  private allowance: number;
-  private countedAt = Date.now();
+  private unread = 0;
+  readonly budget: Budget;
+  private readonly rate: Rate;
 
   constructor(
+    private readonly core: Core,
     private readonly socket: WebSocket,
+    private readonly address: Address,
     readonly version: Version,
     /** Identity of the handshake's API key. */
     readonly guest: Identity,
-    private readonly limits: Limits,
     private readonly handle: (connection: Connection, message: Message) => Promise<void>,
   ) {
-    this.allowance = limits.messagesPerSecond * 10;
+    const { limits, onRefusal } = core;
+    this.rate = new Rate(limits.messagesPerSecond);
+    this.budget = new Budget(limits.keptBytes, address.budget, () =>
+      onRefusal("to keep more for a socket", address.name),
+    );
     socket.on("message", (data: Buffer, binary) => this.receive(data, binary));
-    socket.on("error", () => socket.terminate());
+    socket.on("error", (error) => {
+      if ("code" in error && error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH")
+        onRefusal(`messages over ${limits.frameSize} bytes`, address.name);
+      socket.terminate();
+    });
   }
 
   push(
@@ -36,20 +44,22 @@ export class Connection {
     joinRef: string | null = null,
     ref: string | null = null,
   ): void {
-    this.write(encode(this.version, topic, event, payload, joinRef, ref), false);
+    this.write(encode(this.version, topic, event, payload, joinRef, ref));
   }
 
-  reply(to: Message, status: "ok" | "error", response: unknown = {}): void {
-    this.push(to.topic, "phx_reply", JSON.stringify({ status, response }), to.joinRef, to.ref);
+  reply({ topic, joinRef, ref }: Reference, status: "ok" | "error", response: object = {}): void {
+    this.push(topic, "phx_reply", JSON.stringify({ status, response }), joinRef, ref);
   }
 
-  send(frame: Frame, topic: string): void {
-    const bytes = frame.bytes(this.version, topic);
-    if (bytes) this.write(bytes.data, bytes.binary);
+  /** Returns the number of bytes. */
+  send(frame: Frame, topic: string): number {
+    const data = frame.bytes(this.version, topic);
+    this.write(data);
+    return data.length;
   }
 
   isSilent(now: number): boolean {
-    return now - this.heardAt > this.limits.silence;
+    return now - this.heardAt > this.core.limits.silence;
   }
 
   terminate(): void {
@@ -64,35 +74,38 @@ export class Connection {
     return this.socket.readyState === this.socket.OPEN;
   }
 
-  private write(data: string | Buffer, binary: boolean): void {
+  private write(data: string | Buffer): void {
     if (!this.isOpen()) return;
-    this.socket.send(data, { binary });
-    if (this.socket.bufferedAmount > this.limits.unreadBytes) this.socket.terminate();
+    this.socket.send(data, { binary: false }, this.countUnread);
+    this.countUnread();
   }
+
+  private readonly countUnread = () => {
+    const unread = this.socket.bufferedAmount;
+    if (unread === this.unread) return;
+    if (this.budget.take(unread - this.unread)) this.unread = unread;
+    else this.terminate();
+  };
 
   private receive(data: Buffer, binary: boolean): void {
     this.heardAt = Date.now();
-    this.waiting++;
-    if (!this.isWithinRate() || this.waiting > maxQueued) {
+    if (!this.rate.allows(this.heardAt) || !this.address.rate.allows(this.heardAt)) {
+      this.core.onRefusal("messages that come too fast", this.address.name);
       this.close(1008, "Too many messages per second");
-      return;
-    }
-    const message = binary ? decodeBinary(data) : decodeText(this.version, data.toString());
-    if (message === null) {
-      this.close(1003, "This is not a message");
-      return;
-    }
-    this.work = this.work
-      .then(() => this.handle(this, message))
-      .catch(() => this.terminate())
-      .finally(() => this.waiting--);
+    } else this.accept(binary ? decodeBinary(data) : decodeText(this.version, data.toString()), data.length);
   }
 
-  private isWithinRate(): boolean {
-    const { messagesPerSecond } = this.limits;
-    const earned = ((this.heardAt - this.countedAt) / 1000) * messagesPerSecond;
-    this.allowance = Math.min(messagesPerSecond * 10, this.allowance + earned) - 1;
-    this.countedAt = this.heardAt;
-    return this.allowance >= 0;
+  private accept(message: Message | null, bytes: number): void {
+    const { limits, onRefusal } = this.core;
+    if (message === null) this.close(1003, "This is not a message");
+    else if (bytes > limits.messageSize) {
+      onRefusal(`messages over ${limits.messageSize} bytes`, this.address.name);
+      this.reply(message, "error", { reason: `The message is larger than ${limits.messageSize} bytes` });
+    } else if (!this.budget.take(bytes)) this.close(1008, "Too many messages wait");
+    else
+      this.work = this.work
+        .then(() => this.handle(this, message))
+        .catch(() => this.terminate())
+        .finally(() => this.budget.take(-bytes));
   }
 }

@@ -7,8 +7,10 @@ language sql stable set search_path = ''
 begin atomic
   select n.nspname, c.relname, c.oid::regclass, c.relrowsecurity, (
     select json_agg(json_build_object(
-      'name', a.attname, 'type', t.typname, 'oid', t.oid,
+      'name', a.attname, 'type', t.typname,
       'isKey', a.attnum = any (coalesce(i.indkey::smallint[], '{}')),
+      'inPolicy', exists (select from pg_catalog.pg_depend d where d.classid = 'pg_catalog.pg_policy'::regclass
+        and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid = c.oid and d.refobjsubid = a.attnum),
       'readers', (select coalesce(json_agg(role), '[]') from unnest(array['anon', 'authenticated', 'service_role']) as role
         where has_column_privilege(role, c.oid, a.attnum, 'select'))) order by a.attnum)
     from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
@@ -40,14 +42,29 @@ begin atomic
   from pg_current_snapshot() as now_seen;
 end;
 
--- The positions (from 1) of the rows that each identity sees. Prepared, so that identities of a role share a
--- plan.
-create or replace function realtime.visible_rows(entity regclass, keys jsonb, roles text[], claims text[], xids bigint[])
+-- The condition of the policies for reading a table, in the columns of an alias with the table's name.
+create or replace function realtime.read_condition(entity regclass, reader text) returns text
+language sql stable set search_path = ''
+begin atomic
+  select case when not c.relrowsecurity or r.rolbypassrls then 'true' else (
+    select concat_ws(' and ', coalesce('(' || string_agg(qual, ' or ') filter (where polpermissive) || ')', 'false'),
+      string_agg(qual, ' and ') filter (where not polpermissive))
+    from (select polpermissive, '(' || pg_get_expr(polqual, polrelid) || ')' as qual from pg_catalog.pg_policy
+      where polrelid = entity and polcmd in ('r', '*')
+        and exists (select from unnest(polroles) as named where named = 0 or pg_has_role(r.oid, named, 'usage'))) p) end
+  from pg_catalog.pg_class c, pg_catalog.pg_roles r where c.oid = entity and r.rolname = reader;
+end;
+
+-- The positions (from 1) of the rows that each identity sees: the row as it was changed by its own columns, so
+-- that a text that was removed before its approval is not sent, and the row as it is now. Prepared, so that
+-- identities of a role share a plan.
+create or replace function realtime.visible_rows(entity regclass, changed jsonb, roles text[], claims text[], xids bigint[])
 returns table (identity integer, visible integer[])
 language plpgsql volatile set search_path = '' as $$
 declare
-  condition text := (
-    select string_agg(format('t.%I = (r.key ->> %L)::%s', a.attname, a.attname, format_type(a.atttypid, a.atttypmod)), ' and ')
+  alias text := (select relname from pg_catalog.pg_class where oid = entity);
+  same_key text := (
+    select string_agg(format('t.%1$I = %2$I.%1$I', a.attname, alias), ' and ')
     from pg_catalog.pg_index i join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = any (i.indkey)
     where i.indrelid = entity and i.indisprimary);
 begin
@@ -55,125 +72,112 @@ begin
     exit when realtime.have_ended(xids);
     perform pg_sleep(0.001);
   end loop;
-  if exists (select from pg_catalog.pg_prepared_statements where name = 'realtime_visible_rows') then
-    deallocate realtime_visible_rows;
-  end if;
-  execute format('prepare realtime_visible_rows (jsonb) as
-    select array_agg(r.n::integer) from jsonb_array_elements($1) with ordinality as r (key, n)
-    where exists (select from %s t where %s)', entity, condition);
   for position in 1 .. cardinality(roles) loop
     identity := position;
+    if roles[position] is distinct from roles[position - 1] then
+      if exists (select from pg_catalog.pg_prepared_statements where name = 'realtime_visible_rows') then
+        deallocate realtime_visible_rows;
+      end if;
+      execute format('prepare realtime_visible_rows (jsonb) as
+        select array_agg(ordinality::integer) from jsonb_populate_recordset(null::%1$s, $1) with ordinality as %2$I
+        where exists (select from %1$s t where %3$s) and (%4$s)',
+        entity, alias, same_key, realtime.read_condition(entity, roles[position]));
+    end if;
     perform set_config('request.jwt.claims', claims[position], true), set_config('role', roles[position], true);
-    execute format('execute realtime_visible_rows (%L)', keys) into visible;
+    execute format('execute realtime_visible_rows (%L)', changed) into visible;
     perform set_config('role', 'none', true);
     return next;
   end loop;
 end
 $$;
 
-create or replace function realtime.matches(type_oid oid, operator text, negate boolean, actual text, wanted text) returns boolean
+-- The positions (from 1) of the comparisons of a row's column with a value that hold: {row, column, operator,
+-- negate, value}. One statement for each column and operator.
+create or replace function realtime.passing(entity regclass, changed jsonb, comparisons jsonb) returns setof integer
 language plpgsql stable set search_path = '' as $$
 declare
-  type text := type_oid::regtype;
-  result boolean;
+  kind record;
 begin
-  execute case operator
-    when 'is' then format('select %L::%s is %s', actual, type, wanted)
-    when 'isdistinct' then format('select %L::%s is distinct from %L::%s', actual, type, wanted, type)
-    when 'in' then format('select %L::%s = any (%L::%s[])', actual, type, wanted, type)
-    else format('select %L::%s %s %L::%s', actual, type, case operator
-      when 'eq' then '=' when 'neq' then '<>' when 'lt' then '<' when 'lte' then '<=' when 'gt' then '>' when 'gte' then '>='
-      when 'like' then '~~' when 'ilike' then '~~*' when 'match' then '~' when 'imatch' then '~*' end, wanted, type)
-  end into result;
-  return coalesce(case when negate then not result else result end, false);
--- A filter that fails for a value must not affect the others.
-exception when data_exception then
-  return false;
+  for kind in
+    select distinct a.attname as name, a.atttypid::regtype::text as type, c ->> 'operator' as operator
+    from jsonb_array_elements(comparisons) as c
+    join pg_catalog.pg_attribute a on a.attrelid = entity and a.attname = c ->> 'column' and a.attnum > 0
+  loop
+    return query execute format(
+      'select c.n::integer from jsonb_array_elements($2) with ordinality as c (value, n)
+       join jsonb_populate_recordset(null::%s, $1) with ordinality as r on r.ordinality = (c.value ->> ''row'')::integer
+       where c.value ->> ''column'' = %L and c.value ->> ''operator'' = %L and (%s) <> (c.value ->> ''negate'')::boolean',
+      entity, kind.name, kind.operator,
+      case
+        when kind.operator = 'in' then format('r.%I = any ((c.value ->> ''value'')::%s[])', kind.name, kind.type)
+        when kind.operator <> 'is' then format('r.%I %s (c.value ->> ''value'')::%s', kind.name,
+          case kind.operator when 'eq' then '=' when 'neq' then '<>' when 'lt' then '<' when 'lte' then '<='
+            when 'gt' then '>' when 'gte' then '>=' end, kind.type)
+        when kind.type = 'boolean' then format('r.%I is not distinct from (
+          case when c.value ->> ''value'' in (''true'', ''false'') then c.value ->> ''value'' end)::boolean', kind.name)
+        else format('r.%I is null', kind.name)
+      end) using changed, comparisons;
+  end loop;
 end
 $$;
 
--- The value of a filter in Postgres text format; errors have the messages of hosted Realtime.
-create or replace function realtime.checked_value(type_oid oid, operator text, wanted text) returns text
+-- The values of filters in Postgres text format. Fails for values and operators that a column cannot be compared
+-- with; errors have the messages of hosted Realtime.
+create or replace function realtime.checked_values(entity regclass, conditions jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
-  type text := type_oid::regtype;
+  condition jsonb;
+  type text;
   result text;
   size integer;
+  checked jsonb := '[]';
 begin
-  case
-    when operator = 'in' then
-      execute format('select value::text, cardinality(value) from (select %L::%s[] as value) v', wanted, type) into result, size;
+  for condition in select value from jsonb_array_elements(conditions) loop
+    result := condition ->> 'value';
+    select atttypid::regtype into strict type from pg_catalog.pg_attribute
+    where attrelid = entity and attname = condition ->> 'column' and attnum > 0;
+    if condition ->> 'operator' = 'in' then
+      execute format('select value::text, cardinality(value) from (select %L::%s[] as value) v', result, type) into result, size;
       if size > 100 then
         raise exception 'too many values for `in` filter. Maximum 100';
       end if;
-      return result;
-    when operator = 'is' then
-      if wanted not in ('null', 'true', 'false', 'unknown') then
-        raise exception 'invalid value for is filter: must be null, true, false, or unknown';
-      end if;
-      if wanted <> 'null' and type <> 'boolean' then
-        raise exception 'is % filter requires a boolean column, got %', wanted, type;
-      end if;
-      return wanted;
-    when operator in ('like', 'ilike', 'match', 'imatch') then
-      if type not in ('text', 'character varying', 'character', 'name', 'extensions.citext') then
-        raise exception 'operator % requires a text-compatible column type, got %', operator, type;
-      end if;
-      if operator in ('match', 'imatch') then
-        perform '' ~ wanted;
-      end if;
-      return wanted;
-    else
-      execute format('select (%L::%s)::text', wanted, type) into result;
-      return result;
-  end case;
+    elsif condition ->> 'operator' <> 'is' then
+      execute format('select (%L::%s)::text', result, type) into result;
+    elsif result not in ('null', 'true', 'false', 'unknown') then
+      raise exception 'invalid value for is filter: must be null, true, false, or unknown';
+    elsif result <> 'null' and type <> 'boolean' then
+      raise exception 'is % filter requires a boolean column, got %', result, type;
+    end if;
+    checked := checked || to_jsonb(result);
+    perform realtime.passing(entity, '[{}]', jsonb_build_array(condition || jsonb_build_object('row', 1, 'value', result)));
+  end loop;
+  return checked;
 end
 $$;
 
--- The rights on a topic by the policies of realtime.messages: to read (or write) broadcasts and presence.
--- Rolls back its rows.
-create or replace function realtime.topic_rights(joined text, as_role text, claims text, to_write boolean)
-returns table (broadcast boolean, presence boolean)
+-- Whether the policies of realtime.messages let an identity read broadcasts of a private topic.
+create or replace function realtime.may_read(joined text, as_role text, claims text) returns boolean
 language plpgsql volatile set search_path = '' as $$
 declare
-  broadcast_id uuid := gen_random_uuid();
-  presence_id uuid := gen_random_uuid();
+  condition text := realtime.read_condition('realtime.messages', as_role);
+  allowed boolean;
 begin
-  begin
-    if not to_write then
-      insert into realtime.messages (id, topic, extension) values (broadcast_id, joined, 'broadcast'), (presence_id, joined, 'presence');
-    end if;
-    perform set_config('request.jwt.claims', claims, true), set_config('realtime.topic', joined, true), set_config('role', as_role, true);
-    if to_write then
-      begin
-        insert into realtime.messages (topic, extension) values (joined, 'broadcast');
-        broadcast := true;
-      exception when insufficient_privilege then broadcast := false;
-      end;
-      begin
-        insert into realtime.messages (topic, extension) values (joined, 'presence');
-        presence := true;
-      exception when insufficient_privilege then presence := false;
-      end;
-    else
-      broadcast := exists (select from realtime.messages m where m.id = broadcast_id);
-      presence := exists (select from realtime.messages m where m.id = presence_id);
-    end if;
-    raise exception using errcode = 'RT000';
-  exception when sqlstate 'RT000' then null;
-  end;
-  return next;
+  perform set_config('request.jwt.claims', claims, true), set_config('realtime.topic', joined, true), set_config('role', as_role, true);
+  execute format('select exists (select from jsonb_populate_record(null::realtime.messages, $1) as messages where %s)', condition)
+  into allowed using jsonb_build_object('topic', joined, 'extension', 'broadcast', 'private', true);
+  return allowed;
 end
 $$;
 
-drop function if exists realtime.forget_messages();
+drop function if exists realtime.forget_messages(), realtime.matches(oid, text, boolean, text, text),
+  realtime.checked_value(oid, text, text), realtime.topic_rights(text, text, text, boolean);
 
 do $do$
 declare
   helper regprocedure;
 begin
-  for helper in select p.oid from pg_proc p where p.pronamespace = 'realtime'::regnamespace
-    and p.proname in ('published_tables', 'json_values', 'have_ended', 'visible_rows', 'matches', 'checked_value', 'topic_rights') loop
+  for helper in select p.oid from pg_proc p where p.pronamespace = 'realtime'::regnamespace and p.proname in ('published_tables',
+    'json_values', 'have_ended', 'read_condition', 'visible_rows', 'passing', 'checked_values', 'may_read') loop
     execute format('revoke execute on function %s from public, anon, authenticated, service_role', helper);
     execute format('grant execute on function %s to postgres', helper);
   end loop;

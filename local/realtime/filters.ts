@@ -1,4 +1,4 @@
-import type { Sql } from "../database.ts";
+import { notHere } from "./core.ts";
 import type { Row } from "./pgoutput.ts";
 
 export interface Condition {
@@ -8,16 +8,16 @@ export interface Condition {
   value: string;
 }
 
-/** A condition with a column and value that Postgres accepted. */
+/** A condition that Postgres accepted. */
 export interface Filter extends Condition {
-  typeOid: number;
   /** Types whose text form is equal exactly if the values are equal, so that no query is needed. */
   byText: boolean;
 }
 
 export class FilterError extends Error {}
 
-const operators = "eq neq lt lte gt gte in like ilike is match imatch isdistinct".split(" ");
+const operators = "eq neq lt lte gt gte in is".split(" ");
+const operatorsElsewhere = "like ilike match imatch isdistinct".split(" ");
 const comparedByText = new Set(["uuid", "text", "varchar", "int2", "int4", "int8"]);
 
 /** Parses `column=operator.value`, comma-separated; values may be quoted as in PostgREST. */
@@ -26,7 +26,7 @@ export function parseFilter(text: string): Condition[] {
   return splitConditions(text.trim()).map(parseCondition);
 }
 
-export const isByText = (condition: Condition, type: string) =>
+export const isByText = (condition: Condition, type = "") =>
   condition.operator === "eq" && !condition.negate && comparedByText.has(type);
 
 /** Splits at commas outside of quotes and parentheses; a quote starts only at the start of a value. */
@@ -53,6 +53,7 @@ function parseCondition(text: string): Condition {
   const part = text.trim();
   if (part === "") throw new FilterError("filter must not contain empty segments (check for extra commas)");
   const [, column, not, operator = "", value = ""] = /^([^=]*)=(not\.)?([^.]*)\.(.*)$/s.exec(part) ?? [];
+  if (operatorsElsewhere.includes(operator)) throw new FilterError(notHere(`the filter ${operator}`));
   if (column === undefined || !operators.includes(operator))
     throw new FilterError(column === undefined ? JSON.stringify([part]) : JSON.stringify([operator, value]));
   return {
@@ -72,35 +73,6 @@ function unquote(value: string): string {
   return /^"(?:[^"\\]|\\.)*"$/s.test(value) ? value.slice(1, -1).replace(/\\(.)/gs, "$1") : value;
 }
 
-/** Whether a row matches; null if only Postgres can decide. A missing column does not match. */
-export function passes(filters: Filter[], row: Row): boolean | null {
-  let unknown = false;
-  for (const { column, byText, value } of filters) {
-    const actual = row.get(column);
-    if (actual === undefined) return false;
-    if (!byText) unknown = true;
-    else if (actual !== value) return false;
-  }
-  return unknown ? null : true;
-}
-
-/** Lets Postgres compare: one answer for each pair of filters and row. */
-export async function passAll(sql: Sql, pairs: { filters: Filter[]; row: Row }[]): Promise<boolean[]> {
-  const tests = pairs.flatMap(({ filters, row }, pair) =>
-    filters.map(({ column, typeOid, operator, negate, value }) => ({
-      pair,
-      type_oid: typeOid,
-      operator,
-      negate,
-      actual: row.get(column) ?? null,
-      wanted: value,
-    })),
-  );
-  const rows = await sql<{ pair: number }[]>`
-    select distinct pair
-    from jsonb_to_recordset(${JSON.stringify(tests)}::text::jsonb)
-      as test (pair integer, type_oid oid, operator text, negate boolean, actual text, wanted text)
-    where not realtime.matches(type_oid, operator, negate, actual, wanted)`;
-  const failed = new Set(rows.map(({ pair }) => pair));
-  return pairs.map((_, pair) => !failed.has(pair));
-}
+/** Whether a row has all the columns, and the conditions that are compared as text match. */
+export const mayPass = (filters: Filter[], row: Row): boolean =>
+  filters.every(({ column, byText, value }) => row.has(column) && (!byText || row.get(column) === value));

@@ -22,7 +22,7 @@ export function readHandshake(request: IncomingMessage, keys: Keys): Handshake {
   return { accepted: true, identity, version };
 }
 
-export function apiKeyOf(request: IncomingMessage, url: URL): string | null {
+function apiKeyOf(request: IncomingMessage, url: URL): string | null {
   const header = request.headers.apikey ?? request.headers["x-api-key"];
   return url.searchParams.get("apikey") ?? (typeof header === "string" ? header : null);
 }

@@ -6,12 +6,18 @@ export interface Limits {
   channelsPerSocket: number;
   bindingsPerChannel: number;
   topicLength: number;
-  /** Bytes of one message from a client. */
+  /** Bytes of one message from a client, of which larger ones get an error. */
   messageSize: number;
+  /** Bytes of a message that closes the socket: as many as the server may hold of an unfinished one. */
+  frameSize: number;
   /** Messages a second from a client, on average; bursts may be ten times that. */
   messagesPerSecond: number;
-  /** Bytes queued for a client that does not read; above it is disconnected. */
-  unreadBytes: number;
+  /** Bytes kept for a socket: channels, filters, messages that wait, and data that it has not read. */
+  keptBytes: number;
+  /** For all sockets of an address, each on average. */
+  keptBytesPerAddress: number;
+  /** For all sockets. */
+  keptBytesInAll: number;
   /** Milliseconds without a message (clients send heartbeats every 25 s). */
   silence: number;
 }
@@ -22,8 +28,63 @@ export const defaultLimits: Limits = {
   channelsPerSocket: 100,
   bindingsPerChannel: 50,
   topicLength: 255,
-  messageSize: 256 * 1024,
+  messageSize: 16 * 1024,
+  frameSize: 32 * 1024,
   messagesPerSecond: 100,
-  unreadBytes: 2 * 1024 * 1024,
+  keptBytes: 2 * 1024 * 1024,
+  keptBytesPerAddress: 32 * 1024,
+  keptBytesInAll: 256 * 1024 * 1024,
   silence: 75_000,
 };
+
+/** Counts the bytes that the server keeps for a socket, also in the budgets of its address and of all. */
+export class Budget {
+  private kept = 0;
+  private ended = false;
+  constructor(
+    private readonly limit: number,
+    private readonly parent: Budget | null,
+    private readonly onRefusal: () => void,
+  ) {}
+
+  /** Counts more bytes, or fewer if negative; false if they are too many. */
+  take(bytes: number): boolean {
+    if (this.ended) return false;
+    if (bytes > 0 && this.kept + bytes > this.limit) {
+      this.onRefusal();
+      return false;
+    }
+    if (this.parent?.take(bytes) === false) return false;
+    this.kept += bytes;
+    return true;
+  }
+
+  end(): void {
+    this.take(-this.kept);
+    this.ended = true;
+  }
+}
+
+/** Allows a number of messages a second on average, and ten times that at once. */
+export class Rate {
+  private left: number;
+  private countedAt = Date.now();
+  constructor(private readonly perSecond: number) {
+    this.left = perSecond * 10;
+  }
+
+  allows(now: number): boolean {
+    const earned = ((now - this.countedAt) / 1000) * this.perSecond;
+    this.left = Math.min(this.perSecond * 10, this.left + earned) - 1;
+    this.countedAt = now;
+    return this.left >= 0;
+  }
+}
+
+/** The sockets of one client address. */
+export interface Address {
+  name: string;
+  sockets: number;
+  budget: Budget;
+  rate: Rate;
+}

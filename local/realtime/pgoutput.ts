@@ -18,6 +18,10 @@ export interface Change {
   old: Row | null;
 }
 
+/** The row that filters see: of a DELETE the replica identity. */
+export const testedRow = ({ type, record, old }: Change): Row =>
+  (type === "DELETE" ? old : record) ?? new Map();
+
 export type Decoded =
   | { kind: "change"; change: Change }
   | { kind: "commit"; end: bigint }

@@ -1,9 +1,7 @@
-import { createServer, IncomingMessage } from "node:http";
+import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { CommonOrder, CommonReport } from "../node-process.ts";
-import { listen } from "../ports.ts";
 import { messageOf } from "../start-error.ts";
-import { answerHttp } from "./http.ts";
 import { type Realtime, type RealtimeOptions, startRealtime } from "./server.ts";
 
 /** Messages from the launcher; an upgrade carries its socket. */
@@ -15,6 +13,7 @@ export type Order =
 export type Report = CommonReport | { type: "received"; id: number };
 
 const send = (message: Report) => process.send?.(message);
+const warn = (message: string) => send({ type: "warning", message });
 
 let realtime: Realtime | undefined;
 
@@ -34,15 +33,9 @@ async function handleMessage(order: Order, socket: unknown): Promise<void> {
 }
 
 async function start(options: Omit<RealtimeOptions, "onWarning">): Promise<void> {
-  const started = await startRealtime({
-    ...options,
-    onWarning: (message) => send({ type: "warning", message }),
-  });
-  realtime = started;
-  const server = createServer((request, response) => answerHttp(started.core, request, response));
-  await listen(server, 0, "PORT");
-  const address = server.address();
-  send({ type: "ready", port: typeof address === "object" && address ? address.port : 0 });
+  realtime = await startRealtime({ ...options, onWarning: warn });
+  // It gets its sockets from the launcher and listens on no port.
+  send({ type: "ready", port: 0 });
 }
 
 const pending = new Map<number, { request: IncomingMessage; socket: Socket; head: Buffer }>();
@@ -65,10 +58,13 @@ function upgrade(id: number): void {
 
 process.on("message", (order: Order, socket) => {
   handleMessage(order, socket).catch((error: unknown) => {
+    if (realtime !== undefined) return warn(`realtime: ${messageOf(error)}`);
     send({ type: "failed", message: messageOf(error) });
     process.exit(1);
   });
 });
+// What one client causes must not disconnect the others.
+process.on("uncaughtException", (error) => warn(`realtime: ${messageOf(error)}`));
 // Ctrl-C in a terminal reaches this process too. Ignore it: the launcher stops processes in order.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
 process.on("disconnect", () => process.exit(0));

@@ -1,16 +1,19 @@
 /** The two Phoenix serializers of supabase-js. */
 export type Version = "1.0.0" | "2.0.0";
 
-export interface Message {
+/** What a reply repeats of a message. */
+export interface Reference {
+  topic: string;
   joinRef: string | null;
   ref: string | null;
-  topic: string;
+}
+
+export interface Message extends Reference {
   event: string;
   payload: unknown;
 }
 
 const userBroadcastPush = 3;
-const userBroadcast = 4;
 
 export function decodeText(version: Version, text: string): Message | null {
   const value = parseJson(text);
@@ -23,7 +26,7 @@ export function decodeText(version: Version, text: string): Message | null {
   return message(value.join_ref, value.ref, value.topic, value.event, value.payload);
 }
 
-/** A broadcast of a 2.0.0 client: sizes, strings, then the payload as JSON or bytes. */
+/** A broadcast of a 2.0.0 client: sizes, then strings. The payload is not read, because broadcasts are refused. */
 export function decodeBinary(frame: Buffer): Message | null {
   if (frame.length < 7 || frame[0] !== userBroadcastPush) return null;
   let at = 7;
@@ -31,16 +34,7 @@ export function decodeBinary(frame: Buffer): Message | null {
     at += size;
     return frame.toString("utf8", at - size, at);
   };
-  const joinRef = next(frame[1]);
-  const ref = next(frame[2]);
-  const topic = next(frame[3]);
-  const event = next(frame[4]);
-  next(frame[5]);
-  if (at > frame.length) return null;
-  const bytes = frame.subarray(at);
-  const payload = frame[6] === 1 ? parseJson(bytes.toString("utf8")) : bytes;
-  if (payload === undefined) return null;
-  return message(joinRef || null, ref || null, topic, "broadcast", { type: "broadcast", event, payload });
+  return message(next(frame[1]), next(frame[2]), next(frame[3]), "broadcast", null);
 }
 
 /** `payload` is JSON text already, so that it is serialized once for thousands of receivers. */
@@ -55,14 +49,6 @@ export function encode(
   const parts = [joinRef, ref, topic, event].map((part) => JSON.stringify(part));
   if (version === "2.0.0") return `[${parts.join(",")},${payload}]`;
   return `{"topic":${parts[2]},"event":${parts[3]},"payload":${payload},"ref":${parts[1]},"join_ref":${parts[0]}}`;
-}
-
-/** The binary frame for binary payloads; 1.0.0 cannot express it. */
-export function encodeBytes(topic: string, event: string, payload: Buffer): Buffer | null {
-  const names = [Buffer.from(topic), Buffer.from(event)];
-  if (names.some((name) => name.length > 255)) return null;
-  const head = Buffer.from([userBroadcast, names[0]?.length ?? 0, names[1]?.length ?? 0, 0, 0]);
-  return Buffer.concat([head, ...names, payload]);
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

@@ -12,11 +12,10 @@ import { Connection } from "./connection.ts";
 import type { Core } from "./core.ts";
 import { deliver } from "./delivery.ts";
 import { readHandshake } from "./handshake.ts";
-import { defaultLimits, type Limits } from "./limits.ts";
+import { type Address, Budget, defaultLimits, type Limits, Rate } from "./limits.ts";
 import type { Message } from "./protocol.ts";
 import { followChanges } from "./replication.ts";
 import { Subscriptions } from "./subscriptions.ts";
-import { Topics } from "./topics.ts";
 
 export interface RealtimeOptions {
   /** URL of the role postgres: replicates, and assumes the roles of the API. */
@@ -31,12 +30,12 @@ export interface RealtimeOptions {
 export interface Realtime {
   /** Handles an upgrade; returns whether it did. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
-  core: Core;
-  connections: number;
   stop(): Promise<void>;
 }
 
-const poolSize = 4;
+const deliveryConnections = 3;
+const joinConnections = 2;
+const warningMs = 3_600_000;
 const publication = "supabase_realtime";
 const messagesPublication = "supabase_realtime_messages_publication";
 
@@ -44,24 +43,45 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   const functions = await readFile(new URL("database.sql", import.meta.url), "utf8");
   await withDatabase(options.superuserUrl, (database) => database.unsafe(functions));
   const limits = { ...defaultLimits, ...options.limits };
-  const sql = postgres(options.databaseUrl, {
-    max: poolSize,
-    onnotice: () => undefined,
-    connection: { application_name: "realtime", statement_timeout: 10_000 },
-  });
+  const pool = (max: number) =>
+    postgres(options.databaseUrl, {
+      max,
+      onnotice: () => undefined,
+      connection: { application_name: "realtime", statement_timeout: 10_000 },
+    });
+  const [sql, joinSql] = [pool(deliveryConnections), pool(joinConnections)];
   const connections = new Set<Connection>();
-  const openOf = new Map<string, number>();
+  const addresses = new Map<string, Address>();
+  const refusedAt = new Map<string, number>();
   const core: Core = {
     keys: options.keys,
     limits,
     sql,
+    joinSql,
     catalog: createCatalog(sql, publication),
-    authorization: createAuthorization(sql),
+    authorization: createAuthorization(joinSql),
     subscriptions: new Subscriptions(),
-    topics: new Topics(),
+    topics: new Map(),
     onWarning: options.onWarning,
+    onRefusal(what, address) {
+      if (Date.now() - (refusedAt.get(what) ?? 0) < warningMs) return;
+      refusedAt.set(what, Date.now());
+      options.onWarning(`realtime refuses ${what}, such as of ${address}`);
+    },
     isUp: () => replication.isUp(),
   };
+  const allKept = new Budget(limits.keptBytesInAll, null, () =>
+    core.onRefusal("to keep more for all sockets", "any address"),
+  );
+  const newAddress = (name: string): Address => ({
+    name,
+    sockets: 0,
+    budget: new Budget(limits.keptBytesPerAddress * limits.socketsPerAddress, allKept, () =>
+      core.onRefusal("to keep more for an address", name),
+    ),
+    // A message a second of each socket, on average.
+    rate: new Rate(limits.socketsPerAddress),
+  });
   let firstUp: () => void = () => undefined;
   const isFirstUp = new Promise<void>((resolve) => {
     firstUp = resolve;
@@ -82,12 +102,12 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   await Promise.all([
     isFirstUp,
     core.catalog.tables(),
-    ...Array.from({ length: poolSize }, () => sql`select 1`),
+    ...Array.from({ length: deliveryConnections }, () => sql`select 1`),
   ]);
 
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: limits.messageSize,
+    maxPayload: limits.frameSize,
     perMessageDeflate: false,
   });
   const upkeep = setInterval(() => {
@@ -99,34 +119,27 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   }, 3_600_000);
 
   return {
-    core,
-    get connections() {
-      return connections.size;
-    },
     upgrade(request, socket, head) {
       const handshake = readHandshake(request, options.keys);
       if (!handshake.accepted) return refuse(socket, handshake.status, handshake.error);
       if (connections.size >= limits.sockets) return refuse(socket, 429, "Too many connected users");
-      const address = request.socket.remoteAddress ?? "";
-      const open = openOf.get(address) ?? 0;
-      if (open >= limits.socketsPerAddress)
+      const name = request.socket.remoteAddress ?? "";
+      const address = addresses.get(name) ?? newAddress(name);
+      if (address.sockets >= limits.socketsPerAddress)
         return refuse(socket, 429, "Too many connections from this address");
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        const connection = new Connection(
-          webSocket,
-          handshake.version,
-          handshake.identity,
-          limits,
-          (from, message) => handle(core, from, message),
+        const { version, identity } = handshake;
+        const connection = new Connection(core, webSocket, address, version, identity, (from, message) =>
+          handle(core, from, message),
         );
         connections.add(connection);
-        openOf.set(address, (openOf.get(address) ?? 0) + 1);
+        addresses.set(name, address);
+        address.sockets++;
         webSocket.on("close", () => {
-          const left = (openOf.get(address) ?? 1) - 1;
-          if (left > 0) openOf.set(address, left);
-          else openOf.delete(address);
+          if (--address.sockets === 0) addresses.delete(name);
           connections.delete(connection);
           for (const channel of [...connection.channels.values()]) channel.leave();
+          connection.budget.end();
         });
       });
       return true;
@@ -142,7 +155,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       await new Promise<void>((closed) => sockets.close(() => closed()));
       clearTimeout(forced);
       for (const connection of connections) connection.terminate();
-      await sql.end({ timeout: 2 });
+      await Promise.all([sql.end({ timeout: 2 }), joinSql.end({ timeout: 2 })]);
     },
   };
 }
@@ -160,7 +173,7 @@ async function handle(core: Core, connection: Connection, message: Message): Pro
       return connection.reply(message, "error", { reason: "ChannelRateLimitReached: Too many channels" });
     const channel = new Channel(core, connection, message);
     connection.channels.set(message.topic, channel);
-    return channel.open();
+    return channel.open(message.payload);
   }
   if (current) return current.receive(message);
   // Phoenix's reply for a topic that was not joined; a client that leaves twice waits for it.

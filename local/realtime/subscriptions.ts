@@ -1,14 +1,23 @@
-import type { Sql } from "../database.ts";
 import type { Identity } from "../identity.ts";
-import { type Catalog, type Table, tableKey } from "./catalog.ts";
-import { type Filter, FilterError, isByText, parseFilter } from "./filters.ts";
-import type { Change, Row } from "./pgoutput.ts";
+import { type Table, tableKey } from "./catalog.ts";
+import type { Core } from "./core.ts";
+import { type Condition, type Filter, FilterError, isByText, mayPass, parseFilter } from "./filters.ts";
+import { type Change, testedRow } from "./pgoutput.ts";
 import { isObject } from "./protocol.ts";
 
 type EventName = Change["type"] | "*";
 
-/** One `.on("postgres_changes", …)` of a client. */
-export interface Binding {
+/** One `.on("postgres_changes", …)` as a client sent it. */
+export interface Requested {
+  event?: string;
+  schema?: string;
+  table?: string;
+  filter?: string;
+  select?: string[];
+}
+
+interface Binding {
+  /** Its position in the channel, from 1, so that subscribers share frames. */
   id: number;
   event: EventName;
   schema: string;
@@ -25,39 +34,80 @@ export interface Subscription<Owner> extends Binding {
 
 const maxConditions = 20;
 const maxFilterLength = 8000;
-const maxPatternLength = 200;
 
-/** Validates a binding for an identity; throws FilterError with the messages clients know. */
-export async function checkBinding(
-  sql: Sql,
-  catalog: Catalog,
+const bytesOfSubscription = 512;
+const bytesOfFilter = 256;
+// More: Postgres compares it with each change of the table.
+const bytesOfComparedFilter = 8 * 1024;
+
+/** The filters that only Postgres can compare. */
+export const compared = ({ filters }: Binding): Filter[] => filters.filter(({ byText }) => !byText);
+
+/** What a subscription counts in the budget of its client. */
+export function bytesOf(binding: Binding): number {
+  const { filters, select } = binding;
+  const texts = [...filters.flatMap(({ column, value }) => [column, value]), ...(select ?? [])];
+  const ofTexts = 2 * texts.reduce((sum, text) => sum + text.length, 0);
+  const ofFilters = bytesOfFilter * filters.length + bytesOfComparedFilter * compared(binding).length;
+  return bytesOfSubscription + ofFilters + ofTexts;
+}
+
+export function readRequested(sent: unknown): Requested {
+  if (!isObject(sent)) return {};
+  const { event, schema, table, filter, select } = sent;
+  const columns = Array.isArray(select) ? select.filter((column) => typeof column === "string") : [];
+  return {
+    ...(typeof event === "string" && { event }),
+    ...(typeof schema === "string" && { schema }),
+    ...(typeof table === "string" && { table }),
+    ...(typeof filter === "string" && { filter }),
+    ...(columns.length > 0 && { select: columns }),
+  };
+}
+
+/** Validates bindings for an identity; throws FilterError with the messages clients know. */
+export async function checkBindings(
+  core: Core,
   identity: Identity,
-  requested: unknown,
+  requested: Requested[],
+): Promise<Binding[]> {
+  const tables = [...(await core.catalog.tables()).values()];
+  const bindings: Binding[] = [];
+  for (const [index, each] of requested.entries())
+    bindings.push(await checkBinding(core, tables, identity, each, index + 1));
+  return bindings;
+}
+
+async function checkBinding(
+  core: Core,
+  published: Table[],
+  identity: Identity,
+  requested: Requested,
   id: number,
 ): Promise<Binding> {
-  const binding = readBinding(requested);
-  const tables = [...(await catalog.tables()).values()].filter(
-    ({ schema, name }) => covers(binding.schema, schema) && covers(binding.table, name),
-  );
-  const described = `[event: ${binding.event}, schema: ${binding.schema}, table: ${binding.table}, filters: ${binding.filter}]`;
+  if (requested.schema === undefined && requested.table === undefined)
+    throw new FilterError(
+      "No subscription params provided. Please provide at least a `schema` or `table` to subscribe to",
+    );
+  const { schema = "public", table = "*", filter = "", select = null } = requested;
+  if (select && (schema === "*" || table === "*"))
+    throw new FilterError(
+      "Column selection is not supported for wildcard subscriptions. Provide an explicit schema and table name.",
+    );
+  const event = eventOf(requested.event);
+  const tables = published.filter((each) => covers(schema, each.schema) && covers(table, each.name));
+  const described = `[event: ${event}, schema: ${schema}, table: ${table}, filters: ${filter}]`;
   if (tables.length === 0)
     throw new FilterError(
       `Unable to subscribe to changes with given parameters. Please check Realtime is enabled for the given connect parameters: ${described}`,
     );
   try {
-    const filters = await checkFilters(sql, tables, identity, binding.filter);
-    for (const column of binding.select ?? []) {
-      if (!tables.every((table) => isReadable(table, column, identity)))
+    const filters = await checkFilters(core, tables, identity, filter);
+    for (const column of select ?? []) {
+      if (!tables.every((each) => isReadable(each, column, identity)))
         throw new FilterError(`invalid column for select ${column}`);
     }
-    return {
-      id,
-      event: binding.event,
-      schema: binding.schema,
-      table: binding.table,
-      filters,
-      select: binding.select,
-    };
+    return { id, event, schema, table, filters, select };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     throw new FilterError(
@@ -66,127 +116,79 @@ export async function checkBinding(
   }
 }
 
-function readBinding(requested: unknown) {
-  if (!isObject(requested)) throw new FilterError("No subscription params provided.");
-  const { event, schema, table, filter, select } = requested;
-  if (typeof schema !== "string" && typeof table !== "string")
-    throw new FilterError(
-      "No subscription params provided. Please provide at least a `schema` or `table` to subscribe to",
-    );
-  const columns = Array.isArray(select) ? select.filter((column) => typeof column === "string") : [];
-  const binding = {
-    event: eventOf(event),
-    schema: typeof schema === "string" ? schema : "public",
-    table: typeof table === "string" ? table : "*",
-    filter: typeof filter === "string" ? filter : "",
-    select: columns.length > 0 ? columns : null,
-  };
-  if (binding.select && (binding.schema === "*" || binding.table === "*"))
-    throw new FilterError(
-      "Column selection is not supported for wildcard subscriptions. Provide an explicit schema and table name.",
-    );
-  return binding;
-}
-
-function eventOf(event: unknown): EventName {
-  const name = typeof event === "string" ? event.toUpperCase() : "*";
+function eventOf(event = "*"): EventName {
+  const name = event.toUpperCase();
   return name === "INSERT" || name === "UPDATE" || name === "DELETE" ? name : "*";
 }
 
-async function checkFilters(sql: Sql, tables: Table[], identity: Identity, text: string): Promise<Filter[]> {
+async function checkFilters(
+  core: Core,
+  tables: Table[],
+  identity: Identity,
+  text: string,
+): Promise<Filter[]> {
   if (text.length > maxFilterLength) throw new FilterError("the filter is too long");
   const conditions = parseFilter(text);
   if (conditions.length > maxConditions)
     throw new FilterError(`too many conditions. Maximum ${maxConditions}`);
-  const filters: Filter[] = [];
-  for (const condition of conditions) {
-    if (/match$/.test(condition.operator) && condition.value.length > maxPatternLength)
-      throw new FilterError(`the pattern is too long. Maximum ${maxPatternLength} characters`);
-    if (/match$/.test(condition.operator) && isSlowPattern(condition.value))
-      throw new FilterError("the pattern has a back reference or look-around, which is not supported");
-    const [table] = tables;
-    if (!table || !tables.every((each) => isReadable(each, condition.column, identity)))
-      throw new FilterError(`invalid column for filter ${condition.column}`);
-    const column = table.columns.find(({ name }) => name === condition.column);
-    if (!column) throw new FilterError(`invalid column for filter ${condition.column}`);
-    const [checked] = await sql<{ value: string }[]>`
-      select realtime.checked_value(${column.oid}, ${condition.operator}, ${condition.value}) as value`;
-    filters.push({
-      ...condition,
-      value: checked?.value ?? condition.value,
-      typeOid: column.oid,
-      byText: isByText(condition, column.type),
-    });
+  for (const { column } of conditions) {
+    if (!tables.every((table) => isReadable(table, column, identity)))
+      throw new FilterError(`invalid column for filter ${column}`);
   }
+  let filters: Filter[] = [];
+  for (const table of conditions.length > 0 ? tables : [])
+    filters = await acceptedBy(core, table, conditions);
   return filters;
 }
 
-// Postgres evaluates all other patterns in time linear in the text.
-const isSlowPattern = (pattern: string) => /\\[1-9]|\(\?[=!<]|^\*\*\*/.test(pattern);
+/** The conditions with values in the text format of Postgres, which has compared them with a row of the table. */
+async function acceptedBy({ joinSql }: Core, table: Table, conditions: Condition[]): Promise<Filter[]> {
+  const [checked] = await joinSql<{ values: string[] }[]>`
+    select realtime.checked_values(${table.entity}::regclass, ${JSON.stringify(conditions)}::text::jsonb) as values`;
+  return conditions.map((condition, index) => ({
+    ...condition,
+    value: checked?.values[index] ?? condition.value,
+    byText: isByText(condition, table.columns.find(({ name }) => name === condition.column)?.type),
+  }));
+}
 
 const isReadable = (table: Table, column: string, { role }: Identity) =>
   table.columns.some(({ name, readers }) => name === column && readers.includes(role));
 
 const covers = (requested: string, name: string) => requested === "*" || requested === name;
 
-interface TableSubscriptions<Owner> {
-  plain: Set<Subscription<Owner>>;
-  /** Subscriptions with an equality filter, by value. */
-  byColumn: Map<string, Map<string, Set<Subscription<Owner>>>>;
-}
+// A subscription with an equality filter is found by the value in the row.
+const unfiltered = "";
+const placeOf = ({ filters }: Binding) => {
+  const first = filters.find(({ byText }) => byText);
+  return first ? `${first.column}=${first.value}` : unfiltered;
+};
 
-/** All subscriptions by table and, for equality filters, by value. */
+/** All subscriptions by table and place. */
 export class Subscriptions<Owner> {
-  private readonly byTable = new Map<string, TableSubscriptions<Owner>>();
+  private readonly byTable = new Map<string, Map<string, Set<Subscription<Owner>>>>();
 
   add(subscription: Subscription<Owner>): void {
-    this.place(subscription, true)?.add(subscription);
+    const [key, place] = [tableKey(subscription.schema, subscription.table), placeOf(subscription)];
+    const places = this.byTable.get(key) ?? new Map<string, Set<Subscription<Owner>>>();
+    this.byTable.set(key, places);
+    places.set(place, (places.get(place) ?? new Set()).add(subscription));
   }
 
   remove(subscription: Subscription<Owner>): void {
-    const key = tableKey(subscription.schema, subscription.table);
-    this.place(subscription, false)?.delete(subscription);
-    const forTable = this.byTable.get(key);
-    const first = subscription.filters.find(({ byText }) => byText);
-    if (forTable && first && forTable.byColumn.get(first.column)?.get(first.value)?.size === 0) {
-      forTable.byColumn.get(first.column)?.delete(first.value);
-    }
+    const places = this.byTable.get(tableKey(subscription.schema, subscription.table));
+    const set = places?.get(placeOf(subscription));
+    set?.delete(subscription);
+    if (set?.size === 0) places?.delete(placeOf(subscription));
   }
 
   /** Candidates for a change: the event matches, and so do filters that can be compared as text. */
   candidates(change: Change): Subscription<Owner>[] {
     const { schema, table } = change.relation;
-    const row: Row = (change.type === "DELETE" ? change.old : change.record) ?? new Map();
-    const found: Subscription<Owner>[] = [];
-    for (const key of [tableKey(schema, table), tableKey(schema, "*"), tableKey("*", "*")]) {
-      const forTable = this.byTable.get(key);
-      if (forTable === undefined) continue;
-      const sets = [forTable.plain];
-      for (const [column, values] of forTable.byColumn)
-        sets.push(values.get(row.get(column) ?? "") ?? new Set());
-      for (const set of sets) {
-        for (const subscription of set) {
-          if (subscription.event === "*" || subscription.event === change.type) found.push(subscription);
-        }
-      }
-    }
-    return found;
-  }
-
-  private place(subscription: Subscription<Owner>, make: boolean): Set<Subscription<Owner>> | undefined {
-    const key = tableKey(subscription.schema, subscription.table);
-    let forTable = this.byTable.get(key);
-    if (forTable === undefined) {
-      if (!make) return undefined;
-      forTable = { plain: new Set(), byColumn: new Map() };
-      this.byTable.set(key, forTable);
-    }
-    const first = subscription.filters.find(({ byText }) => byText);
-    if (first === undefined) return forTable.plain;
-    const values = forTable.byColumn.get(first.column) ?? new Map<string, Set<Subscription<Owner>>>();
-    forTable.byColumn.set(first.column, values);
-    const set = values.get(first.value) ?? new Set();
-    values.set(first.value, set);
-    return set;
+    const row = testedRow(change);
+    const places = [unfiltered, ...[...row].map(([column, value]) => `${column}=${value}`)];
+    return [tableKey(schema, table), tableKey(schema, "*"), tableKey("*", "*")]
+      .flatMap((key) => places.flatMap((place) => [...(this.byTable.get(key)?.get(place) ?? [])]))
+      .filter(({ event, filters }) => (event === "*" || event === change.type) && mayPass(filters, row));
   }
 }

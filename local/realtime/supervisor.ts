@@ -9,10 +9,10 @@ import type { RealtimeOptions } from "./server.ts";
 export interface RealtimeProcess {
   /** Passes the socket itself, so that its data does not flow through this process. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
-  /** Port of its HTTP side; null while down. */
-  port(): number | null;
   stop(): Promise<void>;
 }
+
+const maxHeapMegabytes = 1024;
 
 /** Runs realtime in a process of its own, isolated from auth and the data API, and restarts it when it exits. */
 export async function startRealtimeProcess(options: RealtimeOptions): Promise<RealtimeProcess> {
@@ -22,7 +22,7 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
   const { port, send, stop } = await startNodeProcess<Order, Report>({
     name: "realtime",
     program: fileURLToPath(new URL("process.ts", import.meta.url)),
-    execArgv: ["--import", "tsx"],
+    execArgv: ["--import", "tsx", `--max-old-space-size=${maxHeapMegabytes}`],
     stderr: "inherit",
     options: rest,
     onReport(report) {
@@ -39,7 +39,6 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
     onWarning,
   });
   return {
-    port,
     upgrade(request, socket, head) {
       if (port() === null || !(socket instanceof Socket)) return false;
       const { url = "/", headers } = request;

@@ -32,7 +32,6 @@ beforeAll(async () => {
   gateway = createGateway({
     addressHeader: "x-address-secret",
     ...withoutData,
-    realtimePort: () => null,
     functionPort: (name) => (name !== "api" ? undefined : functionIsUp ? upstreamPort : null),
   });
   base = `http://127.0.0.1:${await listening(gateway)}`;

@@ -1,0 +1,226 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { realtimePid } from "../processes.ts";
+import { comment, newSubmission } from "../realtime/listening.ts";
+import { manyUsers, type User } from "../stack.ts";
+import { until } from "../until.ts";
+
+// Attacks of a client with the publishable key on the realtime server, its memory and the delivery for others.
+
+let own: OwnStack;
+let author: User;
+let submission: string;
+const warnings: string[] = [];
+beforeAll(async () => {
+  own = await startOwnStack({
+    parts: ["realtime"],
+    realtimeLimits: { socketsPerAddress: 60, keptBytesPerAddress: 20_000, keptBytes: 400_000 },
+    onWarning: (message) => warnings.push(message),
+  });
+  [author] = (await manyUsers(1, own.sql)) as [User];
+  submission = await newSubmission(author, own.sql);
+});
+afterAll(() => own?.remove());
+
+interface Reply {
+  status: string;
+  response: { reason?: string };
+}
+
+const opened = new Set<Client>();
+afterEach(() => {
+  for (const client of opened) client.socket.terminate();
+  opened.clear();
+});
+
+/** A client that writes what it wants to. */
+class Client {
+  readonly messages: string[] = [];
+  private constructor(readonly socket: WebSocket) {
+    socket.on("message", (data) => this.messages.push(String(data)));
+    socket.on("error", () => undefined);
+    opened.add(this);
+  }
+
+  static async open(localAddress = "127.0.6.1"): Promise<Client> {
+    const url = `${own.supabase_url.replace("http", "ws")}/realtime/v1/websocket?apikey=${own.publishable_key}&vsn=2.0.0`;
+    const client = new Client(new WebSocket(url, { localAddress }));
+    await once(client.socket, "open");
+    return client;
+  }
+
+  send(topic: string, event: string, payload: string): string {
+    const ref = String(Math.random());
+    this.socket.send(`["${ref}","${ref}","realtime:${topic}","${event}",${payload}]`);
+    return ref;
+  }
+
+  async ask(topic: string, event: string, payload: string): Promise<Reply> {
+    const ref = this.send(topic, event, payload);
+    const found = await until(() =>
+      this.messages.find((message) => message.includes("phx_reply") && message.includes(ref)),
+    );
+    return JSON.parse(found)[4];
+  }
+
+  join = (topic: string, config: object = {}, filler = "") =>
+    this.ask(topic, "phx_join", JSON.stringify({ config, filler }));
+}
+
+const changes = (table: string, filter?: string, more: object = {}) => ({
+  postgres_changes: [{ event: "*", schema: "public", table, ...(filter && { filter }), ...more }],
+});
+const isHealthy = async (pid: number) => {
+  expect((await (await Client.open("127.0.6.9")).join("healthy")).status).toBe("ok");
+  expect(await realtimePid()).toBe(pid);
+};
+
+describe("the memory", () => {
+  test("of the process has a limit", async () => {
+    const command = readFileSync(`/proc/${await realtimePid()}/cmdline`, "utf8");
+    expect(command).toContain("--max-old-space-size=");
+  });
+
+  test("does not grow with the text of joins, of which only the options are kept", async () => {
+    const residentMegabytes = () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+    const pid = await realtimePid();
+    const before = residentMegabytes();
+    const filler = "x".repeat(15_000);
+    for (let n = 0; n < 40; n++) {
+      const client = await Client.open(`127.0.7.${1 + (n % 20)}`);
+      const joins = Array.from({ length: 100 }, (_, channel) => client.join(`${channel}`, {}, filler));
+      for (const { status } of await Promise.all(joins)) expect(status).toBe("ok");
+      client.messages.length = 0;
+    }
+    // 60 MB were sent.
+    expect(residentMegabytes() - before).toBeLessThan(40);
+  });
+
+  test("a join over 16 KiB is refused with a reason, and the socket stays open", async () => {
+    const client = await Client.open();
+    const refused = await client.join("large", {}, "x".repeat(16 * 1024));
+    expect(refused).toEqual({ status: "error", response: { reason: expect.stringContaining("16384") } });
+    expect((await client.join("large")).status).toBe("ok");
+  });
+
+  test("a message over 32 KiB closes the socket, before it has arrived", async () => {
+    const { socket } = await Client.open();
+    socket.send("x".repeat(33 * 1024));
+    const [code] = await once(socket, "close");
+    expect(code).toBe(1009);
+  });
+
+  test("a socket has a budget for its filters, which leaving gives back", async () => {
+    const client = await Client.open();
+    const filters = (name: string) => changes("comments", Array(10).fill(`body=neq.${name}`).join(","));
+    const replies: Reply[] = [];
+    for (let n = 0; n < 10; n++) replies.push(await client.join(`${n}`, filters(`${n}`)));
+    const accepted = replies.filter(({ status }) => status === "ok").length;
+    expect([accepted > 0, accepted < 10]).toEqual([true, true]);
+    expect(replies.at(-1)?.response.reason).toMatch(/too many channels and filters/);
+    await client.ask("0", "phx_leave", "{}");
+    expect((await client.join("10", filters("10"))).status).toBe("ok");
+    expect((await client.join("11", filters("11"))).status).toBe("error");
+  });
+
+  test("an address has a budget for all its sockets, which closing gives back; another has its own", async () => {
+    const fill = async (from: string) => {
+      const client = await Client.open(from);
+      const reply = await client.join("many", changes("comments", Array(18).fill("body=neq.x").join(",")));
+      return { client, ok: reply.status === "ok" };
+    };
+    const clients = [];
+    while (clients.at(-1)?.ok !== false) clients.push(await fill("127.0.6.2"));
+    expect(clients.length).toBeGreaterThan(3);
+    expect((await fill("127.0.6.3")).ok).toBe(true);
+    clients[0]?.client.socket.close();
+    await until(async () => (await fill("127.0.6.2")).ok);
+  });
+
+  test("refusals are logged once, not each", async () => {
+    const client = await Client.open();
+    for (let n = 0; n < 5; n++) await client.join("large", {}, "x".repeat(16 * 1024));
+    const about = (part: string) => warnings.filter((message) => message.includes(part)).length;
+    await until(() => about("16384") > 0);
+    expect([
+      about("over 16384"),
+      about("over 32768"),
+      about("for a socket"),
+      about("for an address"),
+    ]).toEqual([1, 1, 1, 1]);
+  });
+});
+
+describe("nested messages do not end the process", () => {
+  const deep = `${"[".repeat(7000)}${"]".repeat(7000)}`;
+  test.each([
+    ["a join", "phx_join", `{"config":{"postgres_changes":[{"schema":${deep}}]}}`],
+    ["a join, in a binding", "phx_join", `{"config":{"postgres_changes":[{"schema":"public","x":${deep}}]}}`],
+    ["a presence", "presence", `{"event":"track","payload":{"x":${deep}}}`],
+    ["a broadcast", "broadcast", `{"event":"x","payload":${deep}}`],
+    ["a token", "access_token", `{"access_token":${deep}}`],
+  ])("%s", async (_, event, payload) => {
+    const pid = await realtimePid();
+    const client = await Client.open();
+    await client.join("nested");
+    client.send("nested", event, payload);
+    await isHealthy(pid);
+  });
+});
+
+test("what a binding contains besides its options does not make another text of the change", async () => {
+  const clients = [await Client.open(), await Client.open()];
+  for (const [n, client] of clients.entries())
+    await client.join("same", changes("comments", `submission_id=eq.${submission}`, { anything: n }));
+  await comment(submission, author, "one text", own.sql);
+  const texts = await until(() => {
+    const found = clients.map(({ messages }) => messages.find((message) => message.includes("one text")));
+    return found.every(Boolean) && found;
+  });
+  expect(texts[0]).toBe(texts[1]);
+});
+
+test("private joins that wait do not delay changes", async () => {
+  const listener = await Client.open("127.0.6.9");
+  await listener.join("open", changes("comments", `submission_id=eq.${submission}`));
+  await own.sql.begin(async (transaction) => {
+    await transaction`lock table surveys`;
+    const waiting = await Client.open();
+    const joins = Array.from({ length: 20 }, () =>
+      Client.open().then((client) => client.join(`survey:${crypto.randomUUID()}`, { private: true })),
+    );
+    joins.push(waiting.join(`survey:${crypto.randomUUID()}`, { private: true }));
+    await until(async () => {
+      const [row] = await transaction<{ waiting: number }[]>`
+        select count(*)::integer as waiting from pg_locks where relation = 'surveys'::regclass and not granted`;
+      return (row?.waiting ?? 0) > 0;
+    });
+    await comment(submission, author, "meanwhile", own.sql);
+    await until(() => listener.messages.some((message) => message.includes("meanwhile")));
+    for (const join of joins) join.catch(() => undefined);
+  });
+});
+
+test("a text that was removed before the row became public is not sent with an earlier change", async () => {
+  const listener = await Client.open();
+  await listener.join("all", changes("comments", `submission_id=eq.${submission}`));
+  const pid = await realtimePid();
+  process.kill(pid, "SIGSTOP");
+  try {
+    const [row] = await own.sql<{ id: string }[]>`
+      insert into comments (submission_id, author_id, body, moderation_state)
+      values (${submission}, ${author.id}, 'call me at 555', 'pending') returning id`;
+    const id = row?.id ?? "";
+    await own.sql`update comments set moderation_state = 'pending' where id = ${id}`;
+    await own.sql`update comments set body = 'call me' where id = ${id}`;
+    await own.sql`update comments set moderation_state = 'approved' where id = ${id}`;
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+  await until(() => listener.messages.some((message) => message.includes("call me")));
+  expect(listener.messages.filter((message) => message.includes("555"))).toEqual([]);
+});
