@@ -78,7 +78,6 @@ export class Channel {
     const echoed = bindings.map((requested, index) => ({ ...requested, id: index + 1 }));
     this.connection.reply(this.reference, "ok", { postgres_changes: echoed });
     if (checked !== null) this.system("postgres_changes", checked.status, checked.message);
-    if (this.options.replicationReady) this.system("system", "ok", "Replication connection established");
   }
 
   /** The identity of the token, which may read the topic; without a token that of the API key. */
@@ -121,6 +120,7 @@ export class Channel {
 
   /** Counts what the channel keeps now. */
   private keep(): void {
+    if (this.ended) return;
     const { topic, token, options, subscriptions } = this;
     // Of a token also the claims are kept, twice.
     const texts = topic.length + 3 * (token?.length ?? 0) + JSON.stringify(options).length;
@@ -227,7 +227,6 @@ export class Channel {
 interface Options {
   isPrivate: boolean;
   presence: boolean;
-  replicationReady: boolean;
   bindings: Requested[];
 }
 
@@ -237,7 +236,6 @@ function readOptions(payload: unknown): Options {
   return {
     isPrivate: config.private === true,
     presence: part(config, "presence").enabled === true,
-    replicationReady: part(config, "broadcast").replication_ready === true,
     bindings: Array.isArray(changes) ? changes.filter((one) => one !== null).map(readRequested) : [],
   };
 }

@@ -29,7 +29,14 @@ export class Connection {
     this.budget = new Budget(limits.keptBytes, address.budget, () =>
       onRefusal("to keep more for a socket", address.name),
     );
-    socket.on("message", (data: Buffer, binary) => this.receive(data, binary));
+    socket.on("message", (data: Buffer, binary) => {
+      try {
+        this.receive(data, binary);
+      } catch {
+        // Whatever one client sends must not end the process.
+        socket.terminate();
+      }
+    });
     socket.on("error", (error) => {
       if ("code" in error && error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH")
         onRefusal(`messages over ${limits.frameSize} bytes`, address.name);

@@ -29,7 +29,7 @@ export const defaultLimits: Limits = {
   bindingsPerChannel: 50,
   topicLength: 255,
   messageSize: 16 * 1024,
-  frameSize: 32 * 1024,
+  frameSize: 48 * 1024,
   messagesPerSecond: 100,
   keptBytes: 2 * 1024 * 1024,
   keptBytesPerAddress: 32 * 1024,

@@ -63,8 +63,6 @@ process.on("message", (order: Order, socket) => {
     process.exit(1);
   });
 });
-// What one client causes must not disconnect the others.
-process.on("uncaughtException", (error) => warn(`realtime: ${messageOf(error)}`));
 // Ctrl-C in a terminal reaches this process too. Ignore it: the launcher stops processes in order.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
 process.on("disconnect", () => process.exit(0));

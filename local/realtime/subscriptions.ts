@@ -35,7 +35,8 @@ export interface Subscription<Owner> extends Binding {
 const maxConditions = 20;
 const maxFilterLength = 8000;
 
-const bytesOfSubscription = 512;
+// Most of it for the messages: one for each change.
+const bytesOfSubscription = 4 * 1024;
 const bytesOfFilter = 256;
 // More: Postgres compares it with each change of the table.
 const bytesOfComparedFilter = 8 * 1024;
@@ -187,7 +188,7 @@ export class Subscriptions<Owner> {
     const { schema, table } = change.relation;
     const row = testedRow(change);
     const places = [unfiltered, ...[...row].map(([column, value]) => `${column}=${value}`)];
-    return [tableKey(schema, table), tableKey(schema, "*"), tableKey("*", "*")]
+    return [tableKey(schema, table), tableKey(schema, "*"), tableKey("*", table), tableKey("*", "*")]
       .flatMap((key) => places.flatMap((place) => [...(this.byTable.get(key)?.get(place) ?? [])]))
       .filter(({ event, filters }) => (event === "*" || event === change.type) && mayPass(filters, row));
   }

@@ -98,12 +98,14 @@ describe("filters, on a new comment", () => {
   });
 });
 
-test("every table of the publication is received with a filter by schema", async () => {
+test("every table of the publication is received with a filter by schema, and one table of every schema", async () => {
   const received = await listen(client(), { schema: "*" });
+  const named = await listen(client(), { schema: "*", table: "comments" });
   await comment(submission, author, "anywhere");
   await until(() =>
     ["comments", "submissions"].every((table) => received.some((change) => change.table === table)),
   );
+  await until(() => named.some(({ table }) => table === "comments"));
 });
 
 describe("an invalid subscription", () => {
