@@ -223,7 +223,9 @@ describe("settings", () => {
     expect([done.status, done.location], done.text).toEqual([303, "/settings?saved=true"]);
     const { html } = await visitor.get("/settings?saved=true");
     expect(html.querySelector(".menu-name")?.text).toBe("New Name");
-    expect(html.querySelector(".menu img")?.getAttribute("src")).toBe("https://avatars.githubusercontent.com/u/1");
+    expect(html.querySelector(".menu img")?.getAttribute("src")).toBe(
+      "https://avatars.githubusercontent.com/u/1",
+    );
     const wrong = await visitor.submit(await form(), { name: " ", avatar_url: "javascript:alert(1)" });
     expect(wrong.status).toBe(422);
     expect(wrong.html.querySelectorAll(".field [aria-invalid]")).toHaveLength(2);
