@@ -1,10 +1,12 @@
 import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { Agent } from "node:http";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withDatabase } from "../../local/database.ts";
 import type { StackAddresses } from "../../local/stack.ts";
 import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
+import { send } from "../http.ts";
 import { noneLeft, processesOf } from "../processes.ts";
 import { signUp } from "../sign-up.ts";
 import { until } from "../until.ts";
@@ -119,12 +121,20 @@ describe("one data folder, by one start after the other", () => {
     await signUp(authOf(before), person);
     await launcher.kill("SIGINT");
 
-    await start({ SEED: "demo" });
+    await start({ SEED: "demo", MCP_ALLOWED_HOSTS: "inner.example" });
     expect(stack.publishable_key).toBe(before.publishable_key);
     expect(stack.secret_key).toBe(before.secret_key);
     // SEED is read only for an empty folder.
     expect(stack.demo).toBeNull();
     expect((await signUp(authOf(stack), person)).user.email).toBe(person.email);
+    const agent = new Agent();
+    for (const [host, status] of [
+      ["inner.example", 200],
+      ["evil.example", 403],
+    ] as const)
+      expect((await send("GET", `${stack.site_url}/sign-in`, { agent, headers: { host } })).status).toBe(
+        status,
+      );
   });
 
   test("after kill -9 of the launcher no process is left, and a new start has all data", async () => {
