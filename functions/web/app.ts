@@ -17,6 +17,8 @@ import {
   confirmLinkForm,
   linkDone,
   rejectLinkForm,
+  undoLink,
+  undoLinkForm,
 } from "./pages/confirm-link.tsx";
 import { deleteCommentPage, deleteSubmissionPage } from "./pages/delete.tsx";
 import { editComment } from "./pages/edit-comment.tsx";
@@ -24,6 +26,8 @@ import { editSubmission, tagSubmission } from "./pages/edit-submission.tsx";
 import { factorPages } from "./pages/factors.tsx";
 import { boardFeed, submissionFeed } from "./pages/feeds.ts";
 import {
+  accountMail,
+  accountMailForm,
   mail,
   mailForm,
   mailSettings,
@@ -96,6 +100,8 @@ const pages: Page[] = [
   confirmLink,
   confirmLinkForm,
   rejectLinkForm,
+  undoLink,
+  undoLinkForm,
   linkDone,
   authCallback,
   me,
@@ -112,6 +118,8 @@ const pages: Page[] = [
   mailForm,
   claim,
   claimForm,
+  accountMail,
+  accountMailForm,
   refusal,
   refusalForm,
   unsubscribe,

@@ -6,6 +6,7 @@ import { type Body, type Call, callOf, typeOf } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import { createHashingQueue } from "./hashing-queue.ts";
 import type { Charge, Limits, Subject } from "./limits.ts";
+import { clientHeader } from "./mail-hook.ts";
 import { codeHashOf, type TokenSecrets } from "./token-secrets.ts";
 
 export interface AuthGuardOptions {
@@ -46,7 +47,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const userKey = new TextEncoder().encode(options.jwtSecret);
 
   const accountOf = async (call: Call, body: Body, request: Request): Promise<string | null> => {
-    if (body.email && call.limit !== "change") return limits.hash("account", body.email.toLowerCase());
+    if (body.email && call.limit !== "change") return limits.accountOf(body.email);
     if (call.limit === "refresh" && body.refresh_token)
       return limits.ownerOfRefreshToken(secrets.encryptRefreshToken(body.refresh_token));
     const token = /^Bearer (.*)$/.exec(request.headers.get("authorization") ?? "")?.[1];
@@ -72,8 +73,8 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     if (call === undefined) return goTrueError(404, "not_found", "The route does not exist.");
     const body = call.body === undefined ? {} : await readBody(request, call.body);
     if (body instanceof Response) return body;
-    const canonical = requestFor(request, url, call, body, publishableKey);
     const address = limits.hash("address", networkOf(clientAddress));
+    const canonical = requestFor(request, url, call, body, { publishableKey, client: address });
 
     const refused = call.refuse?.(body);
     if (refused) return refused;
@@ -128,7 +129,7 @@ async function accountSignedIn(answer: Response, limits: Limits): Promise<string
       : Object.fromEntries(new URLSearchParams(fragment));
   const { access_token: token } = session;
   const { email } = typeof token === "string" ? decodeJwt(token) : {};
-  return typeof email === "string" && email !== "" ? limits.hash("account", email.toLowerCase()) : null;
+  return typeof email === "string" && email !== "" ? limits.accountOf(email) : null;
 }
 
 function tooMany(call: Call, { retry_after }: Charge): Response {
@@ -172,7 +173,13 @@ async function readBody(request: Request, schema: NonNullable<Call["body"]>): Pr
 }
 
 /** A request built from the parsed fields, so that lite reads the same values. */
-function requestFor(request: Request, from: URL, call: Call, body: Body, publishableKey: string): Request {
+function requestFor(
+  request: Request,
+  from: URL,
+  call: Call,
+  body: Body,
+  { publishableKey, client }: { publishableKey: string; client: string },
+): Request {
   const url = new URL(from.pathname, from);
   url.search = "";
   for (const name of call.query ?? []) {
@@ -181,6 +188,7 @@ function requestFor(request: Request, from: URL, call: Call, body: Body, publish
   }
   const headers = new Headers(request.headers);
   headers.delete("content-length");
+  headers.set(clientHeader, client);
   const apiKey = headers.get("apikey") ?? from.searchParams.get("apikey");
   // A mail link is opened by a browser without the API key.
   const key =

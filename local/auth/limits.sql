@@ -72,6 +72,14 @@ create or replace function auth_limits.subject(counted_by text, address text, ac
 language sql immutable set search_path = ''
 return case counted_by when 'address' then address when 'account' then account else address || ' ' || account end;
 
+-- Definer, and owned by postgres: neither the guard nor auth may use schema private.
+create or replace function auth_limits.mailbox(address text) returns text
+language plpgsql immutable security definer set search_path = '' as $$
+begin
+  return private.mailbox(address);
+end
+$$;
+
 -- Definer: the guard's login may charge an attempt, but not write counters directly.
 create or replace function auth_limits.take(
   action text, address text, account text,
@@ -248,6 +256,7 @@ begin
   end loop;
 end
 $do$;
-grant execute on function auth_limits.take(text, text, text), auth_limits.try_code(text, text[], text),
+alter function auth_limits.mailbox(text) owner to postgres;
+grant execute on function auth_limits.mailbox(text), auth_limits.take(text, text, text), auth_limits.try_code(text, text[], text),
   auth_limits.settle(text, text, text, text[], timestamptz, text), auth_limits.owner_of_refresh_token(text),
   auth_limits.prune() to auth_guard;
