@@ -57,14 +57,18 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     return verified?.payload.sub ?? null;
   };
 
-  /** Compares the code here, where attempts are counted; lite then finds it by its hash. */
-  const isRightCode = (body: Body): Promise<boolean> | true => {
+  /** Compares the code here, where attempts are counted; lite then finds it by its hash. Returns what refuses it. */
+  const tryCode = async (call: Call, body: Body, subject: Subject): Promise<Response | undefined> => {
     const { email, token, token_hash, type } = body;
     const kinds = codeKinds.get(type ?? "");
-    // lite rejects a request without a code.
-    if (token_hash || !email || !token || !kinds) return true;
+    // lite rejects a request without a code, and other types.
+    if (token_hash || !email || !token || !kinds) return undefined;
+    const charge = await limits.take("code", subject);
+    if (!charge.allowed) return tooMany(call, charge);
     const stored = secrets.storedCode(codeHashOf(email, token));
-    return limits.tryCode(email.toLowerCase(), kinds, stored);
+    if (!(await limits.tryCode(email.toLowerCase(), kinds, stored))) return wrongCode();
+    await limits.settle("code", subject, charge, "succeeded");
+    return undefined;
   };
 
   return async (request, clientAddress, next) => {
@@ -79,8 +83,10 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     const refused = call.refuse?.(body);
     if (refused) return refused;
 
+    const subject: Subject = { address, account: null };
     const attempt = async () => {
-      if (!(await isRightCode(body))) return wrongCode();
+      const refusal = await tryCode(call, body, subject);
+      if (refusal) return refusal;
       const answer = await next(canonical);
       const isLate = body.email && body.token && answer.headers.get("x-sb-error-code") === "otp_expired";
       return isLate ? wrongCode() : answer;
@@ -89,7 +95,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     const run = () => (hashes ? queue.run(address, attempt) : attempt());
     try {
       if (call.limit === undefined) return answerOf(await run());
-      const subject: Subject = { address, account: await accountOf(call, body, request) };
+      subject.account = await accountOf(call, body, request);
       if (call.limit === "change" && body.app_metadata && subject.account)
         return goTrueError(403, "not_admin", "Updating app_metadata requires admin privileges");
       const charge = await limits.take(call.limit, subject);

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import postgres from "postgres";
 
-export type Action = "sign_in" | "sign_up" | "verify" | "mail" | "refresh" | "change";
+export type Action = "sign_in" | "sign_up" | "verify" | "code" | "mail" | "refresh" | "change";
 
 /** The subject of a limit as stored; null if unknown. */
 export interface Subject {

@@ -1,7 +1,7 @@
 -- Recipients of mail, and its time.
 begin;
 set local search_path = public, extensions;
-select plan(58);
+select plan(64);
 do $$
 begin
   perform tests.start();
@@ -152,6 +152,16 @@ select is(private.is_suppressed(tests.id('rival'), 'new@example.test'), false, '
 select private.suppress_address(tests.id('acme'), null, 'new@example.test', 'complained');
 select private.refuse_invites(pg_temp.invited('new@example.test'));
 select is(private.is_suppressed(tests.id('rival'), 'new@example.test'), true, 'a refusal does not take back a complaint');
+
+-- An identified person: the host signed them in, not the owner of the address.
+insert into public.profiles (id, kind, organization_id, email) values (tests.id('identified'), 'email', tests.id('acme'), 'identified@example.test');
+do $$ begin
+  perform private.change_mail_preferences(tests.id('acme'), tests.id('identified'), '{"stopped": true, "choices": {"status": "never"}}');
+end $$;
+select is(tests.try('identified', format('select private.change_my_mail_preferences(%L) from set_config(''feedback.organization_id'', %L, true)', change, tests.id('acme'))), outcome, format('an identified person: %s', change))
+from (values ('{"stopped": false}', 'FB403'), ('{"choices": {"status": "at_once"}}', 'FB403'), ('{"unmute": "00000000-0000-4000-8000-000000000000"}', 'FB403'),
+  ('{"stopped": true}', '1'), ('{"choices": {"status": "never", "reply": "never"}}', '1')) as t (change, outcome);
+select is(private.change_mail_preferences_by_link(tests.id('acme'), tests.id('identified'), '{"stopped": false}') ->> 'stopped', null, 'the link of a mail resumes it');
 
 -- Languages
 update public.profiles set locale = null where id = tests.id('alice');

@@ -198,14 +198,14 @@ export const accountMailForm = plain({
   isAnonymous: true,
   isOneClick: true,
   query: linked,
-  body: oneClick.or(z.object({ stopped: z.literal("false") })),
+  body: oneClick.extend({ stopped: z.literal("false").optional() }),
   call: ({ query, body }) => [
     pageFrame(undefined),
-    stopAccountMail(stopLinkOf(query.token), !("stopped" in body)),
+    stopAccountMail(stopLinkOf(query.token), body.stopped === undefined),
   ],
   respond: ([[frame]], { query, body, visit }) => {
     if (!frame) throw notFound("link");
-    return pageResponse(accountMailView(!("stopped" in body), visit, query.token), frame.data, visit);
+    return pageResponse(accountMailView(body.stopped === undefined, visit, query.token), frame.data, visit);
   },
 });
 
@@ -226,6 +226,7 @@ function accountMailView(isStopped: boolean, visit: Visit, token: string): View 
     done: isStopped ? mail.accountsStopped : undefined,
     after: isStopped ? (
       <form method="post" action={action} id="resume" data-turbo="false">
+        <input type="hidden" name="List-Unsubscribe" value="One-Click" />
         <input type="hidden" name="stopped" value="false" />
         <button type="submit" class="button">
           {mail.resume}
