@@ -36,8 +36,7 @@ const hookBody = z.object({
     token_hash: text,
     token_new: text,
     token_hash_new: text,
-    // Without a longer one the link leads to the board.
-    redirect_to: text.catch(undefined),
+    redirect_to: z.string().max(20_000).nullish().catch(undefined),
     old_email: address,
     provider: word,
     factor_type: word,
@@ -86,11 +85,10 @@ function mailsOf({
   email_data,
 }: z.infer<typeof hookBody>): AuthMail[] {
   const { email_action_type: action, token, token_hash, token_new, token_hash_new } = email_data;
-  const common = {
-    accountId: id ?? null,
-    redirectTo: email_data.redirect_to ?? "",
-    locale: user_metadata.locale,
-  };
+  const { redirect_to } = email_data;
+  // Without a longer one the link leads to the board.
+  const redirectTo = redirect_to && redirect_to.length <= 2000 ? redirect_to : "";
+  const common = { accountId: id ?? null, redirectTo, locale: user_metadata.locale };
   const withCode = (kind: CodeKind, to = email, code = token, tokenHash = token_hash): AuthMail => {
     // Somebody waits for it: auth must not report that it was sent.
     if (!to || !(code || tokenHash)) throw invalid("body", "has no address or no code");

@@ -85,6 +85,7 @@ async function page(url: URL, form?: Record<string, string>, method = form ? "PO
   });
   return {
     status: response.status,
+    referrerPolicy: response.headers.get("referrer-policy"),
     location: response.headers.get("location"),
     html: parse(await response.text()),
   };
@@ -216,6 +217,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
     const shown = await page(undo);
     expect(shown.html.querySelector("main")?.text).toContain(account.undoText(email));
     expect((await signIn(thief)).status, "opening it changes nothing").toBe(200);
+    expect(shown.referrerPolicy, "a browser tells the form's origin").not.toBe("no-referrer");
 
     expect((await press(undo)).location).toBe("/auth/done?what=undone");
     expect([(await signIn(thief)).status, (await signIn(email)).status]).toEqual([400, 400]);

@@ -117,7 +117,6 @@ const undoToken = z.object({ token: z.string().max(500) });
 export const undoLink = page({
   path: "/auth/undo",
   query: undoToken.partial(),
-  hasSecretAddress: true,
   call: ({ query, visit }) => [addressOfUndo(undoOf(query.token ?? visit.refused?.typed.get("token") ?? ""))],
   view: ([[found]], { visit, query }) => {
     const { account } = visit.messages;
