@@ -81,8 +81,10 @@ return case counted_by when 'address' then address when 'account' then account w
 
 -- Definer, and owned by postgres: neither the guard nor auth may use schema private.
 create or replace function auth_limits.mailbox(address text) returns text
-language plpgsql immutable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = '' as $$
 begin
+  -- Of a database with the migrations of an earlier version.
+  if to_regprocedure('private.mailbox(text)') is null then return lower(address); end if;
   return private.mailbox(address);
 end
 $$;
