@@ -31,12 +31,18 @@ export const rateLimits = {
   vote_delete: { max_requests: 30, window_seconds: 3600 },
   vote_list: { max_requests: 100, window_seconds: 60 },
   survey_response_create: { max_requests: 100, window_seconds: 60 },
+  account_mail_mailbox: { max_requests: 10, window_seconds: 3600 },
+  account_mail_hour: { max_requests: 30, window_seconds: 3600 },
+  account_mail_day: { max_requests: 100, window_seconds: 86_400 },
+  account_mail_everyone: { max_requests: 1000, window_seconds: 3600 },
 } as const;
 
 export type RateLimitName = keyof typeof rateLimits;
 
 /** The rule of an endpoint or tool, or the common prefix of rules that end in the kind of caller. */
-export type RateLimitedOperation = OperationOf<Exclude<RateLimitName, `level_${string}` | `agent_${string}`>>;
+export type RateLimitedOperation = OperationOf<
+  Exclude<RateLimitName, `${"level" | "agent" | "account_mail"}_${string}`>
+>;
 
 type OperationOf<Name> = Name extends `${infer Operation}_${"public" | "user" | "key" | "agent"}`
   ? Operation

@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { isUuid } from "../../shared/fields.ts";
 import { environment } from "./environment.ts";
 import { parseKeys } from "./keyring.ts";
@@ -8,7 +8,7 @@ import { parseKeys } from "./keyring.ts";
 export type MailLink = { profileId: string; organizationId: string; kind: string };
 
 /** The only thing that a link permits. */
-type Purpose = "mail preferences" | "claim" | InvitePurpose;
+type Purpose = "mail preferences" | "claim" | "stop account mail" | "undo" | "client" | InvitePurpose;
 /** Join the team with the invited address, or stop the mail of its organization to the address. */
 export type InvitePurpose = "invite" | "refuse invites";
 
@@ -43,6 +43,35 @@ export function readInviteLink(token: string, purpose: InvitePurpose): string | 
   const [inviteId = ""] = read(token, purpose) ?? [];
   return isUuid(inviteId) ? inviteId : undefined;
 }
+
+/** Whether there is a key to sign with. */
+export const canSign = keys.size > 0;
+
+/** Of a mail about an account that somebody else may have made: the hash of its mailbox, and the account. */
+export type StopLink = { mailboxHash: string; accountId: string | null };
+
+export const signStopLink = ({ mailboxHash, accountId }: StopLink, issuedAt: Date): string =>
+  sign([mailboxHash, accountId ?? ""], issuedAt, "stop account mail");
+
+export function readStopLink(token: string): StopLink | undefined {
+  const [mailboxHash, accountId = ""] = read(token, "stop account mail") ?? [];
+  return mailboxHash ? { mailboxHash, accountId: isUuid(accountId) ? accountId : null } : undefined;
+}
+
+/** The database stores the hash of what such a link names. */
+export const undoHash = (name: string): Uint8Array => createHash("sha256").update(name).digest();
+
+export const signUndoLink = (name: string, issuedAt: Date): string => sign([name], issuedAt, "undo");
+
+export function readUndoLink(token: string): Uint8Array | undefined {
+  const [name] = read(token, "undo") ?? [];
+  return name ? undoHash(name) : undefined;
+}
+
+/** Names the client (keyed hash of an address) that asked auth for a mail, where only auth's URL to return to reaches us. */
+export const signClient = (client: string, issuedAt: Date): string => sign([client], issuedAt, "client");
+
+export const readClient = (token: string): string | undefined => read(token, "client")?.[0];
 
 /** Signs a token: `<key id>.<payload>.<HMAC-SHA-256>`. */
 function sign(fields: string[], issuedAt: Date, purpose: Purpose): string {

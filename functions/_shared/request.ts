@@ -186,7 +186,7 @@ function hashedAuthor(body: unknown): string | null {
 
 const hashes = new Map<string, string>();
 
-function hashedAddress(c: Context): string | null {
+export function hashedAddress(c: Context): string | null {
   const address = addressOf(c);
   if (!address) return null;
   const known = hashes.get(address);

@@ -3,8 +3,10 @@ import { z } from "zod";
 import { invalid } from "../_shared/api-error.ts";
 import { environment } from "../_shared/environment.ts";
 import { logWarning } from "../_shared/log.ts";
+import { readClient } from "../_shared/mail-links.ts";
 import { signedWebhook } from "../_shared/signed-webhook.ts";
 import { openTransport } from "../mail-dispatch/transport.ts";
+import { admit, linksOfNotice } from "./account-mail.ts";
 import { sendLater } from "./send-later.ts";
 import { type AuthMail, type CodeKind, codeKinds, noticeKinds, writeAuthMail } from "./write-auth-mail.tsx";
 
@@ -23,6 +25,7 @@ const word = z
   .catch(undefined);
 const hookBody = z.object({
   user: z.object({
+    id: z.uuid().optional().catch(undefined),
     email: address,
     new_email: address,
     user_metadata: z.object({ locale: z.unknown() }).catch({ locale: undefined }),
@@ -33,12 +36,13 @@ const hookBody = z.object({
     token_hash: text,
     token_new: text,
     token_hash_new: text,
-    // Without a longer one the link leads to the board.
-    redirect_to: text.catch(undefined),
+    redirect_to: z.string().max(20_000).nullish().catch(undefined),
     old_email: address,
     provider: word,
     factor_type: word,
   }),
+  /** Of the embedded auth: keyed hash of the address of whoever asked for the mail. */
+  client: z.string().max(100).optional(),
 });
 
 /** Auth's Send Email hook: writes mails in the language of their recipient, and sends them after the response. */
@@ -49,6 +53,7 @@ export function createAuthMail(): (request: Request) => Promise<Response> {
   return signedWebhook(environment.authMailSecret, async (body) => {
     const parsed = hookBody.safeParse(body);
     if (!parsed.success) throw invalid("body", "is not that of auth's Send Email hook");
+    const client = clientOf(parsed.data);
     for (const mail of mailsOf(parsed.data)) {
       const what = `${mail.kind} ${mail.to}`;
       // The same for a repeated call.
@@ -57,18 +62,33 @@ export function createAuthMail(): (request: Request) => Promise<Response> {
         .digest("hex")
         .slice(0, 32);
       const isOfCode = mail.code !== "" || mail.tokenHash !== "";
-      send({ id, what: isOfCode ? what : id, write: () => writeAuthMail(id, mail, from) });
+      const write = async () => {
+        const links = await (isOfCode ? admit(mail, client) : linksOfNotice(mail));
+        return links && writeAuthMail(id, mail, links, from);
+      };
+      send({ id, what: isOfCode ? what : id, write });
     }
     return Response.json({});
   });
 }
 
+/** Whose mails are counted together: a signed-in user's, or those of an address. Null if nobody tells. */
+function clientOf({ user: { id }, email_data, client }: z.infer<typeof hookBody>): string | null {
+  const { email_action_type: action, redirect_to } = email_data;
+  if (id && action.startsWith("email_change")) return id;
+  const page = redirect_to && URL.canParse(redirect_to) ? new URL(redirect_to).searchParams : undefined;
+  return client ?? readClient(page?.get("client") ?? "") ?? null;
+}
+
 function mailsOf({
-  user: { email, new_email, user_metadata },
+  user: { id, email, new_email, user_metadata },
   email_data,
 }: z.infer<typeof hookBody>): AuthMail[] {
   const { email_action_type: action, token, token_hash, token_new, token_hash_new } = email_data;
-  const common = { redirectTo: email_data.redirect_to ?? "", locale: user_metadata.locale };
+  const { redirect_to } = email_data;
+  // Without a longer one the link leads to the board.
+  const redirectTo = redirect_to && redirect_to.length <= 2000 ? redirect_to : "";
+  const common = { accountId: id ?? null, redirectTo, locale: user_metadata.locale };
   const withCode = (kind: CodeKind, to = email, code = token, tokenHash = token_hash): AuthMail => {
     // Somebody waits for it: auth must not report that it was sent.
     if (!to || !(code || tokenHash)) throw invalid("body", "has no address or no code");

@@ -1,7 +1,7 @@
 import { environment } from "../_shared/environment.ts";
 import { createAuthMail } from "./hook.ts";
 
-// Auth's Send Email hook as a function of its own: it needs no database.
+// Auth's Send Email hook as a function of its own.
 const answer = createAuthMail();
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
 

@@ -1,6 +1,7 @@
 import { environment } from "../_shared/environment.ts";
 import { keepAlive } from "../_shared/keep-alive.ts";
 import { log, logWarning } from "../_shared/log.ts";
+import type { Outcome } from "../mail-dispatch/database.ts";
 import type { Message, Transport } from "../mail-dispatch/message.ts";
 
 /** Before each attempt. A hosted worker lives for a few minutes; elsewhere a mail outlasts greylisting. */
@@ -9,8 +10,11 @@ const maxWaiting = 1_000;
 /** Auth repeats a call whose answer it did not get. */
 const rememberedMs = 300_000;
 
-/** `what` is the same for a later mail that makes this one useless, such as one with a newer code. */
-type Waiting = { id: string; what: string; write: () => Message };
+/**
+ * `what` is the same for a later mail that makes this one useless, such as one with a newer code. `write` asks the database, and
+ * returns none for a mail that is not sent.
+ */
+type Waiting = { id: string; what: string; write: () => Promise<Message | undefined> };
 
 /** Sends each mail once, after the response: neither the time nor the failure of a mail may reveal an account. */
 export function sendLater(transport: Transport): (mail: Waiting) => void {
@@ -19,10 +23,17 @@ export function sendLater(transport: Transport): (mail: Waiting) => void {
   let waiting = 0;
 
   const send = async ({ id, what, write }: Waiting) => {
+    let message: Message | undefined;
+    const attempt = async (): Promise<Outcome> => {
+      message ??= await write();
+      return message ? transport.send(message) : { outcome: "sent" };
+    };
     for (const [at, delay] of delaysMs.entries()) {
       await new Promise((resolve) => setTimeout(resolve, delay));
       if (at > 0 && newest.get(what) !== id) return;
-      const { outcome, error } = await transport.send(write());
+      const { outcome, error } = await attempt().catch(
+        (problem): Outcome => ({ outcome: "retry", error: String(problem) }),
+      );
       if (outcome === "sent") return;
       const isOver = outcome === "failed" || outcome === "refused" || at === delaysMs.length - 1;
       logWarning(`auth-mail: ${error} ${isOver ? "The mail was not sent." : "It is tried again."}`);

@@ -4,6 +4,7 @@ import type { Message } from "../mail-dispatch/message.ts";
 import { Button, MailFrame } from "../mail-dispatch/templates/layout.tsx";
 import { textOfMail } from "../mail-dispatch/text.ts";
 import { messagesOf } from "../web/messages/index.ts";
+import type { MailLinks } from "./account-mail.ts";
 
 /** Mails with a code, a link, or both. */
 export const codeKinds = [
@@ -30,6 +31,8 @@ export const noticeKinds = [
 export type AuthMail = {
   kind: CodeKind | (typeof noticeKinds)[number];
   to: string;
+  /** The account in auth; null if auth does not tell. */
+  accountId: string | null;
   code: string;
   /** Token of the link; empty if the mail has only a code. */
   tokenHash: string;
@@ -41,7 +44,7 @@ export type AuthMail = {
 };
 
 /** In the language that the account names. */
-export function writeAuthMail(id: string, mail: AuthMail, from: string) {
+export function writeAuthMail(id: string, mail: AuthMail, { stop, undo }: MailLinks, from: string) {
   const { kind, to, code, tokenHash, about, redirectTo, locale } = mail;
   const language = negotiateLocale(typeof locale === "string" ? locale : null);
   const { authMail } = messagesOf(language);
@@ -52,7 +55,16 @@ export function writeAuthMail(id: string, mail: AuthMail, from: string) {
   const isAlarming = (!code && !tokenHash) || kind === "email_change_current" || kind === "reauthentication";
   // Whose address was changed gets no mail there any more, but may still sign in.
   const newPassword = `${environment.siteUrl}/reset${kind === "email_changed_notification" ? "/password" : ""}`;
-  const foot = <p>{isAlarming ? authMail.why : authMail.ignore}</p>;
+  const foot = (
+    <>
+      <p>{isAlarming ? authMail.why : authMail.ignore}</p>
+      {stop && (
+        <p>
+          <a href={stop}>{authMail.stop}</a>
+        </p>
+      )}
+    </>
+  );
   const html = `<!doctype html>${(
     <MailFrame locale={language} subject={subject} preview={text} from={site} foot={foot}>
       <h1>{subject}</h1>
@@ -72,9 +84,9 @@ export function writeAuthMail(id: string, mail: AuthMail, from: string) {
       {tokenHash && act && <Button href={linkOf(kind, tokenHash, redirectTo)}>{act}</Button>}
       {isAlarming && (
         <>
-          <p class="act">{authMail.notYou(site.name)}</p>
+          <p class="act">{undo ? authMail.undoHint(site.name) : authMail.notYou(site.name)}</p>
           <p class="act">
-            <a href={newPassword}>{authMail.recovery.act}</a>
+            <a href={undo ?? newPassword}>{undo ? authMail.undo : authMail.recovery.act}</a>
           </p>
         </>
       )}
@@ -90,7 +102,14 @@ export function writeAuthMail(id: string, mail: AuthMail, from: string) {
     text: textOfMail(html),
     messageId: `<auth.${id}@${domain}>`,
     references: undefined,
-    headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      "X-Auto-Response-Suppress": "All",
+      ...(stop && {
+        "List-Unsubscribe": `<${stop}>`,
+        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+      }),
+    },
     date: new Date(),
   } satisfies Message;
 }

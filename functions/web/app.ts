@@ -18,6 +18,8 @@ import {
   confirmLinkForm,
   linkDone,
   rejectLinkForm,
+  undoLink,
+  undoLinkForm,
 } from "./pages/confirm-link.tsx";
 import { deleteCommentPage, deleteSubmissionPage } from "./pages/delete.tsx";
 import { editComment } from "./pages/edit-comment.tsx";
@@ -25,6 +27,8 @@ import { editSubmission, tagSubmission } from "./pages/edit-submission.tsx";
 import { factorPages } from "./pages/factors.tsx";
 import { boardFeed, submissionFeed } from "./pages/feeds.ts";
 import {
+  accountMail,
+  accountMailForm,
   mail,
   mailForm,
   mailSettings,
@@ -99,6 +103,8 @@ const pages: Page[] = [
   confirmLink,
   confirmLinkForm,
   rejectLinkForm,
+  undoLink,
+  undoLinkForm,
   linkDone,
   authCallback,
   me,
@@ -115,6 +121,8 @@ const pages: Page[] = [
   mailForm,
   claim,
   claimForm,
+  accountMail,
+  accountMailForm,
   refusal,
   refusalForm,
   unsubscribe,

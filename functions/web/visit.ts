@@ -3,6 +3,7 @@ import type { ErrorDetail } from "../../shared/errors.ts";
 import { type Locale, locales, namesLocale, negotiateLocale } from "../../shared/locales.ts";
 import { ApiError } from "../_shared/api-error.ts";
 import { readForm } from "../_shared/body.ts";
+import { hashedAddress } from "../_shared/request.ts";
 import { keptForm } from "./kept-form.ts";
 import { type Messages, messagesOf } from "./messages/index.ts";
 import { authOf, cookieOf, forgotten, openSession, type Session } from "./session.ts";
@@ -36,6 +37,8 @@ export type Visit = {
   messages: Messages;
   theme: Theme | undefined;
   session: Session;
+  /** Keyed hash of the client's address. */
+  client: string | null;
   isSignedIn: boolean;
   /** The language of the account, if it differs from `locale`. */
   accountLocale: Locale | undefined;
@@ -86,6 +89,7 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
     messages: messagesOf(locale),
     theme: themes.find((known) => known === theme),
     session,
+    client: hashedAddress(c),
     isSignedIn: session.credential.kind !== "none",
     accountLocale: undefined,
     namesNoLocale: chosenLocale(c, url) === undefined && !namesLocale(c.req.header("Accept-Language")),

@@ -6,6 +6,7 @@ import { type Body, type Call, callOf, typeOf } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import { createHashingQueue } from "./hashing-queue.ts";
 import type { Charge, Limits, Subject } from "./limits.ts";
+import { clientHeader } from "./mail-hook.ts";
 import { codeHashOf, type TokenSecrets } from "./token-secrets.ts";
 
 export interface AuthGuardOptions {
@@ -46,7 +47,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
   const userKey = new TextEncoder().encode(options.jwtSecret);
 
   const accountOf = async (call: Call, body: Body, request: Request): Promise<string | null> => {
-    if (body.email && call.limit !== "change") return limits.hash("account", body.email.toLowerCase());
+    if (body.email && call.limit !== "change") return limits.accountOf(body.email);
     if (call.limit === "refresh" && body.refresh_token)
       return limits.ownerOfRefreshToken(secrets.encryptRefreshToken(body.refresh_token));
     const token = /^Bearer (.*)$/.exec(request.headers.get("authorization") ?? "")?.[1];
@@ -56,14 +57,18 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     return verified?.payload.sub ?? null;
   };
 
-  /** Compares the code here, where attempts are counted; lite then finds it by its hash. */
-  const isRightCode = (body: Body): Promise<boolean> | true => {
+  /** Compares the code here, where attempts are counted; lite then finds it by its hash. Returns what refuses it. */
+  const tryCode = async (call: Call, body: Body, subject: Subject): Promise<Response | undefined> => {
     const { email, token, token_hash, type } = body;
     const kinds = codeKinds.get(type ?? "");
-    // lite rejects a request without a code.
-    if (token_hash || !email || !token || !kinds) return true;
+    // lite rejects a request without a code, and other types.
+    if (token_hash || !email || !token || !kinds) return undefined;
+    const charge = await limits.take("code", subject);
+    if (!charge.allowed) return tooMany(call, charge);
     const stored = secrets.storedCode(codeHashOf(email, token));
-    return limits.tryCode(email.toLowerCase(), kinds, stored);
+    if (!(await limits.tryCode(email.toLowerCase(), kinds, stored))) return wrongCode();
+    await limits.settle("code", subject, charge, "succeeded");
+    return undefined;
   };
 
   return async (request, clientAddress, next) => {
@@ -72,14 +77,16 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     if (call === undefined) return goTrueError(404, "not_found", "The route does not exist.");
     const body = call.body === undefined ? {} : await readBody(request, call.body);
     if (body instanceof Response) return body;
-    const canonical = requestFor(request, url, call, body, publishableKey);
     const address = limits.hash("address", networkOf(clientAddress));
+    const canonical = requestFor(request, url, call, body, { publishableKey, client: address });
 
     const refused = call.refuse?.(body);
     if (refused) return refused;
 
+    const subject: Subject = { address, account: null };
     const attempt = async () => {
-      if (!(await isRightCode(body))) return wrongCode();
+      const refusal = await tryCode(call, body, subject);
+      if (refusal) return refusal;
       const answer = await next(canonical);
       const isLate = body.email && body.token && answer.headers.get("x-sb-error-code") === "otp_expired";
       return isLate ? wrongCode() : answer;
@@ -88,7 +95,7 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
     const run = () => (hashes ? queue.run(address, attempt) : attempt());
     try {
       if (call.limit === undefined) return answerOf(await run());
-      const subject: Subject = { address, account: await accountOf(call, body, request) };
+      subject.account = await accountOf(call, body, request);
       if (call.limit === "change" && body.app_metadata && subject.account)
         return goTrueError(403, "not_admin", "Updating app_metadata requires admin privileges");
       const charge = await limits.take(call.limit, subject);
@@ -128,7 +135,7 @@ async function accountSignedIn(answer: Response, limits: Limits): Promise<string
       : Object.fromEntries(new URLSearchParams(fragment));
   const { access_token: token } = session;
   const { email } = typeof token === "string" ? decodeJwt(token) : {};
-  return typeof email === "string" && email !== "" ? limits.hash("account", email.toLowerCase()) : null;
+  return typeof email === "string" && email !== "" ? limits.accountOf(email) : null;
 }
 
 function tooMany(call: Call, { retry_after }: Charge): Response {
@@ -172,7 +179,13 @@ async function readBody(request: Request, schema: NonNullable<Call["body"]>): Pr
 }
 
 /** A request built from the parsed fields, so that lite reads the same values. */
-function requestFor(request: Request, from: URL, call: Call, body: Body, publishableKey: string): Request {
+function requestFor(
+  request: Request,
+  from: URL,
+  call: Call,
+  body: Body,
+  { publishableKey, client }: { publishableKey: string; client: string },
+): Request {
   const url = new URL(from.pathname, from);
   url.search = "";
   for (const name of call.query ?? []) {
@@ -181,6 +194,7 @@ function requestFor(request: Request, from: URL, call: Call, body: Body, publish
   }
   const headers = new Headers(request.headers);
   headers.delete("content-length");
+  headers.set(clientHeader, client);
   const apiKey = headers.get("apikey") ?? from.searchParams.get("apikey");
   // A mail link is opened by a browser without the API key.
   const key =

@@ -22,15 +22,19 @@ grant usage on schema auth_limits to auth_guard;
 -- Rules --------------------------------------------------------------------------------------------------------
 create table if not exists auth_limits.rules (
   action text not null
-    constraint action_is_known check (action in ('sign_in', 'sign_up', 'verify', 'mail', 'refresh', 'change')),
+    constraint action_is_known check (action in ('sign_in', 'sign_up', 'verify', 'code', 'mail', 'refresh', 'change')),
   counted_by text not null
-    constraint counted_by_is_known check (counted_by in ('address', 'account', 'address_and_account')),
+    constraint counted_by_is_known check (counted_by in ('address', 'account', 'address_and_account', 'everyone')),
   counts text not null constraint counts_is_known check (counts in ('tries', 'failures')),
   max_tries integer not null constraint max_tries_is_positive check (max_tries > 0),
   window_seconds integer not null constraint window_is_positive check (window_seconds > 0),
   primary key (action, counted_by)
 );
-comment on table auth_limits.rules is 'Rate limits of sign-in and similar actions. An operator may change or delete rows, with immediate effect. Rules by account do not apply to an address where the account has signed in before.';
+-- Of an earlier version.
+alter table auth_limits.rules drop constraint action_is_known, drop constraint counted_by_is_known,
+  add constraint action_is_known check (action in ('sign_in', 'sign_up', 'verify', 'code', 'mail', 'refresh', 'change')),
+  add constraint counted_by_is_known check (counted_by in ('address', 'account', 'address_and_account', 'everyone'));
+comment on table auth_limits.rules is 'Rate limits of sign-in and similar actions. An operator may change or delete rows, with immediate effect. Rules by account, and of everyone, do not apply to an address where the account has signed in before.';
 insert into auth_limits.rules (action, counted_by, counts, max_tries, window_seconds) values
   ('sign_in', 'address_and_account', 'failures', 10, 600),
   ('sign_in', 'address', 'failures', 30, 300),
@@ -40,6 +44,8 @@ insert into auth_limits.rules (action, counted_by, counts, max_tries, window_sec
   ('verify', 'address_and_account', 'failures', 10, 600),
   ('verify', 'address', 'failures', 30, 300),
   ('verify', 'account', 'failures', 30, 3600),
+  -- Many clients that guess codes of many accounts. Links work nevertheless.
+  ('code', 'everyone', 'failures', 2000, 3600),
   ('mail', 'address_and_account', 'tries', 5, 3600),
   ('mail', 'address', 'tries', 30, 300),
   ('mail', 'account', 'tries', 10, 3600),
@@ -70,7 +76,18 @@ create index if not exists known_addresses_seen_at_idx on auth_limits.known_addr
 
 create or replace function auth_limits.subject(counted_by text, address text, account text) returns text
 language sql immutable set search_path = ''
-return case counted_by when 'address' then address when 'account' then account else address || ' ' || account end;
+return case counted_by when 'address' then address when 'account' then account when 'everyone' then 'everyone'
+  else address || ' ' || account end;
+
+-- Definer, and owned by postgres: neither the guard nor auth may use schema private.
+create or replace function auth_limits.mailbox(address text) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  -- Of a database with the migrations of an earlier version.
+  if to_regprocedure('private.mailbox(text)') is null then return lower(address); end if;
+  return private.mailbox(address);
+end
+$$;
 
 -- Definer: the guard's login may charge an attempt, but not write counters directly.
 create or replace function auth_limits.take(
@@ -92,7 +109,7 @@ begin
     by_whom := auth_limits.subject(rule.counted_by, address, account);
     length := make_interval(secs => rule.window_seconds);
     continue when by_whom is null;
-    continue when rule.counted_by = 'account' and exists (
+    continue when rule.counted_by in ('account', 'everyone') and exists (
       select from auth_limits.known_addresses k where k.account = take.account and k.address = take.address);
     insert into auth_limits.counters as c (action, counted_by, subject, started_at, used)
     values (rule.action, rule.counted_by, by_whom, at, 1)
@@ -248,6 +265,7 @@ begin
   end loop;
 end
 $do$;
-grant execute on function auth_limits.take(text, text, text), auth_limits.try_code(text, text[], text),
+alter function auth_limits.mailbox(text) owner to postgres;
+grant execute on function auth_limits.mailbox(text), auth_limits.take(text, text, text), auth_limits.try_code(text, text[], text),
   auth_limits.settle(text, text, text, text[], timestamptz, text), auth_limits.owner_of_refresh_token(text),
   auth_limits.prune() to auth_guard;

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import postgres from "postgres";
 
-export type Action = "sign_in" | "sign_up" | "verify" | "mail" | "refresh" | "change";
+export type Action = "sign_in" | "sign_up" | "verify" | "code" | "mail" | "refresh" | "change";
 
 /** The subject of a limit as stored; null if unknown. */
 export interface Subject {
@@ -19,6 +19,8 @@ export interface Charge {
 /** Access to the tables and functions of limits.sql. */
 export interface Limits {
   hash(purpose: "address" | "account", value: string): string;
+  /** The subject of attempts for an address: its mailbox. */
+  accountOf(email: string): Promise<string>;
   take(action: Action, subject: Subject): Promise<Charge>;
   settle(action: Action, subject: Subject, charge: Charge, outcome: "succeeded" | "not_made"): Promise<void>;
   ownerOfRefreshToken(encrypted: string): Promise<string | null>;
@@ -36,8 +38,14 @@ export function openLimits(url: string, hashKey: string): Limits {
   });
   const prune = setInterval(() => void sql`select auth_limits.prune()`.catch(() => undefined), 600_000);
   prune.unref();
+  const hash: Limits["hash"] = (purpose, value) =>
+    createHmac("sha256", hashKey).update(`auth ${purpose} ${value}`).digest("hex");
   return {
-    hash: (purpose, value) => createHmac("sha256", hashKey).update(`auth ${purpose} ${value}`).digest("hex"),
+    hash,
+    async accountOf(email) {
+      const [row] = await sql<{ mailbox: string }[]>`select auth_limits.mailbox(${email}) as mailbox`;
+      return hash("account", row?.mailbox ?? email);
+    },
     async take(action, { address, account }) {
       const [charge] = await sql<Charge[]>`select * from auth_limits.take(${action}, ${address}, ${account})`;
       if (charge === undefined) throw new Error("auth_limits.take() answered nothing");

@@ -15,7 +15,7 @@ import {
   together,
   type User,
 } from "./lite-types.ts";
-import type { HookMail } from "./mail-hook.ts";
+import { clientHeader, type HookMail } from "./mail-hook.ts";
 import { isLinkToken, type TokenSecrets } from "./token-secrets.ts";
 
 interface Context {
@@ -48,8 +48,10 @@ interface Changes {
   /** Whether an account of this request needs a confirmed address. */
   confirmsAddresses: boolean;
   /** Sends mails in addition to lite's driver. */
-  mail: ((mail: HookMail) => void) | undefined;
+  mail: SendMail | undefined;
 }
+
+type SendMail = (mail: HookMail) => void;
 
 /** Ends the call with this response. */
 type Refuse = (response: Response) => never;
@@ -68,10 +70,17 @@ export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses: conf
       errorResponse = response;
       throw new Error("refused");
     };
-    service.repo = encryptingRepository(service.repo, secrets, confirms, (error) => {
-      errorResponse = errorResponseOf(error);
+    const client = context.req.raw.headers.get(clientHeader) ?? undefined;
+    const send = mail && ((given: HookMail) => mail({ ...given, client }));
+    service.repo = encryptingRepository(service.repo, {
+      secrets,
+      confirms,
+      failed: (error) => {
+        errorResponse = errorResponseOf(error);
+      },
+      mail: send,
     });
-    linkByToken(service, secrets, mail);
+    linkByToken(service, secrets, send);
     signLikeAuth(service, key, issuer, refuse);
     changeAddresses(service);
     endSessions(service, () => context.var.sessionId);
@@ -97,10 +106,14 @@ export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses: conf
 
 function encryptingRepository(
   repository: Repository,
-  secrets: TokenSecrets,
-  confirms: boolean,
-  failed: (error: unknown) => void,
+  given: {
+    secrets: TokenSecrets;
+    confirms: boolean;
+    failed: (error: unknown) => void;
+    mail: SendMail | undefined;
+  },
 ): Repository {
+  const { secrets, confirms, failed, mail } = given;
   const { encryptRefreshToken, decryptRefreshToken, storedCode } = secrets;
   const opened = (row: RefreshToken): RefreshToken => ({
     ...row,
@@ -123,8 +136,7 @@ function encryptingRepository(
     }
   };
   const changes: Partial<Repository> = {
-    transaction: (use) =>
-      repository.transaction((inner) => use(encryptingRepository(inner, secrets, confirms, failed))),
+    transaction: (use) => repository.transaction((inner) => use(encryptingRepository(inner, given))),
     findUserByToken: (column, value) => repository.findUserByToken(column, storedCode(value)),
     // The statement that confirms an address voids its code too, as in auth: triggers count other changes as requests.
     claimUserToken: async (userId, column, value) =>
@@ -142,15 +154,21 @@ function encryptingRepository(
         ? changed.updateUser(made.id, { confirmation_token, confirmation_sent_at })
         : made;
     },
-    updateUser: (id, change) =>
-      tracked(
+    async updateUser(id, change) {
+      const before =
+        mail && (change.email || change.encrypted_password) && (await repository.findUserById(id));
+      const user = await tracked(
         repository.updateUser(id, {
           ...(change.confirmed_at ? { confirmation_token: null, recovery_token: null } : {}),
           ...(change.encrypted_password === undefined ? {} : noCodes),
           ...(change.email_change_token_new ? { email_change_confirm_status: 0 } : {}),
           ...withStoredCodes(change),
         }),
-      ),
+      );
+      const notice = before && noticeOf(before, user);
+      if (notice) mail?.(notice);
+      return user;
+    },
     async createRefreshToken(row) {
       const token = encryptRefreshToken(row.token);
       const parent = row.parent && encryptRefreshToken(row.parent);
@@ -165,6 +183,26 @@ function encryptingRepository(
   };
   const changed = Object.assign(Object.create(repository) as Repository, changes);
   return changed;
+}
+
+/** What auth tells the owner of an account about its change. */
+function noticeOf(before: User, user: User): HookMail | undefined {
+  const old_email = before.email ?? "";
+  if (!before.email_confirmed_at || !user.email || user.deleted_at || !old_email) return;
+  const isOfAddress = user.email !== old_email;
+  if (!isOfAddress && (!before.encrypted_password || user.encrypted_password === before.encrypted_password))
+    return;
+  const action = isOfAddress ? "email_changed_notification" : "password_changed_notification";
+  return {
+    user: { id: user.id, email: user.email, user_metadata: localeOf(user) },
+    email_data: { email_action_type: action, token: "", token_hash: "", old_email },
+  };
+}
+
+/** The metadata that mails need. */
+function localeOf(user: User | null | undefined) {
+  const { locale } = (user?.raw_user_meta_data ?? {}) as { locale?: unknown };
+  return { locale };
 }
 
 /** The response for database errors a client can fix; other errors stay a 500. */
@@ -243,8 +281,7 @@ function linkByToken(service: Service, secrets: TokenSecrets, mail: Changes["mai
   ) => {
     if (!mail) return;
     const user = userId ? await service.repo.findUserById(userId) : undefined;
-    const { locale } = (user?.raw_user_meta_data ?? {}) as { locale?: unknown };
-    mail({ user: { email: "", ...addresses, user_metadata: { locale } }, email_data });
+    mail({ user: { id: userId, email: "", ...addresses, user_metadata: localeOf(user) }, email_data });
   };
   mailer.sendInvite = async (email, link, code, of) =>
     mailer.send(await mailer.render("invite", email, link, code, of));

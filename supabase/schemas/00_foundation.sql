@@ -109,6 +109,8 @@ begin
     when 'checked_imports' then return interval '1 day';
     when 'cron_log' then return interval '1 day';
     when 'mails' then return interval '30 days';
+    when 'stopped_account_mail' then return interval '90 days';
+    when 'account_undos' then return interval '7 days';
   end case;
 end
 $$;

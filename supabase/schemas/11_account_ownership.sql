@@ -205,29 +205,39 @@ comment on function private.account_of_link(text) is
   'The account that a link in a mail confirms or signs in: its name, the address, and kind: unconfirmed, '
   'confirmed, or change (of an address). No row for an unknown or used token.';
 
--- definer: users belong to the auth service.
-create function private.reject_link(token_hash text) returns text
-language plpgsql security definer set search_path = '' as $$
-declare found_id uuid; is_change boolean;
+create function private.reject_request(account_id uuid, is_change boolean) returns text
+language plpgsql set search_path = '' as $$
 begin
-  select l.id, l.is_change into found_id, is_change from private.user_of_link(token_hash) l;
   if is_change then
     update auth.users u set email_change = '', email_change_token_new = '', email_change_token_current = '',
-      email_change_confirm_status = 0 where u.id = found_id;
-    delete from auth.one_time_tokens t where t.user_id = found_id;
+      email_change_confirm_status = 0 where u.id = account_id;
+    delete from auth.one_time_tokens t where t.user_id = account_id;
     return 'kept';
   end if;
-  perform from auth.users u where u.id = found_id and u.email_confirmed_at is null for update;
+  perform from auth.users u where u.id = account_id and u.email_confirmed_at is null for update;
   if found then
-    delete from auth.users u where u.id = found_id and u.phone_confirmed_at is null and not u.is_anonymous;
+    delete from auth.users u where u.id = account_id and u.phone_confirmed_at is null and not u.is_anonymous;
     -- Somebody who signs in by phone or anonymously keeps the account, without this address.
     delete from auth.identities i using auth.users u
-    where u.id = found_id and i.user_id = u.id and lower(i.identity_data ->> 'email') = u.email;
-    update auth.users u set email = null, confirmation_token = '', recovery_token = '' where u.id = found_id;
-    delete from auth.one_time_tokens t where t.user_id = found_id;
+    where u.id = account_id and i.user_id = u.id and lower(i.identity_data ->> 'email') = u.email;
+    update auth.users u set email = null, confirmation_token = '', recovery_token = ''
+    where u.id = account_id;
+    delete from auth.one_time_tokens t where t.user_id = account_id;
     return 'deleted';
   end if;
   return null;
+end
+$$;
+comment on function private.reject_request(uuid, boolean) is
+  'Deletes an unconfirmed account, or takes the address from one that signs in otherwise; or (is_change) '
+  'ends a change of address. Returns deleted, kept (the address of a change), or null for a confirmed '
+  'account.';
+
+-- definer: users belong to the auth service.
+create function private.reject_link(token_hash text) returns text
+language plpgsql security definer set search_path = '' as $$
+begin
+  return (select private.reject_request(l.id, l.is_change) from private.user_of_link(token_hash) l);
 end
 $$;
 comment on function private.reject_link(text) is

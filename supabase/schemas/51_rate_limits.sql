@@ -21,7 +21,9 @@ insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('comment_create', 20, 3600), ('comment_update', 10, 3600), ('comment_delete', 10, 3600),
     ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60),
-  ('survey_response_create', 100, 60);
+  ('survey_response_create', 100, 60),
+  ('account_mail_mailbox', 10, 3600), ('account_mail_hour', 30, 3600),
+    ('account_mail_day', 100, 86400), ('account_mail_everyone', 1000, 3600);
 
 create unlogged table private.rate_counters (
   rule text not null,
@@ -82,14 +84,26 @@ $$;
 comment on function private.charge(text, integer, integer, text, integer) is
   'Charges calls of a subject against a rule. Concurrent charges never exceed the limit.';
 
+create function private.charge_rule(rule text, subject text, calls integer default 1)
+returns private.rate_state
+language plpgsql set search_path = '' as $$
+declare known private.rate_limit_rules;
+begin
+  select * into known from private.rate_limit_rules r where r.name = charge_rule.rule;
+  if known.name is null or subject is null then return (null, null, null, true)::private.rate_state;
+  end if;
+  return private.charge(known.name, known.max_requests, known.window_seconds, subject, calls);
+end
+$$;
+comment on function private.charge_rule(text, text, integer) is
+  'Charges calls of a subject against the rule of this name. Allowed if there is no rule or no subject.';
+
 create function private.charge_direct(operation text, calls bigint) returns void
 language plpgsql set search_path = '' as $$
-declare rule private.rate_limit_rules; state private.rate_state;
+declare state private.rate_state;
 begin
-  select * into rule from private.rate_limit_rules r where r.name = operation;
-  if rule.name is null or calls = 0 then return; end if;
-  state := private.charge(rule.name, rule.max_requests, rule.window_seconds,
-    coalesce(private.caller_id()::text, 'nobody'), calls::integer);
+  if calls = 0 then return; end if;
+  state := private.charge_rule(operation, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
   if not state.allowed then
     perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
       jsonb_build_object(

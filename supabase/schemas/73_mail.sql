@@ -876,20 +876,41 @@ $$;
 comment on function private.my_mail_preferences() is
   'The caller''s mail preferences in the current organization.';
 
+create function private.require_own_mailbox() returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if (select p.kind from public.profiles p where p.id = auth.uid()) = 'email' then
+    perform private.raise_error('FORBIDDEN',
+      'Only a link in a mail resumes mail: the application that signed you in does not prove the address.');
+  end if;
+end
+$$;
+comment on function private.require_own_mailbox() is
+  'Raises FORBIDDEN for an identified person: a host may name any address, and would resume mail that its '
+  'owner stopped.';
+
 -- definer: private tables.
 create function private.change_my_mail_preferences(changes jsonb) returns json
 language plpgsql security definer set search_path = '' as $$
 begin
+  if (changes ->> 'stopped')::boolean is false or changes ? 'unmute'
+    or exists (select from private.mail_choices c
+      where c.organization_id = private.current_organization_id() and c.profile_id = auth.uid()
+        and c.choice = 'never' and changes -> 'choices' ->> c.kind <> 'never') then
+    perform private.require_own_mailbox();
+  end if;
   return private.change_mail_preferences(private.current_organization_id(), auth.uid(), changes);
 end
 $$;
 comment on function private.change_my_mail_preferences(jsonb) is
-  'Changes the caller''s mail preferences in the current organization.';
+  'Changes the caller''s mail preferences in the current organization. An identified person may only stop '
+  'mail.';
 
 -- definer: private tables.
 create function private.mute_submission(submission_id uuid, muted boolean) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
+  if not muted then perform private.require_own_mailbox(); end if;
   perform private.change_mail_preferences(s.organization_id, auth.uid(),
     jsonb_build_object(case when muted then 'mute' else 'unmute' end, s.id))
   from public.submissions s where s.id = mute_submission.submission_id;

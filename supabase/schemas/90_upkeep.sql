@@ -34,6 +34,13 @@ begin
   perform private.call_importer();
   mails := private.gather_digests();
   perform private.trim_mails();
+  delete from private.stopped_account_mail s where s.ctid = any (array(
+    select o.ctid from private.stopped_account_mail o
+    where o.stopped_at < now() - private.retention('stopped_account_mail')
+      limit 5000 for update skip locked));
+  delete from private.account_undos u where u.ctid = any (array(
+    select o.ctid from private.account_undos o where o.created_at < now() - private.retention('account_undos')
+      limit 5000 for update skip locked));
   sessions := private.trim_sessions();
   perform private.call_mailer();
   perform private.refresh_search();

@@ -355,7 +355,8 @@ begin
     return false;
   end if;
   -- An erased invite may have been to this address: else an erasure would make room for more.
-  select count(*), count(*) filter (where i.id is null or i.email = invite.email)
+  select count(*),
+    count(*) filter (where i.id is null or private.mailbox(i.email) = private.mailbox(invite.email))
   into made_today, made_to_address
   from private.mails m left join private.invites i on i.id = m.invite_id
   where m.organization_id = invite.organization_id and m.profile_id is null
@@ -369,7 +370,7 @@ end
 $$;
 comment on function private.queue_invite(private.invites) is
   'Queues the mail of an invite, where its organization sends mail: at most 100 in a day, and 3 to one '
-  'address. Returns whether it did. Call it with the team locked.';
+  'mailbox. Returns whether it did. Call it with the team locked.';
 
 create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
 language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships

@@ -468,6 +468,10 @@ language plpgsql security definer set search_path = '' as $$
 declare own_id uuid := private.caller_id(); named_id uuid := private.named_organization_id(); membership
   public.memberships;
 begin
+  if private.address_can_be_restored(own_id) then
+    perform private.raise_error('CONFLICT', 'The address of this account was changed within a week. While its '
+      'former address can undo that, nothing of the account is erased.');
+  end if;
   if named_id is not null then
     -- A user without rows in the organization has nothing to erase, and its team is not notified.
     if private.is_person_of_organization(own_id, named_id) then
@@ -491,7 +495,7 @@ $$;
 comment on function private.erase_me() is
   'Erases the caller: in the named organization only, or in all by deleting the account with name, address, '
   'memberships, follows and notifications. Content and votes stay without a person. Raises CONFLICT for the '
-  'last owner of an organization.';
+  'last owner of an organization, and while a change of address can be undone.';
 
 grant execute on function private.admin_search_people(text), private.admin_person(uuid),
   private.admin_decide_trust(uuid, boolean), private.admin_find_people(text),

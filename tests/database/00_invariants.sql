@@ -23,7 +23,7 @@ select is_empty($$ select path from our_tables t
     -- Tenants, people across tenants, files of deleted tenants, and settings of the whole deployment.
     and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.feature_flags',
       'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key', 'private.former_addresses', 'private.idempotency_keys', 'private.setup',
-      'private.removed_logos', 'private.unconfirmed_requests') $$,
+      'private.removed_logos', 'private.unconfirmed_requests', 'private.stopped_account_mail', 'private.account_undos') $$,
   'every row of a tenant names its organization');
 select is_empty($$
   select t.path || ' ' || k.conname from our_tables t join pg_constraint k on k.conrelid = t.oid
@@ -149,7 +149,8 @@ insert into helpers values
     'require_open_submission', 'require_one_vote', 'lock_caller', 'charge_direct_vote', 'charge_comment', 'survey_sentiment', 'survey_breakdown',
     'analytics_days', 'analytics_submissions']),
   (array['anon', 'authenticated'], array['may_listen', 'setup_is_open', 'account_of_link', 'reject_link',
-    'count_unconfirmed_request']),
+    'count_unconfirmed_request', 'account_mail_is_stopped', 'stop_account_mail', 'address_of_undo',
+    'undo_account_change']),
   (array['anon', 'authenticated', 'service_role'], array['before_request', 'token_refusal', 'refusal_message']),
   (array['authenticated'], array['reject_unknown_changes']),
   (array['authenticated'], array['needs_password', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
@@ -164,7 +165,8 @@ insert into helpers values
     'record_tool_call', 'agent_self', 'open_stream', 'register_stream', 'claim_stream', 'finish_stream',
     'open_subscription', 'read_subscription']),
   (array['feedback_webhooks'], array['fan_out_events', 'record_and_claim_deliveries']),
-  (array['feedback_mail'], array['record_and_claim_mails', 'record_mail_report']);
+  (array['feedback_mail'], array['record_and_claim_mails', 'record_mail_report',
+    'admit_account_mail', 'open_account_undo']);
 select set_eq(
   format($$ select path from our_functions where schema = 'private' and has_function_privilege(%L, oid, 'execute') $$, role),
   format($$ select 'private.' || unnest(names) from helpers where %L = any (roles) $$, role),

@@ -1,7 +1,7 @@
 -- Recipients of mail, and its time.
 begin;
 set local search_path = public, extensions;
-select plan(82);
+select plan(88);
 do $$
 begin
   perform tests.start();
@@ -218,6 +218,15 @@ select tests.id('alice'), gen_random_uuid(), tests.id('acme'), false, now(), now
 select is(private.gather_digests(), 0, 'news as old as mails are kept is told no more');
 select is_empty('select from private.mail_items', 'and forgotten');
 update public.organizations set max_unconfirmed_mails = default, time_zone = default;
+
+-- An identified person: the host signed them in, not the owner of the address.
+do $$ begin
+  perform private.change_mail_preferences(tests.id('acme'), tests.id('identified'), '{"stopped": true, "choices": {"status": "never"}}');
+end $$;
+select is(tests.try('identified', format('select private.change_my_mail_preferences(%L) from set_config(''feedback.organization_id'', %L, true)', change, tests.id('acme'))), outcome, format('an identified person: %s', change))
+from (values ('{"stopped": false}', 'FB403'), ('{"choices": {"status": "at_once"}}', 'FB403'), ('{"unmute": "00000000-0000-4000-8000-000000000000"}', 'FB403'),
+  ('{"stopped": true}', '1'), ('{"choices": {"status": "never", "reply": "never"}}', '1')) as t (change, outcome);
+select is(private.change_mail_preferences_by_link(tests.id('acme'), tests.id('identified'), '{"stopped": false}') ->> 'stopped', null, 'the link of a mail resumes it');
 
 -- Languages
 update public.profiles set locale = null where id = tests.id('alice');

@@ -35,6 +35,10 @@ begin
   values (tests.id('acme'), tests.id('a dry run'), 0, 'x');
   insert into private.mails (organization_id, profile_id, kind, event_ids, status, finished_at)
   values (tests.id('acme'), tests.id('alice'), 'status', array[tests.id('x')], 'sent', now() - 0.6 * private.retention('mails'));
+  insert into private.stopped_account_mail (address_hash, stopped_at)
+  values ('x', now() - 0.6 * private.retention('stopped_account_mail'));
+  insert into private.account_undos (link_hash, user_id, email, created_at)
+  values ('x', tests.id('alice'), 'x@example.test', now() - 0.6 * private.retention('account_undos'));
   insert into cron.job_run_details (jobid, username, status, start_time, end_time)
   select j.jobid, current_user, 'succeeded', now() - age, now() - age
   from cron.job j, lateral (select 0.6 * private.retention('cron_log') as age) a where j.jobname = 'feedback-schedule';
@@ -46,6 +50,7 @@ begin
   discard plans;
   perform private.run_schedule(), private.trim_cron_log();
   return concat_ws(' ',
+    (select 'account_undos' from private.account_undos),
     (select 'agent_calls' from private.agent_audit),
     (select 'checked_imports' from private.import_file_parts),
     (select 'cron_log' from cron.job_run_details),
@@ -56,7 +61,8 @@ begin
     (select 'mails' from private.mails),
     (select 'rate_counters' from private.rate_counters),
     (select 'stalled_imports' from private.imports where state = 'running'),
-    (select 'stalled_uploads' from private.imports where state = 'receiving'));
+    (select 'stalled_uploads' from private.imports where state = 'receiving'),
+    (select 'stopped_account_mail' from private.stopped_account_mail));
 end
 $$;
 -- The result of an admin's change feed page from an age: the number of its events, or the SQLSTATE.

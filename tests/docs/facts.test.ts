@@ -50,7 +50,7 @@ test("docs/security.md lists the sign-in limits of a new installation", () => {
   const rules = [
     ...textOf("local/auth/limits.sql").matchAll(/\('(\w+)', '(\w+)', '(\w+)', (\d+), (\d+)\)/g),
   ].map(([, action, by, counts, most, seconds]) => `${action} ${by}: ${most} ${counts} in ${seconds} s`);
-  const columns = ["address_and_account", "address", "account"];
+  const columns = ["address_and_account", "address", "account", "everyone"];
   const documented = tableUnder("docs/security.md", "Limits on signing in").flatMap(
     ([action = "", , ...cells]) =>
       cells.flatMap((cell, at) => (cell === "–" ? [] : [`${quoted(action)} ${columns[at]}: ${cell}`])),

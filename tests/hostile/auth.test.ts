@@ -191,6 +191,24 @@ describe("a one-time code", () => {
     }
   });
 
+  it("cannot be guessed by many clients over many accounts: then links work, and codes where one has signed in", () =>
+    withLimit("code", "everyone", 4, async () => {
+      const [{ email }, known] = [await person(), await person()];
+      const [home, ofPerson] = [anAddress(), await codeFor(email)];
+      expect((await signIn(known.email, password, home)).status).toBe(200);
+      const ofKnown = await codeFor(known.email);
+      await dump`delete from auth_limits.counters where action = 'code'`;
+      const guesses = await Promise.all(Array.from({ length: 6 }, () => verify(anEmail(), "123456")));
+      expect([count(guesses, 403), count(guesses, 429)]).toEqual([4, 2]);
+      expect(errorOf(await verify(email, ofPerson.code))).toEqual([429, "over_request_rate_limit"]);
+      expect((await verify(known.email, ofKnown.code, home)).status).toBe(200);
+      const opened = await auth(
+        "GET",
+        new URL(ofPerson.link).pathname.slice(8) + new URL(ofPerson.link).search,
+      );
+      expect(String(opened.headers.location)).toContain("#access_token=");
+    }));
+
   it("is accepted from its link without an API key, once", async () => {
     const { email } = await person();
     const { link } = await codeFor(email);
@@ -327,6 +345,8 @@ describe("requests that send a mail or create an account or a session", () => {
       Array.from({ length: 12 }, () => auth("POST", "/signup", { body: { email, password } })),
     );
     expect([count(tries, 422), count(tries, 429)]).toEqual([9, 3]);
+    const variant = email.replace("@", "+news@");
+    expect((await auth("POST", "/signup", { body: { email: variant, password } })).status).toBe(429);
   });
 });
 

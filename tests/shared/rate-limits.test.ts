@@ -51,7 +51,7 @@ test("every rule is used, and every name of a rule exists", async () => {
     .map((name) => readFileSync(`${root}/supabase/schemas/${name}`, "utf8"));
   for (const [, rule = ""] of schemas
     .join("\n")
-    .matchAll(/(?:charge_direct\(|(?='level_|'page' = any))'(\w+)'/g))
+    .matchAll(/(?:charge_direct\(|charge_rule\(|(?='level_|'page' = any))'(\w+)'/g))
     used.add(rule);
   for (const tier of agentCreate.shape.tier.unwrap().options) used.add(`agent_${tier}`);
   expect([...used].filter((name) => rulesOf(name).length === 0)).toEqual([]);

@@ -1,6 +1,7 @@
-import { randomUUID } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { messagesOf } from "../../functions/web/messages/index.ts";
+import { capturedMails } from "../../local/mail-capture.ts";
 import { locales } from "../../shared/locales.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { accessToken } from "../stack.ts";
@@ -10,14 +11,20 @@ import { type Recorded, type RecordedAuth, refusal, startRecordedAuth } from "./
 
 // The pages with recorded answers of the real auth: tests/web/recorded-auth.ts stands in for it.
 
+const hookSecret = `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`;
+
 let auth: RecordedAuth;
 let own: OwnStack;
 
 beforeAll(async () => {
   auth = await startRecordedAuth(() => own.supabase_url);
   own = await startOwnStack({
-    parts: ["auth", "web"],
-    functionsEnvironment: { SUPABASE_URL: auth.url, AUTH_API_KEY: "sb_secret_of_the_pages" },
+    parts: ["auth", "web", "mail-dispatch"],
+    functionsEnvironment: {
+      SUPABASE_URL: auth.url,
+      AUTH_API_KEY: "sb_secret_of_the_pages",
+      AUTH_MAIL_SECRET: hookSecret,
+    },
   });
 });
 afterAll(async () => {
@@ -298,6 +305,42 @@ describe("a provider", () => {
     expect(browser.cookie("sb-127-auth-token-code-verifier")).toBeDefined();
     expect((await visitor().get("/auth/callback?code=stolen")).status).toBe(409);
   });
+});
+
+test("mails that the pages ask for count for their visitor, whom auth does not name to its hook", async () => {
+  await own.sql`update private.rate_limit_rules set max_requests = 2 where name = 'account_mail_hour'`;
+  auth.answers({ "/otp": { status: 200, body: {} } });
+  await post("/sign-in/email", { email: email() });
+  const redirect_to = auth.asked[0]?.query.redirect_to ?? "";
+  const send = async (to: string, redirect: string) => {
+    const email_data = {
+      email_action_type: "signup",
+      token: "305805",
+      token_hash: "",
+      redirect_to: redirect,
+    };
+    const body = JSON.stringify({ user: { email: to }, email_data });
+    const [id, timestamp] = [`msg_${randomUUID()}`, String(Math.floor(Date.now() / 1000))];
+    const mac = createHmac("sha256", Buffer.from(hookSecret.slice(6), "base64"));
+    const signature = `v1,${mac.update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+    const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
+    const answer = await own.call("POST", "/functions/v1/auth-mail", {
+      base: own.supabase_url,
+      headers,
+      body,
+    });
+    expect(answer.status).toBe(200);
+  };
+  const strangers = Array.from({ length: 3 }, email);
+  for (const to of strangers) await send(to, redirect_to);
+  const last = email();
+  await send(last, own.site_url);
+  const mails = await until(async () => {
+    const captured = await capturedMails(`${own.folder}/mail`);
+    return captured.some(({ to }) => to.includes(last)) && captured;
+  });
+  expect(mails.filter(({ to }) => strangers.some((address) => to.includes(address)))).toHaveLength(2);
+  expect(JSON.stringify(mails)).not.toContain("client=");
 });
 
 describe("the link of a mail", () => {

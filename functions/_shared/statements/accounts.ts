@@ -1,4 +1,5 @@
 import type { Statement } from "../database.ts";
+import type { StopLink } from "../mail-links.ts";
 
 // Accounts of auth, for the pages that sign in and confirm.
 
@@ -26,4 +27,24 @@ export function needsPassword(): Statement<{ needed: boolean }> {
 /** Counts a request for an unconfirmed account that auth refused, since it had just sent a mail. */
 export function countUnconfirmedRequest(email: string): Statement {
   return (sql) => sql`select private.count_unconfirmed_request(${email})`;
+}
+
+/** Whether the owner of a mailbox stopped mail about accounts that others make. */
+export function accountMailIsStopped(mailboxHash: string): Statement<{ stopped: boolean }> {
+  return (sql) => sql`select private.account_mail_is_stopped(${mailboxHash}) as stopped`;
+}
+
+/** Stops such mail and rejects the account that it was about, or sends it again. */
+export function stopAccountMail({ mailboxHash, accountId }: StopLink, stopped: boolean): Statement {
+  return (sql) => sql`select private.stop_account_mail(${mailboxHash}, ${accountId}, ${stopped})`;
+}
+
+/** The address that a link restores; null if it is unknown, used or expired. */
+export function addressOfUndo(linkHash: Uint8Array): Statement<{ email: string | null }> {
+  return (sql) => sql`select private.address_of_undo(${linkHash}) as email`;
+}
+
+/** Undoes a change of address or password. taken: another account has the address. */
+export function undoAccountChange(linkHash: Uint8Array): Statement<{ outcome: "undone" | "taken" | null }> {
+  return (sql) => sql`select private.undo_account_change(${linkHash}) as outcome`;
 }

@@ -321,6 +321,15 @@ export const de: Messages = {
     rejectedTitle: "Danke",
     accountDeleted: "Das Konto, das für Ihre Adresse angelegt wurde, ist gelöscht.",
     changeDropped: "Das Konto behält seine bisherige Adresse.",
+    undoTitle: "Änderung Ihres Kontos rückgängig machen",
+    undoText: (email) =>
+      `Das Konto erhält wieder die Adresse ${email}, und sein Passwort gilt nicht mehr. Alle werden abgemeldet, und Anmeldewege, die seit dem Tag vor der Änderung hinzukamen, werden entfernt. Danach wählen Sie ein neues Passwort.`,
+    undoAct: "Änderung rückgängig machen",
+    undone:
+      "Das Konto hat wieder seine Adresse, und alle sind abgemeldet. Wählen Sie jetzt ein neues Passwort: Eine E-Mail an diese Adresse führt Sie dorthin.",
+    undoGone: "Dieser Link wurde schon benutzt oder ist abgelaufen.",
+    undoTaken:
+      "Inzwischen hat ein anderes Konto diese Adresse. Löschen Sie zuerst jenes Konto, und öffnen Sie dann den Link noch einmal.",
     halfTitle: "Noch eine Bestätigung",
     halfText:
       "Drücken Sie jetzt den Knopf in der E-Mail an Ihre andere Adresse. Bis dahin bleibt Ihre Adresse, wie sie ist.",
@@ -468,6 +477,10 @@ export const de: Messages = {
     unsubscribeText: (kind, organization) => `${organization} sendet Ihnen: ${kind}.`,
     digests: "Zusammenfassungen",
     unsubscribeNow: "Abbestellen",
+    accountsText:
+      "Jemand hat hier Ihre Adresse angegeben. Das Konto, das damit angelegt wurde, wird gelöscht, und 90 Tage lang erhalten Sie keine E-Mails zu Konten, die andere mit Ihrer Adresse anlegen. Ein eigenes Konto bleibt, wie es ist.",
+    accountsStopped:
+      "Erledigt: Sie erhalten keine E-Mails mehr zu Konten, die andere mit Ihrer Adresse anlegen. Möchten Sie hier selbst ein Konto, lassen Sie zuerst wieder E-Mails zu.",
     unsubscribed: "Erledigt: Sie erhalten keine E-Mails dieser Art mehr.",
     newSurvey: (organization) => `${organization} bittet um Ihre Meinung`,
     surveyReminder: (organization) => `${organization} hofft noch auf Ihre Antwort`,
@@ -493,6 +506,10 @@ export const de: Messages = {
     ignore:
       "Sie haben das nicht angefordert? Dann tun Sie nichts: Ohne Code und Schaltfläche ändert sich nichts.",
     why: "Sie erhalten diese Mail, weil es um die Sicherheit Ihres Kontos geht.",
+    stop: "Das war ich nicht: keine solchen E-Mails mehr",
+    undo: "Änderung rückgängig machen",
+    undoHint: (site) =>
+      `Das waren nicht Sie? Dann machen Sie es rückgängig: Eine Woche lang meldet dieser Link alle ab und lässt Sie ein neues Passwort wählen. Sagen Sie auch den Betreibern von ${site} Bescheid.`,
     notYou: (site) =>
       `Das waren nicht Sie? Dann wählen Sie sofort ein neues Passwort, und sagen Sie den Betreibern von ${site} Bescheid.`,
     names: { totp: "Authenticator-App", phone: "Telefon", webauthn: "Passkey", email: "E-Mail" },

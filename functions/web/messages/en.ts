@@ -315,6 +315,14 @@ export const en = {
     rejectedTitle: "Thank you",
     accountDeleted: "The account that was made for your address is deleted.",
     changeDropped: "The account keeps its address as it was.",
+    undoTitle: "Undo the change of your account",
+    undoText: (email: string) =>
+      `The account gets the address ${email} again, and its password no longer works. Everybody is signed out, and ways to sign in that were added since the day before the change are removed. Then you choose a new password.`,
+    undoAct: "Undo the change",
+    undone:
+      "The account has its address again, and everybody is signed out. Now choose a new password: a mail to this address lets you.",
+    undoGone: "This link was used already or has expired.",
+    undoTaken: "Another account has this address now. Erase that account first, then open the link again.",
     halfTitle: "One more confirmation",
     halfText:
       "Now press the button in the e-mail to your other address. Until then your address does not change.",
@@ -459,6 +467,10 @@ export const en = {
     unsubscribeText: (kind: string, organization: string) => `${organization} sends you: ${kind}.`,
     digests: "Digests",
     unsubscribeNow: "Unsubscribe",
+    accountsText:
+      "Somebody entered your address here. The account that was made with it is deleted, and for 90 days you get no mails about accounts that others make with it. An account of your own stays as it is.",
+    accountsStopped:
+      "Done: you get no more mails about accounts that others make with your address. If you want an account here yourself, choose to get mail again first.",
     unsubscribed: "Done: you get no more mail of this kind.",
     newSurvey: (organization: string) => `${organization} asks for your opinion`,
     surveyReminder: (organization: string) => `${organization} still hopes for your answer`,
@@ -482,6 +494,10 @@ export const en = {
     hintCode: "Enter it where you are asked for it. It works once, and only for a short time.",
     ignore: "If you did not ask for this, ignore this mail: nothing changes without the code or the button.",
     why: "You get this mail because it is about the safety of your account.",
+    stop: "This was not me: no more such mails",
+    undo: "Undo the change",
+    undoHint: (site: string) =>
+      `Was it not you? Then undo it: for a week, this link signs everybody out and lets you choose a new password. Also tell the people who run ${site}.`,
     notYou: (site: string) =>
       `Was it not you? Then choose a new password at once, and tell the people who run ${site}.`,
     names: { totp: "Authenticator app", phone: "Phone", webauthn: "Passkey", email: "E-mail" },

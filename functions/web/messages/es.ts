@@ -318,6 +318,15 @@ export const es: Messages = {
     rejectedTitle: "Gracias",
     accountDeleted: "La cuenta que se creó para tu dirección se ha eliminado.",
     changeDropped: "La cuenta conserva su dirección.",
+    undoTitle: "Deshacer el cambio de tu cuenta",
+    undoText: (email) =>
+      `La cuenta vuelve a tener la dirección ${email} y su contraseña deja de valer. Se cierran todas las sesiones y se eliminan las formas de iniciar sesión añadidas desde el día anterior al cambio. Después eliges una contraseña nueva.`,
+    undoAct: "Deshacer el cambio",
+    undone:
+      "La cuenta vuelve a tener su dirección y todas las sesiones están cerradas. Elige ahora una contraseña nueva: te enviamos un correo a esta dirección para hacerlo.",
+    undoGone: "Este enlace ya se usó o ha caducado.",
+    undoTaken:
+      "Ahora otra cuenta tiene esta dirección. Elimina primero esa cuenta y vuelve a abrir el enlace.",
     halfTitle: "Falta una confirmación",
     halfText:
       "Pulsa ahora el botón del correo que enviamos a tu otra dirección. Hasta entonces tu dirección no cambia.",
@@ -460,6 +469,10 @@ export const es: Messages = {
     unsubscribeText: (kind, organization) => `${organization} te envía: ${kind}.`,
     digests: "Resúmenes",
     unsubscribeNow: "No recibir más",
+    accountsText:
+      "Alguien ha indicado aquí tu dirección. La cuenta creada con ella se elimina y durante 90 días no recibirás correos sobre cuentas que otros creen con ella. Si tienes una cuenta propia, no cambia nada.",
+    accountsStopped:
+      "Listo: no recibirás más correos sobre cuentas que otros creen con tu dirección. Si quieres una cuenta aquí, vuelve antes a recibir correos.",
     unsubscribed: "Listo: no recibirás más correos de este tipo.",
     newSurvey: (organization) => `${organization} te pide tu opinión`,
     surveyReminder: (organization) => `${organization} aún espera tu respuesta`,
@@ -483,6 +496,10 @@ export const es: Messages = {
     hintCode: "Introdúcelo donde se te pida. Sirve una sola vez y por poco tiempo.",
     ignore: "¿No lo has pedido tú? Entonces no hagas nada: sin el código ni el botón nada cambia.",
     why: "Recibes este correo porque trata de la seguridad de tu cuenta.",
+    stop: "No fui yo: no quiero más correos así",
+    undo: "Deshacer el cambio",
+    undoHint: (site) =>
+      `¿No has sido tú? Entonces deshazlo: durante una semana, este enlace cierra todas las sesiones y te deja elegir una contraseña nueva. Avisa también a quienes llevan ${site}.`,
     notYou: (site) =>
       `¿No has sido tú? Entonces elige enseguida una contraseña nueva y avisa a quienes llevan ${site}.`,
     names: {

@@ -320,6 +320,15 @@ export const fr: Messages = {
     rejectedTitle: "Merci",
     accountDeleted: "Le compte créé pour votre adresse est supprimé.",
     changeDropped: "Le compte garde son adresse actuelle.",
+    undoTitle: "Annuler la modification de votre compte",
+    undoText: (email) =>
+      `Le compte retrouve l’adresse ${email} et son mot de passe n’est plus valable. Toutes les sessions sont fermées, et les moyens de connexion ajoutés depuis la veille de la modification sont supprimés. Vous choisissez ensuite un nouveau mot de passe.`,
+    undoAct: "Annuler la modification",
+    undone:
+      "Le compte a retrouvé son adresse et toutes les sessions sont fermées. Choisissez maintenant un nouveau mot de passe : un message envoyé à cette adresse vous le permet.",
+    undoGone: "Ce lien a déjà servi ou a expiré.",
+    undoTaken:
+      "Un autre compte a maintenant cette adresse. Supprimez d’abord ce compte, puis ouvrez de nouveau le lien.",
     halfTitle: "Encore une confirmation",
     halfText:
       "Appuyez maintenant sur le bouton de l’e-mail envoyé à votre autre adresse. D’ici là, votre adresse ne change pas.",
@@ -467,6 +476,10 @@ export const fr: Messages = {
     unsubscribeText: (kind, organization) => `${organization} vous envoie : ${kind}.`,
     digests: "Résumés",
     unsubscribeNow: "Ne plus recevoir",
+    accountsText:
+      "Quelqu’un a saisi votre adresse ici. Le compte créé avec elle est supprimé et, pendant 90 jours, vous ne recevrez plus de messages sur des comptes que d’autres créent avec elle. Un compte à vous reste tel quel.",
+    accountsStopped:
+      "C’est fait : vous ne recevrez plus de messages sur des comptes que d’autres créent avec votre adresse. Si vous voulez un compte ici, recevez d’abord à nouveau les messages.",
     unsubscribed: "C’est fait : vous ne recevrez plus ce type de message.",
     newSurvey: (organization) => `${organization} vous demande votre avis`,
     surveyReminder: (organization) => `${organization} espère encore votre réponse`,
@@ -490,6 +503,10 @@ export const fr: Messages = {
     hintCode: "Saisissez-le là où il est demandé. Il ne sert qu’une fois, et pour peu de temps.",
     ignore: "Vous n’avez rien demandé ? Alors ne faites rien : sans le code ni le bouton, rien ne change.",
     why: "Vous recevez ce message car il concerne la sécurité de votre compte.",
+    stop: "Ce n’était pas moi : plus de messages de ce genre",
+    undo: "Annuler la modification",
+    undoHint: (site) =>
+      `Ce n’était pas vous ? Annulez alors : pendant une semaine, ce lien ferme toutes les sessions et vous laisse choisir un nouveau mot de passe. Prévenez aussi les responsables de ${site}.`,
     notYou: (site) =>
       `Ce n’était pas vous ? Choisissez tout de suite un nouveau mot de passe et prévenez les responsables de ${site}.`,
     names: {

@@ -315,6 +315,15 @@ export const it: Messages = {
     rejectedTitle: "Grazie",
     accountDeleted: "L’account creato per il tuo indirizzo è stato eliminato.",
     changeDropped: "L’account mantiene il suo indirizzo.",
+    undoTitle: "Annulla la modifica del tuo account",
+    undoText: (email) =>
+      `L’account riprende l’indirizzo ${email} e la sua password non vale più. Tutte le sessioni vengono chiuse e i modi di accedere aggiunti dal giorno prima della modifica vengono rimossi. Poi scegli una nuova password.`,
+    undoAct: "Annulla la modifica",
+    undone:
+      "L’account ha di nuovo il suo indirizzo e tutte le sessioni sono chiuse. Ora scegli una nuova password: te lo permette un’e-mail a questo indirizzo.",
+    undoGone: "Questo link è già stato usato o è scaduto.",
+    undoTaken:
+      "Ora un altro account ha questo indirizzo. Elimina prima quell’account, poi apri di nuovo il link.",
     halfTitle: "Manca una conferma",
     halfText:
       "Ora premi il pulsante nell’e-mail inviata al tuo altro indirizzo. Fino ad allora il tuo indirizzo non cambia.",
@@ -456,6 +465,10 @@ export const it: Messages = {
     unsubscribeText: (kind, organization) => `${organization} ti invia: ${kind}.`,
     digests: "Riepiloghi",
     unsubscribeNow: "Non ricevere più",
+    accountsText:
+      "Qualcuno ha inserito qui il tuo indirizzo. L’account creato con esso viene eliminato e per 90 giorni non ricevi e-mail su account che altri creano con esso. Se hai un tuo account, non cambia nulla.",
+    accountsStopped:
+      "Fatto: non riceverai più e-mail su account che altri creano con il tuo indirizzo. Se vuoi tu un account qui, prima ricevi di nuovo le e-mail.",
     unsubscribed: "Fatto: non riceverai più e-mail di questo tipo.",
     newSurvey: (organization) => `${organization} chiede la tua opinione`,
     surveyReminder: (organization) => `${organization} spera ancora nella tua risposta`,
@@ -479,6 +492,10 @@ export const it: Messages = {
     hintCode: "Inseriscilo dove viene richiesto. Vale una sola volta e per poco tempo.",
     ignore: "Non l’hai chiesto tu? Allora non fare nulla: senza il codice e il pulsante non cambia nulla.",
     why: "Ricevi questa email perché riguarda la sicurezza del tuo account.",
+    stop: "Non sono stato io: basta e-mail di questo tipo",
+    undo: "Annulla la modifica",
+    undoHint: (site) =>
+      `Non sei stato tu? Allora annulla: per una settimana questo link chiude tutte le sessioni e ti fa scegliere una nuova password. Avvisa anche chi gestisce ${site}.`,
     notYou: (site) =>
       `Non sei stato tu? Allora scegli subito una nuova password e avvisa chi gestisce ${site}.`,
     names: { totp: "App di autenticazione", phone: "Telefono", webauthn: "Passkey", email: "Email" },

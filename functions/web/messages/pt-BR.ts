@@ -318,6 +318,14 @@ export const ptBR: Messages = {
     rejectedTitle: "Obrigado",
     accountDeleted: "A conta criada para o seu endereço foi excluída.",
     changeDropped: "A conta mantém o endereço atual.",
+    undoTitle: "Desfazer a mudança da sua conta",
+    undoText: (email) =>
+      `A conta volta a ter o endereço ${email}, e a senha dela deixa de valer. Todas as sessões são encerradas, e as formas de entrar adicionadas desde o dia anterior à mudança são removidas. Depois você escolhe uma nova senha.`,
+    undoAct: "Desfazer a mudança",
+    undone:
+      "A conta voltou a ter o seu endereço, e todas as sessões foram encerradas. Agora escolha uma nova senha: um e-mail para este endereço permite isso.",
+    undoGone: "Este link já foi usado ou expirou.",
+    undoTaken: "Agora outra conta tem este endereço. Exclua essa conta primeiro e abra o link de novo.",
     halfTitle: "Falta uma confirmação",
     halfText:
       "Agora aperte o botão no e-mail enviado ao seu outro endereço. Até lá, o seu endereço não muda.",
@@ -457,6 +465,10 @@ export const ptBR: Messages = {
     unsubscribeText: (kind, organization) => `${organization} envia a você: ${kind}.`,
     digests: "Resumos",
     unsubscribeNow: "Não receber mais",
+    accountsText:
+      "Alguém informou o seu endereço aqui. A conta criada com ele é excluída e, por 90 dias, você não recebe e-mails sobre contas que outros criem com ele. Se você tem uma conta, nada muda nela.",
+    accountsStopped:
+      "Pronto: você não receberá mais e-mails sobre contas que outros criem com o seu endereço. Se você mesmo quiser uma conta aqui, volte antes a receber e-mails.",
     unsubscribed: "Pronto: você não receberá mais e-mails deste tipo.",
     newSurvey: (organization) => `${organization} pede a sua opinião`,
     surveyReminder: (organization) => `${organization} ainda espera a sua resposta`,
@@ -480,6 +492,10 @@ export const ptBR: Messages = {
     hintCode: "Digite-o onde ele for pedido. Ele vale uma única vez e por pouco tempo.",
     ignore: "Você não pediu isto? Então não faça nada: sem o código e o botão, nada muda.",
     why: "Você recebe este e-mail porque ele trata da segurança da sua conta.",
+    stop: "Não fui eu: não quero mais e-mails assim",
+    undo: "Desfazer a mudança",
+    undoHint: (site) =>
+      `Não foi você? Então desfaça: por uma semana, este link encerra todas as sessões e permite escolher uma nova senha. Avise também quem cuida de ${site}.`,
     notYou: (site) => `Não foi você? Então escolha já uma nova senha e avise quem cuida de ${site}.`,
     names: {
       totp: "Aplicativo autenticador",

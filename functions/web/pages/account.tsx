@@ -6,6 +6,7 @@ import { hostCookie } from "../../_shared/cookies.ts";
 import { credentialOf } from "../../_shared/credential.ts";
 import type { ExecuteAs, JsonResponse } from "../../_shared/endpoint.ts";
 import { environment } from "../../_shared/environment.ts";
+import { canSign, signClient } from "../../_shared/mail-links.ts";
 import { countUnconfirmedRequest, needsPassword } from "../../_shared/statements/accounts.ts";
 import { Captcha } from "../components/captcha.tsx";
 import { Field, Problem } from "../components/field.tsx";
@@ -47,8 +48,15 @@ export const returnPath = (visit: Visit) =>
 export const withReturn = (path: string, to: string) =>
   to === "/" ? path : `${path}?return_to=${encodeURIComponent(to)}`;
 
-/** The page a mail or provider leads back to. */
+/** The page a provider leads back to. */
 export const callbackUrl = (to: string) => `${environment.siteUrl}${withReturn("/auth/callback", to)}`;
+
+/** The page a mail leads back to. It names the client: auth passes it on to auth-mail, which counts the client's mails. */
+export function mailedUrl({ client }: Visit, to: string): string {
+  const url = new URL(callbackUrl(to));
+  if (client && canSign) url.searchParams.set("client", signClient(client, new Date()));
+  return url.href;
+}
 
 type AuthProblem = {
   code?: string | undefined;

@@ -1,7 +1,15 @@
 import { z } from "zod";
-import { type AccountOfLink, accountOfLink, rejectLink } from "../../_shared/statements/accounts.ts";
+import { readUndoLink } from "../../_shared/mail-links.ts";
+import {
+  type AccountOfLink,
+  accountOfLink,
+  addressOfUndo,
+  rejectLink,
+  undoAccountChange,
+} from "../../_shared/statements/accounts.ts";
 import { Problem } from "../components/field.tsx";
 import { form, page, plain, seeOther } from "../page.tsx";
+import { WordedError } from "../problems.ts";
 import { ownPath, type Visit } from "../visit.ts";
 import {
   afterProof,
@@ -103,10 +111,60 @@ export const rejectLinkForm = plain({
   },
 });
 
+const undoToken = z.object({ token: z.string().max(500) });
+
+/** From the mail about a changed address or password: gives the account back to the owner of the address. */
+export const undoLink = page({
+  path: "/auth/undo",
+  query: undoToken.partial(),
+  call: ({ query, visit }) => [addressOfUndo(undoOf(query.token ?? visit.refused?.typed.get("token") ?? ""))],
+  view: ([[found]], { visit, query }) => {
+    const { account } = visit.messages;
+    const title = account.undoTitle;
+    return {
+      title,
+      content: (
+        <Card title={title} text={found?.email ? account.undoText(found.email) : account.undoGone}>
+          {found?.email && (
+            <form method="post" action="/auth/undo" class="stack" data-turbo="false">
+              <Problem visit={visit} />
+              <input
+                type="hidden"
+                name="token"
+                value={query.token ?? visit.refused?.typed.get("token") ?? undefined}
+              />
+              <button type="submit" class="button main">
+                {account.undoAct}
+              </button>
+            </form>
+          )}
+          <BackToSignIn visit={visit} />
+        </Card>
+      ),
+    };
+  },
+});
+
+export const undoLinkForm = plain({
+  method: "post",
+  path: "/auth/undo",
+  operation: "sign_in",
+  body: undoToken,
+  formPage: undoLink,
+  call: ({ body: { token } }) => [undoAccountChange(undoOf(token))],
+  respond: ([[undone]], { visit }) => {
+    if (undone?.outcome === "taken") throw new WordedError("CONFLICT", visit.messages.account.undoTaken);
+    if (!undone?.outcome) throw new WordedError("CONFLICT", visit.messages.account.undoGone);
+    return seeOther("/auth/done?what=undone");
+  },
+});
+
+const undoOf = (token: string) => readUndoLink(token) ?? new Uint8Array();
+
 /** Says what a link did that signs nobody in. */
 export const linkDone = page({
   path: "/auth/done",
-  query: z.object({ what: z.enum(["half", "kept", "deleted"]) }),
+  query: z.object({ what: z.enum(["half", "kept", "deleted", "undone"]) }),
   call: () => [],
   view: (_results, { visit, query: { what } }) => {
     const { account, errors } = visit.messages;
@@ -114,15 +172,22 @@ export const linkDone = page({
       half: [account.halfTitle, account.halfText],
       kept: [account.rejectedTitle, account.changeDropped],
       deleted: [account.rejectedTitle, account.accountDeleted],
+      undone: [account.rejectedTitle, account.undone],
     }[what] as [string, string];
     return {
       title,
       content: (
         <Card title={title} text={text}>
           <p>
-            <a class="button" href="/">
-              {errors.back}
-            </a>
+            {what === "undone" ? (
+              <a class="button main" href="/reset">
+                {account.newPasswordTitle}
+              </a>
+            ) : (
+              <a class="button" href="/">
+                {errors.back}
+              </a>
+            )}
           </p>
         </Card>
       ),

@@ -3,7 +3,14 @@ import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
 import { type MailPreferences, mailChoices, mailKinds, timingsOf } from "../../../shared/mail.ts";
 import { notFound } from "../../_shared/api-error.ts";
-import { type MailLink, readInviteLink, readMailLink } from "../../_shared/mail-links.ts";
+import {
+  type MailLink,
+  readInviteLink,
+  readMailLink,
+  readStopLink,
+  type StopLink,
+} from "../../_shared/mail-links.ts";
+import { accountMailIsStopped, stopAccountMail } from "../../_shared/statements/accounts.ts";
 import {
   changeMailPreferencesByLink,
   changeMyMailPreferences,
@@ -177,16 +184,76 @@ function refusalView(
   });
 }
 
+/** "This was not me": stops mails about accounts that others make with an address of the mailbox, or sends them again. */
+export const accountMail = page({
+  path: "/unsubscribe/accounts",
+  query: linked,
+  call: ({ query }) => [accountMailIsStopped(stopLinkOf(query.token).mailboxHash)],
+  view: ([[found]], { query, visit }) => accountMailView(found?.stopped === true, visit, query.token),
+});
+
+export const accountMailForm = plain({
+  method: "post",
+  path: "/unsubscribe/accounts",
+  isAnonymous: true,
+  isOneClick: true,
+  query: linked,
+  body: oneClick.extend({ stopped: z.literal("false").optional() }),
+  call: ({ query, body }) => [
+    pageFrame(undefined),
+    stopAccountMail(stopLinkOf(query.token), body.stopped === undefined),
+  ],
+  respond: ([[frame]], { query, body, visit }) => {
+    if (!frame) throw notFound("link");
+    return pageResponse(accountMailView(body.stopped === undefined, visit, query.token), frame.data, visit);
+  },
+});
+
+function stopLinkOf(token: string): StopLink {
+  const link = readStopLink(token);
+  if (!link) throw notFound("link");
+  return link;
+}
+
+function accountMailView(isStopped: boolean, visit: Visit, token: string): View {
+  const { mail, account } = visit.messages;
+  const action = `/unsubscribe/accounts?token=${token}`;
+  return stopView(visit, {
+    title: account.notMe,
+    text: mail.accountsText,
+    act: account.notMe,
+    action,
+    done: isStopped ? mail.accountsStopped : undefined,
+    after: isStopped ? (
+      <form method="post" action={action} id="resume" data-turbo="false">
+        <input type="hidden" name="List-Unsubscribe" value="One-Click" />
+        <input type="hidden" name="stopped" value="false" />
+        <button type="submit" class="button">
+          {mail.resume}
+        </button>
+      </form>
+    ) : undefined,
+  });
+}
+
 /** Asks for confirmation before mail is stopped; then shows that it is. */
 function stopView(
   { messages: { mail }, refused }: Visit,
   {
     title,
     text,
+    act,
     action,
     done,
     after,
-  }: { title: string; text: string; action: string; done: string | undefined; after?: JSX.Element },
+  }: {
+    title: string;
+    text: string;
+    act?: string;
+    action: string;
+    done: string | undefined;
+    after?: JSX.Element | undefined;
+  },
 ): View {
   return {
     title: done ? mail.title : title,
@@ -207,7 +274,7 @@ function stopView(
               )}
               <input type="hidden" name="List-Unsubscribe" value="One-Click" />
               <button type="submit" class="button main">
-                {mail.unsubscribeNow}
+                {act ?? mail.unsubscribeNow}
               </button>
             </form>
           </>

@@ -11,9 +11,9 @@ import {
   addressAndCode,
   BackToSignIn,
   Card,
-  callbackUrl,
   codeView,
   firstPassword,
+  mailedUrl,
   NameField,
   NewPasswordField,
   newPassword,
@@ -56,7 +56,7 @@ export const resetForm = form({
   formPage: reset,
   work: async ({ body: { email, return_to }, visit }) => {
     const to = ownPath(return_to) ?? "/";
-    const redirectTo = callbackUrl(withReturn(newPasswordPath, to));
+    const redirectTo = mailedUrl(visit, withReturn(newPasswordPath, to));
     const asked = visit
       .auth({ needsCaptcha: true })
       .resetPasswordForEmail(email, { redirectTo, captchaToken: captchaToken(visit) });

@@ -15,8 +15,8 @@ import { form, page, plain, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
 import type { Visit } from "../visit.ts";
 import {
-  callbackUrl,
   EmailField,
+  mailedUrl,
   NewPasswordField,
   newPassword,
   refusedByAuth,
@@ -89,7 +89,7 @@ async function newOwner(visit: Visit): Promise<string | undefined> {
   const { name, email, password } = typed.data;
   const { data, error } = await visit
     .auth()
-    .signUp({ email, password, options: { data: { name }, emailRedirectTo: callbackUrl("/setup") } });
+    .signUp({ email, password, options: { data: { name }, emailRedirectTo: mailedUrl(visit, "/setup") } });
   if (error) throw refusedByAuth(error, visit);
   if (!data.session) rememberAddress(visit, email);
   return data.session?.user.id;

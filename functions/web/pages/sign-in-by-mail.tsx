@@ -8,8 +8,8 @@ import {
   afterProof,
   BackToSignIn,
   Card,
-  callbackUrl,
   codeView,
+  mailedUrl,
   returnQuery,
   sendCode,
   verify,
@@ -52,7 +52,7 @@ async function askForCode(visit: Visit, email: string, to: string) {
   const auth = visit.auth({ needsCaptcha: true });
   const options = {
     shouldCreateUser: false,
-    emailRedirectTo: callbackUrl(to),
+    emailRedirectTo: mailedUrl(visit, to),
     captchaToken: captchaToken(visit),
   };
   const { error } = await auth.signInWithOtp({ email, options });

@@ -6,11 +6,11 @@ import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { ownPath, type Visit } from "../visit.ts";
 import {
-  callbackUrl,
   codeIsSent,
   EmailField,
   equalTime,
   isTooSoon,
+  mailedUrl,
   NameField,
   NewPasswordField,
   newPassword,
@@ -41,7 +41,7 @@ export const signUpForm = form({
   work: async ({ body: { name, email, password, return_to }, visit }, execute) => {
     const to = ownPath(return_to) ?? "/";
     const time = equalTime();
-    const emailRedirectTo = callbackUrl(to);
+    const emailRedirectTo = mailedUrl(visit, to);
     const options = {
       data: { name, locale: visit.locale },
       emailRedirectTo,

@@ -1,0 +1,216 @@
+-- Mails of the auth service: how many go to whom, and what their links stop and undo. The Send Email hook
+-- (functions/auth-mail) asks before it sends.
+
+create function private.mailbox(address text) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+  name text := regexp_replace(lower(address), '@[^@]*$', '');
+  domain text := substring(lower(address) from '[^@]*$');
+begin
+  if domain = 'googlemail.com' then domain := 'gmail.com'; end if;
+  name := regexp_replace(name, '(?<=.)\+.*$', '');
+  return case domain when 'gmail.com' then replace(name, '.', '')
+    when 'yahoo.com' then regexp_replace(name, '(?<=.)-.*$', '') else name end || '@' || domain;
+end
+$$;
+comment on function private.mailbox(text) is
+  'The mailbox of an address, by which mails and attempts are counted: without +tag, at Gmail without dots, '
+  'and at Yahoo without -tag.';
+
+-- Bounds ----------------------------------------------------------------------------------------------------
+
+create table private.stopped_account_mail (
+  address_hash text primary key,
+  stopped_at timestamptz not null default now()
+);
+comment on table private.stopped_account_mail is
+  'Mailboxes, as keyed hashes, whose owner wants no mail about accounts that others make with their address. '
+  'An address with a confirmed account gets its mail. Kept for private.retention(stopped_account_mail).';
+create index stopped_account_mail_stopped_at_idx on private.stopped_account_mail (stopped_at);
+
+-- definer: private tables, and users of the auth service.
+create function private.admit_account_mail(address text, client text)
+  returns table (is_admitted boolean, stop_hash text, percent_used integer)
+language plpgsql security definer set search_path = '' as $$
+declare
+  is_known boolean := exists (select from auth.users u where u.email = lower(address)
+    and u.email_confirmed_at is not null);
+  hash text;
+  of_hour private.rate_state;
+  of_day private.rate_state;
+  of_mailbox private.rate_state;
+  of_all private.rate_state;
+begin
+  perform private.make_erasure_key();
+  hash := private.address_hash(private.mailbox(address));
+  -- Each mail counts for its client, whoever gets it: what remains tells nothing about an address.
+  of_hour := private.charge_rule('account_mail_hour', client);
+  of_day := private.charge_rule('account_mail_day', client);
+  -- By itself, so that mail to other addresses of the mailbox keeps nobody from signing in.
+  of_mailbox := private.charge_rule('account_mail_mailbox',
+    case when is_known then 'account ' || private.address_hash(address) else hash end);
+  if is_known or not (of_hour.allowed and of_day.allowed and of_mailbox.allowed)
+    or exists (select from private.stopped_account_mail s where s.address_hash = hash) then
+    return query select is_known and of_mailbox.allowed, null::text, null::integer;
+    return;
+  end if;
+  of_all := private.charge_rule('account_mail_everyone', 'everyone');
+  return query select of_all.allowed, hash, case when not of_all.allowed then null
+    when of_all.remaining = 0 then 100
+    when of_all.max_requests - of_all.remaining = ceil(of_all.max_requests * 0.8) then 80 end;
+end
+$$;
+comment on function private.admit_account_mail(text, text) is
+  'Whether a mail with a code or link may be sent, and counts it. An address with a confirmed account is '
+  'bounded by its own rule only; any other also by client, by the installation, and by its owner. Returns '
+  'the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the '
+  'installation''s bound has just been used.';
+
+-- definer: private tables. The edge functions call it for the bearer of a signed link.
+create function private.account_mail_is_stopped(mailbox_hash text) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (select from private.stopped_account_mail s where s.address_hash = mailbox_hash);
+end
+$$;
+comment on function private.account_mail_is_stopped(text) is
+  'Whether the owner of a mailbox stopped mail about accounts that others make.';
+
+-- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
+-- signed link.
+create function private.stop_account_mail(mailbox_hash text, account_id uuid, is_stopped boolean) returns void
+language plpgsql security definer set search_path = '' as $$
+declare person auth.users;
+begin
+  if not is_stopped then
+    delete from private.stopped_account_mail s where s.address_hash = mailbox_hash;
+    return;
+  end if;
+  insert into private.stopped_account_mail (address_hash) values (mailbox_hash)
+  on conflict (address_hash) do update set stopped_at = now();
+  select * into person from auth.users u where u.id = account_id;
+  if person.email_confirmed_at is null
+    and private.address_hash(private.mailbox(person.email)) = mailbox_hash then
+    perform private.reject_request(account_id, false);
+  elsif private.address_hash(private.mailbox(nullif(person.email_change, ''))) = mailbox_hash then
+    perform private.reject_request(account_id, true);
+  end if;
+end
+$$;
+comment on function private.stop_account_mail(text, uuid, boolean) is
+  'For the owner of a mailbox: sends no more mail about accounts that others make with its addresses, and '
+  'rejects the account or the change of address that the mail was about; or (is_stopped false) sends again.';
+
+-- Undo ------------------------------------------------------------------------------------------------------
+
+create table private.account_undos (
+  link_hash bytea primary key,
+  user_id uuid not null references auth.users (id) on delete cascade,
+  email text not null,
+  created_at timestamptz not null default now()
+);
+comment on table private.account_undos is
+  'Links that undo a change of address or password, as hashes, with the address that the account had before '
+  'and that got the link. Valid for private.retention(account_undos).';
+create index account_undos_user_idx on private.account_undos (user_id, created_at);
+create index account_undos_created_at_idx on private.account_undos (created_at);
+
+alter table private.stopped_account_mail enable row level security;
+alter table private.account_undos enable row level security;
+revoke all on private.stopped_account_mail, private.account_undos
+  from public, anon, authenticated, service_role, service_key;
+
+-- definer: private tables, and users of the auth service.
+create function private.open_account_undo(account_id uuid, address text, link_hash bytea) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  insert into private.account_undos (link_hash, user_id, email)
+  select open_account_undo.link_hash, u.id, lower(address) from auth.users u
+  where u.id = account_id and u.email_confirmed_at is not null
+    -- The oldest link of a week takes precedence, so nobody crowds it out.
+    and (select count(*) from private.account_undos o where o.user_id = u.id) < 20;
+  return found;
+end
+$$;
+comment on function private.open_account_undo(uuid, text, bytea) is
+  'Stores the link that the mail about a changed address or password has, with the address that it goes to. '
+  'Returns false for an unknown account, and beyond 20 in a week.';
+grant execute on function private.admit_account_mail(text, text),
+  private.open_account_undo(uuid, text, bytea) to feedback_mail;
+
+-- definer: private tables. The edge functions call it for the bearer of a signed link.
+create function private.address_of_undo(link_hash bytea) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select o.email from private.account_undos o where o.link_hash = address_of_undo.link_hash
+    and o.created_at > now() - private.retention('account_undos'));
+end
+$$;
+comment on function private.address_of_undo(bytea) is
+  'The address that a link restores; null if it is unknown, used or expired.';
+
+-- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
+-- signed link.
+create function private.undo_account_change(link_hash bytea) returns text
+language plpgsql security definer set search_path = '' as $$
+declare
+  undo private.account_undos;
+  other auth.users;
+  since timestamptz;
+begin
+  select o.* into undo from private.account_undos o where o.link_hash = undo_account_change.link_hash
+    and o.created_at > now() - private.retention('account_undos');
+  -- One after the other for an account, so that the older link wins.
+  perform from auth.users u where u.id = undo.user_id for update;
+  if not found or not exists (select from private.account_undos o
+    where o.link_hash = undo_account_change.link_hash) then return null; end if;
+  select u.* into other from auth.users u
+  where u.email = undo.email and u.id <> undo.user_id and not u.is_sso_user;
+  if other.email_confirmed_at is not null then return 'taken'; end if;
+  perform private.reject_request(other.id, false);
+  -- Who takes over an account first makes a way to come back.
+  since := undo.created_at - interval '1 day';
+  delete from auth.sessions s where s.user_id = undo.user_id;
+  delete from auth.flow_state f where f.user_id = undo.user_id;
+  delete from auth.one_time_tokens t where t.user_id = undo.user_id;
+  delete from auth.mfa_factors f where f.user_id = undo.user_id and f.created_at > since;
+  if to_regclass('auth.webauthn_credentials') is not null then
+    execute 'delete from auth.webauthn_credentials where user_id = $1 and created_at > $2'
+      using undo.user_id, since;
+  end if;
+  delete from auth.identities i
+  where i.user_id = undo.user_id and i.provider <> 'email' and i.created_at > since;
+  update auth.identities i set identity_data = i.identity_data
+    || jsonb_build_object('email', undo.email, 'email_verified', true)
+  where i.user_id = undo.user_id and i.provider = 'email';
+  update auth.users u set email = undo.email, encrypted_password = '', confirmation_token = '',
+    recovery_token = '', reauthentication_token = '', email_change = '', email_change_token_new = '',
+    email_change_token_current = '', email_change_confirm_status = 0, phone_change = '',
+    phone_change_token = '',
+    phone = case when u.phone_confirmed_at > since then null else u.phone end,
+    phone_confirmed_at = case when u.phone_confirmed_at > since then null else u.phone_confirmed_at end
+  where u.id = undo.user_id;
+  delete from private.account_undos o
+  where o.user_id = undo.user_id and o.created_at >= undo.created_at;
+  return 'undone';
+end
+$$;
+comment on function private.undo_account_change(bytea) is
+  'For the owner of the address that a link went to: the account has this address again and no password, and '
+  'its sessions, codes and later links end, as do second factors, passkeys, sign-ins by providers and a '
+  'phone number that were added since the day before. Returns undone; taken, where another confirmed account '
+  'has the address; or null for a link that is unknown, used or expired.';
+grant execute on function private.account_mail_is_stopped(text),
+  private.stop_account_mail(text, uuid, boolean), private.address_of_undo(bytea),
+  private.undo_account_change(bytea) to anon, authenticated;
+
+create function private.address_can_be_restored(account_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from private.account_undos o join auth.users u on u.id = o.user_id
+    where o.user_id = account_id and o.email <> u.email
+      and o.created_at > now() - private.retention('account_undos'));
+end
+$$;
+comment on function private.address_can_be_restored(uuid) is
+  'Whether the owner of a former address of the account can undo the change.';

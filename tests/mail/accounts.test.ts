@@ -1,0 +1,280 @@
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "node-html-parser";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { messagesOf } from "../../functions/web/messages/index.ts";
+import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { until } from "../until.ts";
+import { headerOf, type MailServer, startMailServer } from "./smtp.ts";
+
+const password = "correct horse battery";
+const someone = (host = "person.example") => `${randomUUID()}@${host}`;
+const { account, mail: mailTexts } = messagesOf("en");
+
+let server: MailServer;
+let stack: OwnStack;
+
+beforeAll(async () => {
+  server = await startMailServer();
+  stack = await startOwnStack({
+    parts: ["auth", "web", "mail-dispatch"],
+    functionsEnvironment: { MAIL_URL: server.url, MAIL_FROM: "feedback@mail.example" },
+  });
+});
+afterAll(async () => {
+  await stack?.remove();
+  await server?.stop();
+});
+/** Each test is a client of its own, and most do not ask for the limit of the installation. */
+let from = "";
+let hosts = 1;
+beforeEach(async () => {
+  from = `127.7.0.${++hosts}`;
+  await allow("account_mail_everyone", 1_000_000);
+  await allow("account_mail_hour", 1_000);
+});
+const allow = (rule: string, max: number) =>
+  stack.sql`update private.rate_limit_rules set max_requests = ${max} where name = ${rule}`;
+
+async function auth(path: string, body: object, token?: string, method = "POST") {
+  const headers = { apikey: stack.publishable_key };
+  const answer = await stack.call(method, `/auth/v1${path}`, {
+    base: stack.supabase_url,
+    headers,
+    body,
+    token,
+    from,
+  });
+  return { status: answer.status, body: answer.body as Record<string, unknown> };
+}
+const signUp = (email: string) => auth("/signup", { email, password, data: {} });
+const signIn = (email: string, word = password) =>
+  auth("/token?grant_type=password", { email, password: word });
+const askForCode = (email: string) => auth("/otp", { email, create_user: false });
+
+const linkIn = (text: string, path: string) =>
+  new URL(new RegExp(`https?://\\S+${path}\\S*`).exec(text)?.[0] ?? "none:");
+async function mailTo(email: string, place = 0) {
+  const mail = await until(() => server.to(email)[place]);
+  const link = linkIn(mail.text ?? "", "/auth/confirm");
+  return { mail, token_hash: link.searchParams.get("token_hash"), type: link.searchParams.get("type") };
+}
+async function confirmed(email = someone()) {
+  await signUp(email);
+  const { token_hash, type } = await mailTo(email);
+  const { body } = await auth("/verify", { token_hash, type });
+  return { email, token: String(body.access_token) };
+}
+/** The mails so far have arrived when this one has. */
+async function afterAllMails() {
+  const client = from;
+  from = "127.7.1.1";
+  const last = someone();
+  await signUp(last);
+  await mailTo(last);
+  from = client;
+}
+
+async function page(url: URL, form?: Record<string, string>, method = form ? "POST" : "GET") {
+  const response = await fetch(`${stack.supabase_url}${url.pathname}${url.search}`, {
+    method,
+    redirect: "manual",
+    headers: form ? { Origin: stack.supabase_url } : {},
+    ...(form && { body: new URLSearchParams(form) }),
+  });
+  return {
+    status: response.status,
+    referrerPolicy: response.headers.get("referrer-policy"),
+    location: response.headers.get("location"),
+    html: parse(await response.text()),
+  };
+}
+
+describe("mails to addresses without an account are bounded", () => {
+  test("for all addresses of a mailbox together; the owner of an account still signs in", async () => {
+    const mailbox = randomUUID();
+    const owner = await confirmed(`${mailbox}@person.example`);
+    // From one client each: the mailbox is bounded, not they.
+    for (let n = 0; n < 12; n++) {
+      from = `127.7.2.${n + 1}`;
+      await signUp(`${mailbox}+${n}@person.example`);
+    }
+    await askForCode(owner.email);
+    expect((await mailTo(owner.email, 1)).mail.subject).toBe("Sign in");
+    expect(
+      Array.from({ length: 12 }, (_, n) => server.to(`${mailbox}+${n}@person.example`)).flat(),
+    ).toHaveLength(9);
+  });
+
+  test("for a client, over all ways of asking; others and accounts get theirs", async () => {
+    const known = await confirmed();
+    await allow("account_mail_hour", 4);
+    const strangers = Array.from({ length: 6 }, () => someone());
+    const answers = [];
+    for (const email of strangers.slice(0, 3)) answers.push((await signUp(email)).status);
+    for (const email of strangers.slice(3)) answers.push((await auth("/otp", { email })).status);
+    expect(answers).toEqual(Array(6).fill(200));
+    await askForCode(known.email);
+    expect((await mailTo(known.email, 1)).mail.subject).toBe("Sign in");
+    expect(strangers.flatMap((email) => server.to(email))).toHaveLength(3);
+    from = "127.7.3.1";
+    const other = someone();
+    await signUp(other);
+    await mailTo(other);
+  });
+
+  test("for all clients together, and the log says so once before the last one", async () => {
+    await stack.sql`delete from private.rate_counters where rule = 'account_mail_everyone'`;
+    await allow("account_mail_everyone", 5);
+    const strangers = Array.from({ length: 7 }, () => someone());
+    for (const email of strangers) await signUp(email);
+    const known = (
+      await stack.sql`select email from auth.users where email_confirmed_at is not null limit 1`
+    )[0];
+    const before = server.to(String(known?.email)).length;
+    await askForCode(String(known?.email));
+    await until(() => server.to(String(known?.email)).length > before);
+    expect(strangers.flatMap((email) => server.to(email))).toHaveLength(5);
+    const log = await readFile(join(stack.folder, "mail-dispatch.log"), "utf8");
+    expect(log.match(/auth-mail: 80 % of the mails/g)).toHaveLength(1);
+  });
+});
+
+describe("the link 'This was not me'", () => {
+  test("changes nothing when it is opened, and stops such mails and deletes the account when its button is pressed", async () => {
+    const email = someone();
+    await signUp(email);
+    const { mail } = await mailTo(email);
+    const stop = linkIn(mail.text ?? "", "/unsubscribe/accounts");
+    expect(headerOf(mail, "List-Unsubscribe")).toBe(`<${stop.href}>`);
+    expect(headerOf(mail, "List-Unsubscribe-Post")).toBe("List-Unsubscribe=One-Click");
+    const users = () => stack.sql`select from auth.users where email = ${email}`;
+    for (const method of ["GET", "HEAD"]) expect((await page(stop, undefined, method)).status).toBe(200);
+    expect(await users()).toHaveLength(1);
+
+    const pressed = await page(stop, { "List-Unsubscribe": "One-Click" });
+    expect(pressed.html.querySelector("[role=status]")?.text).toBe(mailTexts.accountsStopped);
+    expect(await users()).toHaveLength(0);
+    expect((await signUp(email)).status).toBe(200);
+    await afterAllMails();
+    expect(server.to(email)).toHaveLength(1);
+
+    await page(stop, { "List-Unsubscribe": "One-Click", stopped: "false" });
+    await askForCode(email);
+    await auth("/resend", { email, type: "signup" });
+    await mailTo(email, 1);
+  });
+
+  test("keeps nobody from signing in: an account gets its mail, without the link", async () => {
+    const { email } = await confirmed();
+    const stop = linkIn((await mailTo(email)).mail.text ?? "", "/unsubscribe/accounts");
+    await page(stop, { "List-Unsubscribe": "One-Click" });
+    await askForCode(email);
+    const { mail } = await mailTo(email, 1);
+    expect(mail.text).not.toContain("/unsubscribe/");
+    expect(headerOf(mail, "List-Unsubscribe")).toBeUndefined();
+    expect((await signIn(email)).status).toBe(200);
+  });
+
+  test("is not valid if it is forged", async () => {
+    const forged = new URL("/unsubscribe/accounts?token=a.b.c", stack.supabase_url);
+    expect((await page(forged)).status).toBe(404);
+    expect((await page(forged, { "List-Unsubscribe": "One-Click" })).status).toBe(404);
+  });
+});
+
+describe("the owner of an address hears of a change, and undoes it", () => {
+  const undoIn = (text: string | undefined) => linkIn(text ?? "", "/auth/undo");
+  const press = (link: URL) =>
+    page(new URL("/auth/undo", stack.supabase_url), { token: link.searchParams.get("token") ?? "" });
+
+  /** A session that somebody else holds moves the account; both mails confirmed it. */
+  async function moved(token: string, email: string, to: string) {
+    const before = server.to(email).length;
+    await auth("/user", { email: to }, token, "PUT");
+    for (const address of [email, to]) {
+      const isOfChange = ({ text = "" }) => text.includes("type=email_change");
+      const mail = await until(() =>
+        server
+          .to(address)
+          .slice(address === email ? before : 0)
+          .find(isOfChange),
+      );
+      const link = linkIn(mail.text ?? "", "/auth/confirm");
+      await auth("/verify", { token_hash: link.searchParams.get("token_hash"), type: "email_change" });
+    }
+    return until(() =>
+      server.to(email).find(({ subject }) => subject === "The address of your account was changed"),
+    );
+  }
+
+  test("of the address: by a button, once, with all sessions and the password", async () => {
+    const { email, token } = await confirmed();
+    const thief = someone("evil.example");
+    const undo = undoIn((await moved(token, email, thief)).text);
+    expect((await signIn(thief)).status).toBe(200);
+    const shown = await page(undo);
+    expect(shown.html.querySelector("main")?.text).toContain(account.undoText(email));
+    expect((await signIn(thief)).status, "opening it changes nothing").toBe(200);
+    expect(shown.referrerPolicy, "a browser tells the form's origin").not.toBe("no-referrer");
+
+    expect((await press(undo)).location).toBe("/auth/done?what=undone");
+    expect([(await signIn(thief)).status, (await signIn(email)).status]).toEqual([400, 400]);
+    expect(
+      await stack.sql`select from auth.sessions s join auth.users u on u.id = s.user_id
+      where u.email = ${email}`,
+    ).toHaveLength(0);
+    const again = await press(undo);
+    expect([again.status, again.html.querySelector("[role=alert], main")?.text]).toEqual([
+      422,
+      expect.stringContaining(account.undoGone),
+    ]);
+    await auth("/recover", { email });
+    const reset = await until(() =>
+      server.to(email).findLast(({ subject }) => subject === "Choose a new password"),
+    );
+    expect(linkIn(reset.text ?? "", "/auth/confirm").searchParams.get("type")).toBe("recovery");
+  });
+
+  test("after a second change too; the thief's link does not undo that", async () => {
+    const { email, token } = await confirmed();
+    const [first, second] = [someone("evil.example"), someone("evil.example")];
+    const owners = undoIn((await moved(token, email, first)).text);
+    const thiefs = undoIn((await moved(token, first, second)).text);
+    const stolen = String((await signIn(second)).body.access_token);
+    const erased = await stack.call("DELETE", "/api/me?confirm=erase", { token: stolen });
+    expect([erased.status, erased.body.error?.code]).toEqual([409, "CONFLICT"]);
+    expect((await press(owners)).location).toBe("/auth/done?what=undone");
+    expect((await press(thiefs)).status).toBe(422);
+    expect(
+      await stack.sql`select email from auth.users where email = any (${[email, first, second]})`,
+    ).toEqual([{ email }]);
+  });
+
+  test("of the password", async () => {
+    const { email, token } = await confirmed();
+    await auth("/user", { password: "of the thief" }, token, "PUT");
+    const mail = await until(() =>
+      server.to(email).find(({ subject }) => subject === "Your password was changed"),
+    );
+    expect((await press(undoIn(mail.text))).location).toBe("/auth/done?what=undone");
+    expect((await signIn(email, "of the thief")).status).toBe(400);
+    expect((await stack.call("GET", "/api/me", { token })).status).toBe(401);
+  });
+
+  test("the links are hashes in the database", async () => {
+    const { email, token } = await confirmed();
+    await auth("/user", { password: "another password" }, token, "PUT");
+    const mail = await until(() =>
+      server.to(email).find(({ subject }) => subject === "Your password was changed"),
+    );
+    const [name] = Buffer.from(undoIn(mail.text).searchParams.get("token")?.split(".")[1] ?? "", "base64url")
+      .toString()
+      .split(" ");
+    const [row] = await stack.sql`select row_to_json(o)::text as stored from private.account_undos o
+      where email = ${email}`;
+    expect(name).toMatch(/^[0-9a-f-]{36}$/);
+    expect(row?.stored).not.toContain(name);
+  });
+});
