@@ -469,7 +469,8 @@ declare own_id uuid := private.caller_id(); named_id uuid := private.named_organ
   public.memberships;
 begin
   if private.address_can_be_restored(own_id) then
-    perform private.raise_error('CONFLICT', 'The address of this account was changed within a week. While its '
+    perform private.raise_error('CONFLICT',
+      'The address of this account was changed within a week. While its '
       'former address can undo that, nothing of the account is erased.');
   end if;
   if named_id is not null then
