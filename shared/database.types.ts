@@ -311,6 +311,7 @@ export type Database = {
           max_members: number | null;
           max_submissions: number | null;
           max_surveys: number | null;
+          max_unconfirmed_mails: number | null;
           name: string;
           require_approval: boolean;
           settings: NonNullable<Json>;
@@ -336,6 +337,7 @@ export type Database = {
           max_members?: number | null;
           max_submissions?: number | null;
           max_surveys?: number | null;
+          max_unconfirmed_mails?: number | null;
           name: string;
           require_approval?: boolean;
           settings?: NonNullable<Json>;
@@ -360,6 +362,7 @@ export type Database = {
           max_members?: number | null;
           max_submissions?: number | null;
           max_surveys?: number | null;
+          max_unconfirmed_mails?: number | null;
           name?: string;
           require_approval?: boolean;
           settings?: NonNullable<Json>;
