@@ -7,6 +7,10 @@ import type { AuthMail } from "./write-auth-mail.tsx";
 const query = environment.mailDatabaseUrl
   ? dispatchDatabase("MAIL_DATABASE_URL", environment.mailDatabaseUrl, "feedback_mail")
   : undefined;
+if (!query)
+  logWarning(
+    "auth-mail: MAIL_DATABASE_URL is not set: mails to strangers have no bounds, and no link undoes a change (docs/mail.md)",
+  );
 
 /** Links of a mail: one that stops further ones, or one that undoes what it tells. */
 export type MailLinks = { stop?: string; undo?: string };

@@ -491,12 +491,11 @@ describe("connections", () => {
     await data("organizations?select=id", "127.0.0.9");
     const listeners = await listenersOf(await descendants());
     for (const { name, address } of listeners) expect(address, name).toMatch(/^127\.0\.0\.1:/);
-    // The gateway in this process, auth, realtime, the three functions and Postgres. The data API has a Unix socket.
+    // The gateway in this process, auth, the three functions and Postgres. The data API has a Unix socket, realtime none.
     expect(listeners.map(({ name }) => name).toSorted(), JSON.stringify(listeners)).toEqual([
       "deno",
       "deno",
       "deno",
-      "node",
       "node",
       "node",
       "postgres",

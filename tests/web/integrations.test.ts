@@ -408,9 +408,9 @@ test("the limits in force are those of the database", async () => {
     .querySelectorAll("#rates tbody tr")
     .map((row) => row.querySelectorAll("td").map((cell) => cell.textContent));
   expect(rows.length).toBe(rules.length);
-  // Every rule has words, and no two the same.
+  // Every rule has words, and no two the same for the same window.
   expect(rows.filter(([what = ""]) => what.includes("_"))).toEqual([]);
-  expect(new Set(rows.map(([what, who]) => `${what} ${who}`)).size).toBe(rules.length);
+  expect(new Set(rows.map(([what, who, , window]) => `${what} ${who} ${window}`)).size).toBe(rules.length);
   expect(rows.map(([, , most]) => most?.replaceAll(",", "")).sort()).toEqual(
     rules.map((rule) => String(rule.max_requests)).sort(),
   );
