@@ -56,29 +56,31 @@ export async function noticesOf<Owner>(
 /** Lets Postgres compare what cannot be compared as text. Equal comparisons are one. */
 async function filtered<Owner>(sql: Sql, table: Table, jobs: Job<Owner>[]): Promise<Job<Owner>[]> {
   const positions = new Map<string, number>();
-  const positionOf = (row: number, { column, operator, negate, value }: Filter) => {
-    const text = JSON.stringify({ row, column, operator, negate, value });
+  const positionOf = ({ column, operator, negate, value }: Filter) => {
+    const text = JSON.stringify({ column, operator, negate, value });
     const position = positions.get(text) ?? positions.size + 1;
     positions.set(text, position);
     return position;
   };
-  const needed = jobs.map(({ wanted }, job) =>
-    wanted.map((subscription) => compared(subscription).map((filter) => positionOf(job + 1, filter))),
+  const needed = jobs.map(({ wanted }) =>
+    wanted.map((subscription) => compared(subscription).map((filter) => positionOf(filter))),
   );
   if (positions.size === 0) return jobs;
   const rows = `[${jobs.map(({ change }) => rowJson(table, testedRow(change))).join(",")}]`;
-  const answers = await sql<{ passing: number }[]>`
-    select passing from realtime.passing(${table.entity}::regclass, ${rows}::text::jsonb, ${`[${[...positions.keys()].join(",")}]`}::text::jsonb)`.catch(
+  const answers = await sql<{ filter: number; passing: number[] }[]>`
+    select filter, passing from realtime.passing(${table.entity}::regclass, ${rows}::text::jsonb, ${`[${[...positions.keys()].join(",")}]`}::text::jsonb)`.catch(
     (error: unknown) => {
-      // Only the listeners whose filters failed miss the change, as after a change of a column's type.
-      if (isStatementError(error)) return [];
+      // Only listeners with such filters miss the one change that fails, as after a change of a column's type.
+      if (isStatementError(error) && jobs.length === 1) return [];
       throw error;
     },
   );
-  const passed = new Set(answers.map(({ passing }) => passing));
+  const passed = new Map(answers.map(({ filter, passing }) => [filter, new Set(passing)]));
   return jobs.map(({ change, wanted }, job) => ({
     change,
-    wanted: wanted.filter((_, index) => needed[job]?.[index]?.every((position) => passed.has(position))),
+    wanted: wanted.filter((_, index) =>
+      needed[job]?.[index]?.every((position) => passed.get(position)?.has(job + 1)),
+    ),
   }));
 }
 

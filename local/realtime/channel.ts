@@ -4,7 +4,15 @@ import { type Core, notHere, topicKey } from "./core.ts";
 import { FilterError } from "./filters.ts";
 import type { Frame } from "./frames.ts";
 import { isObject, type Message, type Reference } from "./protocol.ts";
-import { bytesOf, checkBindings, type Requested, readRequested, type Subscription } from "./subscriptions.ts";
+import {
+  acceptBindings,
+  type Binding,
+  bytesOf,
+  type Requested,
+  readBindings,
+  readRequested,
+  type Subscription,
+} from "./subscriptions.ts";
 
 const prefix = "realtime:";
 // As hosted: re-checks the token at least this often.
@@ -90,7 +98,8 @@ export class Channel {
   }
 
   private async authorize(): Promise<void> {
-    if (this.options.isPrivate && !(await this.core.authorization.mayRead(this.identity, this.name)))
+    const mayRead = () => this.core.authorization.mayRead(this.identity, this.name);
+    if (this.options.isPrivate && !(await this.connection.query(mayRead)))
       throw new JoinError(`You do not have permissions to read from this Channel topic: ${this.name}`);
   }
 
@@ -98,19 +107,23 @@ export class Channel {
   private async subscribe(): Promise<{ status: "ok" | "error"; message: string } | null> {
     if (this.options.bindings.length === 0) return null;
     const { identity } = this;
-    const outcome = await checkBindings(this.core, identity, this.options.bindings).catch(
-      (error: unknown) => {
-        if (error instanceof FilterError) return error;
-        throw error;
-      },
-    );
+    const outcome = await this.check(identity).catch((error: unknown) => {
+      if (error instanceof FilterError) return error;
+      throw error;
+    });
     this.unsubscribe();
     if (this.ended) return null;
     if (outcome instanceof FilterError) return { status: "error", message: outcome.message };
     this.subscriptions = outcome.map((binding) => ({ ...binding, owner: this, identity }));
-    this.keep();
     for (const subscription of this.subscriptions) this.core.subscriptions.add(subscription);
     return { status: "ok", message: "Subscribed to PostgreSQL" };
+  }
+
+  private async check(identity: Identity): Promise<Binding[]> {
+    const bindings = readBindings(await this.core.catalog.tables(), identity, this.options.bindings);
+    // Before Postgres has work with them.
+    this.keep(bindings);
+    return this.connection.query(() => acceptBindings(this.core, bindings));
   }
 
   private unsubscribe(): void {
@@ -119,12 +132,12 @@ export class Channel {
   }
 
   /** Counts what the channel keeps now. */
-  private keep(): void {
+  private keep(bindings: Binding[] = this.subscriptions): void {
     if (this.ended) return;
-    const { topic, token, options, subscriptions } = this;
+    const { topic, token, options } = this;
     // Of a token also the claims are kept, twice.
     const texts = topic.length + 3 * (token?.length ?? 0) + JSON.stringify(options).length;
-    const bytes = subscriptions.reduce((sum, each) => sum + bytesOf(each), bytesOfChannel + texts);
+    const bytes = bindings.reduce((sum, each) => sum + bytesOf(each), bytesOfChannel + texts);
     if (!this.connection.budget.take(bytes - this.keptBytes))
       throw new JoinError("This client or its address has too many channels and filters");
     this.keptBytes = bytes;
@@ -175,6 +188,10 @@ export class Channel {
     } catch (error) {
       if (this.joined) this.shutDown(reasonOf(error));
     }
+  }
+
+  get addressName(): string {
+    return this.connection.addressName;
   }
 
   /** Returns the number of bytes. */

@@ -37,6 +37,10 @@ export class Connection {
         socket.terminate();
       }
     });
+    for (const control of ["ping", "pong"])
+      socket.on(control, () => {
+        if (!this.isAllowed()) socket.terminate();
+      });
     socket.on("error", (error) => {
       if ("code" in error && error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH")
         onRefusal(`messages over ${limits.frameSize} bytes`, address.name);
@@ -63,6 +67,20 @@ export class Connection {
     const data = frame.bytes(this.version, topic);
     this.write(data);
     return data.length;
+  }
+
+  get addressName(): string {
+    return this.address.name;
+  }
+
+  /** Queries of a join wait for those of other joins of the address, so that other addresses need not. */
+  query<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.address.lastQuery.then(() => {
+      if (!this.isOpen()) throw new Error("The socket was closed.");
+      return work();
+    });
+    this.address.lastQuery = result.catch(() => undefined);
+    return result;
   }
 
   isSilent(now: number): boolean {
@@ -94,12 +112,16 @@ export class Connection {
     else this.terminate();
   };
 
+  private isAllowed(now = Date.now()): boolean {
+    if (this.rate.allows(now) && this.address.rate.allows(now)) return true;
+    this.core.onRefusal("messages that come too fast", this.address.name);
+    return false;
+  }
+
   private receive(data: Buffer, binary: boolean): void {
     this.heardAt = Date.now();
-    if (!this.rate.allows(this.heardAt) || !this.address.rate.allows(this.heardAt)) {
-      this.core.onRefusal("messages that come too fast", this.address.name);
-      this.close(1008, "Too many messages per second");
-    } else this.accept(binary ? decodeBinary(data) : decodeText(this.version, data.toString()), data.length);
+    if (!this.isAllowed(this.heardAt)) this.close(1008, "Too many messages per second");
+    else this.accept(binary ? decodeBinary(data) : decodeText(this.version, data.toString()), data.length);
   }
 
   private accept(message: Message | null, bytes: number): void {

@@ -91,23 +91,27 @@ begin
 end
 $$;
 
--- The positions (from 1) of the comparisons of a row's column with a value that hold: {row, column, operator,
--- negate, value}. One statement for each column and operator.
-create or replace function realtime.passing(entity regclass, changed jsonb, comparisons jsonb) returns setof integer
+-- For each filter {column, operator, negate, value}, by its position from 1, the positions of the rows that pass. One
+-- statement for each column and operator.
+drop function if exists realtime.passing(regclass, jsonb, jsonb);
+create or replace function realtime.passing(entity regclass, changed jsonb, filters jsonb)
+returns table (filter integer, passing integer[])
 language plpgsql stable set search_path = '' as $$
 declare
   kind record;
 begin
   for kind in
-    select distinct a.attname as name, a.atttypid::regtype::text as type, c ->> 'operator' as operator
-    from jsonb_array_elements(comparisons) as c
-    join pg_catalog.pg_attribute a on a.attrelid = entity and a.attname = c ->> 'column' and a.attnum > 0
+    select a.attname as name, a.atttypid::regtype::text as type, c.value ->> 'operator' as operator,
+      jsonb_agg(c.value || jsonb_build_object('n', c.n)) as filters
+    from jsonb_array_elements(filters) with ordinality as c (value, n)
+    join pg_catalog.pg_attribute a on a.attrelid = entity and a.attname = c.value ->> 'column' and a.attnum > 0
+    group by 1, 2, 3
   loop
     return query execute format(
-      'select c.n::integer from jsonb_array_elements($2) with ordinality as c (value, n)
-       join jsonb_populate_recordset(null::%s, $1) with ordinality as r on r.ordinality = (c.value ->> ''row'')::integer
-       where c.value ->> ''column'' = %L and c.value ->> ''operator'' = %L and (%s) <> (c.value ->> ''negate'')::boolean',
-      entity, kind.name, kind.operator,
+      'select (c.value ->> ''n'')::integer, array_agg(r.ordinality::integer) from jsonb_array_elements($2) as c
+       cross join jsonb_populate_recordset(null::%s, $1) with ordinality as r
+       where (%s) <> (c.value ->> ''negate'')::boolean group by 1',
+      entity,
       case
         when kind.operator = 'in' then format('r.%I = any ((c.value ->> ''value'')::%s[])', kind.name, kind.type)
         when kind.operator <> 'is' then format('r.%I %s (c.value ->> ''value'')::%s', kind.name,
@@ -116,7 +120,7 @@ begin
         when kind.type = 'boolean' then format('r.%I is not distinct from (
           case when c.value ->> ''value'' in (''true'', ''false'') then c.value ->> ''value'' end)::boolean', kind.name)
         else format('r.%I is null', kind.name)
-      end) using changed, comparisons;
+      end) using changed, kind.filters;
   end loop;
 end
 $$;
@@ -149,7 +153,7 @@ begin
       raise exception 'is % filter requires a boolean column, got %', result, type;
     end if;
     checked := checked || to_jsonb(result);
-    perform realtime.passing(entity, '[{}]', jsonb_build_array(condition || jsonb_build_object('row', 1, 'value', result)));
+    perform realtime.passing(entity, '[{}]', jsonb_build_array(condition || jsonb_build_object('value', result)));
   end loop;
   return checked;
 end

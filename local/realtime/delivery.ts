@@ -11,8 +11,10 @@ import { compared } from "./subscriptions.ts";
 export async function deliver(core: Core, changes: Change[]): Promise<void> {
   for (const batch of batchesOf(core, changes)) {
     const notices = await decide(core, batch);
-    for (const [index, { change }] of batch.entries())
-      await send(change.relation.schema === "realtime" ? messages(core, change) : rows(notices[index] ?? []));
+    const sendings = batch.flatMap(({ change }, index) =>
+      change.relation.schema === "realtime" ? messages(core, change) : rows(notices[index] ?? []),
+    );
+    await send(inTurns(sendings));
   }
 }
 
@@ -57,6 +59,19 @@ async function decide(core: Core, batch: Job<Channel>[]): Promise<Notice<Channel
 }
 
 type Sendings = [Channel, Frame][];
+
+/** Addresses take turns, so that one with many channels does not delay the others. A channel's order is kept. */
+export function inTurns<Receiver extends { addressName: string }, Sent>(
+  sendings: [Receiver, Sent][],
+): [Receiver, Sent][] {
+  const turns = new Map<string, number>();
+  const withTurn = sendings.map((sending): [number, [Receiver, Sent]] => {
+    const turn = turns.get(sending[0].addressName) ?? 0;
+    turns.set(sending[0].addressName, turn + 1);
+    return [turn, sending];
+  });
+  return withTurn.sort(([a], [b]) => a - b).map(([, sending]) => sending);
+}
 
 // Then other clients are answered; a message costs more than its bytes.
 const maxBytesAtOnce = 1024 * 1024;

@@ -87,4 +87,6 @@ export interface Address {
   sockets: number;
   budget: Budget;
   rate: Rate;
+  /** Ends with the queries of its joins so far, of which one runs at a time. */
+  lastQuery: Promise<unknown>;
 }

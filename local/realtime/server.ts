@@ -81,6 +81,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     ),
     // A message a second of each socket, on average.
     rate: new Rate(limits.socketsPerAddress),
+    lastQuery: Promise.resolve(),
   });
   let firstUp: () => void = () => undefined;
   const isFirstUp = new Promise<void>((resolve) => {
@@ -108,6 +109,9 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: limits.frameSize,
+    // A part of an unfinished message may keep all that was read with it.
+    maxFragments: 4,
+    maxBufferedChunks: 64,
     perMessageDeflate: false,
   });
   const upkeep = setInterval(() => {

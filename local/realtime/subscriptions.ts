@@ -1,7 +1,7 @@
 import type { Identity } from "../identity.ts";
 import { type Table, tableKey } from "./catalog.ts";
 import type { Core } from "./core.ts";
-import { type Condition, type Filter, FilterError, isByText, mayPass, parseFilter } from "./filters.ts";
+import { type Filter, FilterError, isByText, mayPass, parseFilter } from "./filters.ts";
 import { type Change, testedRow } from "./pgoutput.ts";
 import { isObject } from "./protocol.ts";
 
@@ -16,7 +16,7 @@ export interface Requested {
   select?: string[];
 }
 
-interface Binding {
+export interface Binding {
   /** Its position in the channel, from 1, so that subscribers share frames. */
   id: number;
   event: EventName;
@@ -36,10 +36,10 @@ const maxConditions = 20;
 const maxFilterLength = 8000;
 
 // Most of it for the messages: one for each change.
-const bytesOfSubscription = 4 * 1024;
+const bytesOfSubscription = 8 * 1024;
 const bytesOfFilter = 256;
-// More: Postgres compares it with each change of the table.
-const bytesOfComparedFilter = 8 * 1024;
+// Postgres compares such a filter with each change of the table, and selected columns make another text of it.
+const bytesOfOwnWork = 32 * 1024;
 
 /** The filters that only Postgres can compare. */
 export const compared = ({ filters }: Binding): Filter[] => filters.filter(({ byText }) => !byText);
@@ -49,8 +49,8 @@ export function bytesOf(binding: Binding): number {
   const { filters, select } = binding;
   const texts = [...filters.flatMap(({ column, value }) => [column, value]), ...(select ?? [])];
   const ofTexts = 2 * texts.reduce((sum, text) => sum + text.length, 0);
-  const ofFilters = bytesOfFilter * filters.length + bytesOfComparedFilter * compared(binding).length;
-  return bytesOfSubscription + ofFilters + ofTexts;
+  const ownWork = compared(binding).length + Number(select !== null);
+  return bytesOfSubscription + bytesOfFilter * filters.length + bytesOfOwnWork * ownWork + ofTexts;
 }
 
 export function readRequested(sent: unknown): Requested {
@@ -66,26 +66,42 @@ export function readRequested(sent: unknown): Requested {
   };
 }
 
-/** Validates bindings for an identity; throws FilterError with the messages clients know. */
-export async function checkBindings(
-  core: Core,
-  identity: Identity,
-  requested: Requested[],
-): Promise<Binding[]> {
-  const tables = [...(await core.catalog.tables()).values()];
-  const bindings: Binding[] = [];
-  for (const [index, each] of requested.entries())
-    bindings.push(await checkBinding(core, tables, identity, each, index + 1));
-  return bindings;
+interface Draft extends Binding {
+  tables: Table[];
+  /** The binding in messages. */
+  described: string;
 }
 
-async function checkBinding(
-  core: Core,
-  published: Table[],
+/** Reads bindings for an identity; throws FilterError with the messages clients know. */
+export function readBindings(
+  tables: Map<string, Table>,
   identity: Identity,
-  requested: Requested,
-  id: number,
-): Promise<Binding> {
+  requested: Requested[],
+): Draft[] {
+  return requested.map((each, index) => readBinding([...tables.values()], identity, each, index + 1));
+}
+
+/** The bindings with values in the text format of Postgres, which has compared them with a row of each table. */
+export async function acceptBindings({ joinSql }: Core, drafts: Draft[]): Promise<Binding[]> {
+  const accepted: Binding[] = [];
+  for (const { tables, described, ...binding } of drafts) {
+    let { filters } = binding;
+    for (const { entity } of filters.length > 0 ? tables : []) {
+      const [checked] = await joinSql<{ values: string[] }[]>`
+        select realtime.checked_values(${entity}::regclass, ${JSON.stringify(binding.filters)}::text::jsonb) as values`.catch(
+        (error: unknown) => Promise.reject(refusalOf(described, error)),
+      );
+      filters = binding.filters.map((filter, index) => ({
+        ...filter,
+        value: checked?.values[index] ?? filter.value,
+      }));
+    }
+    accepted.push({ ...binding, filters });
+  }
+  return accepted;
+}
+
+function readBinding(published: Table[], identity: Identity, requested: Requested, id: number): Draft {
   if (requested.schema === undefined && requested.table === undefined)
     throw new FilterError(
       "No subscription params provided. Please provide at least a `schema` or `table` to subscribe to",
@@ -103,54 +119,43 @@ async function checkBinding(
       `Unable to subscribe to changes with given parameters. Please check Realtime is enabled for the given connect parameters: ${described}`,
     );
   try {
-    const filters = await checkFilters(core, tables, identity, filter);
+    const filters = readFilters(tables, identity, filter);
     for (const column of select ?? []) {
       if (!tables.every((each) => isReadable(each, column, identity)))
         throw new FilterError(`invalid column for select ${column}`);
     }
-    return { id, event, schema, table, filters, select };
+    // In the order of the table, so that equal selections share messages.
+    const names = tables.flatMap(({ columns }) => columns.map(({ name }) => name));
+    const selected = select && names.filter((name) => select.includes(name));
+    return { id, event, schema, table, filters, select: selected, tables, described };
   } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    throw new FilterError(
-      `Unable to subscribe to changes with given parameters. An exception happened so please check your connect parameters: ${described}. Exception: ${error.message}`,
-    );
+    throw refusalOf(described, error);
   }
 }
+
+const refusalOf = (described: string, error: unknown) =>
+  error instanceof Error
+    ? new FilterError(
+        `Unable to subscribe to changes with given parameters. An exception happened so please check your connect parameters: ${described}. Exception: ${error.message}`,
+      )
+    : error;
 
 function eventOf(event = "*"): EventName {
   const name = event.toUpperCase();
   return name === "INSERT" || name === "UPDATE" || name === "DELETE" ? name : "*";
 }
 
-async function checkFilters(
-  core: Core,
-  tables: Table[],
-  identity: Identity,
-  text: string,
-): Promise<Filter[]> {
+function readFilters(tables: Table[], identity: Identity, text: string): Filter[] {
   if (text.length > maxFilterLength) throw new FilterError("the filter is too long");
   const conditions = parseFilter(text);
   if (conditions.length > maxConditions)
     throw new FilterError(`too many conditions. Maximum ${maxConditions}`);
-  for (const { column } of conditions) {
-    if (!tables.every((table) => isReadable(table, column, identity)))
-      throw new FilterError(`invalid column for filter ${column}`);
-  }
-  let filters: Filter[] = [];
-  for (const table of conditions.length > 0 ? tables : [])
-    filters = await acceptedBy(core, table, conditions);
-  return filters;
-}
-
-/** The conditions with values in the text format of Postgres, which has compared them with a row of the table. */
-async function acceptedBy({ joinSql }: Core, table: Table, conditions: Condition[]): Promise<Filter[]> {
-  const [checked] = await joinSql<{ values: string[] }[]>`
-    select realtime.checked_values(${table.entity}::regclass, ${JSON.stringify(conditions)}::text::jsonb) as values`;
-  return conditions.map((condition, index) => ({
-    ...condition,
-    value: checked?.values[index] ?? condition.value,
-    byText: isByText(condition, table.columns.find(({ name }) => name === condition.column)?.type),
-  }));
+  return conditions.map((condition) => {
+    if (!tables.every((table) => isReadable(table, condition.column, identity)))
+      throw new FilterError(`invalid column for filter ${condition.column}`);
+    const types = tables.map(({ columns }) => columns.find(({ name }) => name === condition.column)?.type);
+    return { ...condition, byText: types.every((type) => isByText(condition, type)) };
+  });
 }
 
 const isReadable = (table: Table, column: string, { role }: Identity) =>

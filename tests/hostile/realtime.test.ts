@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { inTurns } from "../../local/realtime/delivery.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { realtimePid } from "../processes.ts";
 import { comment, newSubmission } from "../realtime/listening.ts";
@@ -114,6 +115,21 @@ describe("the memory", () => {
     expect(code).toBe(1009);
   });
 
+  test("an unfinished message in many parts closes the socket, and so does a flood of control frames", async () => {
+    const parts = await Client.open();
+    for (let n = 0; n < 6; n++) parts.socket.send("x", { fin: false });
+    const [code] = await once(parts.socket, "close");
+    expect(code).toBe(1008);
+    const pongs = await Client.open();
+    const closed = once(pongs.socket, "close");
+    const flood = setInterval(() => {
+      if (pongs.socket.readyState === WebSocket.OPEN)
+        for (let n = 0; n < 200; n++) pongs.socket.pong("x".repeat(100));
+    }, 1);
+    await closed;
+    clearInterval(flood);
+  });
+
   test("a socket has a budget for its filters, which leaving gives back", async () => {
     const client = await Client.open();
     const filters = (name: string) => changes("comments", Array(10).fill(`body=neq.${name}`).join(","));
@@ -130,7 +146,7 @@ describe("the memory", () => {
   test("an address has a budget for all its sockets, which closing gives back; another has its own", async () => {
     const fill = async (from: string) => {
       const client = await Client.open(from);
-      const reply = await client.join("many", changes("comments", Array(18).fill("body=neq.x").join(",")));
+      const reply = await client.join("many", changes("comments", Array(6).fill("body=neq.x").join(",")));
       return { client, ok: reply.status === "ok" };
     };
     const clients = [];
@@ -182,6 +198,33 @@ test("what a binding contains besides its options does not make another text of 
     return found.every(Boolean) && found;
   });
   expect(texts[0]).toBe(texts[1]);
+});
+
+test("joins of an address wait for each other, and those of another address do not", async () => {
+  const filter = Array(20).fill("body=eq.x").join(",");
+  const many = { postgres_changes: Array(20).fill(changes("comments", filter).postgres_changes[0]) };
+  const clients = await Promise.all(Array.from({ length: 30 }, () => Client.open("127.0.6.7")));
+  let joined = 0;
+  const joins = clients.map((client) =>
+    client.join("many", many).then(({ status }) => status === "ok" && joined++),
+  );
+  await until(() => joined > 0);
+  expect((await (await Client.open("127.0.6.8")).join("one", changes("comments", filter))).status).toBe("ok");
+  expect(joined).toBeLessThan(clients.length);
+  await Promise.all(joins);
+});
+
+test("addresses take turns when changes are sent, and each channel keeps their order", () => {
+  const receiver = (addressName: string, channel: number) => ({ addressName, channel });
+  const many = Array.from({ length: 4 }, (_, channel) => receiver("attacker", channel));
+  const one = receiver("honest", 0);
+  const changed = [1, 2].flatMap((change) => [...many, one].map((to): [typeof one, number] => [to, change]));
+  const sent = inTurns(changed).map(
+    ([{ addressName, channel }, change]) => `${addressName} ${channel} ${change}`,
+  );
+  expect(sent.slice(0, 4)).toEqual(["attacker 0 1", "honest 0 1", "attacker 1 1", "honest 0 2"]);
+  expect(sent.filter((name) => name.startsWith("attacker 0"))).toEqual(["attacker 0 1", "attacker 0 2"]);
+  expect(sent).toHaveLength(10);
 });
 
 test("private joins that wait do not delay changes", async () => {
