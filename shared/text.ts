@@ -6,7 +6,8 @@ export const whiteSpace =
 
 const isWhiteSpace = new Set(whiteSpace);
 // The braille blank and the marks of annotations are invisible too, though Unicode does not tell programs to ignore them.
-const visible = /[^\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\uFFF9-\uFFFB]/u;
+// NUL counts as visible, because a text with it has an error of its own.
+const visible = /[^\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\uFFF9-\uFFFB]|\0/u;
 
 /** Without white space at both ends; empty if no character is visible. The same as private.trim_text in Postgres. */
 // Not a regular expression: one anchored only at the end takes quadratic time on long runs of inner spaces.

@@ -119,6 +119,7 @@ const otherForms: Record<string, string> = {
   "/admin/settings/brand/logo": "organization.update, by the trigger of the table",
   "/auth/confirm": ownAccount,
   "/auth/reject": ownAccount,
+  "/auth/undo": ownAccount,
   "/claim": "author.claim: tests/database/99_claims.sql",
   "/comments/:id/moderation": sameEndpoint,
   "/invite": "invite.accept: tests/api/audit.test.ts",
@@ -142,11 +143,13 @@ const otherForms: Record<string, string> = {
   "/sign-in/factor": ownAccount,
   "/sign-out": ownAccount,
   "/sign-up": ownAccount,
+  "/sso": "a sign-in, like POST /api/identify",
   "/submissions/:id/merge": sameEndpoint,
   "/submissions/:id/moderation": sameEndpoint,
   "/submissions/:id/tags": "submission.add_tags: tests/web/submission.test.ts",
   "/submissions/:id/unmerge": sameEndpoint,
   "/unsubscribe": own,
+  "/unsubscribe/accounts": ownAccount,
   "/unsubscribe/invites": own,
 };
 

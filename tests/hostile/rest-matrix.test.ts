@@ -127,7 +127,8 @@ const changeBy: Record<Table, Partial<Record<Verb, (scene: Scene) => [string, Re
   comment_votes: { delete: (s) => ["unvote_comment", { comment_id: s.comment }] },
   follows: { delete: (s) => ["unfollow", { submission_id: s.submission }] },
   notifications: { update: (s) => ["mark_notifications_read", { ids: [s.notification] }] },
-  profiles: { update: () => ["update_profile", { changes: updates.profiles }] },
+  // Not the name of a team member, who may be renamed before.
+  profiles: { update: () => ["update_profile", { changes: { name: `Taken over ${randomUUID()}` } }] },
 };
 
 const words = (text: string) => text.split(" ").filter(Boolean);

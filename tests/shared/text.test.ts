@@ -48,8 +48,14 @@ describe("trimming", () => {
   test("removes Unicode white space and U+FEFF, and nothing else", () => {
     const everyUnit = Array.from({ length: 0x10000 }, (_, unit) => String.fromCharCode(unit));
     const expected = everyUnit.filter((unit) => /\p{White_Space}|\uFEFF/u.test(unit));
-    expect(everyUnit.filter((unit) => trimText(unit) === "")).toEqual(expected);
+    expect(everyUnit.filter((unit) => trimText(`${unit}a${unit}`) === "a")).toEqual(expected);
     expect([...whiteSpace].sort()).toEqual(expected.sort());
+  });
+
+  test("leaves nothing of a text without a visible character", () => {
+    for (const invisible of [" \n", "\u200B", "\u2060\u3164", "\u00AD \u200C", "\u2800", "\u{E0020}"])
+      expect(trimText(invisible), invisible).toBe("");
+    expect(trimText("\0")).toBe("\0");
   });
 
   test("keeps inner white space, zero-width joiners and direction marks", () => {

@@ -1559,7 +1559,8 @@ declare
   voters uuid[] := array(
     select v.user_id from public.votes v where v.submission_id = submission_id and v.user_id = any (person)
     union all
-    select v.user_id from public.comment_votes v where v.comment_id = comment_id and v.user_id = any (person));
+    select v.user_id from public.comment_votes v
+    where v.comment_id = comment_id and v.user_id = any (person));
 begin
   if cardinality(voters) > 0 and user_id <> all (voters) then
     perform private.raise_error('CONFLICT',
