@@ -39,7 +39,7 @@ export class Connection {
     });
     for (const control of ["ping", "pong"])
       socket.on(control, () => {
-        if (!this.isAllowed()) socket.terminate();
+        if (!this.isAllowed(Date.now(), 0)) socket.terminate();
       });
     socket.on("error", (error) => {
       if ("code" in error && error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH")
@@ -112,15 +112,15 @@ export class Connection {
     else this.terminate();
   };
 
-  private isAllowed(now = Date.now()): boolean {
-    if (this.rate.allows(now) && this.address.rate.allows(now)) return true;
+  private isAllowed(now: number, bytes: number): boolean {
+    if (this.rate.allows(now, bytes) && this.address.rate.allows(now, bytes)) return true;
     this.core.onRefusal("messages that come too fast", this.address.name);
     return false;
   }
 
   private receive(data: Buffer, binary: boolean): void {
     this.heardAt = Date.now();
-    if (!this.isAllowed(this.heardAt)) this.close(1008, "Too many messages per second");
+    if (!this.isAllowed(this.heardAt, data.length)) this.close(1008, "Too many messages per second");
     else this.accept(binary ? decodeBinary(data) : decodeText(this.version, data.toString()), data.length);
   }
 

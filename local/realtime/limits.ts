@@ -65,7 +65,7 @@ export class Budget {
   }
 }
 
-/** Allows a number of messages a second on average, and ten times that at once. */
+/** Allows a number of messages a second on average, and ten times that at once. Each KiB of a message counts as one. */
 export class Rate {
   private left: number;
   private countedAt = Date.now();
@@ -73,9 +73,9 @@ export class Rate {
     this.left = perSecond * 10;
   }
 
-  allows(now: number): boolean {
+  allows(now: number, bytes: number): boolean {
     const earned = ((now - this.countedAt) / 1000) * this.perSecond;
-    this.left = Math.min(this.perSecond * 10, this.left + earned) - 1;
+    this.left = Math.min(this.perSecond * 10, this.left + earned) - Math.max(1, bytes / 1024);
     this.countedAt = now;
     return this.left >= 0;
   }
