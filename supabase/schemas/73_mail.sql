@@ -60,7 +60,6 @@ comment on table private.mails is
 create unique index one_mail_an_event_and_person on private.mails (profile_id, (event_ids[1]))
   where kind not in ('digest', 'team', 'survey');
 create index mails_invite_idx on private.mails (invite_id) where invite_id is not null;
-create index mails_due_idx on private.mails (next_attempt_at) where status in ('pending', 'sending');
 create index mails_waiting_idx on private.mails (organization_id, is_confirmed, next_attempt_at)
   where status in ('pending', 'sending');
 create index mails_organization_idx on private.mails (organization_id, profile_id);
@@ -457,11 +456,34 @@ $$;
 comment on function private.trim_mails(integer) is
   'Deletes mails that finished longer ago than private.retention(mails). For private.run_schedule.';
 
+create function private.senders_of_due_mails() returns setof uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    with recursive waiting (id) as (
+      (select m.organization_id from private.mails m where m.status in ('pending', 'sending')
+        order by m.organization_id limit 1)
+      union all
+      select (select m.organization_id from private.mails m
+        where m.status in ('pending', 'sending') and m.organization_id > w.id
+        order by m.organization_id limit 1)
+      from waiting w where w.id is not null
+    )
+    select w.id from waiting w
+    where exists (select from unnest(array[true, false]) lane cross join lateral (
+        select m.next_attempt_at from private.mails m
+        where m.organization_id = w.id and m.is_confirmed = lane and m.status in ('pending', 'sending')
+        order by m.next_attempt_at limit 1) first
+      where first.next_attempt_at <= now());
+end
+$$;
+comment on function private.senders_of_due_mails() is
+  'Ids of the organizations with due mails; reads two rows of an index for each that has mails in the queue.';
+
 create function private.call_mailer() returns boolean
 language plpgsql set search_path = '' as $$
 begin
-  if not exists (select from private.mails m
-    where m.status in ('pending', 'sending') and m.next_attempt_at <= now()) then return false; end if;
+  if not exists (select from private.senders_of_due_mails()) then return false; end if;
   return private.call_function('/mail-dispatch');
 end
 $$;
@@ -704,20 +726,7 @@ declare
   share integer;
 begin
   if max_rows <= 0 then return; end if;
-  due := array(
-    with recursive waiting (id) as (
-      (select m.organization_id from private.mails m where m.status in ('pending', 'sending')
-        order by m.organization_id limit 1)
-      union all
-      select (select m.organization_id from private.mails m
-        where m.status in ('pending', 'sending') and m.organization_id > w.id
-        order by m.organization_id limit 1)
-      from waiting w where w.id is not null
-    )
-    select w.id from waiting w
-    where exists (select from private.mails m
-      where m.organization_id = w.id and m.is_confirmed in (true, false)
-      and m.status in ('pending', 'sending') and m.next_attempt_at <= now()));
+  due := array(select private.senders_of_due_mails());
   -- Mails that are dropped or put off do not count against max_rows: a share for each bounds the scan.
   share := greatest(1000 / greatest(cardinality(due), 1), 1);
   -- Organizations in random order, so that the many mails of one do not delay those of others.
