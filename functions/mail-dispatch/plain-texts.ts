@@ -25,5 +25,9 @@ export function withPlainTexts(claim: Claim): Claim {
   return { ...claim, organization, events };
 }
 
-const plain = (text: string) => text.replaceAll(/[:/@]|\.(?=\p{L})/gu, "$&\u2060");
+// Mail programs also link addresses with fullwidth and other compatible signs. U+FEFF is invisible, not white space.
+const plain = (text: string) =>
+  text.replaceAll(/.(?=[\S\uFEFF])/gsu, (sign) =>
+    /[.:/@\u3002]/.test(sign.normalize("NFKC")) ? `${sign}\u2060` : sign,
+  );
 const plainName = (name: string) => plain([...name].slice(0, maxName).join(""));

@@ -31,6 +31,7 @@ create table private.mails (
   invite_id uuid,
   kind text not null,
   event_ids uuid[] not null,
+  is_confirmed boolean not null default false,
   status text not null default 'pending',
   attempt_count integer not null default 0,
   counted_from integer not null default 0,
@@ -54,12 +55,12 @@ comment on table private.mails is
   'dropped because its recipient may not see it or does not want it any more. event_ids are those of the '
   'notifications, for kind team the submissions, for survey the survey, twice for a reminder. An invite goes '
   'to the address of the invite, which may have no profile; without invite_id its address was erased. The id '
-  'is in the Message-ID. Finished mails are kept for private.retention(mails).';
+  'is in the Message-ID. is_confirmed: private.is_confirmed_recipient when it was queued; such mails are '
+  'claimed first. Finished mails are kept for private.retention(mails).';
 create unique index one_mail_an_event_and_person on private.mails (profile_id, (event_ids[1]))
   where kind not in ('digest', 'team', 'survey');
 create index mails_invite_idx on private.mails (invite_id) where invite_id is not null;
-create index mails_due_idx on private.mails (next_attempt_at) where status in ('pending', 'sending');
-create index mails_waiting_idx on private.mails (organization_id, next_attempt_at)
+create index mails_waiting_idx on private.mails (organization_id, is_confirmed, next_attempt_at)
   where status in ('pending', 'sending');
 create index mails_organization_idx on private.mails (organization_id, profile_id);
 create index mails_of_a_day_idx on private.mails (profile_id, created_at);
@@ -86,8 +87,8 @@ create table private.mail_budgets (
   used integer not null
 );
 comment on table private.mail_budgets is
-  'Mails of an organization to unconfirmed recipients on the newest day on which it sent any, in its time '
-  'zone: at most organizations.max_unconfirmed_mails.';
+  'Mails of an organization to unconfirmed recipients on the newest day (UTC) on which it sent any: '
+  'at most organizations.max_unconfirmed_mails.';
 
 create table private.mail_choices (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -455,11 +456,34 @@ $$;
 comment on function private.trim_mails(integer) is
   'Deletes mails that finished longer ago than private.retention(mails). For private.run_schedule.';
 
+create function private.senders_of_due_mails() returns setof uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+    with recursive waiting (id) as (
+      (select m.organization_id from private.mails m where m.status in ('pending', 'sending')
+        order by m.organization_id limit 1)
+      union all
+      select (select m.organization_id from private.mails m
+        where m.status in ('pending', 'sending') and m.organization_id > w.id
+        order by m.organization_id limit 1)
+      from waiting w where w.id is not null
+    )
+    select w.id from waiting w
+    where exists (select from unnest(array[true, false]) lane cross join lateral (
+        select m.next_attempt_at from private.mails m
+        where m.organization_id = w.id and m.is_confirmed = lane and m.status in ('pending', 'sending')
+        order by m.next_attempt_at limit 1) first
+      where first.next_attempt_at <= now());
+end
+$$;
+comment on function private.senders_of_due_mails() is
+  'Ids of the organizations with due mails; reads two rows of an index for each that has mails in the queue.';
+
 create function private.call_mailer() returns boolean
 language plpgsql set search_path = '' as $$
 begin
-  if not exists (select from private.mails m
-    where m.status in ('pending', 'sending') and m.next_attempt_at <= now()) then return false; end if;
+  if not exists (select from private.senders_of_due_mails()) then return false; end if;
   return private.call_function('/mail-dispatch');
 end
 $$;
@@ -566,17 +590,30 @@ comment on function private.is_confirmed_recipient(uuid, uuid) is
   'e-mail author who saved by the link of a mail which mail they want. Not those who only stop mail, which '
   'mail programs do too, and not who is invited.';
 
-create function private.budget_day(organization public.organizations) returns date
+-- definer: private tables.
+create function private.note_confirmation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  new.is_confirmed := private.is_confirmed_recipient(new.organization_id, new.profile_id);
+  return new;
+end
+$$;
+comment on function private.note_confirmation() is 'Trigger: sets is_confirmed of a new mail.';
+create trigger note_confirmation before insert on private.mails
+  for each row execute function private.note_confirmation();
+
+create function private.budget_day() returns date
 language sql stable
-return (now() at time zone (organization).time_zone)::date;
-comment on function private.budget_day(public.organizations) is 'Today in the time zone of the organization.';
+return (now() at time zone 'UTC')::date;
+comment on function private.budget_day() is
+  'Today in UTC: in the time zone of the organization a change of the zone would begin another day.';
 
 -- definer: private tables.
 create function private.unconfirmed_mails(organization public.organizations) returns integer
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return coalesce((select b.used from private.mail_budgets b where b.organization_id = organization.id
-    and b.day >= private.budget_day(organization)), 0);
+    and b.day = private.budget_day()), 0);
 end
 $$;
 comment on function private.unconfirmed_mails(public.organizations) is
@@ -591,9 +628,8 @@ begin
     return null;
   end if;
   insert into private.mail_budgets as b (organization_id, day, used)
-  select organization.id, private.budget_day(organization), 1 where organization.max_unconfirmed_mails > 0
-  -- A day never comes back, whatever becomes of the time zone.
-  on conflict on constraint mail_budgets_pkey do update set day = greatest(b.day, excluded.day),
+  select organization.id, private.budget_day(), 1 where organization.max_unconfirmed_mails > 0
+  on conflict on constraint mail_budgets_pkey do update set day = excluded.day,
     used = case when excluded.day > b.day then 1 else b.used + 1 end
   where excluded.day > b.day or b.used < organization.max_unconfirmed_mails;
   return found;
@@ -603,23 +639,35 @@ comment on function private.take_unconfirmed_mail(public.organizations) is
   'Counts a mail to an unconfirmed recipient; false if the organization''s budget of today is used up, null '
   'if another dispatcher counts now.';
 
-create function private.put_off_mail(mail private.mails, time_zone text) returns void
+create function private.put_off_mails(organization public.organizations, max_rows integer) returns void
 language plpgsql set search_path = '' as $$
-declare later timestamptz := private.next_digest('daily', put_off_mail.time_zone, now());
+declare later timestamptz := private.next_digest('daily', organization.time_zone,
+  (private.budget_day() + 1)::timestamp at time zone 'UTC');
 begin
-  if mail.kind in ('invite', 'survey') then
-    update private.mails m set next_attempt_at = later where m.id = mail.id;
-    return;
-  end if;
-  insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at, created_at)
-  select n.user_id, n.event_id, n.organization_id, false, later, n.created_at from public.notifications n
-  where n.user_id = mail.profile_id and n.event_id = any (mail.event_ids)
-  on conflict do nothing;
-  delete from private.mails m where m.id = mail.id;
+  with due as materialized (
+    select m.id, m.profile_id, m.event_ids, m.kind in ('invite', 'survey') as stays,
+      private.is_confirmed_recipient(m.organization_id, m.profile_id) as confirmed
+    from private.mails m
+    where m.organization_id = organization.id and not m.is_confirmed and m.status in ('pending', 'sending')
+      and m.attempt_count = 0 and m.next_attempt_at <= now()
+    order by m.next_attempt_at limit max_rows for update skip locked
+  ), kept as (
+    update private.mails m set is_confirmed = d.confirmed,
+      next_attempt_at = case when d.confirmed then m.next_attempt_at else later end
+    from due d where m.id = d.id and (d.confirmed or d.stays)
+  ), moved as (
+    insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at, created_at)
+    select n.user_id, n.event_id, n.organization_id, false, later, n.created_at
+    from due d join public.notifications n on n.user_id = d.profile_id and n.event_id = any (d.event_ids)
+    where not (d.confirmed or d.stays)
+    on conflict do nothing
+  )
+  delete from private.mails m using due d where m.id = d.id and not (d.confirmed or d.stays);
 end
 $$;
-comment on function private.put_off_mail(private.mails, text) is
-  'Moves a mail that was not attempted into the next digest of its recipient; an invite waits as it is.';
+comment on function private.put_off_mails(public.organizations, integer) is
+  'When the budget is used up: moves due mails to unconfirmed recipients that were not attempted into the '
+  'first daily digest of a later day; invites wait for that time as they are.';
 
 -- Sending ---------------------------------------------------------------------------------------------------
 
@@ -670,77 +718,79 @@ declare
   recipient text;
   told jsonb;
   confirmed boolean;
-  may_send boolean;
+  counted boolean;
   claimed integer := 0;
-  seen integer := 0;
+  removed boolean := false;
+  lane boolean; -- private.mails.is_confirmed: confirmed recipients first
+  due uuid[];
+  share integer;
 begin
   if max_rows <= 0 then return; end if;
+  due := array(select private.senders_of_due_mails());
+  -- Mails that are dropped or put off do not count against max_rows: a share for each bounds the scan.
+  share := greatest(1000 / greatest(cardinality(due), 1), 1);
   -- Organizations in random order, so that the many mails of one do not delay those of others.
-  for sender in
-    with recursive waiting (id) as (
-      (select m.organization_id from private.mails m where m.status in ('pending', 'sending')
-        order by m.organization_id limit 1)
-      union all
-      select (select m.organization_id from private.mails m
-        where m.status in ('pending', 'sending') and m.organization_id > w.id
-        order by m.organization_id limit 1)
-      from waiting w where w.id is not null
-    )
-    select o.* from waiting w join public.organizations o on o.id = w.id
-    where (select m.next_attempt_at from private.mails m
-      where m.organization_id = w.id and m.status in ('pending', 'sending')
-      order by m.next_attempt_at limit 1) <= now()
-    order by random()
-  loop
-    for mail in
-      select m.* from private.mails m
-      where m.organization_id = sender.id and m.status in ('pending', 'sending')
-        and m.next_attempt_at <= now()
-      -- Mails that are dropped or put off do not count against max_rows, but the scan is bounded.
-      order by m.next_attempt_at limit 500 for update skip locked
-    loop
-      if claimed >= max_rows or seen >= 2000 then return; end if;
-      seen := seen + 1;
-      recipient := private.address_of(mail);
-      told := null;
-      if recipient is not null and sender.mail_enabled
-        and not private.is_suppressed(mail.organization_id, recipient)
-        and not private.has_same_mail(mail) then
-        told := private.mail_content(mail);
-      end if;
-      if told is null then
-        update private.mails m set status = 'dropped', finished_at = now(), claimed_at = null
-          where m.id = mail.id;
-        continue;
-      end if;
-      confirmed := private.is_confirmed_recipient(sender.id, mail.profile_id);
-      may_send := confirmed or mail.attempt_count > 0 or private.take_unconfirmed_mail(sender);
-      if may_send is not true then
-        if not may_send then perform private.put_off_mail(mail, sender.time_zone); end if;
-        continue;
-      end if;
-      claimed := claimed + 1;
-      update private.mails m set status = 'sending', claimed_at = now(),
-        next_attempt_at = now() + interval '2 minutes', attempt_count = m.attempt_count + 1,
-        -- An expired claim says nothing about the server: the retry schedule does not count it.
-        counted_from = m.counted_from + (m.status = 'sending')::integer
-      where m.id = mail.id returning m.* into mail;
-      return query
-        select mail.id, mail.attempt_count, mail.kind, mail.created_at, recipient,
-          (select jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
-              'is_confirmed', confirmed, 'locale', private.mail_locale(p.id, sender.id))
-            from public.profiles p where p.id = mail.profile_id),
-          jsonb_build_object('id', sender.id, 'slug', sender.slug, 'name', sender.name,
-            'brand_color', sender.brand_color, 'logo_url', sender.logo_url,
-            'default_locale', sender.default_locale,
-            'is_default', sender.id = private.default_organization_id()), told;
+  for sender in select o.* from public.organizations o where o.id = any (due) order by random() loop
+    foreach lane in array array[true, false] loop
+      for mail in
+        select m.* from private.mails m
+        where m.organization_id = sender.id and m.is_confirmed = lane and m.status in ('pending', 'sending')
+          and m.next_attempt_at <= now()
+        order by m.next_attempt_at limit share for update skip locked
+      loop
+        if claimed >= max_rows then return; end if;
+        recipient := private.address_of(mail);
+        told := null;
+        if recipient is not null and sender.mail_enabled
+          and not private.is_suppressed(mail.organization_id, recipient)
+          and not private.has_same_mail(mail) then
+          told := private.mail_content(mail);
+        end if;
+        if told is null then
+          update private.mails m set status = 'dropped', finished_at = now(), claimed_at = null
+            where m.id = mail.id;
+          removed := true;
+          continue;
+        end if;
+        confirmed := private.is_confirmed_recipient(sender.id, mail.profile_id);
+        if not confirmed and lane then
+          update private.mails m set is_confirmed = false where m.id = mail.id;
+          continue;
+        end if;
+        if not confirmed and mail.attempt_count = 0 then
+          counted := private.take_unconfirmed_mail(sender);
+          if not counted then
+            perform private.put_off_mails(sender, share);
+            removed := true;
+          end if;
+          exit when counted is not true;
+        end if;
+        claimed := claimed + 1;
+        update private.mails m set status = 'sending', claimed_at = now(),
+          next_attempt_at = now() + interval '2 minutes', attempt_count = m.attempt_count + 1,
+          -- An expired claim says nothing about the server: the retry schedule does not count it.
+          counted_from = m.counted_from + (m.status = 'sending')::integer
+        where m.id = mail.id returning m.* into mail;
+        return query
+          select mail.id, mail.attempt_count, mail.kind, mail.created_at, recipient,
+            (select jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
+                'is_confirmed', confirmed, 'locale', private.mail_locale(p.id, sender.id))
+              from public.profiles p where p.id = mail.profile_id),
+            jsonb_build_object('id', sender.id, 'slug', sender.slug, 'name', sender.name,
+              'brand_color', sender.brand_color, 'logo_url', sender.logo_url,
+              'default_locale', sender.default_locale,
+              'is_default', sender.id = private.default_organization_id()), told;
+      end loop;
     end loop;
   end loop;
+  -- A dispatcher takes no claims for an empty queue, but there may be more than the shares.
+  if removed and claimed = 0 then perform private.wake_mailer(); end if;
 end
 $$;
 comment on function private.claim_mails(integer) is
   'Claims due mails for two minutes, including expired claims, drops those with nothing to tell, and puts '
-  'off those to unconfirmed recipients beyond the budget of their organization. Concurrent dispatchers never '
+  'off those to unconfirmed recipients beyond the budget of their organization; wakes the mailer again if '
+  'it only did the latter. Concurrent dispatchers never '
   'claim the same mail.';
 
 create function private.record_and_claim_mails(results jsonb, max_rows integer) returns table (id uuid,

@@ -114,14 +114,20 @@ create function private.delete_merged_votes() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if private.events_suppressed() then return null; end if;
-  delete from private.merged_votes j using removed r, public.submissions s
-  where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id
-    and j.user_id = r.user_id;
+  with person as materialized (
+    select r.organization_id, r.submission_id, p.user_id
+    from removed r cross join unnest(private.same_person(r.user_id, r.organization_id)) p (user_id)
+    where exists (select from public.submissions s
+      where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id)
+  )
+  delete from private.merged_votes j using person p, public.submissions s
+  where s.organization_id = p.organization_id and s.merged_into_id = p.submission_id and j.source_id = s.id
+    and j.user_id = p.user_id;
   return null;
 end
 $$;
 comment on function private.delete_merged_votes() is
-  'Trigger: a vote removed at the target is not restored by an unmerge.';
+  'Trigger: a vote removed at the target is not restored by an unmerge, nor is another of the same person.';
 create trigger forget_merged after delete on public.votes
   referencing old table as removed for each statement execute function private.delete_merged_votes();
 

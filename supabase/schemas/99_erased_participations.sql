@@ -99,8 +99,17 @@ begin
 end
 $$;
 comment on function private.accounts_of(public.profiles) is
-  'Identifiers of a person after an erasure: id and all addresses of a user, who may sign up again; the '
+  'What an erasure records of a person: id and all addresses of a user, who may sign up again; the '
   'address of an e-mail author.';
+
+create function private.accounts_at(address text) returns text[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return array_remove(array['author ' || lower(address), 'user ' || private.address_hash(address)], null);
+end
+$$;
+comment on function private.accounts_at(text) is
+  'What an erasure recorded of the e-mail author, and of the users, who had the address: one person.';
 
 -- definer: private tables.
 create function private.record_former_address() returns trigger
@@ -196,23 +205,24 @@ comment on function private.participated(text[], uuid[]) is
 create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return private.participated((select private.accounts_of(p) from public.profiles p where p.id = profile_id),
-    row_ids);
+  return private.participated((select private.accounts_of(p) || private.accounts_at(p.email)
+    from public.profiles p where p.id = profile_id), row_ids);
 end
 $$;
 comment on function private.participated(uuid, uuid[]) is
-  'Whether the account participated in one of the rows before an erasure.';
+  'Whether the person participated in one of the rows before an erasure, as this profile or as another with '
+  'its address.';
 
 create function private.participated(address text, row_ids uuid[]) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   -- Checked first: most imported rows have no such hash.
   return exists (select from private.erased_participations e where e.row_id = any (row_ids))
-    and private.participated(array['author ' || address, 'user ' || private.address_hash(address)], row_ids);
+    and private.participated(private.accounts_at(address), row_ids);
 end
 $$;
 comment on function private.participated(text, uuid[]) is
-  'For imports: whether an author or user with the lowercase address participated before an erasure.';
+  'For imports: whether an author or user with the address participated before an erasure.';
 
 -- definer: private tables.
 create function private.reject_second_participation() returns trigger

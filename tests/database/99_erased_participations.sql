@@ -1,7 +1,7 @@
 -- The key of erased participations: in Vault if available, else in a table that no API role can read.
 begin;
 set local search_path = public, extensions;
-select plan(9);
+select plan(13);
 do $$
 begin
   perform tests.start();
@@ -17,6 +17,25 @@ select ok(private.participated(tests.id('alice'), array[tests.id('an idea')]), '
 insert into private.erasure_key (key) values (extensions.gen_random_bytes(32))
 on conflict (is_only) do update set key = excluded.key;
 select ok(not private.participated(tests.id('alice'), array[tests.id('an idea')]), 'another account is not recognized');
+rollback to before;
+
+-- A person with an account and an address that a key entered
+insert into public.profiles (id, kind, organization_id, email) values (tests.id('alice of acme'), 'email', tests.id('acme'), 'Alice@example.test');
+savepoint known_twice;
+do $$ begin delete from auth.users where id = tests.id('alice'); end $$;
+select throws_like($$ insert into public.votes (submission_id, user_id) values (tests.id('an idea'), tests.id('alice of acme')) $$,
+  '%before you were erased%', 'after the erasure of an account the address has no second vote');
+rollback to known_twice;
+do $$ begin
+  delete from public.votes;
+  insert into public.votes (submission_id, user_id) values (tests.id('an idea'), tests.id('alice of acme'));
+  perform tests.see('adam', format('select private.admin_erase_person(%L) from (select set_config(''feedback.organization_id'', %L, true)) o',
+    tests.id('alice of acme'), tests.id('acme')));
+end $$;
+select is((select email from public.profiles where id = tests.id('alice of acme')), null, 'the author is erased');
+select throws_like($$ insert into public.votes (submission_id, user_id) values (tests.id('an idea'), tests.id('alice')) $$,
+  '%before you were erased%', 'after the erasure of the author the account has no second vote');
+select lives_ok($$ insert into public.votes (submission_id, user_id) values (tests.id('an idea'), tests.id('carol')) $$, 'others have one');
 rollback to before;
 
 do $$

@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { PersonClaim } from "../../functions/mail-dispatch/database.ts";
+import { withPlainTexts } from "../../functions/mail-dispatch/plain-texts.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";
 import { type MailServer, startMailServer } from "./smtp.ts";
@@ -206,6 +208,53 @@ test("links in texts are none in mail to an unconfirmed address, and stay in tha
   for (const said of [toStranger.subject, toStranger.text, toStranger.html])
     expect(said).not.toMatch(/https:\/\/parcel|evil\.example/);
   expect(toStranger.text).toContain(`${stack.site_url}/submissions/${id}`);
+});
+
+test("signs that mail programs read as those of an address are followed by a joiner", () => {
+  const texts = [
+    ...["http://evil.com", "www.192.0.2.7", "evil.\u{1F4A9}.la", "evil.xn--p1ai", "me@evil.com"],
+    ...[
+      "http\uFF1A\uFF0F\uFF0Fevil\uFF0Ecom",
+      "evil\u3002com",
+      "evil\uFF61com",
+      "evil\u2024com",
+      "evil\uFE52com",
+    ],
+    ...[
+      "a\uFF20evil",
+      "evil.\u200Bcom",
+      "evil.\u00ADcom",
+      "evil.\u0301com",
+      "evil.\uFEFFcom",
+      "evil\u2026com",
+    ],
+  ];
+  const plain = (title: string) => {
+    const event = { kind: "status", submission_id: "", title } as const;
+    const person = { id: "", kind: "email", name: null, locale: "en", is_confirmed: false } as const;
+    const claim = { kind: "status", profile: person, organization: { name: "" }, events: [event] };
+    return (withPlainTexts(claim as unknown as PersonClaim) as PersonClaim).events[0]?.title;
+  };
+  const signs = /[.:/@\uFF1A\uFF0F\uFF0E\uFF20\u3002\uFF61\u2024\u2026\uFE52]/gu;
+  for (const text of texts) expect(plain(text)).toBe(text.replaceAll(signs, "$&\u2060"));
+  expect(plain("Yes. And\u3002\n")).toBe("Yes. And\u3002\n");
+});
+
+test("a round that claims no mail but drops or puts off some starts another", async () => {
+  let calls = 0;
+  const listening = await stack.sql.listen("mails", () => calls++);
+  const round = (due: number) =>
+    stack.sql.begin(async (sql) => {
+      await sql`insert into private.mails (organization_id, kind, event_ids)
+        select ${stack.organization.id}, 'invite', '{}' from generate_series(1, ${due}::integer)`;
+      await sql`select private.record_and_claim_mails('[]', 5)`;
+    });
+  await round(0);
+  await stack.sql`select pg_notify('mails', '')`;
+  await until(() => calls === 1);
+  await round(1);
+  await until(() => calls === 2);
+  await listening.unlisten();
 });
 
 test("the many mails of one organization do not delay those of another", async () => {
