@@ -5,6 +5,9 @@ set local check_function_bodies = off;
 
 DROP TRIGGER "announce" ON "public"."organizations";
 
+-- squawk-ignore require-concurrent-index-deletion
+DROP INDEX "private"."mails_due_idx";
+
 ALTER TABLE "public"."organizations" DROP CONSTRAINT "plan_limits_are_not_negative";
 
 CREATE TABLE "private"."account_undos" ("link_hash" bytea NOT NULL, "user_id" uuid NOT NULL, "email" text NOT NULL, "created_at" timestamp with time zone NOT NULL DEFAULT now(), CONSTRAINT "account_undos_pkey" PRIMARY KEY (link_hash));
@@ -25,6 +28,8 @@ ALTER TABLE "private"."stopped_account_mail" ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE "private"."stopped_account_mail" OWNER TO "postgres";
 
+ALTER TABLE "private"."mails" ADD COLUMN "is_confirmed" boolean NOT NULL DEFAULT false;
+
 ALTER TABLE "public"."organizations" ADD COLUMN "max_unconfirmed_mails" integer DEFAULT 200;
 
 CREATE OR REPLACE FUNCTION private.account_mail_is_stopped(mailbox_hash text)
@@ -39,6 +44,19 @@ end
 $function$;
 
 ALTER FUNCTION "private"."account_mail_is_stopped"(text) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.accounts_at(address text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return array_remove(array['author ' || lower(address), 'user ' || private.address_hash(address)], null);
+end
+$function$;
+
+ALTER FUNCTION "private"."accounts_at"(text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.address_can_be_restored(account_id uuid)
  RETURNS boolean
@@ -462,13 +480,24 @@ $function$;
 
 ALTER FUNCTION "private"."audit_survey"() OWNER TO "postgres";
 
-CREATE OR REPLACE FUNCTION private.budget_day(organization public.organizations)
+CREATE OR REPLACE FUNCTION private.budget_day()
  RETURNS date
  LANGUAGE sql
  STABLE
-RETURN ((now() AT TIME ZONE (organization).time_zone))::date;
+RETURN ((now() AT TIME ZONE 'UTC'::text))::date;
 
-ALTER FUNCTION "private"."budget_day"(public.organizations) OWNER TO "postgres";
+ALTER FUNCTION "private"."budget_day"() OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.call_mailer()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if not exists (select from private.senders_of_due_mails()) then return false; end if;
+  return private.call_function('/mail-dispatch');
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION private.change_my_mail_preferences(changes jsonb)
  RETURNS json
@@ -677,72 +706,73 @@ declare
   recipient text;
   told jsonb;
   confirmed boolean;
-  may_send boolean;
+  counted boolean;
   claimed integer := 0;
-  seen integer := 0;
+  removed boolean := false;
+  lane boolean; -- private.mails.is_confirmed: confirmed recipients first
+  due uuid[];
+  share integer;
 begin
   if max_rows <= 0 then return; end if;
+  due := array(select private.senders_of_due_mails());
+  -- Mails that are dropped or put off do not count against max_rows: a share for each bounds the scan.
+  share := greatest(1000 / greatest(cardinality(due), 1), 1);
   -- Organizations in random order, so that the many mails of one do not delay those of others.
-  for sender in
-    with recursive waiting (id) as (
-      (select m.organization_id from private.mails m where m.status in ('pending', 'sending')
-        order by m.organization_id limit 1)
-      union all
-      select (select m.organization_id from private.mails m
-        where m.status in ('pending', 'sending') and m.organization_id > w.id
-        order by m.organization_id limit 1)
-      from waiting w where w.id is not null
-    )
-    select o.* from waiting w join public.organizations o on o.id = w.id
-    where (select m.next_attempt_at from private.mails m
-      where m.organization_id = w.id and m.status in ('pending', 'sending')
-      order by m.next_attempt_at limit 1) <= now()
-    order by random()
-  loop
-    for mail in
-      select m.* from private.mails m
-      where m.organization_id = sender.id and m.status in ('pending', 'sending')
-        and m.next_attempt_at <= now()
-      -- Mails that are dropped or put off do not count against max_rows, but the scan is bounded.
-      order by m.next_attempt_at limit 500 for update skip locked
-    loop
-      if claimed >= max_rows or seen >= 2000 then return; end if;
-      seen := seen + 1;
-      recipient := private.address_of(mail);
-      told := null;
-      if recipient is not null and sender.mail_enabled
-        and not private.is_suppressed(mail.organization_id, recipient)
-        and not private.has_same_mail(mail) then
-        told := private.mail_content(mail);
-      end if;
-      if told is null then
-        update private.mails m set status = 'dropped', finished_at = now(), claimed_at = null
-          where m.id = mail.id;
-        continue;
-      end if;
-      confirmed := private.is_confirmed_recipient(sender.id, mail.profile_id);
-      may_send := confirmed or mail.attempt_count > 0 or private.take_unconfirmed_mail(sender);
-      if may_send is not true then
-        if not may_send then perform private.put_off_mail(mail, sender.time_zone); end if;
-        continue;
-      end if;
-      claimed := claimed + 1;
-      update private.mails m set status = 'sending', claimed_at = now(),
-        next_attempt_at = now() + interval '2 minutes', attempt_count = m.attempt_count + 1,
-        -- An expired claim says nothing about the server: the retry schedule does not count it.
-        counted_from = m.counted_from + (m.status = 'sending')::integer
-      where m.id = mail.id returning m.* into mail;
-      return query
-        select mail.id, mail.attempt_count, mail.kind, mail.created_at, recipient,
-          (select jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
-              'is_confirmed', confirmed, 'locale', private.mail_locale(p.id, sender.id))
-            from public.profiles p where p.id = mail.profile_id),
-          jsonb_build_object('id', sender.id, 'slug', sender.slug, 'name', sender.name,
-            'brand_color', sender.brand_color, 'logo_url', sender.logo_url,
-            'default_locale', sender.default_locale,
-            'is_default', sender.id = private.default_organization_id()), told;
+  for sender in select o.* from public.organizations o where o.id = any (due) order by random() loop
+    foreach lane in array array[true, false] loop
+      for mail in
+        select m.* from private.mails m
+        where m.organization_id = sender.id and m.is_confirmed = lane and m.status in ('pending', 'sending')
+          and m.next_attempt_at <= now()
+        order by m.next_attempt_at limit share for update skip locked
+      loop
+        if claimed >= max_rows then return; end if;
+        recipient := private.address_of(mail);
+        told := null;
+        if recipient is not null and sender.mail_enabled
+          and not private.is_suppressed(mail.organization_id, recipient)
+          and not private.has_same_mail(mail) then
+          told := private.mail_content(mail);
+        end if;
+        if told is null then
+          update private.mails m set status = 'dropped', finished_at = now(), claimed_at = null
+            where m.id = mail.id;
+          removed := true;
+          continue;
+        end if;
+        confirmed := private.is_confirmed_recipient(sender.id, mail.profile_id);
+        if not confirmed and lane then
+          update private.mails m set is_confirmed = false where m.id = mail.id;
+          continue;
+        end if;
+        if not confirmed and mail.attempt_count = 0 then
+          counted := private.take_unconfirmed_mail(sender);
+          if not counted then
+            perform private.put_off_mails(sender, share);
+            removed := true;
+          end if;
+          exit when counted is not true;
+        end if;
+        claimed := claimed + 1;
+        update private.mails m set status = 'sending', claimed_at = now(),
+          next_attempt_at = now() + interval '2 minutes', attempt_count = m.attempt_count + 1,
+          -- An expired claim says nothing about the server: the retry schedule does not count it.
+          counted_from = m.counted_from + (m.status = 'sending')::integer
+        where m.id = mail.id returning m.* into mail;
+        return query
+          select mail.id, mail.attempt_count, mail.kind, mail.created_at, recipient,
+            (select jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
+                'is_confirmed', confirmed, 'locale', private.mail_locale(p.id, sender.id))
+              from public.profiles p where p.id = mail.profile_id),
+            jsonb_build_object('id', sender.id, 'slug', sender.slug, 'name', sender.name,
+              'brand_color', sender.brand_color, 'logo_url', sender.logo_url,
+              'default_locale', sender.default_locale,
+              'is_default', sender.id = private.default_organization_id()), told;
+      end loop;
     end loop;
   end loop;
+  -- A dispatcher takes no claims for an empty queue, but there may be more than the shares.
+  if removed and claimed = 0 then perform private.wake_mailer(); end if;
 end
 $function$;
 
@@ -889,6 +919,27 @@ begin
   perform private.emit_event(v.organization_id, 'submission.vote_added', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
   from added v join public.submissions s on s.id = v.submission_id where s.moderation_state = 'approved';
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.delete_merged_votes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if private.events_suppressed() then return null; end if;
+  with person as materialized (
+    select r.organization_id, r.submission_id, p.user_id
+    from removed r cross join unnest(private.same_person(r.user_id, r.organization_id)) p (user_id)
+    where exists (select from public.submissions s
+      where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id)
+  )
+  delete from private.merged_votes j using person p, public.submissions s
+  where s.organization_id = p.organization_id and s.merged_into_id = p.submission_id and j.source_id = s.id
+    and j.user_id = p.user_id;
   return null;
 end
 $function$;
@@ -1196,6 +1247,20 @@ $function$;
 
 ALTER FUNCTION "private"."name_skeleton"(text) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.note_confirmation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  new.is_confirmed := private.is_confirmed_recipient(new.organization_id, new.profile_id);
+  return new;
+end
+$function$;
+
+ALTER FUNCTION "private"."note_confirmation"() OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid, comment_id uuid, actor_id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -1318,6 +1383,31 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.participated(address text, row_ids uuid[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  -- Checked first: most imported rows have no such hash.
+  return exists (select from private.erased_participations e where e.row_id = any (row_ids))
+    and private.participated(private.accounts_at(address), row_ids);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.participated(profile_id uuid, row_ids uuid[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return private.participated((select private.accounts_of(p) || private.accounts_at(p.email)
+    from public.profiles p where p.id = profile_id), row_ids);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.person_name(value text)
  RETURNS text
  LANGUAGE sql
@@ -1407,26 +1497,37 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.put_off_mail(mail private.mails, time_zone text)
+CREATE OR REPLACE FUNCTION private.put_off_mails(organization public.organizations, max_rows integer)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-declare later timestamptz := private.next_digest('daily', put_off_mail.time_zone, now());
+declare later timestamptz := private.next_digest('daily', organization.time_zone,
+  (private.budget_day() + 1)::timestamp at time zone 'UTC');
 begin
-  if mail.kind in ('invite', 'survey') then
-    update private.mails m set next_attempt_at = later where m.id = mail.id;
-    return;
-  end if;
-  insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at, created_at)
-  select n.user_id, n.event_id, n.organization_id, false, later, n.created_at from public.notifications n
-  where n.user_id = mail.profile_id and n.event_id = any (mail.event_ids)
-  on conflict do nothing;
-  delete from private.mails m where m.id = mail.id;
+  with due as materialized (
+    select m.id, m.profile_id, m.event_ids, m.kind in ('invite', 'survey') as stays,
+      private.is_confirmed_recipient(m.organization_id, m.profile_id) as confirmed
+    from private.mails m
+    where m.organization_id = organization.id and not m.is_confirmed and m.status in ('pending', 'sending')
+      and m.attempt_count = 0 and m.next_attempt_at <= now()
+    order by m.next_attempt_at limit max_rows for update skip locked
+  ), kept as (
+    update private.mails m set is_confirmed = d.confirmed,
+      next_attempt_at = case when d.confirmed then m.next_attempt_at else later end
+    from due d where m.id = d.id and (d.confirmed or d.stays)
+  ), moved as (
+    insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at, created_at)
+    select n.user_id, n.event_id, n.organization_id, false, later, n.created_at
+    from due d join public.notifications n on n.user_id = d.profile_id and n.event_id = any (d.event_ids)
+    where not (d.confirmed or d.stays)
+    on conflict do nothing
+  )
+  delete from private.mails m using due d where m.id = d.id and not (d.confirmed or d.stays);
 end
 $function$;
 
-ALTER FUNCTION "private"."put_off_mail"(private.mails, text) OWNER TO "postgres";
+ALTER FUNCTION "private"."put_off_mails"(public.organizations, integer) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.queue_invite(invite private.invites)
  RETURNS boolean
@@ -1753,6 +1854,34 @@ $function$;
 
 ALTER FUNCTION "private"."same_person"(uuid, uuid) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.senders_of_due_mails()
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return query
+    with recursive waiting (id) as (
+      (select m.organization_id from private.mails m where m.status in ('pending', 'sending')
+        order by m.organization_id limit 1)
+      union all
+      select (select m.organization_id from private.mails m
+        where m.status in ('pending', 'sending') and m.organization_id > w.id
+        order by m.organization_id limit 1)
+      from waiting w where w.id is not null
+    )
+    select w.id from waiting w
+    where exists (select from unnest(array[true, false]) lane cross join lateral (
+        select m.next_attempt_at from private.mails m
+        where m.organization_id = w.id and m.is_confirmed = lane and m.status in ('pending', 'sending')
+        order by m.next_attempt_at limit 1) first
+      where first.next_attempt_at <= now());
+end
+$function$;
+
+ALTER FUNCTION "private"."senders_of_due_mails"() OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.stop_account_mail(mailbox_hash text, account_id uuid, is_stopped boolean)
  RETURNS void
  LANGUAGE plpgsql
@@ -1811,9 +1940,8 @@ begin
     return null;
   end if;
   insert into private.mail_budgets as b (organization_id, day, used)
-  select organization.id, private.budget_day(organization), 1 where organization.max_unconfirmed_mails > 0
-  -- A day never comes back, whatever becomes of the time zone.
-  on conflict on constraint mail_budgets_pkey do update set day = greatest(b.day, excluded.day),
+  select organization.id, private.budget_day(), 1 where organization.max_unconfirmed_mails > 0
+  on conflict on constraint mail_budgets_pkey do update set day = excluded.day,
     used = case when excluded.day > b.day then 1 else b.used + 1 end
   where excluded.day > b.day or b.used < organization.max_unconfirmed_mails;
   return found;
@@ -1837,7 +1965,7 @@ CREATE OR REPLACE FUNCTION private.unconfirmed_mails(organization public.organiz
 AS $function$
 begin
   return coalesce((select b.used from private.mail_budgets b where b.organization_id = organization.id
-    and b.day >= private.budget_day(organization)), 0);
+    and b.day = private.budget_day()), 0);
 end
 $function$;
 
@@ -1908,10 +2036,12 @@ CREATE INDEX account_undos_created_at_idx ON private.account_undos USING btree (
 CREATE INDEX account_undos_user_idx ON private.account_undos USING btree (user_id, created_at);
 
 -- squawk-ignore require-concurrent-index-creation
-CREATE INDEX mails_waiting_idx ON private.mails USING btree (organization_id, next_attempt_at) WHERE (status = ANY (ARRAY['pending'::text, 'sending'::text]));
+CREATE INDEX mails_waiting_idx ON private.mails USING btree (organization_id, is_confirmed, next_attempt_at) WHERE (status = ANY (ARRAY['pending'::text, 'sending'::text]));
 
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX stopped_account_mail_stopped_at_idx ON private.stopped_account_mail USING btree (stopped_at);
+
+CREATE TRIGGER note_confirmation BEFORE INSERT ON private.mails FOR EACH ROW EXECUTE FUNCTION private.note_confirmation();
 
 create trigger announce after update on public.organizations
   for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval,
@@ -1934,6 +2064,10 @@ CREATE TRIGGER audit AFTER INSERT OR DELETE OR UPDATE ON public.surveys FOR EACH
 
 COMMENT ON FUNCTION "private"."account_mail_is_stopped"(text) IS 'Whether the owner of a mailbox stopped mail about accounts that others make.';
 
+COMMENT ON FUNCTION "private"."accounts_at"(text) IS 'What an erasure recorded of the e-mail author, and of the users, who had the address: one person.';
+
+COMMENT ON FUNCTION "private"."accounts_of"(public.profiles) IS 'What an erasure records of a person: id and all addresses of a user, who may sign up again; the address of an e-mail author.';
+
 COMMENT ON FUNCTION "private"."address_can_be_restored"(uuid) IS 'Whether the owner of a former address of the account can undo the change.';
 
 COMMENT ON FUNCTION "private"."address_of_undo"(bytea) IS 'The address that a link restores; null if it is unknown, used or expired.';
@@ -1950,19 +2084,21 @@ COMMENT ON FUNCTION "private"."audit_responses"(uuid, text) IS 'Logs that an Adm
 
 COMMENT ON FUNCTION "private"."audit_survey"() IS 'Trigger: logs what an Admin or a key does with a survey, with the names of changed fields.';
 
-COMMENT ON FUNCTION "private"."budget_day"(public.organizations) IS 'Today in the time zone of the organization.';
+COMMENT ON FUNCTION "private"."budget_day"() IS 'Today in UTC: in the time zone of the organization a change of the zone would begin another day.';
 
 COMMENT ON FUNCTION "private"."change_my_mail_preferences"(jsonb) IS 'Changes the caller''s mail preferences in the current organization. An identified person may only stop mail.';
 
 COMMENT ON FUNCTION "private"."charge_rule"(text, text, integer) IS 'Charges calls of a subject against the rule of this name. Allowed if there is no rule or no subject.';
 
-COMMENT ON FUNCTION "private"."claim_mails"(integer) IS 'Claims due mails for two minutes, including expired claims, drops those with nothing to tell, and puts off those to unconfirmed recipients beyond the budget of their organization. Concurrent dispatchers never claim the same mail.';
+COMMENT ON FUNCTION "private"."claim_mails"(integer) IS 'Claims due mails for two minutes, including expired claims, drops those with nothing to tell, and puts off those to unconfirmed recipients beyond the budget of their organization; wakes the mailer again if it only did the latter. Concurrent dispatchers never claim the same mail.';
 
 COMMENT ON FUNCTION "private"."claim_responses"(uuid, uuid) IS 'Moves responses and starts of one profile to another; of two responses to a survey that allows one, the first stays.';
 
 COMMENT ON FUNCTION "private"."count_added_comments"() IS 'Trigger: updates comment_count and reply_count, makes those who comment themselves follow, and announces approved comments.';
 
 COMMENT ON FUNCTION "private"."count_added_votes"() IS 'Trigger: updates vote_count, makes those who vote themselves follow, notifies the author and emits submission.vote_added, which does not name the voter. Pending submissions emit nothing.';
+
+COMMENT ON FUNCTION "private"."delete_merged_votes"() IS 'Trigger: a vote removed at the target is not restored by an unmerge, nor is another of the same person.';
 
 COMMENT ON FUNCTION "private"."erase_me"() IS 'Erases the caller: in the named organization only, or in all by deleting the account with name, address, memberships, follows and notifications. Content and votes stay without a person. Raises CONFLICT for the last owner of an organization, and while a change of address can be undone.';
 
@@ -1984,9 +2120,15 @@ COMMENT ON FUNCTION "private"."mailbox"(text) IS 'The mailbox of an address, by 
 
 COMMENT ON FUNCTION "private"."name_skeleton"(text) IS 'What a name looks like: equal for names that differ in case, accents, spaces and signs only, or in letters and digits that look alike. The frequent ones of Latin, Cyrillic, Greek and Armenian, not the list of Unicode.';
 
+COMMENT ON FUNCTION "private"."note_confirmation"() IS 'Trigger: sets is_confirmed of a new mail.';
+
 COMMENT ON FUNCTION "private"."notify_followers"(uuid, uuid, text, uuid, uuid, uuid) IS 'Notifies the author of the parent comment, the author of the submission and the followers, each once and never the actor; e-mail authors only of what they follow. Beyond 500 followers private.run_fanouts does the rest.';
 
 COMMENT ON FUNCTION "private"."open_account_undo"(uuid, text, bytea) IS 'Stores the link that the mail about a changed address or password has, with the address that it goes to. Returns false for an unknown account, and beyond 20 in a week.';
+
+COMMENT ON FUNCTION "private"."participated"(text, uuid[]) IS 'For imports: whether an author or user with the address participated before an erasure.';
+
+COMMENT ON FUNCTION "private"."participated"(uuid, uuid[]) IS 'Whether the person participated in one of the rows before an erasure, as this profile or as another with its address.';
 
 COMMENT ON FUNCTION "private"."person_of"(public.profiles) IS 'Identifies a person within an organization: profiles with the same address, which a user has confirmed, are one person.';
 
@@ -1994,7 +2136,7 @@ COMMENT ON FUNCTION "private"."prepare_comment_vote"() IS 'Trigger: the comment 
 
 COMMENT ON FUNCTION "private"."prepare_vote"() IS 'Trigger on votes and follows: the submission must be visible to the caller and not merged, and a person votes once.';
 
-COMMENT ON FUNCTION "private"."put_off_mail"(private.mails, text) IS 'Moves a mail that was not attempted into the next digest of its recipient; an invite waits as it is.';
+COMMENT ON FUNCTION "private"."put_off_mails"(public.organizations, integer) IS 'When the budget is used up: moves due mails to unconfirmed recipients that were not attempted into the first daily digest of a later day; invites wait for that time as they are.';
 
 COMMENT ON FUNCTION "private"."queue_invite"(private.invites) IS 'Queues the mail of an invite, where its organization sends mail: at most 100 in a day, and 3 to one mailbox. Returns whether it did. Call it with the team locked.';
 
@@ -2007,6 +2149,8 @@ COMMENT ON FUNCTION "private"."require_one_vote"(uuid, uuid, uuid, uuid) IS 'Rai
 COMMENT ON FUNCTION "private"."require_own_mailbox"() IS 'Raises FORBIDDEN for an identified person: a host may name any address, and would resume mail that its owner stopped.';
 
 COMMENT ON FUNCTION "private"."same_person"(uuid, uuid) IS 'All profiles of a person in an organization, the given one first: the e-mail author and the users with the same address. A person counts once.';
+
+COMMENT ON FUNCTION "private"."senders_of_due_mails"() IS 'Ids of the organizations with due mails; reads two rows of an index for each that has mails in the queue.';
 
 COMMENT ON FUNCTION "private"."stop_account_mail"(text, uuid, boolean) IS 'For the owner of a mailbox: sends no more mail about accounts that others make with its addresses, and rejects the account or the change of address that the mail was about; or (is_stopped false) sends again.';
 
@@ -2022,7 +2166,9 @@ COMMENT ON FUNCTION "private"."undo_account_change"(bytea) IS 'For the owner of 
 
 COMMENT ON TABLE "private"."account_undos" IS 'Links that undo a change of address or password, as hashes, with the address that the account had before and that got the link. Valid for private.retention(account_undos).';
 
-COMMENT ON TABLE "private"."mail_budgets" IS 'Mails of an organization to unconfirmed recipients on the newest day on which it sent any, in its time zone: at most organizations.max_unconfirmed_mails.';
+COMMENT ON TABLE "private"."mail_budgets" IS 'Mails of an organization to unconfirmed recipients on the newest day (UTC) on which it sent any: at most organizations.max_unconfirmed_mails.';
+
+COMMENT ON TABLE "private"."mails" IS 'Mails to be: pending, sending (claimed until next_attempt_at, when the lease ends), sent, failed, or dropped because its recipient may not see it or does not want it any more. event_ids are those of the notifications, for kind team the submissions, for survey the survey, twice for a reminder. An invite goes to the address of the invite, which may have no profile; without invite_id its address was erased. The id is in the Message-ID. is_confirmed: private.is_confirmed_recipient when it was queued; such mails are claimed first. Finished mails are kept for private.retention(mails).';
 
 COMMENT ON TABLE "private"."stopped_account_mail" IS 'Mailboxes, as keyed hashes, whose owner wants no mail about accounts that others make with their address. An address with a confirmed account gets its mail. Kept for private.retention(stopped_account_mail).';
 
@@ -2035,6 +2181,12 @@ GRANT EXECUTE ON FUNCTION "private"."account_mail_is_stopped"(text) TO "anon", "
 REVOKE ALL ON FUNCTION "private"."account_mail_is_stopped"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."account_mail_is_stopped"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."accounts_at"(text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."accounts_at"(text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."accounts_at"(text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."address_can_be_restored"(uuid) FROM PUBLIC;
 
@@ -2092,11 +2244,11 @@ REVOKE ALL ON FUNCTION "private"."audit_survey"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."audit_survey"() TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."budget_day"(public.organizations) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."budget_day"() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION "private"."budget_day"(public.organizations) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."budget_day"() FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."budget_day"(public.organizations) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."budget_day"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."charge_rule"(text, text, integer) FROM PUBLIC;
 
@@ -2152,6 +2304,12 @@ REVOKE ALL ON FUNCTION "private"."name_skeleton"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."name_skeleton"(text) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."note_confirmation"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."note_confirmation"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."note_confirmation"() TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."open_account_undo"(uuid, text, bytea) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."open_account_undo"(uuid, text, bytea) TO "feedback_mail";
@@ -2166,11 +2324,11 @@ REVOKE ALL ON FUNCTION "private"."person_of"(public.profiles) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."person_of"(public.profiles) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."put_off_mail"(private.mails, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."put_off_mails"(public.organizations, integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION "private"."put_off_mail"(private.mails, text) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."put_off_mails"(public.organizations, integer) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."put_off_mail"(private.mails, text) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."put_off_mails"(public.organizations, integer) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."reject_name_of_team"() FROM PUBLIC;
 
@@ -2205,6 +2363,12 @@ REVOKE ALL ON FUNCTION "private"."same_person"(uuid, uuid) FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."same_person"(uuid, uuid) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."same_person"(uuid, uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."senders_of_due_mails"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."senders_of_due_mails"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."senders_of_due_mails"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."stop_account_mail"(text, uuid, boolean) FROM PUBLIC;
 
