@@ -5,9 +5,10 @@ export const whiteSpace =
   " \t\n\u000B\f\r\u0085\u00A0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF";
 
 const isWhiteSpace = new Set(whiteSpace);
-// The braille blank and the marks of annotations are invisible too, though Unicode does not tell programs to ignore them.
+// Blanks of scripts and some marks of format are invisible too, though Unicode does not tell programs to ignore them.
 // NUL counts as visible, because a text with it has an error of its own.
-const visible = /[^\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u2800\uFFF9-\uFFFB]|\0/u;
+const visible =
+  /[^\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\u070F\u2800\uFFF9-\uFFFB\u{13430}-\u{13442}\u{16FE4}\u{1D159}]|\0/u;
 
 /** Without white space at both ends; empty if no character is visible. The same as private.trim_text in Postgres. */
 // Not a regular expression: one anchored only at the end takes quadratic time on long runs of inner spaces.

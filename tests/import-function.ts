@@ -5,10 +5,11 @@ import { inject, vi } from "vitest";
  * environment, since files that run in one process share the module.
  */
 export async function importFunction<Module>(url: URL): Promise<Module> {
-  const { superuserUrl } = inject("stack");
-  vi.stubGlobal("Deno", {
-    env: { get: (name: string) => (name === "DATABASE_URL" ? superuserUrl : undefined) },
-  });
+  const variables: Record<string, string> = {
+    DATABASE_URL: inject("stack").superuserUrl,
+    WEBHOOK_SECRETS_KEYS: `test:${Buffer.alloc(32, "k").toString("base64url")}`,
+  };
+  vi.stubGlobal("Deno", { env: { get: (name: string) => variables[name] } });
   try {
     return (await import(url.href)) as Module;
   } finally {

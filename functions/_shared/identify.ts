@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from "jose";
-import { newApiKey, sessionPrefix } from "../../shared/api-keys.ts";
+import { newApiKey, sessionPrefix, signingPrefix } from "../../shared/api-keys.ts";
 import type { ErrorCode, ErrorDetail } from "../../shared/errors.ts";
 import {
   type IdentifyClaims,
@@ -12,8 +12,9 @@ import {
 import { validationDetails } from "../../shared/validation.ts";
 import { ApiError, toApiError } from "./api-error.ts";
 import { runStatement, withLockRetry } from "./database.ts";
+import { environment } from "./environment.ts";
 import { openSession, type Signer, signerNamed, type VerifiedToken } from "./statements/identify.ts";
-import { decryptSecret } from "./stored-secrets.ts";
+import { decryptSecret, encryptSecret } from "./stored-secrets.ts";
 
 /** Tolerated clock skew between the organization's backend and this service. */
 const skewSeconds = 60;
@@ -46,11 +47,27 @@ export async function verifyToken(token: string, options: VerifyOptions = {}): P
   const audience = audienceOf(readToken(token));
   if (audience === undefined || audience.length > 100 || audience.includes("\0")) throw wrongAudience();
   const [row] = await withLockRetry(() => runStatement(signerNamed(audience)));
-  if (!row?.data || (options.organizationId ?? row.data.organization_id) !== row.data.organization_id)
-    throw wrongAudience();
-  const verified = verifyBy(row.data, token, options);
-  // Whoever cannot sign for it does not learn that there is a private board.
-  return row.data.is_public ? verified : verified.catch(() => Promise.reject(wrongAudience()));
+  const isWanted =
+    row?.data && (options.organizationId ?? row.data.organization_id) === row.data.organization_id;
+  const signer = isWanted ? row.data : undefined;
+  if (signer?.is_public) return verifyBy(signer, token, options);
+  // Whoever cannot sign for it does not learn that there is a private board, also not from the time of the answer.
+  return verifyBy(withDecoys(signer, audience), token, options).catch(() => Promise.reject(wrongAudience()));
+}
+
+const maxSecrets = 2;
+let decoys: Signer["secrets"] | undefined;
+
+/** A private organization, or one that does not exist, with as many secrets as one can have: with none, nobody's. */
+export function withDecoys(signer: Signer | undefined, audience: string): Signer {
+  decoys ??= Array.from({ length: environment.webhookSecretsKeys ? maxSecrets : 0 }, () => {
+    const id = crypto.randomUUID();
+    return { id, encrypted: encryptSecret(newApiKey(signingPrefix).secret, id), last_four: "" };
+  });
+  return {
+    ...(signer ?? { organization_id: "", slug: audience.toLowerCase(), is_public: false }),
+    secrets: [...(signer?.secrets ?? []), ...decoys].slice(0, maxSecrets),
+  };
 }
 
 /** Verifies a token with the secrets of an organization. Throws RefusedToken. */

@@ -116,17 +116,24 @@ const sizeOf: Record<LogoType, (file: Buffer) => Size | undefined> = {
     file.length >= 24 && file.toString("latin1", 12, 16) === "IHDR"
       ? [file.readUInt32BE(16), file.readUInt32BE(20)]
       : undefined,
-  // Segments: 0xff, marker, length. The first frame header (0xc0 to 0xcf but three) has the size.
+  // Segments: 0xff, marker, length. The frame headers (0xc0 to 0xcf but three) before the scan (0xda) have the size.
   jpg: (file) => {
+    let size: Size | undefined;
     let at = 2;
-    while (at + 9 <= file.length && file[at] === 0xff) {
-      const marker = file[at + 1] ?? 0;
-      if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
-        return [file.readUInt16BE(at + 7), file.readUInt16BE(at + 5)];
+    while (at + 9 <= file.length) {
+      const marker = file[at] === 0xff ? (file[at + 1] ?? 0) : 0;
+      if (marker === 0xda) break;
+      // Browsers skip markers without a length, and other bytes: behind them our lengths could pass by a frame header.
+      if (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd9)) return undefined;
+      if (marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+        size = [
+          Math.max(file.readUInt16BE(at + 7), size?.[0] ?? 0),
+          Math.max(file.readUInt16BE(at + 5), size?.[1] ?? 0),
+        ];
       // 0xff twice is a filler.
       at += marker === 0xff ? 1 : 2 + file.readUInt16BE(at + 2);
     }
-    return undefined;
+    return size;
   },
   webp: (file) => {
     if (file.length < 30) return undefined;

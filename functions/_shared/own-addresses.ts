@@ -16,6 +16,10 @@ export function isOwnOrigin(origin: string, requestUrl: string): boolean {
   return url.origin === origin && isLoopbackHost(url.host);
 }
 
+/** The answer to a request whose Host header, such as 127.0.0.1:99999, makes no URL. */
+export const malformedHost = ({ url }: Request): Response | undefined =>
+  URL.canParse(url) ? undefined : new Response("The Host header is malformed.\n", { status: 400 });
+
 export const unknownHost =
   "This service is not at this address: open the one of SITE_URL. The operator sets SITE_URL, or adds this host name to MCP_ALLOWED_HOSTS.";
 

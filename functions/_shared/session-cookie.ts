@@ -1,11 +1,13 @@
 import { decodeText } from "./base64url.ts";
-import { hostCookie, readCookies } from "./cookies.ts";
+import { hostCookie, isSecure, readCookies } from "./cookies.ts";
 import { environment } from "./environment.ts";
 
 /** The name that @supabase/ssr gives the session of an account by default, from the project like supabase-js. */
 export const defaultSessionName = `sb-${new URL(environment.supabaseUrl).hostname.split(".")[0]}-auth-token`;
 /** Name of the pages' cookie with the session of an account. */
 export const sessionCookieName = hostCookie(defaultSessionName);
+/** Cookie with the session of an identified person. */
+export const identifiedCookieName = hostCookie("feedback-session");
 /** An application on the host of the API may write the default name: docs/decisions/0309-cookies-of-one-host.md. */
 const namesForApi = [...new Set([sessionCookieName, defaultSessionName])];
 const maxSessionLength = 32_000;
@@ -24,6 +26,9 @@ export function sessionToken(
   const [value] = found;
   if (value === undefined) return undefined;
   if (value === null || found.length > 1) return null;
+  // Another host may have added the plain name to the session of an identified person.
+  if (isSecure && joinChunks(cookies, sessionCookieName) === undefined && cookies.has(identifiedCookieName))
+    return null;
   try {
     const text = value.startsWith("base64-") ? decodeText(value.slice("base64-".length)) : value;
     const session: unknown = JSON.parse(text);
@@ -35,9 +40,6 @@ export function sessionToken(
     return "";
   }
 }
-
-/** Cookie with the session of an identified person. */
-export const identifiedCookieName = hostCookie("feedback-session");
 
 /** The session of an identified person in the cookies; undefined without one, null if two writers have set it. */
 export function identifiedToken(header: string | undefined): string | null | undefined {

@@ -1,5 +1,6 @@
 import { environment } from "../_shared/environment.ts";
 import { flushLog, logWarning } from "../_shared/log.ts";
+import { malformedHost } from "../_shared/own-addresses.ts";
 import { closeAgentStreams } from "../mcp/app.ts";
 import { app } from "./app.ts";
 
@@ -15,7 +16,10 @@ if (!environment.addressHashKey) {
 // Hosted Supabase controls listening and shutdown. Elsewhere the function listens on PORT on the loopback interface
 // until SIGTERM.
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
-const server = Deno.serve({ ...listen, onListen: () => {} }, (request, info) => app.fetch(request, info));
+const server = Deno.serve(
+  { ...listen, onListen: () => {} },
+  (request, info) => malformedHost(request) ?? app.fetch(request, info),
+);
 
 if (environment.port) {
   Deno.addSignalListener("SIGTERM", async () => {

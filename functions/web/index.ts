@@ -1,11 +1,13 @@
 import { environment } from "../_shared/environment.ts";
 import { keptWork } from "../_shared/keep-alive.ts";
 import { flushLog } from "../_shared/log.ts";
+import { malformedHost } from "../_shared/own-addresses.ts";
 import { app } from "./app.ts";
 
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
-const server = Deno.serve({ ...listen, onListen: () => {} }, (request, info) =>
-  app.fetch(withoutFunctionName(request), info),
+const server = Deno.serve(
+  { ...listen, onListen: () => {} },
+  (request, info) => malformedHost(request) ?? app.fetch(withoutFunctionName(request), info),
 );
 
 /** Supabase calls a function with its name before the path; direct requests have no prefix. */

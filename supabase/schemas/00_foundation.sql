@@ -123,9 +123,10 @@ comment on function private.retention(text) is
 create function private.trim_text(value text) returns text
 language sql immutable
 return case
-  when value !~ ('[^\u0001-\u0020\u007F-\u00A0\u00AD\u034F\u061C\u115F\u1160\u1680\u17B4\u17B5\u180B-\u180F'
-    '\u2000-\u200F\u2028-\u202F\u205F-\u206F\u2800\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB'
-    '\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]') then ''
+  when value !~ ('[^\u0001-\u0020\u007F-\u00A0\u00AD\u034F\u061C\u070F\u115F\u1160\u1680\u17B4\u17B5\u180B-'
+    '\u180F\u2000-\u200F\u2028-\u202F\u205F-\u206F\u2800\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB'
+    '\U00013430-\U00013442\U00016FE4\U0001BCA0-\U0001BCA3\U0001D159'
+    '\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]') then ''
   else btrim(value,
     E' \t\n\u000B\f\r\u0085\u00A0\u1680\u2000\u2001\u2002\u2003'
       '\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF') end;

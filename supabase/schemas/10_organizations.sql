@@ -51,7 +51,6 @@ create table public.organizations (
   updated_at timestamptz not null default now(),
   constraint slug_is_lowercase_ascii check (private.is_slug(slug)),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
-  constraint name_is_visible check (private.trim_text(name) <> ''),
   constraint visibility_is_public_or_private check (visibility in ('public', 'private')),
   constraint time_zone_is_known check (private.is_time_zone(time_zone)),
   constraint default_locale_is_known check (default_locale = any (private.locales())),
@@ -162,8 +161,9 @@ create trigger keep_profile_confirmed after update of email_confirmed_at on auth
 create function private.person_name(value text) returns text
 language sql immutable
 return private.trim_text(regexp_replace(
-  regexp_replace(value, '[[:cntrl:]\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B\u200E\u200F'
-    '\u2028-\u202E\u2060-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\U0001BCA0-\U0001BCA3'
+  regexp_replace(value, '[[:cntrl:]\u00AD\u034F\u061C\u070F\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B'
+    '\u200E\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF0-\uFFFB'
+    '\U00013430-\U00013442\U00016FE4\U0001BCA0-\U0001BCA3\U0001D159'
     '\U0001D173-\U0001D17A\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF]', '', 'g'),
   -- Joiners shape letters of some scripts, and emoji; variation selectors choose a form of the one before.
   '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+', '', 'g'));
@@ -173,22 +173,29 @@ comment on function private.person_name(text) is
 create function private.name_skeleton(name text) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
-  -- Capitals first, since those of Greek look like other Latin letters than their small ones.
-  latin text := private.plain_text(translate(name, 'ΑАΒВСϹΕЕΗНҺΙІӀЈΚКΜМΝΟОΡРЅΤТΧХΥУҮΖ',
-    'aabbcceehhhiiijkkmmnooppsttxxyyyz'));
+  -- Capitals first, since those of Greek look like other Latin letters than their small ones. Then small
+  -- capitals, and letters of Lisu and Cherokee.
+  latin text := private.plain_text(translate(regexp_replace(name, '\|(?=\w)', 'l', 'g'),
+    'ΑАΒВСϹΕЕΗНҺΙІӀЈΚКΜМΝΟОΡРЅΤТΧХΥУҮΖ' || 'ᴀʙᴄᴅᴇꜰғɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏ'
+      || 'ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ' || 'ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃ',
+    'aabbcceehhhiiijkkmmnooppsttxxyyyz' || 'abcdeffghijklmnoprtuvwy'
+      || 'abcdefghijklmnoprstuvwxyz' || 'abcdeghjklmprstvwz'));
   shape text := replace(replace(translate(
-    regexp_replace(latin, '[\u0001-/:-`{-\u00BF\u2000-\u206F\u3000\uFE00-\uFE0F]',
-      '', 'g'),
+    regexp_replace(latin, '[\u0001-/:-`{-\u00BF\u2000-\u2BFF\u3000-\u303F\uE000-\uF8FF\uFE00-\uFE0F'
+      '\U0001F000-\U0001FAFF\U000E0100-\U000E01EF]', '', 'g'),
     'i1ıɩιіӏ0οоօаαɑьƅсϲԁеєɡցһհјϳкκмոпрρԛզгѕꜱтτυսцνѵԝωхχуγүᴢ',
     'lllllllooooaaabbccdeegghhjjkkmnnppqqrssttuuuvvwwxxyyyz'), 'rn', 'm'), 'vv', 'w');
+  -- How the mark of the team is written, as shapes.
+  team constant text := '(team|equlp[eo]|squadra|チーム|komaндa)';
 begin
-  return coalesce(nullif(shape, ''), latin);
+  return coalesce(nullif(regexp_replace(shape, '^' || team || '|' || team || '$', '', 'g'), ''),
+    nullif(shape, ''), latin);
 end
 $$;
 comment on function private.name_skeleton(text) is
-  'What a name looks like: equal for names that differ in case, accents, spaces and signs only, or in '
-  'letters and digits that look alike. The frequent ones of Latin, Cyrillic, Greek and Armenian, not the '
-  'list of Unicode.';
+  'What a name looks like: equal for names that differ in case, accents, spaces and signs only, in a word '
+  'for the team at an end, or in letters and digits that look alike. The frequent ones of Latin, Cyrillic, '
+  'Greek, Armenian, Lisu and Cherokee, not the list of Unicode.';
 
 create function private.clean_name() returns trigger
 language plpgsql set search_path = '' as $$
@@ -199,6 +206,8 @@ end
 $$;
 comment on function private.clean_name() is 'Trigger: normalizes names with private.person_name.';
 create trigger clean_name before insert or update of name on public.profiles
+  for each row execute function private.clean_name();
+create trigger clean_name before insert or update of name on public.organizations
   for each row execute function private.clean_name();
 
 -- definer: reads the names of teams, and what the person wrote anywhere.

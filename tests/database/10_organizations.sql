@@ -1,7 +1,7 @@
 -- Profiles, teams, the service role and operators.
 begin;
 set local search_path = public, extensions;
-select plan(130);
+select plan(144);
 do $$ begin perform tests.start(); perform tests.submission('An idea', 'alice'); end $$;
 
 -- A user has a profile
@@ -85,24 +85,30 @@ from (values ('de', 'Farbe'), ('ja', '色'), ('nl', 'Colour')) as t (locale, nam
 do $$ begin
   insert into auth.users (id, email, raw_user_meta_data)
   select tests.id('seems ' || n), 'seems' || n || '@example.test', jsonb_build_object('name', name)
-  from unnest(array[U&'\2060', U&'\3164', U&'\00AD', U&'\200C', U&'\FE0F\200D', U&'\115F\2800', U&'O\2060l\00ADga\+0E0041', repeat(U&'\FE0F', 150) || 'Olga']) with ordinality s (name, n);
+  from unnest(array[U&'\2060', U&'\3164', U&'\00AD', U&'\200C', U&'\FE0F\200D', U&'\115F\2800', U&'\+01D159\+016FE4', U&'\+013441\070F', U&'O\2060l\00ADga\+0E0041', repeat(U&'\FE0F', 150) || 'Olga']) with ordinality s (name, n);
 end $$;
-select is((select array_agg(name order by email) from profiles where email is null and id in (select tests.id('seems ' || n) from generate_series(1, 6) n)), array_fill(null::text, array[6]),
+select is((select array_agg(name order by email) from profiles where email is null and id in (select tests.id('seems ' || n) from generate_series(1, 8) n)), array_fill(null::text, array[8]),
   'a name of sign-up without a visible character is none');
-select is((select name from profiles where id = tests.id('seems ' || n)), 'Olga', 'invisible characters are removed from a name') from unnest(array[7, 8]) n;
+select is((select name from profiles where id = tests.id('seems ' || n)), 'Olga', 'invisible characters are removed from a name') from unnest(array[9, 10]) n;
 select is(private.person_name(name), name, format('%s is a name', name))
 from unnest(array[U&'\0646\200C\0645\0627', U&'\0D30\0D3E\0D1C\0D28\0D4D\200D', U&'\+01F469\200D\+01F4BB', U&'\845B\+0E0100\57CE', U&'\2764\FE0F']) name;
 select is(tests.try('alice', format('update profiles set name = %L where id = tests.id(''alice'')', name)), '23514 name_has_1_to_100_characters', 'a name needs a visible character')
 from unnest(array[U&'\2060', U&'\3164 \00AD', U&'\200C']) name;
 select is(tests.try(who, format('update profiles set name = %L where id = tests.id(%L)', name, who)), outcome, format('%s as a name of %s: %s', name, who, outcome))
 from (values ('alice', 'Olga', 'FB400'), ('alice', U&'\041Elg\0430', 'FB400'), ('alice', '0LGA', 'FB400'), ('alice', 'O l.g' || U&'\00E0', 'FB400'), ('alice', U&'\FF2Flg\0251', 'FB400'),
-  ('alice', 'Olga from Sales', '1'), ('alice', 'Rita', '1'), ('rita', 'Olga', '1'), ('adam', 'Olga', '1'), ('alice', 'Alice', '1'), ('bob', '!!', '1')) t (who, name, outcome);
+  ('alice', 'Olga (Team)', 'FB400'), ('alice', U&'\00C9quipe Olga', 'FB400'), ('alice', U&'Olga \2013 \041A\043E\043C\0430\043D\0434\0430', 'FB400'),
+  ('alice', U&'Olga \30C1\30FC\30E0', 'FB400'), ('alice', 'Olga [EQUIPO]', 'FB400'), ('alice', 'Squadra: Olga', 'FB400'), ('alice', U&'\2713 Olga \+01F3C5', 'FB400'),
+  ('alice', 'O|ga', 'FB400'), ('alice', U&'\1D0F\029F\0262\1D00', 'FB400'), ('alice', U&'\A4F3\A4E1\A4D6\A4EE', 'FB400'), ('alice', U&'O\13DE\13C0\13AA', 'FB400'),
+  ('alice', 'Team', '1'), ('alice', 'Olga Teamster', '1'), ('alice', 'Olga from Sales', '1'), ('alice', 'Rita', '1'), ('rita', 'Olga', '1'), ('adam', 'Olga', '1'), ('alice', 'Alice', '1'), ('bob', '!!', '1')) t (who, name, outcome);
 do $$ begin perform set_config('feedback.organization_id', '', true); end $$;
 select is(tests.try('alice', 'update profiles set name = ''Olga'' where id = tests.id(''alice'')'), 'FB400', 'the teams where a person wrote something count without a named organization');
 select is(private.name_skeleton('Barney'), private.name_skeleton(U&'\0412am\0435\0443'), 'letters that look alike have one skeleton');
 select isnt(private.name_skeleton('Olga'), private.name_skeleton('Olaf'), 'other letters have another');
+do $$ begin update organizations set name = E'a\u202Eb\nc\u2066' where id = tests.id('acme'); end $$;
+select is((select name from organizations where id = tests.id('acme')), 'abc', 'a name of an organization is cleaned like one of a person');
+select is(tests.try('service_role', $$ update organizations set name = U&'\3164' $$), '23514 name_has_1_to_100_characters', 'and needs a visible character');
 select is(tests.try('service_role', statement), '23514 name_is_visible', 'what is named has a visible name')
-from unnest(array[$$ update organizations set name = U&'\3164' $$, $$ insert into tags (organization_id, name, slug) values (tests.id('acme'), U&'\2060', 'x') $$,
+from unnest(array[$$ insert into tags (organization_id, name, slug) values (tests.id('acme'), U&'\2060', 'x') $$,
   $$ insert into categories (organization_id, name, slug) values (tests.id('acme'), U&'\00AD', 'x') $$]) as statement;
 select is(tests.try('alice', format($$ insert into submissions (organization_id, title, description, type) values (tests.id('acme'), %L, 'A description that is long enough.', 'idea') $$, repeat(U&'\2060', 9))),
   '23514 title_has_5_to_200_characters', 'a title needs a visible character');

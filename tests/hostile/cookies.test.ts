@@ -160,6 +160,13 @@ describe("over https", () => {
     expect([done.headers["set-cookie"]].flat()[0]).toMatch(
       /^__Host-feedback-session=fcs_usr_.*; Path=\/; HttpOnly; Secure/,
     );
+    const mine = `__Host-feedback-session=${visitor.cookie("__Host-feedback-session")}`;
+    expect((await votesOf(mine, own.base_url)).status).toBe(200);
+    const foreign = (await signedUp()).value;
+    for (const plain of [`${name}=${foreign}`, `${name}.0=${foreign}`, `${name}=`])
+      for (const both of [`${mine}; ${plain}`, `${plain}; ${mine}`])
+        expect((await votesOf(both, own.base_url)).status, both.slice(0, 40)).toBe(401);
+    expect((await votesOf(`${mine}; ${secure}=${foreign}`, own.base_url)).status).toBe(200);
     const framed = await visitor.post(`/embed/o/${own.organization.slug}/identify`, {
       token: await signed({ ...claims, jti: randomUUID() }, String(made.body.data?.secret)),
     });

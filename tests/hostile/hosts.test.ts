@@ -85,6 +85,22 @@ test("the configured hosts and this machine are ours", async () => {
     expect((await page("POST", "/preferences", host, origin)).status, host).toBe(403);
 });
 
+test.each(["127.999.999.999", "127.0.0.1:99999"])(
+  "the malformed host %s is a 400, also with a credential",
+  async (host) => {
+    for (const path of ["/", "/sign-in"]) expect((await page("GET", path, host)).status, path).toBe(400);
+    expect((await page("POST", "/preferences", host, `http://${host}`)).status).toBe(400);
+    const token = await own.key(["submissions:read"]);
+    for (const base of [own.base_url, own.supabase_url])
+      for (const path of ["/api/submissions", "/api/mcp"])
+        for (const more of [{}, { token }]) {
+          const call = { agent, headers: { host, origin: `http://${host}` }, ...more };
+          for (const method of ["GET", "POST"])
+            expect((await send(method, base + path, call)).status, `${method} ${base}${path}`).toBe(400);
+        }
+  },
+);
+
 test("a program with a credential may call the API by any name, and checks of health too", async () => {
   const call = { agent, headers: { host: "10.1.2.3:8080" } };
   const token = await own.key(["submissions:read"]);

@@ -12,6 +12,7 @@ import { routesOfTheService } from "../access/service.ts";
 import { api, expectError, send } from "../api/client.ts";
 import { claimsOf, exchange, identified, newSecret, nowSeconds, signed } from "../api/identified.ts";
 import { newOrganization, newSubmission, newUser, type Organization, only, type User } from "../api/world.ts";
+import { importFunction } from "../import-function.ts";
 import { sql, stack } from "../stack.ts";
 
 type Host = { organization: Organization; owner: User; id: string; secret: string };
@@ -202,6 +203,27 @@ describe("a token is refused", () => {
       for (const { status, body } of answers)
         expect([status, body]).toEqual([missing?.status, missing?.body]);
     }
+  });
+
+  test("after as much work for no board as for a private one with one secret or two", async () => {
+    const module = (name: string) => new URL(`../../functions/_shared/${name}.ts`, import.meta.url);
+    const { withDecoys } = await importFunction<typeof import("../../functions/_shared/identify.ts")>(
+      module("identify"),
+    );
+    const { decryptSecret } = await importFunction<
+      typeof import("../../functions/_shared/stored-secrets.ts")
+    >(module("stored-secrets"));
+    const secret = (name: string) => ({ id: name, encrypted: "", last_four: "" });
+    const board = { organization_id: randomUUID(), slug: "hidden", is_public: false };
+    const idsFor = (...secrets: ReturnType<typeof secret>[]) =>
+      withDecoys({ ...board, secrets }, "hidden").secrets.map(({ id }) => id);
+    const decoys = withDecoys(undefined, "No-Such").secrets;
+    const [first, second] = decoys.map(({ id }) => id);
+    expect(idsFor()).toEqual([first, second]);
+    expect(idsFor(secret("own"))).toEqual(["own", first]);
+    expect(idsFor(secret("own"), secret("older"))).toEqual(["own", "older"]);
+    expect(new Set(decoys.map(({ encrypted, id }) => decryptSecret(encrypted, id))).size).toBe(2);
+    expect(withDecoys(undefined, "No-Such").slug).toBe("no-such");
   });
 
   test("for a private board, whose sessions rest until it is public again", async () => {

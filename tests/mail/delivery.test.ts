@@ -103,10 +103,12 @@ test("replies and official answers are told at once, other comments in one diges
   const replies = await until(() => {
     const texts = server
       .to(commenter.email)
-      .flatMap(({ text }) => text?.match(/.*replied to your comment/)?.[0] ?? []);
+      .flatMap(({ text }) => text?.match(/(.*\n\n)?.*replied to your comment/)?.[0] ?? []);
     return texts.length === 2 && texts;
   });
-  expect(replies.filter((text) => text.includes("(Team)"))).toHaveLength(1);
+  // On a line of its own, which no name can have.
+  expect(replies.filter((text) => text.startsWith("Team\n\n"))).toHaveLength(1);
+  expect(replies.filter((text) => text.includes("Team"))).toHaveLength(1);
   await world.digestNow();
   const digest = await until(() => server.to(author.email)[2]);
   expect(digest.subject).toBe("News from Own");

@@ -53,7 +53,15 @@ describe("trimming", () => {
   });
 
   test("leaves nothing of a text without a visible character", () => {
-    for (const invisible of [" \n", "\u200B", "\u2060\u3164", "\u00AD \u200C", "\u2800", "\u{E0020}"])
+    for (const invisible of [
+      " \n",
+      "\u200B",
+      "\u2060\u3164",
+      "\u00AD \u200C",
+      "\u2800",
+      "\u{E0020}",
+      "\u{1D159}\u{16FE4}\u{13441}\u070F",
+    ])
       expect(trimText(invisible), invisible).toBe("");
     expect(trimText("\0")).toBe("\0");
   });

@@ -126,6 +126,8 @@ describe("a link that its person may not have followed asks first", () => {
     ["from a comment on our own pages", { referer: `${stack.site_url}/`, "sec-fetch-site": "same-origin" }],
     ["from a site that looks like the host's", { referer: `${host}.evil.example/` }],
     ["as a picture on a page of the host", { ...fromHost, "sec-fetch-dest": "image" }],
+    ["as a browser that fetches it in advance", { ...fromHost, "sec-purpose": "prefetch" }],
+    ["as a browser that shows it in advance", { ...fromHost, "sec-purpose": "prefetch;prerender" }],
     ["from a frame on a page of the host", { ...fromHost, "sec-fetch-dest": "iframe" }],
   ])("%s", async (_from, headers) => {
     const visitor = newVisitor();

@@ -204,6 +204,22 @@ test.each(Object.entries(heads))(
   },
 );
 
+test("no JPEG hides its size behind markers and bytes that browsers skip, or behind a smaller frame header", async () => {
+  const hex = (text: string) => Buffer.from(text, "hex");
+  const after = (start: Buffer, ...more: Buffer[]) =>
+    Buffer.concat([hex("ffd8"), start, ...more.map((file) => file.subarray(2))]);
+  const [small, large] = [only(heads.jpg)(100, 100), only(heads.jpg)(7500, 7500)];
+  // Who reads the 0xfffe after the marker as a length passes by the large picture and finds the small one.
+  const behind = (skipped: Buffer) => {
+    const passed = Buffer.concat([hex("fffe00040000"), large.subarray(2)]);
+    return after(Buffer.concat([skipped, passed, Buffer.alloc(0xfffe - passed.length)]), small);
+  };
+  for (const skipped of ["ff01", "ffd0", "ffd7", "ffd8", "ffd9", "ff00", "00"])
+    expect((await put(behind(hex(skipped)))).status, skipped).toBe(400);
+  expect((await put(after(hex(""), small, large))).status).toBe(413);
+  expect((await put(after(hex("ff"), small))).status).toBe(200);
+});
+
 test("only the organization's admins and keys with organization:write upload", async () => {
   const before = await files();
   const [other] = await own.sql<{ id: string }[]>`

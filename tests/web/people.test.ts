@@ -247,14 +247,17 @@ describe("settings", () => {
     expect((await visitor.submit(await form(), own)).status).toBe(303);
     const refused = await visitor.submit(await form(), { ...own, name: taken });
     expect(refused.status).toBe(422);
+    const marked = { ...own, name: "Ingrid Halvorsen (Team)" };
+    expect((await visitor.submit(await form(), marked)).status).toBe(422);
     expect(refused.html.querySelector("#name-problem")?.text).toContain("Teammitglieds");
     await sql`update public.profiles set name = ${taken} where id = ${visitor.userId}`;
     const page = async (id: string) => (await visitor.get(`/submissions/${id}-a-submission`)).html;
     const unofficial = await page(id);
     expect(unofficial.querySelector(".facts")?.text).toContain("Halv");
-    expect(unofficial.querySelector(".facts .tag.team")).toBeNull();
+    expect(unofficial.querySelector(".tag.team")).toBeNull();
     const official = await page(await newSubmission(organization, member));
-    expect(official.querySelector(".facts .tag.team")?.text).toBe("Team");
+    for (const place of [".facts", ".history"])
+      expect(official.querySelector(`${place} .tag.team`)?.text, place).toBe("Team");
   });
 
   test("show errors in the visitor's language", async () => {

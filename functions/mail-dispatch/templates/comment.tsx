@@ -3,18 +3,26 @@ import type { MailEvent, PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";
 
-/** A short description of the event, for a mail or an entry of a digest. */
-export function headingOf(
-  { kind, by = "", is_official, status = "open" }: MailEvent,
-  { messages }: Wording,
-): string {
+/** A short description of the event, for a mail or an entry of a digest. The mark has its own line: no name has two. */
+export const EventHeading = ({ event, wording }: { event: MailEvent; wording: Wording }) => (
+  <>
+    {event.kind === "reply" && event.is_official && (
+      <p class="kind">
+        <strong>{wording.messages.comments.team}</strong>
+      </p>
+    )}
+    <p class="kind">{headingOf(event, wording)}</p>
+  </>
+);
+
+function headingOf({ kind, by = "", status = "open" }: MailEvent, { messages }: Wording): string {
   switch (kind) {
     case "status":
       return messages.mail.newStatus(messages.statuses[status]);
     case "official":
       return messages.feeds.officialBy(by);
     case "reply":
-      return messages.mail.replyBy(is_official ? `${by} (${messages.comments.team})` : by);
+      return messages.mail.replyBy(by);
     case "comment":
       return messages.feeds.commentBy(by);
     case "team":
@@ -39,7 +47,7 @@ export function commentMail({ events }: PersonClaim, wording: Wording): Written 
     preview: event.text ?? "",
     content: (
       <>
-        <p class="kind">{headingOf(event, wording)}</p>
+        <EventHeading event={event} wording={wording} />
         <h1>{event.title}</h1>
         {event.text && <Quote text={event.text} />}
         <Button href={linkOf(event)}>{wording.messages.mail.open}</Button>

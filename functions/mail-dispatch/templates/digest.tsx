@@ -2,7 +2,7 @@ import { environment } from "../../_shared/environment.ts";
 import { organizationPath } from "../../web/paths.ts";
 import type { MailEvent, PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
-import { headingOf, linkOf } from "./comment.tsx";
+import { EventHeading, linkOf } from "./comment.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";
 
 const maxSubmissions = 20;
@@ -45,7 +45,7 @@ export function listMail(
               </h2>
               {ofOne.slice(0, maxOfOne).map((event) => (
                 <>
-                  <p class="kind">{headingOf(event, wording)}</p>
+                  <EventHeading event={event} wording={wording} />
                   {event.text && <Quote text={shortened(event.text)} />}
                 </>
               ))}

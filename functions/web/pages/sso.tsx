@@ -96,10 +96,15 @@ function ofPublicBoard(found: { data: Frame } | undefined): { frame: Frame; orga
 const verifyLink = (token: string, { id }: Organization) =>
   verifyToken(token, { needsJti: true, organizationId: id });
 
-/** Whether the link was followed on a page of a site that the organization allows. Our own has links that people write. */
+/**
+ * Whether the link was followed on a page of a site that the organization allows. Our own has links that people write. A
+ * browser that fetches the page in advance (Sec-Purpose) has not followed it, and must not use up the token.
+ */
 function isFromHost({ headers, url }: Request, { allowed_origins }: Organization): boolean {
   const referer = headers.get("Referer") ?? "";
-  if ((headers.get("Sec-Fetch-Dest") ?? "document") !== "document" || !URL.canParse(referer)) return false;
+  if (headers.has("Sec-Purpose") || (headers.get("Sec-Fetch-Dest") ?? "document") !== "document")
+    return false;
+  if (!URL.canParse(referer)) return false;
   const { origin } = new URL(referer);
   return allowed_origins.includes(origin) && !isOwnOrigin(origin, url);
 }
