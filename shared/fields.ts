@@ -48,7 +48,7 @@ export function wholeNumber(min: number, max: number) {
 }
 
 /** Linear time: each part is matched by one character class, without nested patterns. */
-function isEmailAddress(value: string): boolean {
+export function isEmailAddress(value: string): boolean {
   if (value.length > 254) return false;
   const at = value.lastIndexOf("@");
   const local = value.slice(0, Math.max(at, 0));

@@ -21,12 +21,13 @@ type Admission = { is_admitted: boolean; stop_hash: string | null; percent_used:
 export async function admit(mail: AuthMail, client: string | null): Promise<MailLinks | undefined> {
   if (!query) return {};
   const [admission] = await query<Admission>(
-    (sql) => sql<Admission[]>`select * from private.admit_account_mail(${mail.to}, ${client})`,
+    (sql) =>
+      sql<Admission[]>`select * from private.admit_account_mail(${mail.to}, ${client}, ${mail.accountId})`,
   );
   const { is_admitted = false, stop_hash, percent_used } = admission ?? {};
   if (percent_used)
     logWarning(
-      `auth-mail: ${percent_used} % of the mails to addresses without an account are sent that the rule account_mail_everyone allows.`,
+      `auth-mail: ${percent_used} % of the mails with codes and links are counted that the rule account_mail_everyone allows.`,
     );
   if (!is_admitted) return undefined;
   if (!stop_hash || !canSign) return {};

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { isEmailAddress } from "../../shared/fields.ts";
 import { invalid } from "../_shared/api-error.ts";
 import { environment } from "../_shared/environment.ts";
 import { logWarning } from "../_shared/log.ts";
@@ -11,13 +12,8 @@ import { sendLater } from "./send-later.ts";
 import { type AuthMail, type CodeKind, codeKinds, noticeKinds, writeAuthMail } from "./write-auth-mail.tsx";
 
 const text = z.string().max(2000).nullish();
-/** One, whatever auth took for one. */
-const address = z
-  .string()
-  .max(320)
-  .regex(/^[^\s<>"@,;]+@[^\s<>"@,;]+$/)
-  .optional()
-  .catch(undefined);
+/** One that mail programs read in one way, whatever auth took for one. */
+const address = z.string().refine(isEmailAddress).optional().catch(undefined);
 const word = z
   .string()
   .regex(/^[\w:.-]{1,40}$/)

@@ -3,10 +3,6 @@ import type { Body } from "./calls.ts";
 import type { Service, User } from "./lite-types.ts";
 import { codeHashOf } from "./token-secrets.ts";
 
-/** As lite's. */
-export const isEmail = (text: unknown): text is string =>
-  typeof text === "string" && /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text);
-
 /** Without a password, and not confirmed. */
 export async function createAccount(
   { repo }: Service,
@@ -47,7 +43,7 @@ export async function mailConfirmation(
 export function makeAccounts(service: Service, data: Body["data"]): void {
   const { signInWithOtp, requestMagicLink, resend } = service;
   const prepare = async (email: string | undefined) => {
-    if (!isEmail(email) || (await service.repo.findUserByEmail(email))) return;
+    if (!email || (await service.repo.findUserByEmail(email))) return;
     const id = randomUUID();
     const more = { email: email.toLowerCase(), email_verified: false, phone_verified: false, sub: id };
     await createAccount(service, { id, email, data: { ...data, ...more } });

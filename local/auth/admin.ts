@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { isUuid } from "../../shared/fields.ts";
-import { createAccount, isEmail, mailConfirmation, newCode } from "./accounts.ts";
+import { isEmailAddress, isUuid } from "../../shared/fields.ts";
+import { createAccount, mailConfirmation, newCode } from "./accounts.ts";
 import type { Body } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import { type Identity, type Service, together, type User } from "./lite-types.ts";
@@ -86,7 +86,7 @@ async function list(service: Service, query: URLSearchParams): Promise<Response>
 }
 
 function addressOf(email: string | undefined): string {
-  if (!isEmail(email)) throw invalid("Unable to validate email address: invalid format");
+  if (!email || !isEmailAddress(email)) throw invalid("Unable to validate email address: invalid format");
   return email.toLowerCase();
 }
 

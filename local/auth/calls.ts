@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isEmailAddress } from "../../shared/fields.ts";
 import { goTrueError } from "./errors.ts";
 import type { Action } from "./limits.ts";
 
@@ -12,6 +13,10 @@ const text = (name: string, maxLength: number) =>
     })
     .nullish();
 const email = text("email", 255);
+/** Of a mail or an account: an address that mail programs read in one way. */
+const mailAddress = email.refine((address) => !address || isEmailAddress(address), {
+  error: "Unable to validate email address: invalid format",
+});
 const flag = (name: string) => z.boolean({ error: `${name} must be true or false` }).nullish();
 /** bcrypt would cut it. */
 const newPassword = text("password", 1000).refine((word) => Buffer.byteLength(word ?? "") <= 72, {
@@ -107,7 +112,7 @@ const otherGrant: Call = {
 const mailACode: Call = {
   limit: "mail",
   body: z.object({
-    email,
+    email: mailAddress,
     phone,
     type,
     data,
@@ -119,7 +124,7 @@ const mailACode: Call = {
 
 /** A user, as the admin writes one. */
 const user = {
-  email,
+  email: mailAddress,
   password: newPassword,
   email_confirm: flag("email_confirm"),
   user_metadata: metadata("user_metadata"),
@@ -134,7 +139,7 @@ const hashesNewPassword = (body: Body) => body.password !== undefined;
 const calls: Record<string, Call> = {
   "POST /signup": {
     limit: "sign_up",
-    body: z.object({ email, phone, password: newPassword, data }),
+    body: z.object({ email: mailAddress, phone, password: newPassword, data }),
     hashesPassword: always,
     refuse: noPhone(400, "Phone signups are disabled"),
   },
@@ -151,7 +156,12 @@ const calls: Record<string, Call> = {
   "GET /user": {},
   "PUT /user": {
     limit: "change",
-    body: z.object({ data, email, password: newPassword, app_metadata: metadata("app_metadata") }),
+    body: z.object({
+      data,
+      email: mailAddress,
+      password: newPassword,
+      app_metadata: metadata("app_metadata"),
+    }),
     hashesPassword: hashesNewPassword,
   },
   "GET /reauthenticate": { limit: "mail" },
@@ -166,8 +176,8 @@ const calls: Record<string, Call> = {
   "DELETE /admin/users/:id": { body: z.object({ should_soft_delete: flag("should_soft_delete") }) },
   "POST /admin/generate_link": {
     body: z.object({
-      email,
-      new_email: text("new_email", 255),
+      email: mailAddress,
+      new_email: mailAddress,
       password: newPassword,
       data,
       type: text("type", 100),
@@ -175,7 +185,7 @@ const calls: Record<string, Call> = {
     }),
     hashesPassword: hashesNewPassword,
   },
-  "POST /invite": { body: z.object({ email, data }) },
+  "POST /invite": { body: z.object({ email: mailAddress, data }) },
   "GET /settings": {},
   "GET /health": {},
   "GET /.well-known/jwks.json": {},

@@ -169,6 +169,7 @@ function encryptingRepository(
       if (notice) mail?.(notice);
       return user;
     },
+    createSession: (session) => tracked(repository.createSession(session)),
     async createRefreshToken(row) {
       const token = encryptRefreshToken(row.token);
       const parent = row.parent && encryptRefreshToken(row.parent);
@@ -190,10 +191,10 @@ function noticeOf(before: User, user: User): HookMail | undefined {
   const old_email = before.email ?? "";
   if (!before.email_confirmed_at || !user.email || user.deleted_at || !old_email) return;
   const isOfAddress = user.email !== old_email;
-  if (!isOfAddress && (!before.encrypted_password || user.encrypted_password === before.encrypted_password))
-    return;
+  if (!isOfAddress && user.encrypted_password === before.encrypted_password) return;
   const action = isOfAddress ? "email_changed_notification" : "password_changed_notification";
   return {
+    id: randomUUID(),
     user: { id: user.id, email: user.email, user_metadata: localeOf(user) },
     email_data: { email_action_type: action, token: "", token_hash: "", old_email },
   };
@@ -212,6 +213,8 @@ function errorResponseOf(error: unknown): Response | undefined {
     return goTrueError(422, "validation_failed", "data must be at most 2 KB in total");
   if (constraint === "users_email_partial_key")
     return goTrueError(422, "user_already_exists", "User already registered");
+  if (constraint === "account_was_just_restored")
+    return goTrueError(409, "conflict", "A change of this account was just undone: try again in 30 seconds");
 }
 
 /** Of an error that lite's routes would answer. */

@@ -10,6 +10,8 @@ export interface MailHookOptions {
 
 /** The body of a Send Email hook request. */
 export interface HookMail {
+  /** Of one change among equal ones. */
+  id?: string;
   user: { id?: string | undefined; email: string; new_email?: string | undefined; user_metadata: object };
   email_data: {
     email_action_type: string;

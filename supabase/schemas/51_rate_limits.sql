@@ -22,7 +22,7 @@ insert into private.rate_limit_rules (name, max_requests, window_seconds) values
     ('comment_list', 100, 60),
   ('vote_create', 30, 3600), ('vote_delete', 30, 3600), ('vote_list', 100, 60),
   ('survey_response_create', 100, 60),
-  ('account_mail_mailbox', 10, 3600), ('account_mail_hour', 30, 3600),
+  ('account_mail_mailbox', 10, 3600), ('account_mail_account', 30, 3600), ('account_mail_hour', 30, 3600),
     ('account_mail_day', 100, 86400), ('account_mail_everyone', 1000, 3600);
 
 create unlogged table private.rate_counters (

@@ -29,41 +29,52 @@ comment on table private.stopped_account_mail is
 create index stopped_account_mail_stopped_at_idx on private.stopped_account_mail (stopped_at);
 
 -- definer: private tables, and users of the auth service.
-create function private.admit_account_mail(address text, client text)
+create function private.admit_account_mail(address text, client text, account_id uuid)
   returns table (is_admitted boolean, stop_hash text, percent_used integer)
 language plpgsql security definer set search_path = '' as $$
 declare
   is_known boolean := exists (select from auth.users u where u.email = lower(address)
     and u.email_confirmed_at is not null);
   hash text;
-  of_hour private.rate_state;
-  of_day private.rate_state;
-  of_mailbox private.rate_state;
+  account text;
+  of_client boolean;
   of_all private.rate_state;
 begin
-  perform private.make_erasure_key();
-  hash := private.address_hash(private.mailbox(address));
-  -- Each mail counts for its client, whoever gets it: what remains tells nothing about an address.
-  of_hour := private.charge_rule('account_mail_hour', client);
-  of_day := private.charge_rule('account_mail_day', client);
-  -- By itself, so that mail to other addresses of the mailbox keeps nobody from signing in.
-  of_mailbox := private.charge_rule('account_mail_mailbox',
-    case when is_known then 'account ' || private.address_hash(address) else hash end);
-  if is_known or not (of_hour.allowed and of_day.allowed and of_mailbox.allowed)
-    or exists (select from private.stopped_account_mail s where s.address_hash = hash) then
-    return query select is_known and of_mailbox.allowed, null::text, null::integer;
+  -- A call that auth admitted before an undo sends no code to the address that it undid.
+  if not private.is_email(address) or private.was_just_restored(account_id) and exists (
+    select from auth.users u where u.id = account_id and u.email <> lower(address)) then
+    return query select false, null::text, null::integer;
     return;
   end if;
-  of_all := private.charge_rule('account_mail_everyone', 'everyone');
-  return query select of_all.allowed, hash, case when not of_all.allowed then null
-    when of_all.remaining = 0 then 100
+  perform private.make_erasure_key();
+  -- Each mail counts, whoever gets it: what remains tells nothing about an address.
+  of_client := (private.charge_rule('account_mail_hour', client)).allowed;
+  of_client := (private.charge_rule('account_mail_day', client)).allowed and of_client;
+  if of_client then of_all := private.charge_rule('account_mail_everyone', 'everyone'); end if;
+  percent_used := case when not of_all.allowed then null when of_all.remaining = 0 then 100
     when of_all.max_requests - of_all.remaining = ceil(of_all.max_requests * 0.8) then 80 end;
+  if is_known then
+    -- By client too, so that one keeps nobody from signing in elsewhere; and by itself, so that mail to other
+    -- addresses of the mailbox does not.
+    account := 'account ' || private.address_hash(address);
+    is_admitted := (private.charge_rule('account_mail_mailbox',
+      account || coalesce(' ' || client, ''))).allowed
+      and (private.charge_rule('account_mail_account', account)).allowed;
+  else
+    hash := private.address_hash(private.mailbox(address));
+    -- The mailbox last: a mail that is dropped anyway does not count for it.
+    is_admitted := of_client and of_all.allowed
+      and not exists (select from private.stopped_account_mail s where s.address_hash = hash)
+      and (private.charge_rule('account_mail_mailbox', hash)).allowed;
+    if is_admitted then stop_hash := hash; end if;
+  end if;
+  return next;
 end
 $$;
-comment on function private.admit_account_mail(text, text) is
+comment on function private.admit_account_mail(text, text, uuid) is
   'Whether a mail with a code or link may be sent, and counts it. An address with a confirmed account is '
-  'bounded by its own rule only; any other also by client, by the installation, and by its owner. Returns '
-  'the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the '
+  'bounded by client and over all clients; any other by mailbox, client, the installation, and its owner. '
+  'Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the '
   'installation''s bound has just been used.';
 
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
@@ -107,11 +118,12 @@ create table private.account_undos (
   link_hash bytea primary key,
   user_id uuid not null references auth.users (id) on delete cascade,
   email text not null,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  undone_at timestamptz
 );
 comment on table private.account_undos is
   'Links that undo a change of address or password, as hashes, with the address that the account had before '
-  'and that got the link. Valid for private.retention(account_undos).';
+  'and that got the link. Valid once (undone_at) within private.retention(account_undos).';
 create index account_undos_user_idx on private.account_undos (user_id, created_at);
 create index account_undos_created_at_idx on private.account_undos (created_at);
 
@@ -126,16 +138,16 @@ language plpgsql security definer set search_path = '' as $$
 begin
   insert into private.account_undos (link_hash, user_id, email)
   select open_account_undo.link_hash, u.id, lower(address) from auth.users u
-  where u.id = account_id and u.email_confirmed_at is not null
+  where u.id = account_id and u.email_confirmed_at is not null and u.deleted_at is null
     -- The oldest link of a week takes precedence, so nobody crowds it out.
-    and (select count(*) from private.account_undos o where o.user_id = u.id) < 20;
+    and (select count(*) from private.account_undos o where o.user_id = u.id and o.undone_at is null) < 20;
   return found;
 end
 $$;
 comment on function private.open_account_undo(uuid, text, bytea) is
   'Stores the link that the mail about a changed address or password has, with the address that it goes to. '
   'Returns false for an unknown account, and beyond 20 in a week.';
-grant execute on function private.admit_account_mail(text, text),
+grant execute on function private.admit_account_mail(text, text, uuid),
   private.open_account_undo(uuid, text, bytea) to feedback_mail;
 
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
@@ -143,7 +155,7 @@ create function private.address_of_undo(link_hash bytea) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (select o.email from private.account_undos o where o.link_hash = address_of_undo.link_hash
-    and o.created_at > now() - private.retention('account_undos'));
+    and o.undone_at is null and o.created_at > now() - private.retention('account_undos'));
 end
 $$;
 comment on function private.address_of_undo(bytea) is
@@ -159,15 +171,17 @@ declare
   since timestamptz;
 begin
   select o.* into undo from private.account_undos o where o.link_hash = undo_account_change.link_hash
-    and o.created_at > now() - private.retention('account_undos');
+    and o.undone_at is null and o.created_at > now() - private.retention('account_undos');
   -- One after the other for an account, so that the older link wins.
-  perform from auth.users u where u.id = undo.user_id for update;
+  perform from auth.users u where u.id = undo.user_id and u.deleted_at is null for update;
   if not found or not exists (select from private.account_undos o
-    where o.link_hash = undo_account_change.link_hash) then return null; end if;
+    where o.link_hash = undo_account_change.link_hash and o.undone_at is null) then return null; end if;
   select u.* into other from auth.users u
   where u.email = undo.email and u.id <> undo.user_id and not u.is_sso_user;
   if other.email_confirmed_at is not null then return 'taken'; end if;
   perform private.reject_request(other.id, false);
+  delete from private.account_undos o where o.user_id = undo.user_id and o.created_at >= undo.created_at
+    and o.link_hash <> undo.link_hash;
   -- Who takes over an account first makes a way to come back.
   since := undo.created_at - interval '1 day';
   delete from auth.sessions s where s.user_id = undo.user_id;
@@ -190,8 +204,7 @@ begin
     phone = case when u.phone_confirmed_at > since then null else u.phone end,
     phone_confirmed_at = case when u.phone_confirmed_at > since then null else u.phone_confirmed_at end
   where u.id = undo.user_id;
-  delete from private.account_undos o
-  where o.user_id = undo.user_id and o.created_at >= undo.created_at;
+  update private.account_undos o set undone_at = clock_timestamp() where o.link_hash = undo.link_hash;
   return 'undone';
 end
 $$;
@@ -208,9 +221,64 @@ create function private.address_can_be_restored(account_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return exists (select from private.account_undos o join auth.users u on u.id = o.user_id
-    where o.user_id = account_id and o.email <> u.email
+    where o.user_id = account_id and o.email <> u.email and o.undone_at is null
       and o.created_at > now() - private.retention('account_undos'));
 end
 $$;
 comment on function private.address_can_be_restored(uuid) is
   'Whether the owner of a former address of the account can undo the change.';
+
+create function private.was_just_restored(account_id uuid) returns boolean
+language plpgsql set search_path = '' as $$
+begin
+  return exists (select from private.account_undos o where o.user_id = account_id
+    and o.undone_at > clock_timestamp() - interval '30 seconds');
+end
+$$;
+comment on function private.was_just_restored(uuid) is
+  'Whether a change of the account was undone within 30 seconds, in which calls end that auth had admitted '
+  'before.';
+
+-- definer: private tables; the role of the auth service may not use the schema.
+create function private.refuse_after_undo() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  account_id uuid := case tg_table_name when 'users' then to_jsonb(new) ->> 'id'
+    else to_jsonb(new) ->> 'user_id' end;
+  address text;
+begin
+  -- Waits for an undo that has the row.
+  select u.email into address from auth.users u where u.id = account_id for key share;
+  if not private.was_just_restored(account_id)
+    or tg_table_name = 'one_time_tokens' and to_jsonb(new) ->> 'relates_to' = address then return new; end if;
+  raise exception 'A change of this account was just undone: try again in half a minute.'
+    using errcode = 'check_violation', constraint = 'account_was_just_restored';
+end
+$$;
+comment on function private.refuse_after_undo() is
+  'Trigger on tables of auth: a call that auth admitted before a change was undone writes no password, '
+  'address, phone number, session, way to sign in or second factor after it, nor a code for another address.';
+create trigger refuse_after_undo before update of encrypted_password, email, phone on auth.users
+  for each row when (new.encrypted_password is distinct from old.encrypted_password
+    or new.email is distinct from old.email or new.phone is distinct from old.phone)
+  execute function private.refuse_after_undo();
+create trigger refuse_after_undo before insert on auth.sessions
+  for each row execute function private.refuse_after_undo();
+create trigger refuse_after_undo before insert on auth.identities
+  for each row execute function private.refuse_after_undo();
+create trigger refuse_after_undo before insert on auth.mfa_factors
+  for each row execute function private.refuse_after_undo();
+create trigger refuse_after_undo before insert on auth.one_time_tokens
+  for each row execute function private.refuse_after_undo();
+
+-- definer: private tables; the role of the auth service may not use the schema.
+create function private.forget_undos() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from private.account_undos o where o.user_id = new.id;
+  return null;
+end
+$$;
+comment on function private.forget_undos() is 'Trigger on auth.users: a deleted account is not restored.';
+create trigger forget_undos after update of deleted_at on auth.users
+  for each row when (new.deleted_at is not null) execute function private.forget_undos();

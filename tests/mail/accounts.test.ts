@@ -107,6 +107,49 @@ describe("mails to addresses without an account are bounded", () => {
     ).toHaveLength(9);
   });
 
+  test("for a mailbox by whatever form of its address: one that programs read in several ways is none", async () => {
+    const box = randomUUID();
+    const { token } = await confirmed();
+    const forms = [
+      `(c)${box}@person.example`,
+      `${box}@person.example(c)`,
+      `g:${box}@person.example`,
+      `${box}\u200b@person.example`,
+      `${box}\ufe0f@person.example`,
+      `${box}@per\u00adson.example`,
+      `${box}@ｐerson.example`,
+      `${box}@𝐩erson.example`,
+      `${box}@person。example`,
+      `"${box}"@person.example`,
+    ];
+    const given = (await auth("/recover", { email: forms[0] })).body;
+    expect(given).toMatchObject({ code: 400, error_code: "validation_failed" });
+    for (const email of forms) {
+      const calls = [
+        signUp(email),
+        auth("/otp", { email }),
+        auth("/magiclink", { email }),
+        auth("/recover", { email }),
+        auth("/resend", { email, type: "signup" }),
+        auth("/user", { email }, token, "PUT"),
+      ];
+      expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(Array(6).fill(400));
+    }
+  });
+
+  test("for an account by client, so that one client keeps nobody from signing in", async () => {
+    const { email } = await confirmed();
+    const subject = "account_mail_mailbox";
+    await allow(subject, 2);
+    from = "127.7.4.1";
+    for (let n = 0; n < 3; n++) await signUp(email);
+    from = "127.7.4.2";
+    await askForCode(email);
+    await afterAllMails();
+    await allow(subject, 10);
+    expect(server.to(email)).toHaveLength(1 + 2 + 1);
+  });
+
   test("for a client, over all ways of asking; others and accounts get theirs", async () => {
     const known = await confirmed();
     await allow("account_mail_hour", 4);
@@ -261,6 +304,60 @@ describe("the owner of an address hears of a change, and undoes it", () => {
     expect((await press(undoIn(mail.text))).location).toBe("/auth/done?what=undone");
     expect((await signIn(email, "of the thief")).status).toBe(400);
     expect((await stack.call("GET", "/api/me", { token })).status).toBe(401);
+  });
+
+  test("of the password, which the account did not have before", async () => {
+    const email = someone();
+    await auth("/otp", { email });
+    const { token_hash, type } = await mailTo(email);
+    const { body } = await auth("/verify", { token_hash, type });
+    await auth("/user", { password: "of the thief" }, String(body.access_token), "PUT");
+    const mail = await until(() =>
+      server.to(email).find(({ subject }) => subject === "Your password was changed"),
+    );
+    expect((await press(undoIn(mail.text))).location).toBe("/auth/done?what=undone");
+    expect((await signIn(email, "of the thief")).status).toBe(400);
+  });
+
+  test("of each of two passwords", async () => {
+    const { email, token } = await confirmed();
+    for (const word of ["one of the thief", "two of the thief"])
+      expect((await auth("/user", { password: word }, token, "PUT")).status).toBe(200);
+    const notices = await until(() => {
+      const found = server.to(email).filter(({ subject }) => subject === "Your password was changed");
+      return found.length === 2 ? found : undefined;
+    });
+    expect(new Set(notices.map(({ text }) => undoIn(text).href)).size).toBe(2);
+  });
+
+  test("what auth admitted before an undo writes nothing after it", async () => {
+    const { email, token } = await confirmed();
+    await auth("/user", { password: "of the thief" }, token, "PUT");
+    const mail = await until(() =>
+      server.to(email).find(({ subject }) => subject === "Your password was changed"),
+    );
+    const calls = Array.from({ length: 3 }, () => [
+      auth("/user", { password: `thief ${randomUUID()}` }, token, "PUT"),
+      signIn(email, "of the thief"),
+    ]).flat();
+    expect((await press(undoIn(mail.text))).location).toBe("/auth/done?what=undone");
+    await Promise.all(calls);
+    expect(
+      await stack.sql`select u.encrypted_password, s.id from auth.users u
+        left join auth.sessions s on s.user_id = u.id where u.email = ${email}`,
+    ).toEqual([{ encrypted_password: "", id: null }]);
+
+    // The owner's link works when half a minute is over, even if it was opened before.
+    await auth("/recover", { email });
+    const reset = await until(() =>
+      server.to(email).findLast(({ subject }) => subject === "Choose a new password"),
+    );
+    const token_hash = linkIn(reset.text ?? "", "/auth/confirm").searchParams.get("token_hash");
+    const open = () => auth("/verify", { token_hash, type: "recovery" });
+    expect((await open()).body).toMatchObject({ code: 409, error_code: "conflict" });
+    await stack.sql`update private.account_undos set undone_at = now() - interval '31 seconds' where email = ${email}`;
+    const owner = String((await open()).body.access_token);
+    expect((await auth("/user", { password: "of the owner" }, owner, "PUT")).status).toBe(200);
   });
 
   test("the links are hashes in the database", async () => {

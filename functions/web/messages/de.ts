@@ -326,7 +326,7 @@ export const de: Messages = {
       `Das Konto erhält wieder die Adresse ${email}, und sein Passwort gilt nicht mehr. Alle werden abgemeldet, und Anmeldewege, die seit dem Tag vor der Änderung hinzukamen, werden entfernt. Danach wählen Sie ein neues Passwort.`,
     undoAct: "Änderung rückgängig machen",
     undone:
-      "Das Konto hat wieder seine Adresse, und alle sind abgemeldet. Wählen Sie jetzt ein neues Passwort: Eine E-Mail an diese Adresse führt Sie dorthin.",
+      "Das Konto hat wieder seine Adresse, und alle sind abgemeldet. Warten Sie eine halbe Minute und wählen Sie dann ein neues Passwort: Eine E-Mail an diese Adresse führt Sie dorthin.",
     undoGone: "Dieser Link wurde schon benutzt oder ist abgelaufen.",
     undoTaken:
       "Inzwischen hat ein anderes Konto diese Adresse. Löschen Sie zuerst jenes Konto, und öffnen Sie dann den Link noch einmal.",

@@ -320,7 +320,7 @@ export const en = {
       `The account gets the address ${email} again, and its password no longer works. Everybody is signed out, and ways to sign in that were added since the day before the change are removed. Then you choose a new password.`,
     undoAct: "Undo the change",
     undone:
-      "The account has its address again, and everybody is signed out. Now choose a new password: a mail to this address lets you.",
+      "The account has its address again, and everybody is signed out. Wait half a minute, then choose a new password: a mail to this address lets you.",
     undoGone: "This link was used already or has expired.",
     undoTaken: "Another account has this address now. Erase that account first, then open the link again.",
     halfTitle: "One more confirmation",

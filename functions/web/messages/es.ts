@@ -323,7 +323,7 @@ export const es: Messages = {
       `La cuenta vuelve a tener la dirección ${email} y su contraseña deja de valer. Se cierran todas las sesiones y se eliminan las formas de iniciar sesión añadidas desde el día anterior al cambio. Después eliges una contraseña nueva.`,
     undoAct: "Deshacer el cambio",
     undone:
-      "La cuenta vuelve a tener su dirección y todas las sesiones están cerradas. Elige ahora una contraseña nueva: te enviamos un correo a esta dirección para hacerlo.",
+      "La cuenta vuelve a tener su dirección y todas las sesiones están cerradas. Espera medio minuto y elige una contraseña nueva: te enviamos un correo a esta dirección para hacerlo.",
     undoGone: "Este enlace ya se usó o ha caducado.",
     undoTaken:
       "Ahora otra cuenta tiene esta dirección. Elimina primero esa cuenta y vuelve a abrir el enlace.",

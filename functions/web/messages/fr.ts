@@ -325,7 +325,7 @@ export const fr: Messages = {
       `Le compte retrouve l’adresse ${email} et son mot de passe n’est plus valable. Toutes les sessions sont fermées, et les moyens de connexion ajoutés depuis la veille de la modification sont supprimés. Vous choisissez ensuite un nouveau mot de passe.`,
     undoAct: "Annuler la modification",
     undone:
-      "Le compte a retrouvé son adresse et toutes les sessions sont fermées. Choisissez maintenant un nouveau mot de passe : un message envoyé à cette adresse vous le permet.",
+      "Le compte a retrouvé son adresse et toutes les sessions sont fermées. Attendez une demi-minute, puis choisissez un nouveau mot de passe : un message envoyé à cette adresse vous le permet.",
     undoGone: "Ce lien a déjà servi ou a expiré.",
     undoTaken:
       "Un autre compte a maintenant cette adresse. Supprimez d’abord ce compte, puis ouvrez de nouveau le lien.",

@@ -320,7 +320,7 @@ export const it: Messages = {
       `L’account riprende l’indirizzo ${email} e la sua password non vale più. Tutte le sessioni vengono chiuse e i modi di accedere aggiunti dal giorno prima della modifica vengono rimossi. Poi scegli una nuova password.`,
     undoAct: "Annulla la modifica",
     undone:
-      "L’account ha di nuovo il suo indirizzo e tutte le sessioni sono chiuse. Ora scegli una nuova password: te lo permette un’e-mail a questo indirizzo.",
+      "L’account ha di nuovo il suo indirizzo e tutte le sessioni sono chiuse. Aspetta mezzo minuto, poi scegli una nuova password: te lo permette un’e-mail a questo indirizzo.",
     undoGone: "Questo link è già stato usato o è scaduto.",
     undoTaken:
       "Ora un altro account ha questo indirizzo. Elimina prima quell’account, poi apri di nuovo il link.",

@@ -323,7 +323,7 @@ export const ptBR: Messages = {
       `A conta volta a ter o endereço ${email}, e a senha dela deixa de valer. Todas as sessões são encerradas, e as formas de entrar adicionadas desde o dia anterior à mudança são removidas. Depois você escolhe uma nova senha.`,
     undoAct: "Desfazer a mudança",
     undone:
-      "A conta voltou a ter o seu endereço, e todas as sessões foram encerradas. Agora escolha uma nova senha: um e-mail para este endereço permite isso.",
+      "A conta voltou a ter o seu endereço, e todas as sessões foram encerradas. Espere meio minuto e escolha uma nova senha: um e-mail para este endereço permite isso.",
     undoGone: "Este link já foi usado ou expirou.",
     undoTaken: "Agora outra conta tem este endereço. Exclua essa conta primeiro e abra o link de novo.",
     halfTitle: "Falta uma confirmação",
