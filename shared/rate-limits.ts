@@ -32,6 +32,7 @@ export const rateLimits = {
   vote_list: { max_requests: 100, window_seconds: 60 },
   survey_response_create: { max_requests: 100, window_seconds: 60 },
   account_mail_mailbox: { max_requests: 10, window_seconds: 3600 },
+  account_mail_account: { max_requests: 30, window_seconds: 3600 },
   account_mail_hour: { max_requests: 30, window_seconds: 3600 },
   account_mail_day: { max_requests: 100, window_seconds: 86_400 },
   account_mail_everyone: { max_requests: 1000, window_seconds: 3600 },
