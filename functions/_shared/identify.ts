@@ -47,9 +47,9 @@ export async function verifyToken(token: string, options: VerifyOptions = {}): P
   const audience = audienceOf(readToken(token));
   if (audience === undefined || audience.length > 100 || audience.includes("\0")) throw wrongAudience();
   const [row] = await withLockRetry(() => runStatement(signerNamed(audience)));
-  const isWanted =
-    row?.data && (options.organizationId ?? row.data.organization_id) === row.data.organization_id;
-  const signer = isWanted ? row.data : undefined;
+  const found = row?.data ?? undefined;
+  const signer =
+    found && (options.organizationId ?? found.organization_id) === found.organization_id ? found : undefined;
   if (signer?.is_public) return verifyBy(signer, token, options);
   // Whoever cannot sign for it does not learn that there is a private board, also not from the time of the answer.
   return verifyBy(withDecoys(signer, audience), token, options).catch(() => Promise.reject(wrongAudience()));
