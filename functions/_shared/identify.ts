@@ -58,7 +58,10 @@ export async function verifyToken(token: string, options: VerifyOptions = {}): P
 const maxSecrets = 2;
 let decoys: Signer["secrets"] | undefined;
 
-/** A private organization, or one that does not exist, with as many secrets as one can have: with none, nobody's. */
+/**
+ * A private organization, or one that does not exist, with as many secrets as one can have: with none, nobody's.
+ * @public for a test
+ */
 export function withDecoys(signer: Signer | undefined, audience: string): Signer {
   decoys ??= Array.from({ length: environment.webhookSecretsKeys ? maxSecrets : 0 }, () => {
     const id = crypto.randomUUID();

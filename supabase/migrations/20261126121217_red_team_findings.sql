@@ -10,7 +10,7 @@ DROP INDEX "private"."mails_due_idx";
 
 ALTER TABLE "public"."organizations" DROP CONSTRAINT "plan_limits_are_not_negative";
 
-CREATE TABLE "private"."account_undos" ("link_hash" bytea NOT NULL, "user_id" uuid NOT NULL, "email" text NOT NULL, "created_at" timestamp with time zone NOT NULL DEFAULT now(), CONSTRAINT "account_undos_pkey" PRIMARY KEY (link_hash));
+CREATE TABLE "private"."account_undos" ("link_hash" bytea NOT NULL, "user_id" uuid NOT NULL, "email" text NOT NULL, "created_at" timestamp with time zone NOT NULL DEFAULT now(), "undone_at" timestamp with time zone, CONSTRAINT "account_undos_pkey" PRIMARY KEY (link_hash));
 
 ALTER TABLE "private"."account_undos" ENABLE ROW LEVEL SECURITY;
 
@@ -66,7 +66,7 @@ CREATE OR REPLACE FUNCTION private.address_can_be_restored(account_id uuid)
 AS $function$
 begin
   return exists (select from private.account_undos o join auth.users u on u.id = o.user_id
-    where o.user_id = account_id and o.email <> u.email
+    where o.user_id = account_id and o.email <> u.email and o.undone_at is null
       and o.created_at > now() - private.retention('account_undos'));
 end
 $function$;
@@ -81,7 +81,7 @@ CREATE OR REPLACE FUNCTION private.address_of_undo(link_hash bytea)
 AS $function$
 begin
   return (select o.email from private.account_undos o where o.link_hash = address_of_undo.link_hash
-    and o.created_at > now() - private.retention('account_undos'));
+    and o.undone_at is null and o.created_at > now() - private.retention('account_undos'));
 end
 $function$;
 
@@ -339,7 +339,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.admit_account_mail(address text, client text)
+CREATE OR REPLACE FUNCTION private.admit_account_mail(address text, client text, account_id uuid)
  RETURNS TABLE(is_admitted boolean, stop_hash text, percent_used integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -349,32 +349,43 @@ declare
   is_known boolean := exists (select from auth.users u where u.email = lower(address)
     and u.email_confirmed_at is not null);
   hash text;
-  of_hour private.rate_state;
-  of_day private.rate_state;
-  of_mailbox private.rate_state;
+  account text;
+  of_client boolean;
   of_all private.rate_state;
 begin
-  perform private.make_erasure_key();
-  hash := private.address_hash(private.mailbox(address));
-  -- Each mail counts for its client, whoever gets it: what remains tells nothing about an address.
-  of_hour := private.charge_rule('account_mail_hour', client);
-  of_day := private.charge_rule('account_mail_day', client);
-  -- By itself, so that mail to other addresses of the mailbox keeps nobody from signing in.
-  of_mailbox := private.charge_rule('account_mail_mailbox',
-    case when is_known then 'account ' || private.address_hash(address) else hash end);
-  if is_known or not (of_hour.allowed and of_day.allowed and of_mailbox.allowed)
-    or exists (select from private.stopped_account_mail s where s.address_hash = hash) then
-    return query select is_known and of_mailbox.allowed, null::text, null::integer;
+  -- A call that auth admitted before an undo sends no code to the address that it undid.
+  if not private.is_email(address) or private.was_just_restored(account_id) and exists (
+    select from auth.users u where u.id = account_id and u.email <> lower(address)) then
+    return query select false, null::text, null::integer;
     return;
   end if;
-  of_all := private.charge_rule('account_mail_everyone', 'everyone');
-  return query select of_all.allowed, hash, case when not of_all.allowed then null
-    when of_all.remaining = 0 then 100
+  perform private.make_erasure_key();
+  -- Each mail counts, whoever gets it: what remains tells nothing about an address.
+  of_client := (private.charge_rule('account_mail_hour', client)).allowed;
+  of_client := (private.charge_rule('account_mail_day', client)).allowed and of_client;
+  if of_client then of_all := private.charge_rule('account_mail_everyone', 'everyone'); end if;
+  percent_used := case when not of_all.allowed then null when of_all.remaining = 0 then 100
     when of_all.max_requests - of_all.remaining = ceil(of_all.max_requests * 0.8) then 80 end;
+  if is_known then
+    -- By client too, so that one keeps nobody from signing in elsewhere; and by itself, so that mail to other
+    -- addresses of the mailbox does not.
+    account := 'account ' || private.address_hash(address);
+    is_admitted := (private.charge_rule('account_mail_mailbox',
+      account || coalesce(' ' || client, ''))).allowed
+      and (private.charge_rule('account_mail_account', account)).allowed;
+  else
+    hash := private.address_hash(private.mailbox(address));
+    -- The mailbox last: a mail that is dropped anyway does not count for it.
+    is_admitted := of_client and of_all.allowed
+      and not exists (select from private.stopped_account_mail s where s.address_hash = hash)
+      and (private.charge_rule('account_mail_mailbox', hash)).allowed;
+    if is_admitted then stop_hash := hash; end if;
+  end if;
+  return next;
 end
 $function$;
 
-ALTER FUNCTION "private"."admit_account_mail"(text, text) OWNER TO "postgres";
+ALTER FUNCTION "private"."admit_account_mail"(text, text, uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.audit_draft(organization_id uuid, survey_id uuid, changed text[])
  RETURNS void
@@ -1021,6 +1032,20 @@ $function$;
 
 ALTER FUNCTION "private"."follow_for"(uuid, uuid, text) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.forget_undos()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from private.account_undos o where o.user_id = new.id;
+  return null;
+end
+$function$;
+
+ALTER FUNCTION "private"."forget_undos"() OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.gather_digests(max_people integer DEFAULT 500)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1232,16 +1257,23 @@ CREATE OR REPLACE FUNCTION private.name_skeleton(name text)
  SET search_path TO ''
 AS $function$
 declare
-  -- Capitals first, since those of Greek look like other Latin letters than their small ones.
-  latin text := private.plain_text(translate(name, 'ΑАΒВСϹΕЕΗНҺΙІӀЈΚКΜМΝΟОΡРЅΤТΧХΥУҮΖ',
-    'aabbcceehhhiiijkkmmnooppsttxxyyyz'));
+  -- Capitals first, since those of Greek look like other Latin letters than their small ones. Then small
+  -- capitals, and letters of Lisu and Cherokee.
+  latin text := private.plain_text(translate(regexp_replace(name, '\|(?=\w)', 'l', 'g'),
+    'ΑАΒВСϹΕЕΗНҺΙІӀЈΚКΜМΝΟОΡРЅΤТΧХΥУҮΖ' || 'ᴀʙᴄᴅᴇꜰғɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏ'
+      || 'ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ' || 'ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃ',
+    'aabbcceehhhiiijkkmmnooppsttxxyyyz' || 'abcdeffghijklmnoprtuvwy'
+      || 'abcdefghijklmnoprstuvwxyz' || 'abcdeghjklmprstvwz'));
   shape text := replace(replace(translate(
-    regexp_replace(latin, '[\u0001-/:-`{-\u00BF\u2000-\u206F\u3000\uFE00-\uFE0F]',
-      '', 'g'),
+    regexp_replace(latin, '[\u0001-/:-`{-\u00BF\u2000-\u2BFF\u3000-\u303F\uE000-\uF8FF\uFE00-\uFE0F'
+      '\U0001F000-\U0001FAFF\U000E0100-\U000E01EF]', '', 'g'),
     'i1ıɩιіӏ0οоօаαɑьƅсϲԁеєɡցһհјϳкκмոпрρԛզгѕꜱтτυսцνѵԝωхχуγүᴢ',
     'lllllllooooaaabbccdeegghhjjkkmnnppqqrssttuuuvvwwxxyyyz'), 'rn', 'm'), 'vv', 'w');
+  -- How the mark of the team is written, as shapes.
+  team constant text := '(team|equlp[eo]|squadra|チーム|komaндa)';
 begin
-  return coalesce(nullif(shape, ''), latin);
+  return coalesce(nullif(regexp_replace(shape, '^' || team || '|' || team || '$', '', 'g'), ''),
+    nullif(shape, ''), latin);
 end
 $function$;
 
@@ -1336,9 +1368,9 @@ AS $function$
 begin
   insert into private.account_undos (link_hash, user_id, email)
   select open_account_undo.link_hash, u.id, lower(address) from auth.users u
-  where u.id = account_id and u.email_confirmed_at is not null
+  where u.id = account_id and u.email_confirmed_at is not null and u.deleted_at is null
     -- The oldest link of a week takes precedence, so nobody crowds it out.
-    and (select count(*) from private.account_undos o where o.user_id = u.id) < 20;
+    and (select count(*) from private.account_undos o where o.user_id = u.id and o.undone_at is null) < 20;
   return found;
 end
 $function$;
@@ -1412,7 +1444,7 @@ CREATE OR REPLACE FUNCTION private.person_name(value text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
-RETURN private.trim_text(regexp_replace(regexp_replace(value, '[[:cntrl:]\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF]'::text, ''::text, 'g'::text), '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+'::text, ''::text, 'g'::text));
+RETURN private.trim_text(regexp_replace(regexp_replace(value, '[[:cntrl:]\u00AD\u034F\u061C\u070F\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\U00013430-\U00013442\U00016FE4\U0001BCA0-\U0001BCA3\U0001D159\U0001D173-\U0001D17A\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF]'::text, ''::text, 'g'::text), '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+'::text, ''::text, 'g'::text));
 
 CREATE OR REPLACE FUNCTION private.person_of(profile public.profiles)
  RETURNS text
@@ -1578,6 +1610,28 @@ begin
     where s.survey_id = survey.id and s.user_id = private.caller_id()));
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.refuse_after_undo()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  account_id uuid := case tg_table_name when 'users' then to_jsonb(new) ->> 'id'
+    else to_jsonb(new) ->> 'user_id' end;
+  address text;
+begin
+  -- Waits for an undo that has the row.
+  select u.email into address from auth.users u where u.id = account_id for key share;
+  if not private.was_just_restored(account_id)
+    or tg_table_name = 'one_time_tokens' and to_jsonb(new) ->> 'relates_to' = address then return new; end if;
+  raise exception 'A change of this account was just undone: try again in half a minute.'
+    using errcode = 'check_violation', constraint = 'account_was_just_restored';
+end
+$function$;
+
+ALTER FUNCTION "private"."refuse_after_undo"() OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.reject_link(token_hash text)
  RETURNS text
@@ -1954,7 +2008,7 @@ CREATE OR REPLACE FUNCTION private.trim_text(value text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
-RETURN CASE WHEN (value !~ '[^\u0001-\u0020\u007F-\u00A0\u00AD\u034F\u061C\u115F\u1160\u1680\u17B4\u17B5\u180B-\u180F\u2000-\u200F\u2028-\u202F\u205F-\u206F\u2800\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]'::text) THEN ''::text ELSE btrim(value, ' 	
+RETURN CASE WHEN (value !~ '[^\u0001-\u0020\u007F-\u00A0\u00AD\u034F\u061C\u070F\u115F\u1160\u1680\u17B4\u17B5\u180B-\u180F\u2000-\u200F\u2028-\u202F\u205F-\u206F\u2800\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB\U00013430-\U00013442\U00016FE4\U0001BCA0-\U0001BCA3\U0001D159\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]'::text) THEN ''::text ELSE btrim(value, ' 	
                  　﻿'::text) END;
 
 CREATE OR REPLACE FUNCTION private.unconfirmed_mails(organization public.organizations)
@@ -1983,15 +2037,17 @@ declare
   since timestamptz;
 begin
   select o.* into undo from private.account_undos o where o.link_hash = undo_account_change.link_hash
-    and o.created_at > now() - private.retention('account_undos');
+    and o.undone_at is null and o.created_at > now() - private.retention('account_undos');
   -- One after the other for an account, so that the older link wins.
-  perform from auth.users u where u.id = undo.user_id for update;
+  perform from auth.users u where u.id = undo.user_id and u.deleted_at is null for update;
   if not found or not exists (select from private.account_undos o
-    where o.link_hash = undo_account_change.link_hash) then return null; end if;
+    where o.link_hash = undo_account_change.link_hash and o.undone_at is null) then return null; end if;
   select u.* into other from auth.users u
   where u.email = undo.email and u.id <> undo.user_id and not u.is_sso_user;
   if other.email_confirmed_at is not null then return 'taken'; end if;
   perform private.reject_request(other.id, false);
+  delete from private.account_undos o where o.user_id = undo.user_id and o.created_at >= undo.created_at
+    and o.link_hash <> undo.link_hash;
   -- Who takes over an account first makes a way to come back.
   since := undo.created_at - interval '1 day';
   delete from auth.sessions s where s.user_id = undo.user_id;
@@ -2014,13 +2070,25 @@ begin
     phone = case when u.phone_confirmed_at > since then null else u.phone end,
     phone_confirmed_at = case when u.phone_confirmed_at > since then null else u.phone_confirmed_at end
   where u.id = undo.user_id;
-  delete from private.account_undos o
-  where o.user_id = undo.user_id and o.created_at >= undo.created_at;
+  update private.account_undos o set undone_at = clock_timestamp() where o.link_hash = undo.link_hash;
   return 'undone';
 end
 $function$;
 
 ALTER FUNCTION "private"."undo_account_change"(bytea) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.was_just_restored(account_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from private.account_undos o where o.user_id = account_id
+    and o.undone_at > clock_timestamp() - interval '30 seconds');
+end
+$function$;
+
+ALTER FUNCTION "private"."was_just_restored"(uuid) OWNER TO "postgres";
 
 ALTER TABLE "private"."account_undos" ADD CONSTRAINT "account_undos_user_id_fkey" FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
 
@@ -2041,6 +2109,10 @@ CREATE INDEX mails_waiting_idx ON private.mails USING btree (organization_id, is
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX stopped_account_mail_stopped_at_idx ON private.stopped_account_mail USING btree (stopped_at);
 
+CREATE TRIGGER forget_undos AFTER UPDATE OF deleted_at ON auth.users FOR EACH ROW WHEN ((new.deleted_at IS NOT NULL)) EXECUTE FUNCTION private.forget_undos();
+
+CREATE TRIGGER refuse_after_undo BEFORE UPDATE OF encrypted_password, email, phone ON auth.users FOR EACH ROW WHEN ((((new.encrypted_password)::text IS DISTINCT FROM (old.encrypted_password)::text) OR ((new.email)::text IS DISTINCT FROM (old.email)::text) OR (new.phone IS DISTINCT FROM old.phone))) EXECUTE FUNCTION private.refuse_after_undo();
+
 CREATE TRIGGER note_confirmation BEFORE INSERT ON private.mails FOR EACH ROW EXECUTE FUNCTION private.note_confirmation();
 
 create trigger announce after update on public.organizations
@@ -2053,6 +2125,8 @@ create trigger announce after update on public.organizations
       new.settings, new.brand_color, new.logo_url, new.allow_indexing, new.mail_enabled, new.mail_defaults,
       new.max_submissions, new.max_members, new.max_surveys, new.max_unconfirmed_mails))
   execute function private.announce_organization();
+
+CREATE TRIGGER clean_name BEFORE INSERT OR UPDATE OF name ON public.organizations FOR EACH ROW EXECUTE FUNCTION private.clean_name();
 
 CREATE TRIGGER reject_name_of_team BEFORE UPDATE OF name ON public.profiles FOR EACH ROW WHEN (((new.name <> old.name) AND (new.id = private.caller_id()))) EXECUTE FUNCTION private.reject_name_of_team();
 
@@ -2072,7 +2146,7 @@ COMMENT ON FUNCTION "private"."address_can_be_restored"(uuid) IS 'Whether the ow
 
 COMMENT ON FUNCTION "private"."address_of_undo"(bytea) IS 'The address that a link restores; null if it is unknown, used or expired.';
 
-COMMENT ON FUNCTION "private"."admit_account_mail"(text, text) IS 'Whether a mail with a code or link may be sent, and counts it. An address with a confirmed account is bounded by its own rule only; any other also by client, by the installation, and by its owner. Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the installation''s bound has just been used.';
+COMMENT ON FUNCTION "private"."admit_account_mail"(text, text, uuid) IS 'Whether a mail with a code or link may be sent, and counts it. An address with a confirmed account is bounded by client and over all clients; any other by mailbox, client, the installation, and its owner. Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the installation''s bound has just been used.';
 
 COMMENT ON FUNCTION "private"."audit_draft"(uuid, uuid, text[]) IS 'Logs the change of a draft, unless this transaction has logged it or the draft''s creation.';
 
@@ -2104,6 +2178,8 @@ COMMENT ON FUNCTION "private"."erase_me"() IS 'Erases the caller: in the named o
 
 COMMENT ON FUNCTION "private"."follow_for"(uuid, uuid, text) IS 'Makes a profile that a key may act as follow a submission, because the person asked for it.';
 
+COMMENT ON FUNCTION "private"."forget_undos"() IS 'Trigger on auth.users: a deleted account is not restored.';
+
 COMMENT ON FUNCTION "private"."gather_digests"(integer) IS 'Makes one mail of what is due for each person and not older than private.retention(mails). For private.run_schedule; returns how many.';
 
 COMMENT ON FUNCTION "private"."import_votes"(private.imports, jsonb, jsonb) IS 'Writes votes, one for each person and submission, and the follows of voters who asked for it (follow).';
@@ -2118,7 +2194,7 @@ COMMENT ON FUNCTION "private"."mail_event"(uuid, uuid) IS 'The content of a mail
 
 COMMENT ON FUNCTION "private"."mailbox"(text) IS 'The mailbox of an address, by which mails and attempts are counted: without +tag, at Gmail without dots, and at Yahoo without -tag.';
 
-COMMENT ON FUNCTION "private"."name_skeleton"(text) IS 'What a name looks like: equal for names that differ in case, accents, spaces and signs only, or in letters and digits that look alike. The frequent ones of Latin, Cyrillic, Greek and Armenian, not the list of Unicode.';
+COMMENT ON FUNCTION "private"."name_skeleton"(text) IS 'What a name looks like: equal for names that differ in case, accents, spaces and signs only, in a word for the team at an end, or in letters and digits that look alike. The frequent ones of Latin, Cyrillic, Greek, Armenian, Lisu and Cherokee, not the list of Unicode.';
 
 COMMENT ON FUNCTION "private"."note_confirmation"() IS 'Trigger: sets is_confirmed of a new mail.';
 
@@ -2139,6 +2215,8 @@ COMMENT ON FUNCTION "private"."prepare_vote"() IS 'Trigger on votes and follows:
 COMMENT ON FUNCTION "private"."put_off_mails"(public.organizations, integer) IS 'When the budget is used up: moves due mails to unconfirmed recipients that were not attempted into the first daily digest of a later day; invites wait for that time as they are.';
 
 COMMENT ON FUNCTION "private"."queue_invite"(private.invites) IS 'Queues the mail of an invite, where its organization sends mail: at most 100 in a day, and 3 to one mailbox. Returns whether it did. Call it with the team locked.';
+
+COMMENT ON FUNCTION "private"."refuse_after_undo"() IS 'Trigger on tables of auth: a call that auth admitted before a change was undone writes no password, address, phone number, session, way to sign in or second factor after it, nor a code for another address.';
 
 COMMENT ON FUNCTION "private"."reject_name_of_team"() IS 'Trigger: rejects a name that people choose for themselves if it looks like that of a team member, where they are not on the team: in the organization of the request and where they wrote something.';
 
@@ -2164,7 +2242,9 @@ COMMENT ON FUNCTION "private"."unconfirmed_mails"(public.organizations) IS 'How 
 
 COMMENT ON FUNCTION "private"."undo_account_change"(bytea) IS 'For the owner of the address that a link went to: the account has this address again and no password, and its sessions, codes and later links end, as do second factors, passkeys, sign-ins by providers and a phone number that were added since the day before. Returns undone; taken, where another confirmed account has the address; or null for a link that is unknown, used or expired.';
 
-COMMENT ON TABLE "private"."account_undos" IS 'Links that undo a change of address or password, as hashes, with the address that the account had before and that got the link. Valid for private.retention(account_undos).';
+COMMENT ON FUNCTION "private"."was_just_restored"(uuid) IS 'Whether a change of the account was undone within 30 seconds, in which calls end that auth had admitted before.';
+
+COMMENT ON TABLE "private"."account_undos" IS 'Links that undo a change of address or password, as hashes, with the address that the account had before and that got the link. Valid once (undone_at) within private.retention(account_undos).';
 
 COMMENT ON TABLE "private"."mail_budgets" IS 'Mails of an organization to unconfirmed recipients on the newest day (UTC) on which it sent any: at most organizations.max_unconfirmed_mails.';
 
@@ -2202,13 +2282,13 @@ REVOKE ALL ON FUNCTION "private"."address_of_undo"(bytea) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."address_of_undo"(bytea) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."admit_account_mail"(text, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."admit_account_mail"(text, text, uuid) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."admit_account_mail"(text, text) TO "feedback_mail";
+GRANT EXECUTE ON FUNCTION "private"."admit_account_mail"(text, text, uuid) TO "feedback_mail";
 
-REVOKE ALL ON FUNCTION "private"."admit_account_mail"(text, text) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."admit_account_mail"(text, text, uuid) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."admit_account_mail"(text, text) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."admit_account_mail"(text, text, uuid) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."audit_draft"(uuid, uuid, text[]) FROM PUBLIC;
 
@@ -2270,6 +2350,12 @@ GRANT EXECUTE ON FUNCTION "private"."follow_for"(uuid, uuid, text) TO "postgres"
 
 GRANT EXECUTE ON FUNCTION "private"."follow_for"(uuid, uuid, text) TO "service_key";
 
+REVOKE ALL ON FUNCTION "private"."forget_undos"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."forget_undos"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."forget_undos"() TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."is_confirmed_recipient"(uuid, uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."is_confirmed_recipient"(uuid, uuid) FROM "postgres";
@@ -2329,6 +2415,12 @@ REVOKE ALL ON FUNCTION "private"."put_off_mails"(public.organizations, integer) 
 REVOKE ALL ON FUNCTION "private"."put_off_mails"(public.organizations, integer) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."put_off_mails"(public.organizations, integer) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."refuse_after_undo"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."refuse_after_undo"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."refuse_after_undo"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."reject_name_of_team"() FROM PUBLIC;
 
@@ -2398,8 +2490,15 @@ REVOKE ALL ON FUNCTION "private"."undo_account_change"(bytea) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."undo_account_change"(bytea) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."was_just_restored"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."was_just_restored"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."was_just_restored"(uuid) TO "postgres";
+
 -- Texts without a visible character were accepted until now.
 update public.organizations set name = slug where private.trim_text(name) = '';
+update public.organizations set name = private.person_name(name) where name <> private.person_name(name);
 update public.categories set name = slug where private.trim_text(name) = '';
 update public.tags set name = slug where private.trim_text(name) = '';
 update private.api_keys set name = 'Key' where private.trim_text(name) = '';
@@ -2417,13 +2516,23 @@ ALTER TABLE "private"."api_keys" ADD CONSTRAINT "name_is_visible" CHECK ((privat
 ALTER TABLE "public"."categories" ADD CONSTRAINT "name_is_visible" CHECK ((private.trim_text(name) <> ''::text));
 
 -- squawk-ignore constraint-missing-not-valid
-ALTER TABLE "public"."organizations" ADD CONSTRAINT "name_is_visible" CHECK ((private.trim_text(name) <> ''::text));
-
--- squawk-ignore constraint-missing-not-valid
 ALTER TABLE "public"."tags" ADD CONSTRAINT "name_is_visible" CHECK ((private.trim_text(name) <> ''::text));
 
 
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
-  ('account_mail_mailbox', 10, 3600), ('account_mail_hour', 30, 3600), ('account_mail_day', 100, 86400),
-  ('account_mail_everyone', 1000, 3600)
+  ('account_mail_mailbox', 10, 3600), ('account_mail_account', 30, 3600), ('account_mail_hour', 30, 3600),
+  ('account_mail_day', 100, 86400), ('account_mail_everyone', 1000, 3600)
 on conflict do nothing;
+
+do $$
+declare name text;
+begin
+  foreach name in array array['sessions', 'identities', 'mfa_factors', 'one_time_tokens'] loop
+    -- Where auth lets only its own role make triggers on it, the undo ends what has been committed.
+    if has_table_privilege(to_regclass('auth.' || name), 'trigger') then
+      execute format('create trigger refuse_after_undo before insert on auth.%I
+        for each row execute function private.refuse_after_undo()', name);
+    end if;
+  end loop;
+end
+$$;
