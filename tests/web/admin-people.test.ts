@@ -344,7 +344,7 @@ describe("mail", () => {
     const allow = (mails: number) =>
       sql`update public.organizations set max_unconfirmed_mails = ${mails} where id = ${board.id}`;
     await sql`insert into private.mail_budgets (organization_id, day, used)
-      select id, now()::date + 1, 2 from public.organizations where id = ${board.id}`;
+      select id, private.budget_day(), 2 from public.organizations where id = ${board.id}`;
     await allow(3);
     expect((await owner.get(`${board.at}/settings/mail`)).text).not.toContain(words);
     await allow(2);

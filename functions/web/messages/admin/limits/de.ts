@@ -40,6 +40,7 @@ export const de: LimitsMessages = {
   callers: {
     everyone: "Alle",
     public: "Besucher, nach Adresse",
+    account: "Je Konto",
     mailbox: "Je Postfach",
     hour: "Wer sie anfordert",
     day: "Wer sie anfordert",

@@ -38,6 +38,7 @@ export const en = {
   callers: {
     everyone: "Everyone",
     public: "Visitors, by address",
+    account: "Each account",
     mailbox: "Each mailbox",
     hour: "Whoever asks for them",
     day: "Whoever asks for them",

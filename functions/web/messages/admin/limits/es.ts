@@ -40,6 +40,7 @@ export const es: LimitsMessages = {
   callers: {
     everyone: "Todos",
     public: "Visitantes, por dirección",
+    account: "Cada cuenta",
     mailbox: "Cada buzón",
     hour: "Quien los pide",
     day: "Quien los pide",

@@ -40,6 +40,7 @@ export const fr: LimitsMessages = {
   callers: {
     everyone: "Tout le monde",
     public: "Visiteurs, par adresse",
+    account: "Chaque compte",
     mailbox: "Chaque boîte",
     hour: "Qui les demande",
     day: "Qui les demande",

@@ -40,6 +40,7 @@ export const it: LimitsMessages = {
   callers: {
     everyone: "Tutti",
     public: "Visitatori, per indirizzo",
+    account: "Ogni account",
     mailbox: "Ogni casella",
     hour: "Chi le richiede",
     day: "Chi le richiede",

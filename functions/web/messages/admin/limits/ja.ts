@@ -40,6 +40,7 @@ export const ja: LimitsMessages = {
   callers: {
     everyone: "全員",
     public: "訪問者（アドレスごと）",
+    account: "アカウントごと",
     mailbox: "メールボックスごと",
     hour: "請求する方ごと",
     day: "請求する方ごと",

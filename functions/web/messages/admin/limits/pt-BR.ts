@@ -40,6 +40,7 @@ export const ptBR: LimitsMessages = {
   callers: {
     everyone: "Todos",
     public: "Visitantes, por endereço",
+    account: "Cada conta",
     mailbox: "Cada caixa de correio",
     hour: "Quem os pede",
     day: "Quem os pede",

@@ -40,6 +40,7 @@ export const ru: LimitsMessages = {
   callers: {
     everyone: "Все",
     public: "Посетители, по адресу",
+    account: "На каждый аккаунт",
     mailbox: "На каждый ящик",
     hour: "Кто их запрашивает",
     day: "Кто их запрашивает",
