@@ -83,7 +83,8 @@ describe("a person who never signed up", () => {
   test("hears by mail that their idea was shipped, and stops it with one click", async () => {
     const { email, change, mail } = await authorWithMail();
     expect(mail.subject).toBe("Completed: Offline job sheets");
-    expect(mail.text).toContain("It is in 4.2.");
+    // A text for an address that others entered has joiners, so that no mail program makes links of it.
+    expect(mail.text?.replaceAll("\u2060", "")).toContain("It is in 4.2.");
     expect(mail.text).toContain("gave us your address together with feedback from you");
     const header = mail.headers?.["List-Unsubscribe"]?.slice(1, -1) ?? "";
     expect(mail.headers?.["List-Unsubscribe-Post"]).toBe(oneClick);
