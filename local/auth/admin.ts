@@ -93,11 +93,13 @@ function addressOf(email: string | undefined): string {
 async function create(service: Service, { user_metadata: data, id, ...body }: Body): Promise<User> {
   if (!body.email) throw invalid("Cannot create a user without either an email or phone");
   if (id && !isUuid(id)) throw invalid("ID must conform to the uuid v4 format");
-  const { email: given, ...more } = body;
+  const { email: given, password, ...more } = body;
   const email = addressOf(given);
   if (await service.repo.findUserByEmail(email)) throw taken();
   return together(service, async () => {
     const user = await createAccount(service, { id, email, data });
+    // Before the confirmation, after which its owner gets a mail about a new password.
+    if (password) await service.updateUser(user.id, { password });
     await change(service, user, more);
     return user;
   });

@@ -258,14 +258,14 @@ comment on function private.audit_survey() is
 
 create function private.audit_draft(organization_id uuid, survey_id uuid, changed text[]) returns void
 language plpgsql set search_path = '' as $$
-declare told jsonb := jsonb_build_object('changed', changed);
+declare logged jsonb := jsonb_build_object('changed', changed);
 begin
   -- Once for each request: its statements write settings, questions and options one after the other.
   if not exists (select from private.audit_log a
     where a.organization_id = audit_draft.organization_id and a.target_id = survey_id
       and a.created_at >= now() and a.actor_id = private.caller_id()
-      and (a.action = 'survey.create' or a.action = 'survey.update' and a.details = told)) then
-    perform private.audit('survey.update', 'survey', survey_id, told, audit_draft.organization_id);
+      and (a.action = 'survey.create' or a.action = 'survey.update' and a.details = logged)) then
+    perform private.audit('survey.update', 'survey', survey_id, logged, audit_draft.organization_id);
   end if;
 end
 $$;

@@ -107,7 +107,7 @@ select isnt(private.name_skeleton('Olga'), private.name_skeleton('Olaf'), 'other
 do $$ begin update organizations set name = E'a\u202Eb\nc\u2066' where id = tests.id('acme'); end $$;
 select is((select name from organizations where id = tests.id('acme')), 'abc', 'a name of an organization is cleaned like one of a person');
 select is(tests.try('service_role', $$ update organizations set name = U&'\3164' $$), '23514 name_has_1_to_100_characters', 'and needs a visible character');
-select is(tests.try('service_role', statement), '23514 name_is_visible', 'what is named has a visible name')
+select is(tests.try('service_role', statement), '23514 name_is_visible', 'a name needs a visible character')
 from unnest(array[$$ insert into tags (organization_id, name, slug) values (tests.id('acme'), U&'\2060', 'x') $$,
   $$ insert into categories (organization_id, name, slug) values (tests.id('acme'), U&'\00AD', 'x') $$]) as statement;
 select is(tests.try('alice', format($$ insert into submissions (organization_id, title, description, type) values (tests.id('acme'), %L, 'A description that is long enough.', 'idea') $$, repeat(U&'\2060', 9))),

@@ -216,7 +216,7 @@ select is(pg_temp.claimed(), 'stranger: an idea', 'another attempt of the same m
 select pg_temp.forget();
 insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at, created_at)
 select tests.id('alice'), gen_random_uuid(), tests.id('acme'), false, now(), now() - private.retention('mails') - interval '1 minute';
-select is(private.gather_digests(), 0, 'news as old as mails are kept is told no more');
+select is(private.gather_digests(), 0, 'news older than the retention of mails is not sent');
 select is_empty('select from private.mail_items', 'and forgotten');
 update public.organizations set max_unconfirmed_mails = default, time_zone = default;
 

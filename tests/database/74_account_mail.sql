@@ -42,7 +42,7 @@ do $$ begin delete from private.rate_counters; end $$;
 do $$ begin perform tests.account('other', 'other@corp.example'); perform tests.set_rule('account_mail_hour', 3); end $$;
 select is(tests.admitted('other@corp.example', 'eve', 2) + tests.admitted('x1@corp.example', 'eve'), 3::bigint, 'a client''s mails');
 select is(tests.admitted('x2@corp.example', 'eve'), 0::bigint, 'are bounded, with those to accounts, where the address has none');
-select is((select count(*) from private.rate_counters where subject = private.address_hash('x2@corp.example')), 0::bigint, 'and what is dropped does not count for the mailbox');
+select is((select count(*) from private.rate_counters where subject = private.address_hash('x2@corp.example')), 0::bigint, 'and a dropped mail does not count for the mailbox');
 select is(tests.admitted('other@corp.example', 'eve'), 1::bigint, 'an account gets its mail nevertheless');
 select is(tests.admitted('x2@corp.example', 'ann'), 1::bigint, 'and so does anybody for another client');
 do $$ begin perform tests.set_rule('account_mail_hour', 1000); perform tests.set_rule('account_mail_day', 2); end $$;
@@ -50,7 +50,7 @@ select is(tests.admitted('x3@corp.example', 'bob', 3), 2::bigint, 'a day has its
 do $$ begin perform tests.set_rule('account_mail_everyone', 5); delete from private.rate_counters where rule = 'account_mail_everyone'; end $$;
 select results_eq($$ select a.is_admitted, a.percent_used from generate_series(1, 6) n
   cross join lateral (select * from private.admit_account_mail('y' || n || '@corp.example', null, null)) a $$,
-  $$ values (true, null::integer), (true, null), (true, null), (true, 80), (true, 100), (false, null) $$, 'all together are bounded, and 80 and 100 % are told once');
+  $$ values (true, null::integer), (true, null), (true, null), (true, 80), (true, 100), (false, null) $$, 'the installation has a bound, and 80 and 100 % are reported once');
 select is(tests.admitted('other@corp.example'), 1::bigint, 'which is none for accounts');
 do $$ begin delete from private.rate_counters where rule = 'account_mail_everyone'; end $$;
 select is(tests.admitted('other@corp.example', times => 5) + tests.admitted('z@corp.example'), 5::bigint, 'whose mails count, so that what is left tells nothing');

@@ -81,7 +81,7 @@ insert into public.comments (organization_id, submission_id, author_id, body) se
 select is_empty($$ select from public.follows f join public.profiles p on p.id = f.user_id where p.email = 'sam@x.example' $$,
   'an author, commenter and voter whose record does not say so does not follow');
 select is_empty($$ select from public.notifications n join public.profiles p on p.id = n.user_id where p.email = 'sam@x.example' and n.type <> 'vote' $$,
-  'and is told nothing of what is said to be theirs');
+  'and gets no notification of a row that an import attributes to them');
 do $$ begin perform pg_temp.run('rival', pg_temp.file('a')), pg_temp.run('rival', pg_temp.silent('{"follow": true}')); end $$;
 select is((select count(*) from public.follows f join public.profiles p on p.id = f.user_id where p.email = 'sam@x.example'), 2::bigint,
   'whose record says so does');

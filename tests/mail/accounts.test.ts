@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse } from "node-html-parser";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { messagesOf } from "../../functions/web/messages/index.ts";
+import { createAccount } from "../../local/create-account.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";
 import { headerOf, type MailServer, startMailServer } from "./smtp.ts";
@@ -374,4 +375,16 @@ describe("the owner of an address hears of a change, and undoes it", () => {
     expect(name).toMatch(/^[0-9a-f-]{36}$/);
     expect(row?.stored).not.toContain(name);
   });
+});
+
+test("an operator who makes an account with a password mails nobody about it", async () => {
+  const email = someone();
+  await createAccount({ url: stack.supabase_url, secretKey: stack.secret_key }, { email, password });
+  // A later mail, by which an earlier one has come too.
+  await askForCode(email);
+  await until(() => server.to(email).find(({ text }) => text?.includes("/auth/confirm")));
+  expect(server.to(email)).toHaveLength(1);
+  const undos = await stack.sql`
+    select from private.account_undos o join auth.users u on u.id = o.user_id where u.email = ${email}`;
+  expect([...undos]).toEqual([]);
 });

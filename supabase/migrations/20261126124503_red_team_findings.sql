@@ -392,14 +392,14 @@ CREATE OR REPLACE FUNCTION private.audit_draft(organization_id uuid, survey_id u
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-declare told jsonb := jsonb_build_object('changed', changed);
+declare logged jsonb := jsonb_build_object('changed', changed);
 begin
   -- Once for each request: its statements write settings, questions and options one after the other.
   if not exists (select from private.audit_log a
     where a.organization_id = audit_draft.organization_id and a.target_id = survey_id
       and a.created_at >= now() and a.actor_id = private.caller_id()
-      and (a.action = 'survey.create' or a.action = 'survey.update' and a.details = told)) then
-    perform private.audit('survey.update', 'survey', survey_id, told, audit_draft.organization_id);
+      and (a.action = 'survey.create' or a.action = 'survey.update' and a.details = logged)) then
+    perform private.audit('survey.update', 'survey', survey_id, logged, audit_draft.organization_id);
   end if;
 end
 $function$;
