@@ -79,7 +79,7 @@ $do$;
 
 -- The data API reads the schema again after it changed, as on hosted Supabase.
 create or replace function extensions.pgrst_ddl_watch() returns event_trigger
-language plpgsql set search_path = '' as $function$
+language plpgsql set search_path = pg_temp as $function$
 begin
   if tg_tag like 'DROP %' or exists (
     select from pg_catalog.pg_event_trigger_ddl_commands() where schema_name is distinct from 'pg_temp'
@@ -146,7 +146,7 @@ grant usage on all sequences in schema auth to embedded_auth;
 -- Where its connection does not serialize JSON (local/lite/auth.ts does), lite writes JSON text in a JSON string; our
 -- triggers read JSON as hosted auth writes it.
 create or replace function auth.unwrap_users() returns trigger
-language plpgsql set search_path = '' as $function$
+language plpgsql set search_path = pg_temp as $function$
 begin
   if jsonb_typeof(new.raw_user_meta_data) = 'string' then
     new.raw_user_meta_data := (new.raw_user_meta_data #>> '{}')::jsonb;
@@ -161,7 +161,7 @@ create or replace trigger unwrap_users before insert or update on auth.users
   for each row execute function auth.unwrap_users();
 
 create or replace function auth.unwrap_identities() returns trigger
-language plpgsql set search_path = '' as $function$
+language plpgsql set search_path = pg_temp as $function$
 begin
   if jsonb_typeof(new.identity_data) = 'string' then
     new.identity_data := (new.identity_data #>> '{}')::jsonb;
@@ -243,7 +243,7 @@ revoke supabase_realtime_admin from postgres;
 -- Realtime calls this when it connects: creates the partitions of the next days and drops those older than
 -- three days. Without partitions broadcasts fail.
 create or replace function realtime.keep_partitions() returns void
-language plpgsql security definer set search_path = '' as $function$
+language plpgsql security definer set search_path = pg_temp as $function$
 declare
   today date := (now() at time zone 'utc')::date;
   partition text;

@@ -75,13 +75,13 @@ comment on table auth_limits.known_addresses is 'Client addresses where an accou
 create index if not exists known_addresses_seen_at_idx on auth_limits.known_addresses (seen_at);
 
 create or replace function auth_limits.subject(counted_by text, address text, account text) returns text
-language sql immutable set search_path = ''
+language sql immutable set search_path = pg_temp
 return case counted_by when 'address' then address when 'account' then account when 'everyone' then 'everyone'
   else address || ' ' || account end;
 
 -- Definer, and owned by postgres: neither the guard nor auth may use schema private.
 create or replace function auth_limits.mailbox(address text) returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   -- Of a database with the migrations of an earlier version.
   if to_regprocedure('private.mailbox(text)') is null then return lower(address); end if;
@@ -94,7 +94,7 @@ create or replace function auth_limits.take(
   action text, address text, account text,
   out allowed boolean, out retry_after integer, out charged text[], out taken_at timestamptz
 )
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   rule auth_limits.rules;
   length interval;
@@ -141,7 +141,7 @@ comment on function auth_limits.take(text, text, text) is 'Charges an attempt be
 create or replace function auth_limits.settle(
   action text, address text, account text, charged text[], taken_at timestamptz, outcome text
 ) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare rule auth_limits.rules;
 begin
   -- In the order of auth_limits.take().
@@ -168,7 +168,7 @@ comment on function auth_limits.settle(text, text, text, text[], timestamptz, te
 
 -- Definer: the guard's login may not read tokens.
 create or replace function auth_limits.owner_of_refresh_token(encrypted text) returns text
-language sql stable security definer set search_path = ''
+language sql stable security definer set search_path = pg_temp
 return (select t.user_id::text from auth.refresh_tokens t where t.token = encrypted limit 1);
 
 -- Codes --------------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ comment on table auth_limits.code_failures is 'Failed attempts for a code. Five 
 
 -- Definer: compares codes that the guard's login may not read.
 create or replace function auth_limits.try_code(email text, kinds text[], stored text) returns boolean
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   person record;
   live text[];
@@ -216,7 +216,7 @@ comment on function auth_limits.try_code(text, text[], text) is 'Whether the cod
 
 -- Definer: lite's login writes the code, but may not write counters.
 create or replace function auth_limits.begin_code() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from auth_limits.code_failures f
   where f.user_id = new.id and f.kind in (
@@ -236,7 +236,7 @@ drop function if exists auth_limits.bound_metadata() cascade;
 
 -- Definer: see auth_limits.take().
 create or replace function auth_limits.prune() returns void
-language sql security definer set search_path = '' as $$
+language sql security definer set search_path = pg_temp as $$
   delete from auth_limits.counters c where not exists (
     select from auth_limits.rules r
     where (r.action, r.counted_by) = (c.action, c.counted_by) and c.started_at + make_interval(secs => r.window_seconds) > now());

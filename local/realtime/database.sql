@@ -3,7 +3,7 @@
 
 create or replace function realtime.published_tables(publications text[])
 returns table (schema text, name text, entity regclass, secured boolean, columns json)
-language sql stable set search_path = ''
+language sql stable set search_path = pg_temp
 begin atomic
   select n.nspname, c.relname, c.oid::regclass, c.relrowsecurity, (
     select json_agg(json_build_object(
@@ -23,7 +23,7 @@ end;
 
 -- The values of a change in the JSON format of Postgres: for each row an object of column to JSON text.
 create or replace function realtime.json_values(entity regclass, changed jsonb) returns setof jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query execute format(
     'select (select jsonb_object_agg(key, value::text) from jsonb_each(to_jsonb(jsonb_populate_record(null::%s, r.value))) where r.value ? key)
@@ -33,7 +33,7 @@ $$;
 
 -- Whether other sessions see these transactions: the replication stream delivers a commit slightly earlier.
 create or replace function realtime.have_ended(xids bigint[]) returns boolean
-language sql volatile set search_path = ''
+language sql volatile set search_path = pg_temp
 begin atomic
   select not exists (
     select from unnest(xids) as xid
@@ -44,7 +44,7 @@ end;
 
 -- The condition of the policies for reading a table, in the columns of an alias with the table's name.
 create or replace function realtime.read_condition(entity regclass, reader text) returns text
-language sql stable set search_path = ''
+language sql stable set search_path = pg_temp
 begin atomic
   select case when not c.relrowsecurity or r.rolbypassrls then 'true' else (
     select concat_ws(' and ', coalesce('(' || string_agg(qual, ' or ') filter (where polpermissive) || ')', 'false'),
@@ -60,7 +60,7 @@ end;
 -- identities of a role share a plan.
 create or replace function realtime.visible_rows(entity regclass, changed jsonb, roles text[], claims text[], xids bigint[])
 returns table (identity integer, visible integer[])
-language plpgsql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = pg_temp as $$
 declare
   alias text := (select relname from pg_catalog.pg_class where oid = entity);
   same_key text := (
@@ -96,7 +96,7 @@ $$;
 drop function if exists realtime.passing(regclass, jsonb, jsonb);
 create or replace function realtime.passing(entity regclass, changed jsonb, filters jsonb)
 returns table (filter integer, passing integer[])
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare
   kind record;
 begin
@@ -128,7 +128,7 @@ $$;
 -- The values of filters in Postgres text format. Fails for values and operators that a column cannot be compared
 -- with; errors have the messages of hosted Realtime.
 create or replace function realtime.checked_values(entity regclass, conditions jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare
   condition jsonb;
   type text;
@@ -161,7 +161,7 @@ $$;
 
 -- Whether the policies of realtime.messages let an identity read broadcasts of a private topic.
 create or replace function realtime.may_read(joined text, as_role text, claims text) returns boolean
-language plpgsql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = pg_temp as $$
 declare
   condition text := realtime.read_condition('realtime.messages', as_role);
   allowed boolean;

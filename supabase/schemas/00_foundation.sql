@@ -2,6 +2,8 @@
 -- Functions that are security definer or set search_path are written in plpgsql: Postgres cannot inline them,
 -- and it would plan a SQL version again in every statement that calls it. Functions written in SQL here are
 -- inlined.
+-- Their search_path is pg_temp: Postgres then looks for every name in pg_catalog first, and in the temporary schema of
+-- the caller last. An empty path would find a type of the caller's, such as pg_temp.text, before that of pg_catalog.
 
 create schema if not exists private;
 comment on schema private is
@@ -77,7 +79,7 @@ comment on function private.error_state(text) is
 
 create function private.raise_error(code text, message text, field text default null,
   extra jsonb default '{}') returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   raise exception using
     errcode = private.error_state(code),
@@ -92,7 +94,7 @@ comment on function private.raise_error(text, text, text, jsonb) is
 -- Retention -------------------------------------------------------------------------------------------------
 
 create function private.retention(kind text) returns interval
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 begin
   -- No ELSE: an unknown kind must raise an error; null would keep its rows forever.
   case kind
@@ -192,7 +194,7 @@ comment on function private.key_organization_id() is
 
 -- plpgsql, so that service_key needs no privileges on schema auth.
 create function private.caller_id() returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if private.is_key() then
     return nullif(current_setting('feedback.profile_id', true), '')::uuid;
@@ -234,7 +236,7 @@ comment on function private.is_direct() is
   '(private.admit_request charges their rate limits), cascades and operators.';
 
 create function private.editable_columns(of_table regclass) returns text[]
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return array(select a.attname::text from pg_catalog.pg_attribute a
     where a.attrelid = of_table and a.attnum > 0 and not a.attisdropped
@@ -245,7 +247,7 @@ comment on function private.editable_columns(regclass) is
   'The columns of a table that its grants let a signed-in person change.';
 
 create function private.touch_updated_at() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   new.updated_at := now();
   return new;

@@ -4,7 +4,7 @@
 
 
 create function private.is_time_zone(value text) returns boolean
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 begin
   perform now() at time zone value;
   return value ~ '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$';
@@ -115,7 +115,7 @@ create trigger touch_updated_at before update on public.profiles
 
 -- definer: the role of the auth service has no write privileges in schema public.
 create function private.sync_profile_of_user() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   data jsonb := new.raw_user_meta_data;
   is_first boolean := tg_op = 'UPDATE' and new.email_confirmed_at is not null
@@ -171,7 +171,7 @@ comment on function private.person_name(text) is
   'A display name: trimmed, without invisible characters that could imitate another name.';
 
 create function private.name_skeleton(name text) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 declare
   -- Capitals first, since those of Greek look like other Latin letters than their small ones. Then small
   -- capitals, and letters of Lisu and Cherokee.
@@ -198,7 +198,7 @@ comment on function private.name_skeleton(text) is
   'Greek, Armenian, Lisu and Cherokee, not the list of Unicode.';
 
 create function private.clean_name() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   new.name := private.person_name(new.name);
   return new;
@@ -212,7 +212,7 @@ create trigger clean_name before insert or update of name on public.organization
 
 -- definer: reads the names of teams, and what the person wrote anywhere.
 create function private.reject_name_of_team() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if exists (
     with taken_part as (
@@ -243,7 +243,7 @@ create trigger reject_name_of_team before update of name on public.profiles
 
 -- definer: deletes the memberships of the user, and what the auth service logged about them.
 create function private.anonymize_deleted_user() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from public.memberships where user_id = new.id;
   delete from auth.audit_log_entries a where old.auth_user_id::text
@@ -260,7 +260,7 @@ comment on function private.anonymize_deleted_user() is
   'threads stay complete.';
 -- definer: users belong to the auth service.
 create function private.sync_language_of_user() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   update auth.users u
   set raw_user_meta_data = coalesce(u.raw_user_meta_data, '{}') - 'locale'
@@ -293,7 +293,7 @@ create index memberships_user_id_idx on public.memberships (user_id, organizatio
 
 -- definer: policies call it, so it must read memberships without applying policies.
 create function private.team_organization_ids() returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := auth.uid();
 begin
   if private.is_key() then
@@ -313,7 +313,7 @@ comment on function private.team_organization_ids() is
 
 -- definer: policies call it, so it must read memberships without applying policies.
 create function private.admin_organization_ids(scope text) returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   if private.is_key() then
     return case when private.has_scope(scope) then array[private.key_organization_id()] else '{}' end;
@@ -327,7 +327,7 @@ comment on function private.admin_organization_ids(text) is
   'given scope.';
 
 create function private.is_admin(organization_id uuid, scope text) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return organization_id = any (private.admin_organization_ids(scope));
 end
@@ -336,7 +336,7 @@ comment on function private.is_admin(uuid, text) is
   'Whether the caller is Admin of the organization: an owner or admin, or a key with the scope.';
 
 create function private.require_admin(organization_id uuid, scope text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if not private.is_admin(organization_id, scope) then
     perform private.raise_error('FORBIDDEN', case
@@ -351,7 +351,7 @@ comment on function private.require_admin(uuid, text) is
 
 -- definer: reads memberships, which non-members cannot see; everyone sees the team badge.
 create function private.is_member(organization_id uuid, profile_id uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return exists (select from public.memberships m where m.organization_id = is_member.organization_id
     and m.user_id = profile_id);
@@ -362,7 +362,7 @@ comment on function private.is_member(uuid, uuid) is
 
 -- definer: reads organization settings that are not granted.
 create function private.needs_approval(organization_id uuid, profile_id uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return private.caller_id() is not null
     and exists (select from public.organizations o
@@ -377,7 +377,7 @@ comment on function private.needs_approval(uuid, uuid) is
 
 -- definer: reads profiles. Call it only for rows the caller can see.
 create function private.author(profile_id uuid, organization_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (
   select json_build_object(
@@ -394,7 +394,7 @@ comment on function private.author(uuid, uuid) is
 -- definer: profiles are not readable as a whole. Volatile, so that it sees an author that
 -- private.author_of_key inserted in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
-language plpgsql volatile security definer set search_path = '' as $$
+language plpgsql volatile security definer set search_path = pg_temp as $$
 begin
   return private.is_key() and exists (
   select from public.profiles p
@@ -407,7 +407,7 @@ comment on function private.is_author_of_key(uuid) is
   'user. An agent acts as itself only.';
 
 create function private.may_act_as(profile_id uuid) returns boolean
-language plpgsql volatile set search_path = '' as $$
+language plpgsql volatile set search_path = pg_temp as $$
 begin
   return coalesce(case when private.is_key()
     then private.has_scope('submissions:write') and private.is_author_of_key(profile_id)
@@ -420,7 +420,7 @@ comment on function private.may_act_as(uuid) is
 
 -- definer: inserts profiles, which keys cannot.
 create function private.author_of_key(email text, name text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_column
 declare author_id uuid; known_name text;
 begin
@@ -463,7 +463,7 @@ comment on function private.person_of(public.profiles) is
 
 -- definer: addresses are not granted.
 create function private.same_person(profile_id uuid, organization_id uuid) returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare address text := (select lower(p.email) from public.profiles p
   where p.id = profile_id and coalesce(p.organization_id, same_person.organization_id)
     = same_person.organization_id);
@@ -483,7 +483,7 @@ comment on function private.same_person(uuid, uuid) is
 
 -- definer: locks profiles, which clients cannot.
 create function private.lock_caller() returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.caller_id();
 begin
   perform 1 from public.profiles p where p.id = own_id and p.kind = 'email' for share;
@@ -498,7 +498,7 @@ comment on function private.lock_caller() is
 
 create function private.default_organization_id() returns uuid
 -- definer: the only organization may be private
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare ids uuid[];
 begin
   ids := array(select id from public.organizations limit 2);
@@ -511,7 +511,7 @@ comment on function private.default_organization_id() is
 
 -- definer: reads memberships and private organizations to decide visibility.
 create function private.find_organization(hint text, caller_id uuid) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare found_id uuid; found_visibility text;
 begin
   if hint is null then
@@ -537,7 +537,7 @@ comment on function private.requested_organization_id() is
   'by private.assume_caller.';
 
 create function private.current_organization_id() returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare current_id uuid := private.requested_organization_id();
 begin
   if current_id is null then
@@ -555,7 +555,7 @@ comment on function private.current_organization_id() is
 
 -- definer: agents are not granted. Read in each statement, so that a policy change takes effect at once.
 create function private.agent_category_ids() returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.agent_id();
 begin
   return case when own_id is not null then (select a.category_ids from private.agents a where a.id = own_id)
@@ -566,7 +566,7 @@ comment on function private.agent_category_ids() is
   'Categories the calling agent is restricted to; null without restriction and for other callers.';
 
 create function private.agent_survey_ids() returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 declare own_id uuid := private.agent_id();
 begin
   return case when own_id is not null then (select a.survey_ids from private.agents a where a.id = own_id)
@@ -629,7 +629,7 @@ comment on table public.tags is
 
 create function private.create_organization(name text, slug text, visibility text, owner_id uuid)
   returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare organization_id uuid;
 begin
   if private.mail_address(owner_id) is null then

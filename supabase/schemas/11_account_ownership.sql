@@ -15,7 +15,7 @@ revoke all on private.unconfirmed_requests from public, anon, authenticated, ser
 
 -- definer: the role of the auth service may not write the table.
 create function private.count_request() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if coalesce(new.confirmation_token, '') <> ''
       and (tg_op = 'INSERT' or new.confirmation_token is distinct from old.confirmation_token)
@@ -34,7 +34,7 @@ create trigger count_request after insert or update of confirmation_token, recov
 
 -- definer: the login role may write no table.
 create function private.count_unconfirmed_request(email text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   insert into private.unconfirmed_requests as r (user_id)
   select u.id from auth.users u where u.email = lower(count_unconfirmed_request.email)
@@ -50,7 +50,7 @@ comment on function private.count_unconfirmed_request(text) is
 
 -- definer: reads a private table, ends sessions and removes identities.
 create function private.give_to_confirmer() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   given jsonb := nullif(current_setting('feedback.given_account', true), '')::jsonb;
   is_first boolean := old.email_confirmed_at is null and new.email_confirmed_at is not null
@@ -123,7 +123,7 @@ create trigger who_confirms_owns before update of email_confirmed_at, raw_user_m
 
 -- definer: the role of the auth service may not write the table.
 create function private.forget_requests() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.unconfirmed_requests r where r.user_id = new.id;
   return null;
@@ -140,7 +140,7 @@ create trigger forget_requests after update of email_confirmed_at on auth.users
 
 -- definer: the role of the auth service may not use schema private.
 create function private.bound_metadata() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   known text[] := '{name,full_name,user_name,preferred_username,avatar_url,picture,locale}';
   of_auth jsonb := private.metadata_of_auth(new.raw_user_meta_data);
@@ -167,7 +167,7 @@ create trigger user_metadata_is_small before insert or update of raw_user_meta_d
 -- The page that confirms ------------------------------------------------------------------------------------
 
 create function private.user_of_link(token_hash text) returns table (id uuid, is_change boolean)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 -- As the auth service stores it: as it is, or as a hash (the embedded one).
 declare tokens text[] := array[token_hash,
   rtrim(translate(encode(sha256(convert_to(token_hash, 'UTF8')), 'base64'), '+/', '-_'), '=')];
@@ -192,7 +192,7 @@ comment on function private.user_of_link(text) is
 -- definer: reads users of the auth service. Whoever has the token has received the mail.
 create function private.account_of_link(token_hash text)
   returns table (name text, email text, kind text)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return query select p.name, case when l.is_change then u.email_change else u.email end::text,
     case when l.is_change then 'change' when u.email_confirmed_at is null then 'unconfirmed'
@@ -206,7 +206,7 @@ comment on function private.account_of_link(text) is
   'confirmed, or change (of an address). No row for an unknown or used token.';
 
 create function private.reject_request(account_id uuid, is_change boolean) returns text
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if is_change then
     update auth.users u set email_change = '', email_change_token_new = '', email_change_token_current = '',
@@ -235,7 +235,7 @@ comment on function private.reject_request(uuid, boolean) is
 
 -- definer: users belong to the auth service.
 create function private.reject_link(token_hash text) returns text
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   return (select private.reject_request(l.id, l.is_change) from private.user_of_link(token_hash) l);
 end
@@ -247,7 +247,7 @@ comment on function private.reject_link(text) is
 
 -- definer: reads users of the auth service.
 create function private.needs_password() returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return exists (select from auth.users u where u.id = auth.uid()
     and coalesce(u.encrypted_password, '') = '' and u.email_confirmed_at > now() - interval '1 hour'
@@ -264,7 +264,7 @@ grant execute on function private.needs_password() to authenticated;
 
 -- definer: reads users, sessions and factors of the auth service.
 create function private.session_refusal(user_id uuid, session_id uuid, aal text) returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare refusal text;
 begin
   select case
@@ -285,7 +285,7 @@ comment on function private.session_refusal(uuid, uuid, text) is
 
 -- definer: clients may ask about their own token only.
 create function private.token_refusal() returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare claims jsonb := auth.jwt();
 begin
   -- The user let another application sign in with this project; it may not act here.

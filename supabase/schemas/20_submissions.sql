@@ -203,7 +203,7 @@ grant select, insert, update, delete on public.submission_tags, public.status_ch
 -- definer: reads settings of private organizations. The row lock serializes this insert with changes of
 -- visibility.
 create function private.prepare_submission() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare organization public.organizations;
 begin
   new.organization_id := coalesce(new.organization_id, private.default_organization_id());
@@ -233,7 +233,7 @@ create trigger prepare before insert on public.submissions
 
 -- definer: reads plan limits, which are not granted. The row lock serializes concurrent inserts.
 create function private.enforce_submission_limit() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare organization public.organizations; used bigint;
 begin
   for organization in
@@ -256,7 +256,7 @@ create trigger keep_plan_limit after insert on public.submissions
 
 -- definer: inserts the author's vote and follow and emits the event.
 create function private.start_submission() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
   perform set_config('feedback.suppress_events', 'on', true);
@@ -275,7 +275,7 @@ create trigger start after insert on public.submissions
 
 -- definer: emits the event.
 create function private.announce_submission() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
   if tg_op = 'INSERT' or not private.is_announced('submission.created', new.id) then
@@ -297,7 +297,7 @@ create trigger announce_approval after update of moderation_state on public.subm
   execute function private.announce_submission();
 
 create function private.edit_submission() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
@@ -314,7 +314,7 @@ create trigger edit before update of title, description, category_id, tracker_is
 
 -- definer: writes rate limit counters.
 create function private.charge_submission_edit() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_direct() then perform private.charge_direct('submission_update_user', 1); end if;
   return new;
@@ -339,7 +339,7 @@ comment on function private.updated_submission(public.submissions) is 'Payload o
 
 -- definer: emits the event.
 create function private.announce_edit() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() then return null; end if;
   if (new.title, new.description) is distinct from (old.title, old.description)
@@ -364,7 +364,7 @@ create trigger announce_edit after update of title, description, category_id,
 
 -- A merge target holds votes of its sources. Deleting it would lose them, so unmerge first.
 create function private.protect_merge_target() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: the caller may not see all sources
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: the caller may not see all sources
 begin
   if exists (select from public.submissions
     where organization_id = old.organization_id and merged_into_id = old.id)
@@ -382,7 +382,7 @@ create trigger keep_merge_target before delete on public.submissions
 
 -- definer: skips the policies on tags. Call it only for submissions the caller can see.
 create function private.tags_of(submission_ids uuid[]) returns table (submission_id uuid, slugs json)
-language plpgsql stable security definer set search_path = '' rows 50 as $$
+language plpgsql stable security definer set search_path = pg_temp rows 50 as $$
 begin
   return query
     select st.submission_id, json_agg(t.slug order by t.slug)
@@ -397,7 +397,7 @@ grant execute on function private.tags_of(uuid[]) to anon, authenticated, servic
 
 -- Invoker: rows the caller cannot see are not found, and the lock requires permission to update.
 create function private.prepare_status_change() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare submission public.submissions;
 begin
   -- Imports and merges write the history themselves.
@@ -436,7 +436,7 @@ create trigger prepare before insert on public.status_changes
 
 -- definer: updates the status, which is not granted, and writes notifications and events.
 create function private.apply_status_change() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
   if not private.events_suppressed() then
@@ -470,7 +470,7 @@ create trigger apply after insert on public.status_changes
 -- These row locks conflict with the key-share locks of foreign keys, which serializes them with inserts that
 -- read the old visibility.
 create function private.lock_board() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform 1 from public.organizations where id = new.id for update;
   return new;
@@ -482,7 +482,7 @@ create trigger lock_board before update of visibility on public.organizations
   for each row when (old.visibility <> new.visibility) execute function private.lock_board();
 
 create function private.propagate_visibility() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: is_public is not granted
 begin
   perform 1 from public.submissions where organization_id = new.id order by id for update;
   perform set_config('feedback.suppress_events', 'on', true);
@@ -499,7 +499,7 @@ create trigger spread_visibility after update of visibility on public.organizati
   for each row when (old.visibility <> new.visibility) execute function private.propagate_visibility();
 
 create function private.sync_is_public() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: the organization may be private
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: the organization may be private
 begin
   new.is_public := new.moderation_state = 'approved'
     and exists (select from public.organizations where id = new.organization_id and visibility = 'public');

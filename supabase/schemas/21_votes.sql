@@ -46,7 +46,7 @@ create index follows_user_idx on public.follows (user_id, created_at desc);
 
 -- Invoker: rows the caller cannot see are not found.
 create function private.prepare_vote() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if tg_table_name = 'votes' and new.user_id = private.caller_id() then perform private.lock_caller(); end if;
   if private.events_suppressed() then return new; end if;
@@ -74,7 +74,7 @@ comment on function private.prepare_vote() is
 -- definer: voters are not granted.
 create function private.require_one_vote(organization_id uuid, user_id uuid, submission_id uuid,
   comment_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_variable
 declare
   person uuid[] := private.same_person(user_id, organization_id);
@@ -97,7 +97,7 @@ comment on function private.require_one_vote(uuid, uuid, uuid, uuid) is
 
 -- definer: the caller may not see the merge target.
 create function private.require_open_submission(submission_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare target_id uuid := (select s.merged_into_id from public.submissions s
   where s.id = require_open_submission.submission_id);
 begin
@@ -113,7 +113,7 @@ comment on function private.require_open_submission(uuid) is
 
 -- definer: locks a submission the caller may not update.
 create function private.lock_submission(submission_id uuid) returns boolean
-language plpgsql security definer set search_path = '' cost 10000 as $$
+language plpgsql security definer set search_path = pg_temp cost 10000 as $$
 begin
   perform 1 from public.submissions s where s.id = lock_submission.submission_id for no key update;
   return found;
@@ -123,7 +123,7 @@ comment on function private.lock_submission(uuid) is
   'Locks the submission before dependent rows are added or deleted; false if it does not exist.';
 
 create function private.lock_open_submission(submission_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.lock_submission(submission_id);
   perform private.require_open_submission(submission_id);
@@ -134,7 +134,7 @@ comment on function private.lock_open_submission(uuid) is
 
 -- definer: writes rate limit counters.
 create function private.charge_direct_vote(submission_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.my_vote(submission_id) is null then perform private.charge_direct('vote_create', 1); end if;
 end
@@ -149,7 +149,7 @@ create trigger prepare before insert on public.follows
 
 -- Called by definer triggers only.
 create function private.is_own_act(profile_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return profile_id = private.caller_id()
     or exists (select from public.profiles p where p.id = is_own_act.profile_id and p.kind = 'user');
@@ -161,7 +161,7 @@ comment on function private.is_own_act(uuid) is
 
 -- definer: writes counts, follows, notifications and events.
 create function private.count_added_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() then return null; end if;
   perform private.lock_submissions((select array_agg(submission_id) from added));
@@ -192,7 +192,7 @@ create trigger count_added after insert on public.votes
 
 -- definer: writes counts and events.
 create function private.count_removed_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() then return null; end if;
   if private.is_direct() then
@@ -219,7 +219,7 @@ create trigger count_removed after delete on public.votes
 
 -- definer: the caller may not see all sources.
 create function private.with_sources(submission_id uuid) returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return submission_id || array(
     select s.id from public.submissions target
@@ -232,7 +232,7 @@ comment on function private.with_sources(uuid) is
 
 -- definer: keys may not insert follows, since an address that a key enters is nobody's wish to get mail.
 create function private.follow_for(submission_id uuid, profile_id uuid, reason text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not private.may_act_as(profile_id) then return; end if;
   perform set_config('feedback.suppress_events', 'on', true);
@@ -247,7 +247,7 @@ comment on function private.follow_for(uuid, uuid, text) is
   'Makes a profile that a key may act as follow a submission, because the person asked for it.';
 
 create function private.is_follower(submission_id uuid, profile_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from public.follows f where f.submission_id = is_follower.submission_id
     and f.user_id = profile_id)
@@ -260,7 +260,7 @@ comment on function private.is_follower(uuid, uuid) is
   'Whether the profile follows the submission or one merged into it.';
 
 create function private.lock_submissions(ids uuid[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if cardinality(ids) > 1 then
     perform 1 from public.submissions where id = any (ids) order by id for no key update;
@@ -274,7 +274,7 @@ comment on function private.lock_submissions(uuid[]) is
 
 -- definer: user_id is not granted. Returns data of the caller only.
 create function private.my_vote(submission_id uuid) returns timestamptz
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select v.created_at from public.votes v where v.submission_id = my_vote.submission_id
     and v.user_id = private.caller_id());
@@ -284,7 +284,7 @@ comment on function private.my_vote(uuid) is
   'Time of the caller''s vote for the submission; null if there is none.';
 
 create function private.vote_of(submission_id uuid, profile_id uuid) returns timestamptz
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select v.created_at from public.votes v where v.submission_id = vote_of.submission_id
     and v.user_id = profile_id
@@ -295,7 +295,7 @@ comment on function private.vote_of(uuid, uuid) is
   'Time of the profile''s vote; available to the profile itself and to a key that may act as it.';
 
 create function private.is_following(submission_id uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return private.is_follower(submission_id, private.caller_id());
 end
@@ -303,7 +303,7 @@ $$;
 comment on function private.is_following(uuid) is 'Whether the caller follows the submission.';
 
 create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return query
     select v.submission_id, v.created_at from public.votes v where v.user_id = private.caller_id();
@@ -313,7 +313,7 @@ comment on function private.my_votes() is 'All votes of the caller.';
 
 create function public.my_votes(submission_ids uuid[])
   returns table (submission_id uuid, voted_at timestamptz)
-language sql stable set search_path = ''
+language sql stable set search_path = pg_temp
 begin atomic
   select v.submission_id, v.voted_at from private.my_votes() v where v.submission_id = any (submission_ids);
 end;
@@ -322,7 +322,7 @@ comment on function public.my_votes(uuid[]) is
   'returns votes of other users.';
 
 create function private.remove_vote(submission_id uuid, profile_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.may_act_as(profile_id) then
     perform private.lock_submission(remove_vote.submission_id);
@@ -341,7 +341,7 @@ comment on function private.voters_scope() is
 
 create function private.submission_voters(submission_id uuid, max_rows integer, skipped integer)
 returns table (user_id uuid, name text, email text, voted_at timestamptz)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   perform private.audit_read('submission.read_voters', 'submission', s.id,
     private.require_admin(s.organization_id, private.voters_scope()))

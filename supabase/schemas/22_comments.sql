@@ -64,7 +64,7 @@ create index comment_votes_user_idx on public.comment_votes (user_id);
 
 -- Invoker: a submission or parent the caller cannot see is not found.
 create function private.prepare_comment() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare parent record;
 begin
   if new.author_id = private.caller_id() then perform private.lock_caller(); end if;
@@ -96,7 +96,7 @@ comment on function private.prepare_comment() is
 -- definer: reads settings of the organization. The lock serializes this insert with visibility changes and
 -- precedes the lock on the parent.
 create function private.charge_comment(comment public.comments) returns public.comments
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare submission_is_public boolean;
 begin
   -- Charge each row before locking, so that a client over its limit is rejected without locking.
@@ -120,7 +120,7 @@ create trigger prepare before insert on public.comments
   for each row execute function private.prepare_comment();
 
 create function private.edit_comment() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if old.created_at < now() - private.comment_edit_window() then
     perform private.raise_error('FORBIDDEN', 'The time to edit this comment has passed.', 'body');
@@ -133,7 +133,7 @@ $$;
 comment on function private.edit_comment() is 'Trigger: rejects edits after private.comment_edit_window().';
 -- definer: writes rate limit counters.
 create function private.review_comment_edit() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_direct() then perform private.charge_direct('comment_update', 1); end if;
   if new.body <> old.body and new.moderation_state = 'approved'
@@ -158,7 +158,7 @@ create trigger edit before update of body on public.comments
 
 -- definer: writes counts, follows, notifications and events.
 create function private.count_added_comments() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   perform private.lock_submissions((select array_agg(distinct submission_id) from added));
   update public.submissions s set comment_count = comment_count + d.comments
@@ -188,7 +188,7 @@ create trigger count_added after insert on public.comments
   referencing new table as added for each statement execute function private.count_added_comments();
 
 create function private.lock_comments(ids uuid[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if cardinality(ids) > 1 then
     perform 1 from public.comments where id = any (ids) order by id for no key update;
@@ -199,7 +199,7 @@ comment on function private.lock_comments(uuid[]) is
   'Locks comments in id order, so that concurrent statements cannot deadlock.';
 
 create function private.announce_comment(comment_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare comment public.comments;
 begin
   select * into comment from public.comments where id = comment_id;
@@ -220,7 +220,7 @@ comment on function private.announce_comment(uuid) is
 -- definer: deletes replies by other authors. Each level's delete fires the trigger again until no reply is
 -- left.
 create function private.remove_replies() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   -- A delete of no rows fires the trigger as well; stop here to end the recursion.
   if not exists (select from removed) then return null; end if;
@@ -255,7 +255,7 @@ create trigger remove_replies after delete on public.comments
 
 -- definer: locks a submission the caller may not update.
 create function private.lock_thread(comment_id uuid) returns boolean
-language plpgsql security definer set search_path = '' cost 10000 as $$
+language plpgsql security definer set search_path = pg_temp cost 10000 as $$
 declare thread_id uuid;
 begin
   loop
@@ -278,7 +278,7 @@ comment on function private.lock_thread(uuid) is
 
 -- definer: the caller may not see the submission.
 create function private.sync_comment_is_public() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   new.is_public := new.moderation_state = 'approved'
     and coalesce((select s.is_public from public.submissions s where s.id = new.submission_id), false);
@@ -291,7 +291,7 @@ create trigger follow_moderation before update of moderation_state on public.com
   for each row execute function private.sync_comment_is_public();
 
 create function private.moderate_comment() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: the caller may not see the submission
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: the caller may not see the submission
 declare change integer := (new.moderation_state = 'approved')::integer
   - (old.moderation_state = 'approved')::integer;
 begin
@@ -311,7 +311,7 @@ create trigger moderate after update of moderation_state on public.comments
     execute function private.moderate_comment();
 
 create function private.propagate_visibility_to_comments() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: is_public is not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: is_public is not granted
 begin
   update public.comments set is_public = new.is_public and moderation_state = 'approved'
     where submission_id = new.id;
@@ -327,7 +327,7 @@ create trigger spread_visibility after update of is_public, moderation_state on 
 -- Votes on comments -----------------------------------------------------------------------------------------
 
 create function private.prepare_comment_vote() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if new.user_id = private.caller_id() then perform private.lock_caller(); end if;
   new.organization_id := (select c.organization_id from public.comments c where c.id = new.comment_id);
@@ -344,7 +344,7 @@ comment on function private.prepare_comment_vote() is
   'Trigger: the comment must be visible to the caller, and a person votes once.';
 -- definer: locks a comment the caller may not update.
 create function private.lock_comment(comment_id uuid) returns uuid
-language plpgsql security definer set search_path = '' cost 10000 as $$
+language plpgsql security definer set search_path = pg_temp cost 10000 as $$
 declare current_id uuid;
 begin
   select c.submission_id into current_id from public.comments c
@@ -361,7 +361,7 @@ create trigger prepare before insert on public.comment_votes
 
 -- definer: updates vote_count.
 create function private.count_added_comment_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_direct() then
     perform private.charge_direct('vote_create', (select count(*) from added));
@@ -378,7 +378,7 @@ create trigger count_added after insert on public.comment_votes
 
 -- definer: updates vote_count.
 create function private.count_removed_comment_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_direct() then
     perform private.charge_direct('vote_delete', (
@@ -396,7 +396,7 @@ create trigger count_removed after delete on public.comment_votes
 
 -- definer: user_id is not granted. Returns data of the caller, or of a profile the key may act as.
 create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select v.created_at from public.comment_votes v where v.comment_id = comment_vote_of.comment_id
     and v.user_id = profile_id
@@ -408,7 +408,7 @@ comment on function private.comment_vote_of(uuid, uuid) is
   'as it.';
 
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.may_act_as(profile_id) then
     perform private.lock_comment(remove_comment_vote.comment_id);
@@ -422,7 +422,7 @@ comment on function private.remove_comment_vote(uuid, uuid) is
 
 -- definer: a key with submissions:write only cannot read its own comment on a private board.
 create function private.written_comment(comment_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (
   select json_build_object('id', c.id, 'body', c.body, 'author',

@@ -23,7 +23,7 @@ alter table private.author_trust enable row level security;
 revoke all on private.author_trust from public, anon, authenticated, service_role, service_key;
 
 create function private.is_trusted(organization_id uuid, profile_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare wanted integer;
 begin
   return coalesce(
@@ -59,7 +59,7 @@ revoke all on private.hidden_replies from public, anon, authenticated, service_r
 
 -- definer: updates replies by other authors.
 create function private.moderate_replies() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare replies uuid[];
 begin
   if new.moderation_state = 'approved' then
@@ -110,7 +110,7 @@ create trigger moderate_replies after update of moderation_state on public.comme
 create function private.admin_moderation_queue(state text, type text, before_at timestamptz, before_id uuid,
   max_rows integer)
 returns table (total bigint, more boolean, last text[], data json)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 #variable_conflict use_column
 declare own_id uuid := private.current_organization_id();
 begin
@@ -161,7 +161,7 @@ comment on function private.admin_moderation_queue(text, text, timestamptz, uuid
 -- definer: moderation states and trust are not granted.
 create function private.admin_moderate(target_type text, target_id uuid, action text, reason text,
   trust_author boolean) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   wanted text := case action when 'approve' then 'approved' when 'reject' then 'rejected'
     when 'reopen' then 'pending' else 'spam' end;
@@ -224,7 +224,7 @@ comment on function private.admin_moderate(text, uuid, text, text, boolean) is
 
 create function private.admin_moderate_many(target_types text[], target_ids uuid[], action text, reason text,
   trust_author boolean) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare results jsonb := '[]'; item record; done json; state text; message text; detail text;
 begin
   perform private.require_admin(private.current_organization_id(), 'submissions:moderate');

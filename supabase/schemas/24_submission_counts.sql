@@ -18,7 +18,7 @@ revoke all on private.submission_counts from public, anon, authenticated, servic
 
 -- Counter rows are locked in key order, after the submission. definer: no client may write counters.
 create function private.count_changed_submissions() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
   insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
@@ -40,7 +40,7 @@ create trigger count_deleted after delete on public.submissions
 -- A row trigger, because only row triggers can name columns, which keeps it off vote updates. definer: no
 -- client may write counters.
 create function private.count_moved_submission() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() then return null; end if;
   insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
@@ -65,7 +65,7 @@ create trigger count_moved after update of is_public, moderation_state, status, 
   execute function private.count_moved_submission();
 
 create function private.recount_submissions(organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   delete from private.submission_counts c where c.organization_id = recount_submissions.organization_id;
   insert into private.submission_counts (organization_id, is_public, status, type, category_id, total)
@@ -81,7 +81,7 @@ comment on function private.recount_submissions(uuid) is
 -- definer: reads counters. Applies the rule of private.can_see_submission to sums.
 create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
   returns bigint
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 #variable_conflict use_column
 declare
   all_of_them boolean := count_submissions.organization_id = any (private.team_organization_ids());

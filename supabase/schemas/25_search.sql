@@ -67,7 +67,7 @@ comment on function private.fold_text(text) is
 
 -- plpgsql, because unaccent is only stable and a SQL wrapper would not be inlined.
 create function private.plain_text(value text) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 begin
   if value ~ '^[ -~]*$' then return lower(value); end if;
   return translate(
@@ -99,7 +99,7 @@ comment on function private.split_words(text) is
 
 -- Without accents a character can become punctuation, which has a meaning in queries and regular expressions.
 create function private.plain_word(word text) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 begin
   if octet_length(word) = char_length(word) then return word; end if;
   return regexp_replace(private.plain_text(word),
@@ -125,7 +125,7 @@ comment on function private.search_tiers(uuid, integer, uuid) is
 
 create function private.submission_lexemes(organization_id uuid, title text, description text,
   out title_lexemes text[], out lexemes text[], out known text[])
-language plpgsql immutable set search_path = '' set jit = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql immutable set search_path = pg_temp set jit = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   board constant text := left(organization_id::text, 8);
@@ -194,7 +194,7 @@ comment on function private.submission_lexemes(uuid, text, text) is
 
 -- definer: clients may not write to private.
 create function private.index_submission() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   made record;
   -- With the vote of the author.
@@ -226,7 +226,7 @@ create trigger store_words after insert or update of title, description, moderat
 
 -- definer: clients may not write to private.
 create function private.index_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   update private.submission_search c set lexemes = ts_delete(c.lexemes,
       private.search_tiers(old.organization_id, old.vote_count, old.id))
@@ -267,7 +267,7 @@ comment on function private.in_title(text) is 'The same query for titles.';
 
 -- definer: reads private.search_frequencies.
 create function private.parse_search(organization_id uuid, q text) returns private.parsed_search
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 #variable_conflict use_column
 declare parsed private.parsed_search;
 begin
@@ -423,7 +423,7 @@ comment on type private.search_hit is
 create function private.search_scope(organization_id uuid, status text default null, type text default null,
   category_id uuid default null, tag_id uuid default null, author_id uuid default null)
   returns private.search_scope
-language sql stable security definer set search_path = ''
+language sql stable security definer set search_path = pg_temp
 return row(organization_id, status, type, category_id, tag_id, author_id, private.caller_id(),
   private.team_organization_ids(), private.agent_category_ids(),
   coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
@@ -453,7 +453,7 @@ comment on function private.in_search_scope(private.search_scope, public.submiss
 create function private.search_groups(board private.search_statistics, share real, wanted integer,
   after private.search_hit, out query tsquery, out expected real, out last_votes integer, out last_id uuid)
   returns setof record
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query
   select string_agg(quote_literal(left(board.organization_id::text, 8) || '#' || g.tier), '|')::tsquery,
@@ -500,7 +500,7 @@ comment on function private.search_class(private.parsed_search, tsvector, tsvect
 -- The subqueries keep their order, whatever the planner knows of the tables.
 create function private.read_submissions(scope private.search_scope, p private.parsed_search, query tsquery,
   first_class integer, last_class integer, after private.search_hit) returns setof private.search_hit
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query
     select c.submission_id, k.class, s.vote_count, (1.1 - k.class * 0.1)::real
@@ -522,7 +522,7 @@ comment on function private.read_submissions(private.search_scope, private.parse
 
 create function private.full_matches(scope private.search_scope, p private.parsed_search, wanted integer,
   after private.search_hit, out hits private.search_hit[], out stopped private.search_hit)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare
   board constant private.search_statistics := scope.board;
   few constant integer := 400;
@@ -611,7 +611,7 @@ comment on function private.full_matches(private.search_scope, private.parsed_se
 
 create function private.some_matches(scope private.search_scope, query tsquery, max_matches integer)
   returns table (submission_id uuid)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query
     select c.submission_id
@@ -626,7 +626,7 @@ comment on function private.some_matches(private.search_scope, tsquery, integer)
 
 create function private.known_words(scope private.search_scope, word text, out known text, out quality real)
   returns setof record
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query select n.word, n.quality from (
     select w.word, greatest(extensions.similarity(w.word, known_words.word),
@@ -646,7 +646,7 @@ comment on function private.known_words(private.search_scope, text) is
 
 create function private.partial_matches(scope private.search_scope, p private.parsed_search, wanted integer,
   out hits private.search_hit[], out corrections jsonb)
-language plpgsql stable set search_path = '' set enable_hashjoin = on as $$
+language plpgsql stable set search_path = pg_temp set enable_hashjoin = on as $$
 declare
   max_read constant integer := 100;
   board constant private.search_statistics := scope.board;
@@ -711,7 +711,7 @@ create function private.find_submissions(organization_id uuid, q text, status te
   category_id uuid, tag_id uuid, author_id uuid, after private.search_hit, wanted integer,
   out hits private.search_hit[], out stopped private.search_hit, out match text, out did_you_mean text,
   out marks text)
-language plpgsql stable security definer set search_path = '' set jit = off
+language plpgsql stable security definer set search_path = pg_temp set jit = off
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off as $$
 #variable_conflict use_column
@@ -750,7 +750,7 @@ comment on function private.find_submissions(uuid, text, text, text, uuid, uuid,
 
 -- definer: reads private.submission_search.
 create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
-language plpgsql stable security definer set search_path = '' set enable_seqscan = off as $$
+language plpgsql stable security definer set search_path = pg_temp set enable_seqscan = off as $$
 declare
   own_id constant uuid := (select c.organization_id from private.submission_search c
     where c.submission_id = submission_ids[1]);
@@ -775,7 +775,7 @@ create function private.candidate_submissions(organization_id uuid, status text,
   out submission_ids uuid[], out is_complete boolean, out is_few boolean, out match text,
   out did_you_mean text, out marks text)
 language plpgsql stable security definer
-set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+set search_path = pg_temp set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
   own_id constant uuid := candidate_submissions.organization_id;
@@ -853,7 +853,7 @@ return replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'
 comment on function private.escape_html(text) is 'Escapes text for HTML.';
 
 create function private.highlight(value text, marks text, whole boolean) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 declare
   -- As long as the text, so that places are the same.
   plain text := translate(value,
@@ -889,7 +889,7 @@ comment on function private.highlight(text, text, boolean) is
 -- definer: reads private.submission_search.
 create function private.similar_submissions(organization_id uuid, title text, description text)
   returns table (submission_id uuid, similarity real)
-language plpgsql stable security definer set search_path = '' set jit = off
+language plpgsql stable security definer set search_path = pg_temp set jit = off
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_mergejoin = off
   set enable_memoize = off rows 50 as $$
 declare
@@ -921,7 +921,7 @@ comment on function private.similar_submissions(uuid, text, text) is
 create function private.similar_pairs(organization_id uuid, newest integer)
   returns table (one_id uuid, other_id uuid)
 language plpgsql stable security definer
-set search_path = '' set enable_seqscan = off set plan_cache_mode = force_custom_plan rows 100 as $$
+set search_path = pg_temp set enable_seqscan = off set plan_cache_mode = force_custom_plan rows 100 as $$
 #variable_conflict use_column
 declare own_id constant uuid := similar_pairs.organization_id;
 begin
@@ -970,7 +970,7 @@ comment on function private.similar_pairs(uuid, integer) is
 -- Statistics ------------------------------------------------------------------------------------------------
 
 create function private.refresh_search() returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
 declare
   own_id uuid; size bigint; span record; sampled uuid[];
@@ -1018,7 +1018,7 @@ comment on function private.refresh_search() is
 create function public.search_submissions(q text, organization_id uuid, max_results integer default 20)
   returns table (id uuid, title text, description text, type text, status text, vote_count integer,
     comment_count integer, created_at timestamptz, relevance real, match text)
-language plpgsql stable set search_path = '' rows 20 as $$
+language plpgsql stable set search_path = pg_temp rows 20 as $$
 #variable_conflict use_column
 begin
   if coalesce(char_length(q), 0) not between 1 and 200 then
@@ -1055,18 +1055,18 @@ grant execute on function public.search_submissions(text, uuid, integer) to anon
 -- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.
 create function private.find_submissions(organization_id uuid, q text, status text, max_scanned integer,
   out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
-language sql stable set search_path = '' as $$
+language sql stable set search_path = pg_temp as $$
   select array(select (h).submission_id from unnest(f.hits) h),
     array(select (h).relevance from unnest(f.hits) h), cardinality(f.hits) < 101, false
   from private.find_submissions(organization_id, q, status, null, null, null, null, null, 101) f
 $$;
 comment on function private.find_submissions(uuid, text, text, integer) is 'The search of release 0.1.0.';
 create function private.search_query(q text) returns tsquery
-language sql immutable set search_path = ''
+language sql immutable set search_path = pg_temp
 return plainto_tsquery('simple', q);
 comment on function private.search_query(text) is 'The query of release 0.1.0.';
 create function private.highlight(value text, q text, words tsquery, whole boolean) returns text
-language sql immutable set search_path = ''
+language sql immutable set search_path = pg_temp
 return private.highlight(value,
   (select string_agg('\m' || w, '|') from unnest(private.split_words(q)) w), whole);
 comment on function private.highlight(text, text, tsquery, boolean) is 'The highlights of release 0.1.0.';

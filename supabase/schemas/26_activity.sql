@@ -146,7 +146,7 @@ revoke all on private.person_activity, private.submission_activity, private.acti
 
 -- definer: no client may write counters.
 create function private.delete_activity() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.person_days d using gone g where d.organization_id = g.organization_id;
   delete from private.day_activity d using gone g where d.organization_id = g.organization_id;
@@ -162,7 +162,7 @@ create trigger forget_days after delete on private.activity_zones
 
 -- definer: no client may write counters.
 create function private.track_submissions() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
   insert into private.submission_activity (organization_id, slot, status, category_id, source, total)
@@ -185,7 +185,7 @@ create trigger track_removed after delete on public.submissions
   referencing old table as changed for each statement execute function private.track_submissions();
 
 create function private.track_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: no client may write counters
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
   insert into private.person_activity (organization_id, slot, user_id, votes)
@@ -202,7 +202,7 @@ create trigger track_removed after delete on public.votes
   referencing old table as changed for each statement execute function private.track_votes();
 
 create function private.track_comments() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: no client may write counters
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
 begin
   insert into private.person_activity (organization_id, slot, user_id, comments)
@@ -226,7 +226,7 @@ create trigger track_removed after delete on public.comments
 
 -- Row triggers, because only row triggers can name columns, which keeps them off vote updates.
 create function private.track_moved_submission() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: no client may write counters
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 begin
   insert into private.submission_activity (organization_id, slot, status, category_id, source, total) values
     (old.organization_id, private.quarter_hour(old.created_at), old.status, old.category_id, old.source, -1),
@@ -242,7 +242,7 @@ create trigger track_moved after update of status, category_id, source, created_
   execute function private.track_moved_submission();
 
 create function private.track_reassigned() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: no client may write counters
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
 begin
   insert into private.person_activity (organization_id, slot, user_id, submissions, votes, comments)
@@ -268,7 +268,7 @@ create trigger track_corrected after update of author_id, created_at on public.c
     execute function private.track_reassigned();
 
 create function private.track_replies() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: no client may write counters
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare key text := case tg_table_name when 'submissions' then 'id' else 'submission_id' end;
 begin
   insert into private.replies_due (organization_id, submission_id)
@@ -292,7 +292,7 @@ create trigger track_replies after update of submission_id, author_id, is_offici
 -- Aggregation into days -------------------------------------------------------------------------------------
 
 create function private.activity_zone(organization_id uuid) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return coalesce((select z.time_zone from private.activity_zones z
     where z.organization_id = activity_zone.organization_id),
@@ -305,7 +305,7 @@ comment on function private.activity_zone(uuid) is
 create function private.person_day_changes(entries private.person_activity[])
 returns table (sign integer, organization_id uuid, user_id uuid, day date, previous_day date,
   submissions integer, votes integer, comments integer)
-language plpgsql stable set search_path = '' rows 20000 as $$
+language plpgsql stable set search_path = pg_temp rows 20000 as $$
 #variable_conflict use_column
 begin
   return query
@@ -355,7 +355,7 @@ comment on function private.person_day_changes(private.person_activity[]) is
   'Changes to private.person_days for the given entries: affected rows before (sign -1) and after (sign 1).';
 
 create function private.sum_people(batch integer) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare entries private.person_activity[];
 begin
   with taken as (
@@ -401,7 +401,7 @@ comment on function private.sum_people(integer) is
   'Folds entries of people into their days and the aggregate; returns the number of entries.';
 
 create function private.sum_submissions(batch integer) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare summed integer;
 begin
   with entries as (
@@ -430,7 +430,7 @@ comment on function private.sum_submissions(integer) is
 create function private.compute_person_days(own_id uuid)
 returns table (organization_id uuid, user_id uuid, day date, previous_day date, submissions bigint,
   votes bigint, comments bigint)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 #variable_conflict use_column
 declare zone text := private.activity_zone(own_id);
 begin
@@ -458,7 +458,7 @@ comment on function private.compute_person_days(uuid) is
 create function private.compute_submission_days(own_id uuid)
 returns table (organization_id uuid, span text, day date, status text, category_id uuid, source text,
   total bigint)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 #variable_conflict use_column
 declare zone text := private.activity_zone(own_id);
 begin
@@ -474,7 +474,7 @@ comment on function private.compute_submission_days(uuid) is
 
 create function private.compute_first_replies(submission_ids uuid[])
 returns table (submission_id uuid, organization_id uuid, submitted_at timestamptz, milliseconds bigint)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query
     select s.id, s.organization_id, s.created_at,
@@ -490,7 +490,7 @@ comment on function private.compute_first_replies(uuid[]) is
   'Expected content of private.first_replies for the given submissions.';
 
 create function private.recount_days(organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
 declare own_id uuid := recount_days.organization_id;
 begin
@@ -525,7 +525,7 @@ comment on function private.recount_days(uuid) is
   'Recounts the days of an organization in its current time zone.';
 
 create function private.sum_replies(batch integer) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare summed integer;
 begin
   with entries as (
@@ -566,7 +566,7 @@ comment on function private.sum_replies(integer) is
   'Recomputes first replies that may have changed and updates their aggregate; returns how many.';
 
 create function private.sum_activity(batch integer default 20000) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   -- One at a time: only the schedule writes the day tables.
   if not pg_try_advisory_xact_lock(hashtextextended('private.sum_activity', 0)) then return 0; end if;

@@ -1,7 +1,7 @@
 -- Analytics of a board for Admin: a function for the API, and views.
 
 create function private.local_date(value text, time_zone text) returns date
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return case when value ~ '^\d{4}-\d\d-\d\d$' then value::date
     else (value::timestamptz at time zone time_zone)::date end;
@@ -23,7 +23,7 @@ comment on function private.day_start(date, text) is 'Start of a day in a time z
 create function private.activity_by_interval(organization_id uuid, first_day date, last_day date, step text)
 returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint,
   new_people bigint)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 #variable_conflict use_column
 declare own_id uuid := activity_by_interval.organization_id;
 begin
@@ -68,7 +68,7 @@ comment on function private.submissions_of(uuid, text, date, date) is
 
 create function private.submission_kinds(organization_id uuid, first_day date, last_day date)
 returns table (status text, category_id uuid, source text, total bigint)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 #variable_conflict use_column
 declare
   own_id uuid := submission_kinds.organization_id;
@@ -92,7 +92,7 @@ comment on function private.submission_kinds(uuid, date, date) is
 
 create function private.reply_times(organization_id uuid, first_day date, last_day date)
 returns table (submissions bigint, median_seconds numeric, average_seconds numeric)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 #variable_conflict use_column
 declare
   own_id uuid := reply_times.organization_id; zone text := private.activity_zone(own_id);
@@ -144,7 +144,7 @@ comment on function private.reply_times(uuid, date, date) is
 create function private.top_movers(organization_id uuid, starts timestamptz, ends timestamptz,
   votes_within bigint, hidden_too boolean)
 returns table (submission_id uuid, votes bigint)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 #variable_conflict use_column
 declare
   own_id uuid := top_movers.organization_id;
@@ -186,7 +186,7 @@ comment on function private.top_movers(uuid, timestamptz, timestamptz, bigint, b
 
 create function private.votes_gained(submission_ids uuid[], starts timestamptz, ends timestamptz)
   returns table (submission_id uuid, votes bigint)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query
     select s.id, v.votes from unnest(submission_ids) as s (id) cross join lateral (
@@ -200,7 +200,7 @@ comment on function private.votes_gained(uuid[], timestamptz, timestamptz) is
 -- definer: reads activity of all people; returns titles only of submissions the caller sees. No JIT:
 -- compiling would take longer than running. Custom plans: the best plan depends on the range.
 create function private.admin_analytics(from_day text, to_day text, step text) returns json
-language plpgsql stable security definer set search_path = '' set jit = off set work_mem = '32MB'
+language plpgsql stable security definer set search_path = pg_temp set jit = off set work_mem = '32MB'
   set plan_cache_mode = 'force_custom_plan' as $$
 declare
   own_id uuid := private.current_organization_id();
@@ -276,7 +276,7 @@ grant execute on function private.admin_analytics(text, text, text) to authentic
 
 create function private.measured_organizations() returns table (organization_id uuid)
 -- definer: reads settings of private organizations
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return query select o.id from public.organizations o
     where o.id = any (private.admin_organization_ids('analytics:read'))
@@ -291,7 +291,7 @@ create function private.analytics_days()
   returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint,
   active_people bigint)
 -- definer: activity of people is not granted
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return query
     select o.organization_id, d.start, d.submissions, d.votes, d.comments, d.people
@@ -306,7 +306,7 @@ create function private.analytics_submissions()
   returns table (organization_id uuid, day date, status text, category_id uuid, source text,
   submissions bigint)
 -- definer: activity of people is not granted
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return query
     select o.organization_id, s.day, s.status, s.category_id, s.source, sum(s.total)

@@ -44,7 +44,7 @@ revoke all on private.fanouts from public, anon, authenticated, service_role, se
 
 -- rows: with the default estimate of 1000 the join with profiles would read all profiles.
 create function private.next_recipients(fanout private.fanouts, max_rows integer) returns setof uuid
-language plpgsql stable set search_path = '' rows 20 as $$
+language plpgsql stable set search_path = pg_temp rows 20 as $$
 declare followed uuid[];
 begin
   if fanout.type = 'merged' then
@@ -69,7 +69,7 @@ comment on function private.next_recipients(private.fanouts, integer) is
   'merge.';
 
 create function private.notify_batch(fanout private.fanouts, batch integer) returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare last_id uuid;
 begin
   with next as (
@@ -94,7 +94,7 @@ comment on function private.notify_batch(private.fanouts, integer) is
 -- Called by definer triggers only.
 create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid,
   comment_id uuid, actor_id uuid)
-returns void language plpgsql set search_path = '' as $$
+returns void language plpgsql set search_path = pg_temp as $$
 declare fanout private.fanouts;
 begin
   fanout := row(event_id, organization_id, submission_id, comment_id, type, actor_id,
@@ -130,7 +130,7 @@ comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid)
 
 -- Called by a definer function only.
 create function private.notify_merge(organization_id uuid, target_id uuid, event_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare fanout private.fanouts;
 begin
   fanout := row(event_id, organization_id, target_id, null, 'merged', private.caller_id(),
@@ -145,7 +145,7 @@ comment on function private.notify_merge(uuid, uuid, uuid) is
   'Notifies the followers of merged sources once each about the merge.';
 
 create function private.run_fanouts(batch integer default 5000) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare fanout private.fanouts; done integer := 0;
 begin
   for fanout in select * from private.fanouts order by created_at limit 20 for update skip locked loop

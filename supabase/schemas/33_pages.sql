@@ -2,7 +2,7 @@
 
 -- definer: also runs for anonymous callers, who may not select memberships and notifications.
 create function private.page_frame(organization_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare caller uuid := private.caller_id();
 begin
   return json_build_object(
@@ -31,7 +31,7 @@ comment on function private.page_frame(uuid) is
 
 -- definer: reads counts, by the same rule as private.count_submissions.
 create function private.board_counts(organization_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare
   all_of_them boolean := board_counts.organization_id = any (private.team_organization_ids());
   caller uuid := private.caller_id();
@@ -65,7 +65,7 @@ comment on function private.board_counts(uuid) is
 
 -- definer: reads memberships of other organizations only for their member, and pending content for admins.
 create function private.admin_frame(least_role text) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.current_organization_id();
   caller uuid := private.caller_id();
@@ -97,7 +97,7 @@ comment on function private.admin_frame(text) is
   'most 100.';
 
 create function private.board(organization_id uuid, locale text) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return json_build_object(
     'counts', private.board_counts(board.organization_id),
@@ -116,7 +116,7 @@ comment on function private.board(uuid, text) is
 
 -- definer: address and language are granted to nobody.
 create function private.my_profile() returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select json_build_object('name', p.name, 'email', p.email, 'avatar_url', p.avatar_url)
     from public.profiles p where p.id = private.caller_id());
@@ -128,7 +128,7 @@ comment on function private.my_profile() is
 -- definer: people may read their own answers after a survey has ended, when its policy hides it.
 create function private.my_responses()
   returns table (id uuid, survey_id uuid, survey_title text, submitted_at timestamptz)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return query
     select r.id, r.survey_id, s.title, r.submitted_at

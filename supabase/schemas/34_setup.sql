@@ -13,7 +13,7 @@ revoke all on private.setup from public, anon, authenticated, service_role, serv
 
 -- definer: any insert of an organization ends the setup.
 create function private.end_setup() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   insert into private.setup default values on conflict do nothing;
   return null;
@@ -25,7 +25,7 @@ create trigger end_setup after insert on public.organizations
 
 -- definer: the table is granted to nobody.
 create function private.setup_is_open() returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return not exists (select from private.setup);
 end
@@ -34,7 +34,7 @@ comment on function private.setup_is_open() is 'Whether the installation has nev
 
 -- definer: the login role may write no table. It calls this after it has authenticated the operator.
 create function private.set_up(owner_id uuid, name text, slug text, visibility text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare organization_id uuid;
 begin
   -- Serializes concurrent calls: the second waits here for the first.

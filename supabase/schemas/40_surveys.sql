@@ -108,7 +108,7 @@ create index survey_options_survey_idx on public.survey_options (survey_id);
 
 -- definer: policies call it, so it must read memberships without applying policies.
 create function private.survey_organization_ids(scopes text[]) returns uuid[]
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   if private.is_key() then
     return case when scopes && string_to_array(current_setting('feedback.scopes', true), ' ')
@@ -203,7 +203,7 @@ grant insert (id, organization_id, survey_id, question_id, text, position), upda
 -- Status changes --------------------------------------------------------------------------------------------
 
 create function private.prepare_survey() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   new.organization_id := coalesce(new.organization_id, private.default_organization_id());
   if new.organization_id is null then
@@ -226,7 +226,7 @@ create trigger prepare before insert on public.surveys
 
 -- definer: reads plan limits, which are not granted. The row lock serializes concurrent inserts.
 create function private.enforce_survey_limit() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare allowed integer; used bigint;
 begin
   select max_surveys into allowed from public.organizations where id = new.organization_id;
@@ -251,7 +251,7 @@ create trigger keep_plan_limit after insert on public.surveys
 
 -- definer: reads questions and archives other versions, whoever publishes.
 create function private.enforce_survey_status() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   acts boolean := private.caller_id() is not null;
   -- The submission of the audience can be deleted while the survey runs; then nobody may answer.
@@ -308,7 +308,7 @@ create trigger keep_life before update on public.surveys
   for each row execute function private.enforce_survey_status();
 
 create function private.require_draft(status text) returns void
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 begin
   if status <> 'draft' then
     perform private.raise_error('CONFLICT',
@@ -319,7 +319,7 @@ $$;
 comment on function private.require_draft(text) is 'Raises CONFLICT unless the status is draft.';
 
 create function private.check_questions(survey_id uuid) returns void
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare question record; asked boolean := false;
 begin
   for question in
@@ -345,7 +345,7 @@ comment on function private.check_questions(uuid) is
 
 -- definer: emits events.
 create function private.announce_survey() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if old.published_at is null and new.published_at is not null then
     perform private.emit_event(new.organization_id, 'survey.published', new.id,
@@ -365,7 +365,7 @@ create trigger announce after update on public.surveys
   for each row execute function private.announce_survey();
 
 create function private.close_surveys() returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare closed integer;
 begin
   update public.surveys s set closed_at = now() where s.id in (
@@ -381,7 +381,7 @@ comment on function private.close_surveys() is
 
 -- definer: the deleter may not see responses. The row lock excludes concurrent responses.
 create function private.protect_responses() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if coalesce(current_setting('feedback.force', true), '') <> 'on'
     and exists (select from public.survey_responses where survey_id = old.id)
@@ -400,7 +400,7 @@ create trigger keep_responses before delete on public.surveys
 -- Questions -------------------------------------------------------------------------------------------------
 
 create function private.prepare_question() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   new.text := private.trim_text(new.text);
   if new.organization_id is null then
@@ -417,7 +417,7 @@ create trigger prepare before insert or update on public.survey_options
   for each row execute function private.prepare_question();
 
 create function private.prepare_rating() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   new.scale := coalesce(new.scale, 5);
   return new;
@@ -429,7 +429,7 @@ create trigger prepare_rating before insert or update on public.survey_questions
 
 -- definer: locks the survey, which serializes the change with publication.
 create function private.protect_questions() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare found_status text;
 begin
   if private.is_importing() then return null; end if;
@@ -466,7 +466,7 @@ create trigger keep_removed after delete on public.survey_options
 
 -- Invoker: a survey the caller cannot see is not found.
 create function private.require_survey(survey_id uuid, scope text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare found_id uuid := (select s.organization_id from public.surveys s
   where s.id = require_survey.survey_id and private.in_organization(s.organization_id));
 begin
@@ -482,7 +482,7 @@ comment on function private.require_survey(uuid, text) is
   'FORBIDDEN unless the caller is Admin.';
 
 create function private.lock_survey(survey_id uuid) returns text
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare found_status text;
 begin
   select s.status into found_status from public.surveys s
@@ -497,7 +497,7 @@ comment on function private.lock_survey(uuid) is
   'Locks a survey and returns its status; raises NOT_FOUND if it was deleted.';
 
 create function private.write_questions(organization_id uuid, survey_id uuid, questions jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   with asked as materialized (
     select gen_random_uuid() as id, q, n from jsonb_array_elements(questions) with ordinality as a (q, n)
@@ -519,7 +519,7 @@ comment on function private.write_questions(uuid, uuid, jsonb) is
   'Adds questions [{type, text, required, multiple, scale, options: [text]}] to a draft without questions.';
 
 create function private.write_settings(survey_id uuid, changes jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare settings jsonb := coalesce(nullif(changes -> 'settings', 'null'), '{}'); targeting jsonb
   := coalesce(nullif(changes -> 'targeting', 'null'), '{}');
 begin
@@ -549,7 +549,7 @@ comment on function private.write_settings(uuid, jsonb) is
   'Sets the given fields: title, description, closes_at; settings key by key; targeting as a whole.';
 
 create function private.create_survey(survey jsonb) returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare own_id uuid := private.current_organization_id(); new_id uuid := gen_random_uuid();
 begin
   perform private.require_admin(own_id, 'surveys:write');
@@ -564,7 +564,7 @@ comment on function private.create_survey(jsonb) is
   'closes_at}; returns its id.';
 
 create function private.update_survey(survey_id uuid, changes jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare own_id uuid := private.require_survey(survey_id, 'surveys:write');
 begin
   perform private.require_draft(private.lock_survey(survey_id));
@@ -579,7 +579,7 @@ comment on function private.update_survey(uuid, jsonb) is
   'Changes a draft; questions are replaced as a whole. Raises CONFLICT if the survey is not a draft.';
 
 create function private.change_survey_status(survey_id uuid, action text) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare
   target text := case action when 'pause' then 'paused' when 'archive' then 'archived' else 'published' end;
   present text;
@@ -602,7 +602,7 @@ comment on function private.change_survey_status(uuid, text) is
 
 create function private.create_survey_version(survey_id uuid, new_id uuid default gen_random_uuid())
   returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.require_survey(survey_id, 'surveys:publish');
   return private.clone_survey(survey_id, new_id);
@@ -614,7 +614,7 @@ comment on function private.create_survey_version(uuid, uuid) is
 
 -- definer: version_of and family_id are not granted.
 create function private.clone_survey(survey_id uuid, new_id uuid default gen_random_uuid()) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare source public.surveys;
 begin
   perform private.lock_survey(survey_id);
@@ -653,7 +653,7 @@ comment on function private.clone_survey(uuid, uuid) is
   'Implementation of private.create_survey_version; requires Admin.';
 
 create function private.delete_survey(survey_id uuid, force boolean) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.require_survey(survey_id, 'surveys:write');
   -- Lock a version before the survey it is a version of, in the order of publishing.
@@ -670,7 +670,7 @@ comment on function private.delete_survey(uuid, boolean) is
 
 -- definer: targeting is visible to Admin only, so its columns are not granted.
 create function private.survey_targeting(survey_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   perform private.require_admin((select s.organization_id from public.surveys s
     where s.id = survey_targeting.survey_id), 'surveys:read');

@@ -98,7 +98,7 @@ create policy "people answer for themselves" on public.survey_responses
 
 -- definer: the audience is not granted.
 create function private.can_see_respondents(survey_id uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return not private.is_key() or private.has_scope(private.voters_scope())
     or exists (select from public.surveys s
@@ -114,7 +114,7 @@ grant execute on function private.can_see_respondents(uuid) to authenticated, se
 
 
 create function private.start_survey(survey_id uuid) returns timestamptz
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.require_survey(survey_id, null);
   return private.record_survey_start(survey_id);
@@ -125,7 +125,7 @@ comment on function private.start_survey(uuid) is
 
 -- definer: starts are not granted.
 create function private.record_survey_start(survey_id uuid) returns timestamptz
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare survey public.surveys; began timestamptz;
 begin
   if private.is_key() or private.caller_id() is null then
@@ -148,7 +148,7 @@ comment on function private.record_survey_start(uuid) is
   'Implementation of private.start_survey, which checks that the caller sees the survey.';
 
 create function public.start_survey(survey_id uuid) returns timestamptz
-language sql set search_path = ''
+language sql set search_path = pg_temp
 begin atomic
   select private.start_survey(survey_id);
 end;
@@ -160,7 +160,7 @@ comment on function public.start_survey(uuid) is
 
 
 create function private.require_accepts_responses(survey public.surveys) returns void
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if survey.status <> 'published' then
     perform private.raise_error('SURVEY_NOT_OPEN',
@@ -181,7 +181,7 @@ comment on function private.targets_locale(public.surveys, text) is
 
 -- definer: locks the survey and reads targeting, votes and follows.
 create function private.require_open_survey(survey_id uuid, user_id uuid) returns public.surveys
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare survey public.surveys; asked boolean := true; submission uuid; person uuid[];
 begin
   if user_id = private.caller_id() then perform private.lock_caller(); end if;
@@ -261,7 +261,7 @@ comment on type private.checked_answer is
 
 create function private.check_answer(question public.survey_questions, value jsonb)
   returns private.checked_answer
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare
   kind text := jsonb_typeof(value);
   plain text := private.trim_text(value #>> '{}');
@@ -338,7 +338,7 @@ comment on function private.sentiment_of_response(numeric, numeric) is
 
 -- definer: reads the questions for any respondent.
 create function private.check_response(response public.survey_responses) returns public.survey_responses
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   survey public.surveys;
   -- Scores {engine, scores} that the edge functions computed, one for each sent answer. Clients of the data
@@ -424,7 +424,7 @@ comment on function private.check_response(public.survey_responses) is
   'answers.N.question_id for sent answers, questions.<id> for missing ones.';
 
 create function private.mean(numbers numeric[]) returns numeric
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 begin
   return (select avg(n) from unnest(numbers) n);
 end
@@ -433,7 +433,7 @@ comment on function private.mean(numeric[]) is 'The mean; null if count is 0.';
 
 -- Invoker: a survey the caller cannot see is not found.
 create function private.prepare_response() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   -- private.imported_answers has validated it, and the survey may be closed.
   if private.is_importing() then return new; end if;
@@ -451,7 +451,7 @@ create trigger prepare before insert on public.survey_responses
 
 -- definer: deletes the start and emits the event.
 create function private.finish_responses() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_direct() then
     perform private.charge_direct('survey_response_create', (select count(*) from added));
@@ -475,7 +475,7 @@ create trigger finish after insert on public.survey_responses
 
 create function private.submit_survey_response(survey_id uuid, answers jsonb, locale text, sentiment jsonb)
   returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare response record;
 begin
   perform private.require_survey(survey_id, null);
@@ -500,7 +500,7 @@ comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is
 
 -- definer: targeting and starts are not granted.
 create function private.open_survey_page(survey_id uuid, locale text, response_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare survey public.surveys; refusal text; is_own boolean;
 begin
   select * into survey from public.surveys s where s.id = open_survey_page.survey_id;
@@ -531,7 +531,7 @@ comment on function private.open_survey_page(uuid, text, uuid) is
   'Implementation of private.survey_page, which checks that the caller sees the survey.';
 
 create function private.survey_page(survey_id uuid, locale text, response_id uuid) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.require_survey(survey_id, null);
   return private.open_survey_page(survey_id, locale, response_id);
@@ -545,7 +545,7 @@ comment on function private.survey_page(uuid, text, uuid) is
 
 -- definer: targeting is not granted.
 create function private.offered_survey(locale text) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare
   caller uuid := private.caller_id();
   own_id uuid := private.current_organization_id();
@@ -579,7 +579,7 @@ comment on function private.offered_survey(text) is
 
 
 create function private.anonymize_responses(profile_id uuid, organization_id uuid, heir_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform 1 from public.profiles p where p.id = profile_id for update;
   -- Lock surveys before starts and responses: deleting a survey deletes both.
@@ -610,7 +610,7 @@ comment on function private.anonymize_responses(uuid, uuid, uuid) is
 
 -- definer: the response stays when its respondent is deleted.
 create function private.anonymize_respondent() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   perform private.anonymize_responses(old.id, null, old.id);
   return old;

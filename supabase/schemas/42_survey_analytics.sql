@@ -44,7 +44,7 @@ revoke all on private.survey_counts, private.survey_answer_counts
   from public, anon, authenticated, service_role, service_key;
 
 create function private.claim_shard(organization_id uuid, survey_id uuid) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare
   own text[] := string_to_array(current_setting('feedback.survey_shard', true), ' ');
   taken integer;
@@ -84,7 +84,7 @@ comment on function private.counted_answers(jsonb) is
 -- definer: no client may write counters. Responses deleted with their survey are not subtracted, because the
 -- counters are deleted too.
 create function private.count_responses() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare change record; sign integer := tg_argv[0]; own_shard integer;
 begin
   for change in
@@ -129,7 +129,7 @@ create trigger count_after after update on public.survey_responses
 
 -- definer: reads counters, after checking the caller's rights.
 create function private.count_starts() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare change record; sign integer := tg_argv[0]; own_shard integer;
 begin
   for change in
@@ -167,7 +167,7 @@ comment on view private.survey_actual_counts is
 revoke all on private.survey_actual_counts from public, anon, authenticated, service_role, service_key;
 
 create function private.recount_survey(survey_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform 1 from public.surveys s where s.id = recount_survey.survey_id for no key update;
   delete from private.survey_answer_counts c where c.survey_id = recount_survey.survey_id;
@@ -193,7 +193,7 @@ comment on function private.recount_survey(uuid) is
 -- definer: reads counters. Call it only for surveys the caller sees; their response counts are public.
 create function private.survey_figures(survey_ids uuid[])
 returns table (survey_id uuid, response_count bigint, completion_rate numeric, avg_completion_time numeric)
-language plpgsql stable security definer set search_path = '' rows 50 as $$
+language plpgsql stable security definer set search_path = pg_temp rows 50 as $$
 begin
   return query
     select asked.id, coalesce(sum(c.responses), 0)::bigint,
@@ -207,7 +207,7 @@ comment on function private.survey_figures(uuid[]) is
   'Number of responses, completion rate (0 to 1) and mean completion time in seconds.';
 
 create function private.can_read_analytics(organization_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return coalesce(current_setting('role', true), 'none') in ('none', '', 'service_role')
     or private.is_admin(organization_id, 'analytics:read');
@@ -219,7 +219,7 @@ comment on function private.can_read_analytics(uuid) is
 -- definer: reads counters, after checking the caller's rights.
 create function private.survey_sentiment(survey_id uuid)
 returns table (overall numeric, positive_count bigint, neutral_count bigint, negative_count bigint)
-language plpgsql stable security definer set search_path = '' rows 1 as $$
+language plpgsql stable security definer set search_path = pg_temp rows 1 as $$
 begin
   return query
     select trim_scale(round(sum(c.score) / nullif(sum(c.positive + c.neutral + c.negative), 0), 3)),
@@ -237,7 +237,7 @@ comment on function private.survey_sentiment(uuid) is
 create function private.survey_breakdown(survey_id uuid)
   returns table (question_id uuid, question_position integer, type text,
   question_text text, value_position integer, value text, total bigint)
-language plpgsql stable security definer set search_path = '' rows 50 as $$
+language plpgsql stable security definer set search_path = pg_temp rows 50 as $$
 begin
   return query
     select q.id, q.position, q.type, q.text, v.position, v.value,
@@ -287,7 +287,7 @@ grant select on public.survey_question_results, public.survey_results to authent
   service_role;
 
 create function private.survey_analytics(survey_id uuid) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   perform private.require_survey(survey_id, 'analytics:read');
   return (
@@ -317,7 +317,7 @@ comment on function private.survey_analytics(uuid) is
 -- definer: reads counters without a date range and an index with one.
 create function private.count_survey_responses(survey_id uuid, sentiment text, since timestamptz,
   until timestamptz) returns bigint
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   if not coalesce(private.is_admin((select s.organization_id from public.surveys s where s.id = survey_id),
     'responses:read'), false) then
@@ -340,7 +340,7 @@ comment on function private.count_survey_responses(uuid, text, timestamptz, time
 
 create function private.survey_count_discrepancies()
   returns table (subject text, id uuid, stored bigint, truth bigint)
-language sql stable set search_path = ''
+language sql stable set search_path = pg_temp
 begin atomic
   select 'surveys.' || n.name, t.survey_id, n.stored, n.truth
   from private.survey_actual_counts t

@@ -2,7 +2,7 @@
 
 -- definer: responses are not writable.
 create function private.score_survey_response(response_id uuid, judged jsonb) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare response public.survey_responses; numbers numeric; texts numeric;
 begin
   -- Lock the survey first: deleting it deletes its responses.

@@ -8,7 +8,7 @@
 -- The edge functions use the same roles, so grants cannot distinguish them from clients; the session user
 -- does.
 create function private.reject_table_write() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if private.is_direct() and coalesce(current_setting('feedback.by_function', true), '') <> 'on' then
     perform private.raise_error('FORBIDDEN',
@@ -54,7 +54,7 @@ create trigger by_function_only before insert on public.survey_responses for eac
   when (session_user <> 'feedback_api') execute function private.reject_table_write('submit_survey_response');
 
 create function private.reject_unknown_changes(changes jsonb, known text[]) returns void
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 declare unknown text;
 begin
   if coalesce(jsonb_typeof(changes), '') <> 'object' then
@@ -82,7 +82,7 @@ comment on function private.reject_unknown_changes(jsonb, text[]) is
 create function public.create_submission(title text, description text, type text,
   category_id uuid default null,
   organization_id uuid default null, id uuid default gen_random_uuid()) returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform set_config('feedback.by_function', 'on', true);
   insert into public.submissions (id, organization_id, title, description, type, category_id)
@@ -98,7 +98,7 @@ comment on function public.create_submission(text, text, text, uuid, uuid, uuid)
   'organization_id is required if there is more than one organization.';
 
 create function public.update_submission(id uuid, changes jsonb) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_changed boolean;
 begin
   perform private.reject_unknown_changes(changes, private.editable_columns('public.submissions'));
@@ -121,7 +121,7 @@ comment on function public.update_submission(uuid, jsonb) is
   'if the caller has no such submission.';
 
 create function public.delete_submission(id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_deleted boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
@@ -137,7 +137,7 @@ comment on function public.delete_submission(uuid) is
 -- Votes and follows -----------------------------------------------------------------------------------------
 
 create function public.vote(submission_id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_made boolean;
 begin
   if private.my_vote(submission_id) is not null then return false; end if;
@@ -152,7 +152,7 @@ comment on function public.vote(uuid) is
   'Votes for a submission as the signed-in user. Returns false if the vote exists already.';
 
 create function public.unvote(submission_id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   -- Before the lock, so that callers without a vote lock nothing.
   if private.my_vote(submission_id) is null then return false; end if;
@@ -166,7 +166,7 @@ comment on function public.unvote(uuid) is
   'Removes the signed-in user''s vote. Returns false if there is none.';
 
 create function public.follow(submission_id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_made boolean;
 begin
   if private.is_following(submission_id) then return false; end if;
@@ -181,7 +181,7 @@ comment on function public.follow(uuid) is
   'Follows a submission as the signed-in user. Returns false if already following.';
 
 create function public.unfollow(submission_id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_removed boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
@@ -200,7 +200,7 @@ comment on function public.unfollow(uuid) is
 create function public.create_comment(submission_id uuid, body text, parent_id uuid default null,
   id uuid default gen_random_uuid())
 returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform set_config('feedback.by_function', 'on', true);
   insert into public.comments (id, submission_id, parent_id, body)
@@ -214,7 +214,7 @@ comment on function public.create_comment(uuid, text, uuid, uuid) is
   'comment''s id.';
 
 create function public.update_comment(id uuid, body text) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_changed boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
@@ -229,7 +229,7 @@ comment on function public.update_comment(uuid, text) is
   'no such comment of theirs.';
 
 create function public.delete_comment(id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_deleted boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
@@ -243,7 +243,7 @@ comment on function public.delete_comment(uuid) is
   'Deletes a comment with all replies. Returns false if the caller has no such comment.';
 
 create function public.vote_comment(comment_id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_made boolean;
 begin
   if private.comment_vote_of(comment_id, private.caller_id()) is not null then return false; end if;
@@ -258,7 +258,7 @@ comment on function public.vote_comment(uuid) is
   'Votes for a comment as the signed-in user. Returns false if the vote exists already.';
 
 create function public.unvote_comment(comment_id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if private.comment_vote_of(comment_id, private.caller_id()) is null then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
@@ -273,7 +273,7 @@ comment on function public.unvote_comment(uuid) is
 -- The caller's own data -------------------------------------------------------------------------------------
 
 create function public.mark_notifications_read(ids uuid[] default null) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare marked integer;
 begin
   perform set_config('feedback.by_function', 'on', true);
@@ -288,7 +288,7 @@ comment on function public.mark_notifications_read(uuid[]) is
   'Marks notifications of the signed-in user as read, the given ones or all; returns how many.';
 
 create function public.update_profile(changes jsonb) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare was_changed boolean;
 begin
   perform private.reject_unknown_changes(changes, array['name', 'avatar_url', 'locale']);
@@ -311,7 +311,7 @@ comment on function public.update_profile(jsonb) is
 
 create function public.submit_survey_response(survey_id uuid, answers jsonb, locale text default null)
   returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare response json;
 begin
   perform set_config('feedback.by_function', 'on', true);
@@ -326,7 +326,7 @@ comment on function public.submit_survey_response(uuid, jsonb, text) is
 -- Every request ---------------------------------------------------------------------------------------------
 
 create function private.before_request() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare refusal text := case when current_setting('role') = 'authenticated'
   then private.token_refusal() end;
 begin

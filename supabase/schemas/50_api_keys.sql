@@ -30,7 +30,7 @@ revoke all on private.api_keys from public, anon, authenticated, service_role, s
 create function private.create_api_key(
   organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
   expires_at timestamptz default null, created_by uuid default null)
-returns uuid language plpgsql set search_path = '' as $$
+returns uuid language plpgsql set search_path = pg_temp as $$
 declare key_profile uuid; key_id uuid;
 begin
   insert into public.profiles (kind, organization_id, name) values ('key', organization_id, name)
@@ -58,7 +58,7 @@ comment on function private.api_key_shape(private.api_keys) is 'JSON of a key fo
 
 -- definer: private tables. Requires a signed-in Admin: a key can never create keys.
 create function private.require_key_admin() returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare organization_id uuid := private.current_organization_id();
 begin
   if private.is_key() then
@@ -72,7 +72,7 @@ comment on function private.require_key_admin() is
   'Returns the current organization for a signed-in Admin; raises FORBIDDEN otherwise.';
 
 create function private.admin_list_api_keys() returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin();
 begin
   return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
@@ -85,7 +85,7 @@ comment on function private.admin_list_api_keys() is
 
 create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text,
   last_four text, expires_at timestamptz)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+returns json language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin(); key_id uuid;
 begin
   key_id := private.create_api_key(own_id, name, scopes, digest, prefix, last_four, expires_at,
@@ -100,7 +100,7 @@ comment on function private.admin_create_api_key(text, text[], bytea, text, text
 
 create function private.admin_rotate_api_key(
   key_id uuid, digest bytea, prefix text, last_four text, overlap interval, agent_id uuid default null)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+returns json language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin(); key private.api_keys; new_id uuid;
 begin
   select * into key from private.api_keys k
@@ -126,7 +126,7 @@ comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interv
   'the overlap. Returns null if there is no such key.';
 
 create function private.admin_revoke_api_key(key_id uuid, agent_id uuid default null) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin(); key private.api_keys;
 begin
   update private.api_keys k set revoked_at = coalesce(k.revoked_at, now())

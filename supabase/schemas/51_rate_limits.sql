@@ -41,7 +41,7 @@ revoke all on private.rate_limit_rules, private.rate_counters
 
 -- definer: the rules are not granted.
 create function private.rate_limits() returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select json_agg(json_build_object('name', r.name, 'max_requests', r.max_requests,
     'window_seconds', r.window_seconds) order by r.name) from private.rate_limit_rules r);
@@ -59,7 +59,7 @@ comment on type private.rate_state is
 create function private.charge(rule text, max_requests integer, window_seconds integer, subject text,
   calls integer)
 returns private.rate_state
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare
   at timestamptz := clock_timestamp();
   length interval := make_interval(secs => window_seconds);
@@ -86,7 +86,7 @@ comment on function private.charge(text, integer, integer, text, integer) is
 
 create function private.charge_rule(rule text, subject text, calls integer default 1)
 returns private.rate_state
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare known private.rate_limit_rules;
 begin
   select * into known from private.rate_limit_rules r where r.name = charge_rule.rule;
@@ -99,7 +99,7 @@ comment on function private.charge_rule(text, text, integer) is
   'Charges calls of a subject against the rule of this name. Allowed if there is no rule or no subject.';
 
 create function private.charge_direct(operation text, calls bigint) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare state private.rate_state;
 begin
   if calls = 0 then return; end if;

@@ -18,7 +18,7 @@ comment on type private.admission is
 
 create function private.resolve_caller(user_id uuid, session_id uuid, aal text, digest bytea)
   returns private.caller
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare who private.caller; key private.api_keys; tier text; reads boolean; retired boolean;
 begin
   if user_id is not null then
@@ -84,7 +84,7 @@ create function private.admit_request(
   resource_id uuid,
   charge boolean             -- false if the request was charged before
 ) returns private.admission
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   who private.caller := private.resolve_caller(user_id, session_id, aal, digest);
   answer private.admission;
@@ -206,7 +206,7 @@ comment on function private.admit_request(uuid, uuid, text, bytea, boolean, text
   'calls it; it is called alone for requests that failed or may run long.';
 
 create function private.organization_of(resource text, id uuid, who private.caller) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare
   team_ids uuid[] := case when who.kind in ('key', 'agent') then array[who.organization_id]
     else array(select m.organization_id from public.memberships m where m.user_id = who.profile_id) end;
@@ -231,7 +231,7 @@ comment on function private.organization_of(text, uuid, private.caller) is
 
 -- definer: allowed origins are readable by Admin only.
 create function private.is_allowed_origin(origin text) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
 end
@@ -248,7 +248,7 @@ create function private.assume_caller(
   access text,               -- public, person, caller or agent
   required_scopes text[],    -- if access is caller, a key needs one of them
   out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare
   admission private.admission := private.admit_request(user_id, session_id, aal, digest, invalid_credential,
     address, operations, organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
@@ -309,7 +309,7 @@ comment on function private.in_organization(uuid) is
 create function private.admit_request(user_id uuid, digest bytea, invalid_credential boolean, address text,
   operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text,
   resource_id uuid, charge boolean) returns private.admission
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   return private.admit_request(user_id, null, null, digest, invalid_credential, address, operations,
     organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
@@ -321,7 +321,7 @@ create function private.assume_caller(request_id text, user_id uuid, digest byte
   address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean,
   resource text, resource_id uuid, charge boolean, access text, required_scopes text[],
   out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   select * into max_requests, remaining, reset_at, origin_allowed
   from private.assume_caller(request_id, user_id, null, null, digest, invalid_credential, address, operations,
@@ -345,7 +345,7 @@ grant execute on function private.in_organization(uuid) to anon, authenticated, 
 
 -- definer: settings of organizations are not granted.
 create function private.admin_origins(origins text[]) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.current_organization_id();
 begin
   perform private.require_admin(own_id, 'organization:write');
@@ -385,7 +385,7 @@ revoke all on private.idempotency_keys from public, anon, authenticated, service
 
 -- definer: private tables.
 create function private.find_idempotent_response(key text, request bytea) returns text
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   earlier private.idempotency_keys;
   own_id uuid := case when private.is_key()
@@ -411,7 +411,7 @@ comment on function private.find_idempotent_response(text, bytea) is
   'CONFLICT for another request. Waits for a concurrent first request.';
 
 create function private.save_idempotent_response(key text, answer text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   update private.idempotency_keys k set answer = save_idempotent_response.answer
   where case when private.is_key() then k.key_id = nullif(current_setting('feedback.key_id', true), '')::uuid
@@ -428,7 +428,7 @@ grant execute on function private.find_idempotent_response(text, bytea),
 
 -- definer: the login role cannot read the list of migrations.
 create function private.latest_migration() returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select max(version) from supabase_migrations.schema_migrations);
 end

@@ -33,7 +33,7 @@ $$;
 
 -- definer: profiles and settings of organizations are not readable as a whole.
 create function private.require_participation() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare allowed text;
 begin
   if private.is_key() or private.events_suppressed()

@@ -71,7 +71,7 @@ revoke all on private.identify_secrets, private.identified_people, private.ident
 -- Sessions --------------------------------------------------------------------------------------------------
 
 create function private.resolve_session(digest bytea) returns private.caller
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare who private.caller;
 begin
   who.kind := 'user';
@@ -89,7 +89,7 @@ comment on function private.resolve_session(bytea) is
 
 -- definer: private tables. The edge functions call it before they know whose token it is.
 create function private.signing_secrets(organization text) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select json_build_object('organization_id', o.id, 'is_public', o.visibility = 'public',
       'slug', o.slug,
@@ -116,7 +116,7 @@ create function private.open_session(
   digest bytea,             -- SHA-256 of the new session's secret
   lifetime interval
 ) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_column
 declare
   own_id uuid := open_session.organization_id;
@@ -205,7 +205,7 @@ comment on function private.open_session(uuid, uuid, text, text, text, text, byt
 
 -- definer: private tables.
 create function private.end_session(digest bytea) returns boolean
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.identify_sessions s where s.digest = end_session.digest
     and s.profile_id = private.caller_id();
@@ -221,7 +221,7 @@ grant execute on function private.signing_secrets(text),
 grant execute on function private.end_session(bytea) to authenticated;
 
 create function private.forget_identified(profile_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   delete from private.identified_people i where i.profile_id = forget_identified.profile_id;
   delete from private.identify_sessions s where s.profile_id = forget_identified.profile_id;
@@ -231,7 +231,7 @@ comment on function private.forget_identified(uuid) is
   'For an erasure: forgets an organization''s name for a person and ends their sessions.';
 
 create function private.trim_sessions() returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare ended integer;
 begin
   delete from private.identify_sessions s where ctid = any (array(
@@ -257,7 +257,7 @@ comment on function private.identify_secret_shape(private.identify_secrets) is
   'JSON of a signing secret for Admin, without the secret.';
 
 create function private.admin_list_identify_secrets() returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin();
 begin
   return coalesce((select json_agg(private.identify_secret_shape(s) order by s.created_at desc, s.id)
@@ -269,7 +269,7 @@ comment on function private.admin_list_identify_secrets() is
 
 create function private.admin_create_identify_secret(secret_id uuid, encrypted_secret text, last_four text)
   returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 #variable_conflict use_column
 declare own_id uuid := private.require_key_admin(); made private.identify_secrets;
 begin
@@ -292,7 +292,7 @@ comment on function private.admin_create_identify_secret(uuid, text, text) is
   'two.';
 
 create function private.admin_delete_identify_secret(secret_id uuid) returns boolean
-language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin();
 begin
   delete from private.identify_secrets s where s.id = secret_id and s.organization_id = own_id;
@@ -305,7 +305,7 @@ comment on function private.admin_delete_identify_secret(uuid) is
   'Deletes a signing secret and ends the sessions it opened; returns whether it existed.';
 
 create function private.admin_signing_secrets() returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   return private.signing_secrets(private.require_key_admin()::text);
 end

@@ -34,7 +34,7 @@ create trigger touch_updated_at before update on private.agents
 
 create function private.create_agent(organization_id uuid, name text, tier text default 'standard',
   description text default null, created_by uuid default null)
-returns uuid language plpgsql set search_path = '' as $$
+returns uuid language plpgsql set search_path = pg_temp as $$
 declare agent_id uuid;
 begin
   insert into public.profiles (kind, organization_id, name) values ('agent', organization_id, name)
@@ -50,7 +50,7 @@ comment on function private.create_agent(uuid, text, text, text, uuid) is
 create function private.create_agent_key(
   agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
   expires_at timestamptz default null, created_by uuid default null)
-returns uuid language plpgsql set search_path = '' as $$
+returns uuid language plpgsql set search_path = pg_temp as $$
 declare key_id uuid;
 begin
   insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
@@ -71,7 +71,7 @@ comment on function private.create_agent_key(uuid, text, text[], bytea, text, te
 -- definer: reads the agent's policies.
 create function private.authorize_tool_call(tool text, scope text, destructive boolean, confirmed boolean)
   returns void
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare agent private.agents;
 begin
   if not private.has_scope(scope) then
@@ -116,7 +116,7 @@ alter table private.agent_audit enable row level security;
 revoke all on private.agent_audit from public, anon, authenticated, service_role, service_key;
 
 create function private.protect_agent_audit() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if tg_op = 'DELETE' and old.created_at < now() - private.retention('agent_calls') then
     return old;
@@ -132,7 +132,7 @@ create trigger keep before update or delete on private.agent_audit
 -- definer: the audit trail is not granted.
 create function private.record_tool_call(request_id uuid, tool text, scope text, argument_names text[],
   address text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   insert into private.agent_audit
     (organization_id, agent_id, key_id, request_id, tool, scope, outcome, duration_ms, argument_names,
@@ -147,7 +147,7 @@ comment on function private.record_tool_call(uuid, text, text, text[], text) is
 
 -- definer: called by the login role after the transaction of the call.
 create function private.record_tool_calls(calls jsonb) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   perform set_config('synchronous_commit', 'off', true);
   insert into private.agent_audit
@@ -167,7 +167,7 @@ comment on function private.record_tool_calls(jsonb) is
 
 -- definer: agents are not granted.
 create function private.agent_self() returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (
     select json_build_object('id', a.id, 'name', p.name, 'tier', a.tier,
@@ -187,7 +187,7 @@ grant execute on function private.record_tool_calls(jsonb) to feedback_api;
 -- Administration --------------------------------------------------------------------------------------------
 
 create function private.agent_shape(agent private.agents) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return json_build_object('id', agent.id, 'name',
     (select p.name from public.profiles p where p.id = agent.id), 'description', agent.description,
@@ -197,7 +197,7 @@ $$;
 comment on function private.agent_shape(private.agents) is 'JSON of an agent for Admin.';
 
 create function private.find_agent(agent_id uuid) returns private.agents
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare own_id uuid := private.require_key_admin(); agent private.agents;
 begin
   select * into agent from private.agents a where a.id = agent_id and a.organization_id = own_id;
@@ -213,7 +213,7 @@ comment on function private.find_agent(uuid) is
 
 create function private.admin_list_agents() returns json
 -- definer: private tables; each function below requires Admin
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_key_admin();
 begin
   return coalesce((select json_agg(private.agent_shape(a) order by a.created_at desc, a.id)
@@ -225,7 +225,7 @@ comment on function private.admin_list_agents() is
   'The organization''s newest 500 agents, including retired ones.';
 
 create function private.admin_create_agent(name text, tier text, description text) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare made uuid := private.create_agent(private.require_key_admin(), name, tier, description,
   private.caller_id());
 begin
@@ -237,7 +237,7 @@ comment on function private.admin_create_agent(text, text, text) is
   'Creates an agent in the current organization.';
 
 create function private.admin_update_agent(agent_id uuid, name text, tier text, description text) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
   update public.profiles p set name = admin_update_agent.name
@@ -254,7 +254,7 @@ comment on function private.admin_update_agent(uuid, text, text, text) is
   'Sets the arguments that are not null; an empty description removes it.';
 
 create function private.admin_retire_agent(agent_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
   update private.api_keys k set revoked_at = now() where k.profile_id = agent.id and k.revoked_at is null;
@@ -268,7 +268,7 @@ comment on function private.admin_retire_agent(uuid) is
   'Retires the agent and revokes its keys permanently; it stays as the author of its content.';
 
 create function private.admin_agent_policies(agent_id uuid, policies jsonb) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
   if policies is not null then
@@ -303,7 +303,7 @@ comment on function private.admin_agent_policies(uuid, jsonb) is
   'Policies of an agent; an object replaces all of them.';
 
 create function private.text_array(value jsonb) returns text[]
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 begin
   return case when jsonb_typeof(value) = 'array' then array(select jsonb_array_elements_text(value)) end;
 end
@@ -311,7 +311,7 @@ $$;
 comment on function private.text_array(jsonb) is 'A JSON array of text as a text array; null for null.';
 
 create function private.admin_list_agent_keys(agent_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: agents are not granted
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
   return coalesce((select json_agg(private.api_key_shape(k) order by k.created_at desc, k.id)
@@ -325,7 +325,7 @@ comment on function private.admin_list_agent_keys(uuid) is
 
 create function private.admin_create_agent_key(
   agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
-returns json language plpgsql security definer set search_path = '' as $$ -- definer: agents are not granted
+returns json language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id); key_id uuid;
 begin
   if agent.retired_at is not null then
@@ -343,7 +343,7 @@ comment on function private.admin_create_agent_key(uuid, text, text[], bytea, te
 
 create function private.admin_agent_audit(agent_id uuid, before bigint, tool text, outcome text,
   max_rows integer) returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: agents are not granted
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
   return coalesce((select json_agg(json_build_object('id', t.id, 'key_id', t.key_id, 'request_id',

@@ -56,7 +56,7 @@ revoke all on private.agent_streams, private.agent_subscriptions
 -- definer: private tables. Each function accesses rows of the calling agent only.
 create function private.open_stream(id uuid, tool text, arguments jsonb, confirmed boolean, locale text)
   returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.agent_id();
 begin
   perform private.check_stream_limit('private.agent_streams', own_id);
@@ -68,7 +68,7 @@ comment on function private.open_stream(uuid, text, jsonb, boolean, text) is
   'Stores a call until its stream is read.';
 
 create function private.check_stream_limit(kind regclass, agent_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare max_open constant integer := 100; open integer;
 begin
   -- Serializes by agent, so that the limit holds.
@@ -88,7 +88,7 @@ comment on function private.check_stream_limit(regclass, uuid) is
 
 create function private.claim_stream(id uuid) returns json
 -- definer: private tables; only the agent and the functions know the id
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare stream private.agent_streams;
 begin
   select * into stream from private.agent_streams s
@@ -110,7 +110,7 @@ comment on function private.claim_stream(uuid) is
 
 create function private.finish_stream(id uuid, events jsonb) returns void
 -- definer: private tables; only the agent and the functions know the id
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   update private.agent_streams s set events = finish_stream.events
     where s.id = finish_stream.id and s.events is null;
@@ -121,7 +121,7 @@ comment on function private.finish_stream(uuid, jsonb) is
 
 create function private.stream_events(id uuid) returns jsonb
 -- definer: private tables; only the agent and the functions know the id
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select s.events from private.agent_streams s
     where s.id = stream_events.id and s.expires_at > now());
@@ -131,7 +131,7 @@ comment on function private.stream_events(uuid) is 'Events of a finished stream;
 
 create function private.open_subscription(id uuid, events text[], needs jsonb, survey_id uuid) returns void
 -- definer: private tables; only the agent and the functions know the id
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.agent_id(); need record; allowed text[] := (select a.tools
   from private.agents a where a.id = own_id);
 begin
@@ -156,7 +156,7 @@ comment on function private.open_subscription(uuid, text[], jsonb, uuid) is
 
 create function private.read_subscription(id uuid) returns json
 -- definer: private tables; only the agent and the functions know the id
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (
     select json_build_object('organization_id', s.organization_id, 'agent_id', a.id, 'events', s.events,
@@ -174,7 +174,7 @@ comment on function private.read_subscription(uuid) is
 
 create function private.register_stream(id uuid, address text) returns void
 -- definer: private tables; only the agent and the functions know the id
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.agent_id(); own_organization_id uuid := private.key_organization_id(); too_many
   text;
 begin
@@ -204,7 +204,7 @@ grant execute on function private.register_stream(uuid, text) to service_key;
 
 create function private.renew_streams(renewed_ids uuid[], closed_ids uuid[]) returns void
 -- definer: private tables; only the process that opened the streams knows their ids
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.open_streams s where s.id = any (closed_ids);
   update private.open_streams s set expires_at = now() + interval '30 seconds' where s.id = any (renewed_ids);
@@ -222,7 +222,7 @@ grant execute on function private.open_stream(uuid, text, jsonb, boolean, text),
 
 create function private.events_after(xid xid8, id bigint, organization_ids uuid[], max_rows integer)
   returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: the outbox is not granted
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: the outbox is not granted
 begin
   return json_build_object('head', pg_snapshot_xmin(pg_current_snapshot())::text, 'events', coalesce((
     select json_agg(json_build_object('xid', e.xid::text, 'id', e.id, 'event_id', e.event_id,
@@ -246,7 +246,7 @@ comment on function private.events_after(xid8, bigint, uuid[], integer) is
   'survey and category for policies.';
 
 create function private.active_keys(key_ids uuid[]) returns table (key_id uuid, version timestamptz)
-language plpgsql stable security definer set search_path = '' as $$ -- definer: keys are not granted
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: keys are not granted
 begin
   return query select k.id, a.updated_at from private.api_keys k join private.agents a on a.id = k.profile_id
   where k.id = any (key_ids) and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())

@@ -23,7 +23,7 @@ alter table private.outbox enable row level security;
 revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
 
 create function private.emit_event(organization_id uuid, type text, subject_id uuid, data jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   insert into private.outbox (organization_id, type, subject_id, data)
     values (organization_id, type, subject_id, data);
@@ -34,7 +34,7 @@ comment on function private.emit_event(uuid, text, uuid, jsonb) is
   'Inserts an event of this transaction. For definer triggers.';
 
 create function private.is_announced(type text, subject_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from private.outbox o
     where o.subject_id = is_announced.subject_id and o.type = is_announced.type

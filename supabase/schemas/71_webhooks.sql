@@ -46,7 +46,7 @@ comment on function private.canonical_event(text) is
 -- Administration --------------------------------------------------------------------------------------------
 
 create function private.webhook_shape(webhook private.webhooks) returns json
-language sql stable set search_path = ''
+language sql stable set search_path = pg_temp
 return json_build_object('id', 'wh_' || replace((webhook).id::text, '-', ''), 'url', (webhook).url, 'events',
   (webhook).events,
   'enabled', (webhook).is_enabled, 'disabled_reason', (webhook).disabled_reason,
@@ -59,7 +59,7 @@ comment on function private.webhook_shape(private.webhooks) is
 -- definer: reads memberships and private organizations. Every function below checks the caller's rights with
 -- it.
 create function private.require_webhook_admin(organization_id uuid, scope text) returns void
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   if not private.in_organization(organization_id) or not exists (
       select from public.organizations o where o.id = organization_id and case when private.is_key()
@@ -80,7 +80,7 @@ comment on function private.host_of(text) is 'Host and port of a URL.';
 
 create function private.audit_webhook(action text, webhook private.webhooks, details jsonb default '{}')
   returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.audit('webhook.' || action, 'webhook', webhook.id,
     jsonb_build_object('host', private.host_of(webhook.url)) || details, webhook.organization_id);
@@ -90,7 +90,7 @@ comment on function private.audit_webhook(text, private.webhooks, jsonb) is
   'Writes a webhook change to the audit log with the host only: the rest of a URL may contain a secret.';
 
 create function private.admin_list_webhooks(organization_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
   return coalesce((select json_agg(private.webhook_shape(w) order by w.created_at desc, w.id)
@@ -100,7 +100,7 @@ $$;
 comment on function private.admin_list_webhooks(uuid) is 'The organization''s webhooks, newest first.';
 
 create function private.admin_show_webhook(organization_id uuid, webhook_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
   return (select private.webhook_shape(w) from private.webhooks w
@@ -112,7 +112,7 @@ comment on function private.admin_show_webhook(uuid, uuid) is
 
 create function private.admin_create_webhook(organization_id uuid, webhook_id uuid, url text, events text[],
   encrypted_secret text) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 #variable_conflict use_column
 declare made private.webhooks;
 begin
@@ -134,7 +134,7 @@ comment on function private.admin_create_webhook(uuid, uuid, text, text[], text)
 
 create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[],
   enabled boolean) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 declare before private.webhooks; changed private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
@@ -161,7 +161,7 @@ comment on function private.admin_update_webhook(uuid, uuid, text, text[], boole
   'Sets the arguments that are not null. Returns null if the organization has no such webhook.';
 
 create function private.admin_delete_webhook(organization_id uuid, webhook_id uuid) returns boolean
-language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 declare deleted private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
@@ -178,7 +178,7 @@ comment on function private.admin_delete_webhook(uuid, uuid) is
 
 create function private.admin_rotate_webhook(organization_id uuid, webhook_id uuid, encrypted_secret text,
   overlap interval) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 declare changed private.webhooks;
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');

@@ -77,7 +77,7 @@ revoke all on private.webhook_deliveries, private.webhook_cursor
 
 create function private.fan_out_events(max_rows integer default 500)
   returns table (events integer, held_back boolean)
-language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare at private.webhook_cursor;
 begin
   events := 0;
@@ -145,7 +145,7 @@ create function private.claim_deliveries(max_rows integer, max_unproven integer)
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
     occurred_at timestamptz, data jsonb)
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
 declare endpoint record; room integer := max_rows; unproven_room integer := max_unproven; taken integer;
 begin
@@ -215,7 +215,7 @@ comment on function private.claim_deliveries(integer, integer) is
   'endpoint and one for others. Concurrent dispatchers never claim the same delivery.';
 
 create function private.record_deliveries(results jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   -- Update webhooks whose health changed before their deliveries and in id order, like a delete locks them,
   -- which avoids deadlocks.
@@ -278,7 +278,7 @@ create function private.record_and_claim_deliveries(results jsonb, max_rows inte
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
     occurred_at timestamptz, data jsonb)
-language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   perform private.record_deliveries(results);
   return query select * from private.claim_deliveries(max_rows, max_unproven);
@@ -293,7 +293,7 @@ grant execute on function private.fan_out_events(integer),
 -- The dispatcher is woken -----------------------------------------------------------------------------------
 
 create function private.call_function(path text) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare dispatcher text; password text;
 begin
   if to_regclass('vault.decrypted_secrets') is null or to_regnamespace('net') is null then return false; end
@@ -315,7 +315,7 @@ comment on function private.call_function(text) is
   'webhook_dispatch_url and webhook_dispatch_secret; returns false without them.';
 
 create function private.call_dispatcher() returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   return private.call_function('/webhook-dispatch');
 end
@@ -324,7 +324,7 @@ comment on function private.call_dispatcher() is
   'Calls functions/webhook-dispatch; returns false if Vault has no URL.';
 
 create function private.wake_function(path text, channel text) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if coalesce(current_setting('feedback.called_' || channel, true), '') = pg_current_xact_id()::text
     then return; end if;
@@ -342,7 +342,7 @@ comment on function private.wake_function(text, text) is
   'otherwise through NOTIFY.';
 
 create function private.wake_dispatcher(organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if not exists (select from private.webhooks w where w.organization_id = wake_dispatcher.organization_id
     and w.is_enabled) then return; end if;
@@ -355,7 +355,7 @@ comment on function private.wake_dispatcher(uuid) is
 -- The log ---------------------------------------------------------------------------------------------------
 
 create function private.delivery_shape(delivery private.webhook_deliveries) returns jsonb
-language sql stable set search_path = ''
+language sql stable set search_path = pg_temp
 return jsonb_build_object('id', 'evt_' || replace((delivery).event_id::text, '-', ''), 'event',
   (delivery).event,
   'status', case (delivery).status when 'sending' then 'pending'
@@ -370,7 +370,7 @@ comment on function private.delivery_shape(private.webhook_deliveries) is
 
 create function private.admin_list_deliveries(organization_id uuid, webhook_id uuid, page integer,
   page_size integer) returns table (total integer, data json)
-language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
   return query
@@ -393,7 +393,7 @@ comment on function private.admin_list_deliveries(uuid, uuid, integer, integer) 
 
 create function private.admin_show_delivery(organization_id uuid, webhook_id uuid, event_id uuid)
   returns jsonb
-language plpgsql stable security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
   return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data',
@@ -408,7 +408,7 @@ comment on function private.admin_show_delivery(uuid, uuid, uuid) is
   'A delivery with its attempts and payload; null if the endpoint has none with this id.';
 
 create function private.admin_test_webhook(organization_id uuid, webhook_id uuid) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 #variable_conflict use_column
 declare webhook private.webhooks; made private.webhook_deliveries;
 begin
@@ -427,7 +427,7 @@ comment on function private.admin_test_webhook(uuid, uuid) is
   'Sends the event webhook.test to one endpoint. Returns null if the organization has no such endpoint.';
 
 create function private.admin_redeliver(organization_id uuid, webhook_id uuid, event_id uuid) returns jsonb
-language plpgsql security definer set search_path = '' as $$ -- definer: accesses private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 #variable_conflict use_column
 declare delivery private.webhook_deliveries;
 begin
@@ -456,7 +456,7 @@ comment on function private.admin_redeliver(uuid, uuid, uuid) is
   'endpoint has no such delivery.';
 
 create function private.enabled_webhook(organization_id uuid, webhook_id uuid) returns private.webhooks
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare webhook private.webhooks;
 begin
   select w.* into webhook from private.webhooks w where w.organization_id = enabled_webhook.organization_id
@@ -478,7 +478,7 @@ grant execute on function private.admin_list_deliveries(uuid, uuid, integer, int
 -- Upkeep ----------------------------------------------------------------------------------------------------
 
 create function private.trim_deliveries(max_rows integer default 20000) returns integer
-language plpgsql set search_path = '' set enable_seqscan = off as $$
+language plpgsql set search_path = pg_temp set enable_seqscan = off as $$
 declare at uuid := (select c.trimmed from private.webhook_cursor c); seen uuid; trimmed integer := 0; here
   integer;
 begin

@@ -168,7 +168,7 @@ comment on function private.mail_kind(text) is
   'The kind of mail about notifications of a type; null for those that no mail is about.';
 
 create function private.mail_choice(organization_id uuid, profile_id uuid, kind text) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return coalesce(
     (select c.choice from private.mail_choices c where c.organization_id = mail_choice.organization_id
@@ -183,7 +183,7 @@ comment on function private.mail_choice(uuid, uuid, text) is
   'organization, or ours.';
 
 create function private.is_muted(organization_id uuid, submission_id uuid, profile_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from private.mail_mutes m where m.organization_id = is_muted.organization_id
     and m.submission_id = is_muted.submission_id and m.profile_id = is_muted.profile_id);
@@ -193,7 +193,7 @@ comment on function private.is_muted(uuid, uuid, uuid) is
   'Whether the person wants no mail about the submission.';
 
 create function private.mail_address(profile_id uuid) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return (select case p.kind when 'email' then p.email
     when 'user' then (select u.email from auth.users u where u.id = p.auth_user_id
@@ -206,7 +206,7 @@ comment on function private.mail_address(uuid) is
   'nowhere.';
 
 create function private.address_of(mail private.mails) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return case mail.kind when 'invite' then (select i.email from private.invites i where i.id = mail.invite_id)
     else private.mail_address(mail.profile_id) end;
@@ -216,7 +216,7 @@ comment on function private.address_of(private.mails) is
   'The recipient of a mail: the person''s address, or the invited address of an invite; null for none.';
 
 create function private.mail_locale(profile_id uuid, organization_id uuid) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return coalesce(
     (select coalesce(p.locale, (select u.raw_user_meta_data ->> 'locale' from auth.users u
@@ -229,7 +229,7 @@ comment on function private.mail_locale(uuid, uuid) is
   'The language of a mail: the one that the person chose, or signed up in, or the organization''s default.';
 
 create function private.is_suppressed(organization_id uuid, address text) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from private.mail_suppressions s
     where s.address_hash = private.address_hash(is_suppressed.address)
@@ -241,7 +241,7 @@ comment on function private.is_suppressed(uuid, text) is
 
 create function private.suppress_address(organization_id uuid, profile_id uuid, address text, reason text)
   returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if address is null then return; end if;
   perform private.make_erasure_key();
@@ -258,7 +258,7 @@ comment on function private.suppress_address(uuid, uuid, text, text) is
   'Stops mail to an address: refused, bounced or complained.';
 
 create function private.next_digest(choice text, time_zone text, at timestamptz) returns timestamptz
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare day timestamp := date_trunc('day', at at time zone time_zone); due timestamptz;
 begin
   for n in 0..8 loop
@@ -276,7 +276,7 @@ comment on function private.next_digest(text, text, timestamptz) is
 -- Queue -----------------------------------------------------------------------------------------------------
 
 create function private.wake_mailer() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.wake_function('/mail-dispatch', 'mails');
 end
@@ -286,7 +286,7 @@ comment on function private.wake_mailer() is
 
 -- definer: notifications are written with few rights, and the queue is private.
 create function private.queue_mails() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare at_once integer;
 begin
   if not exists (select from added n join public.organizations o on o.id = n.organization_id
@@ -326,7 +326,7 @@ create trigger queue_mails after insert on public.notifications
 
 -- definer: reads memberships and writes the private queue.
 create function private.queue_summaries() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
   insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at)
@@ -346,7 +346,7 @@ create trigger queue_summaries after insert on public.submissions
 
 -- definer: reads who voted and follows, and writes the private queue.
 create function private.mail_survey(survey_id uuid, is_reminder boolean default false) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_variable
 declare
   own_id uuid := private.require_survey(survey_id, 'surveys:publish');
@@ -412,7 +412,7 @@ comment on function private.mail_survey(uuid, boolean) is
 grant execute on function private.mail_survey(uuid, boolean) to authenticated, service_key;
 
 create function private.gather_digests(max_people integer default 500) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare made integer;
 begin
   with due as materialized (
@@ -443,7 +443,7 @@ comment on function private.gather_digests(integer) is
   'private.run_schedule; returns how many.';
 
 create function private.trim_mails(max_rows integer default 5000) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare trimmed integer;
 begin
   delete from private.mails m where m.ctid = any (array(
@@ -457,7 +457,7 @@ comment on function private.trim_mails(integer) is
   'Deletes mails that finished longer ago than private.retention(mails). For private.run_schedule.';
 
 create function private.senders_of_due_mails() returns setof uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query
     with recursive waiting (id) as (
@@ -481,7 +481,7 @@ comment on function private.senders_of_due_mails() is
   'Ids of the organizations with due mails; reads two rows of an index for each that has mails in the queue.';
 
 create function private.call_mailer() returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if not exists (select from private.senders_of_due_mails()) then return false; end if;
   return private.call_function('/mail-dispatch');
@@ -493,7 +493,7 @@ comment on function private.call_mailer() is
 -- Content of mails ------------------------------------------------------------------------------------------
 
 create function private.mail_event(profile_id uuid, event_id uuid) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return (
     select jsonb_strip_nulls(jsonb_build_object('kind', k.kind, 'submission_id', s.id, 'title', s.title,
@@ -518,7 +518,7 @@ comment on function private.mail_event(uuid, uuid) is
   'by?, is_official?, is_read}. Null where they may not see it or do not want it now.';
 
 create function private.mail_content(mail private.mails) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if mail.kind = 'team' then
     return (select jsonb_agg(jsonb_build_object('kind', 'team', 'submission_id', s.id, 'title', s.title,
@@ -557,7 +557,7 @@ comment on function private.mail_content(private.mails) is
   'The events of a mail, as a list; null for none: then it is not sent.';
 
 create function private.has_same_mail(mail private.mails) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (
     select from public.profiles p join public.profiles u
@@ -574,7 +574,7 @@ comment on function private.has_same_mail(private.mails) is
 -- The budget ------------------------------------------------------------------------------------------------
 
 create function private.is_confirmed_recipient(organization_id uuid, profile_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from public.profiles p where p.id = is_confirmed_recipient.profile_id and (
     p.kind = 'user'
@@ -592,7 +592,7 @@ comment on function private.is_confirmed_recipient(uuid, uuid) is
 
 -- definer: private tables.
 create function private.note_confirmation() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   new.is_confirmed := private.is_confirmed_recipient(new.organization_id, new.profile_id);
   return new;
@@ -610,7 +610,7 @@ comment on function private.budget_day() is
 
 -- definer: private tables.
 create function private.unconfirmed_mails(organization public.organizations) returns integer
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return coalesce((select b.used from private.mail_budgets b where b.organization_id = organization.id
     and b.day = private.budget_day()), 0);
@@ -620,7 +620,7 @@ comment on function private.unconfirmed_mails(public.organizations) is
   'How many mails the organization sent to unconfirmed recipients today.';
 
 create function private.take_unconfirmed_mail(organization public.organizations) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if organization.max_unconfirmed_mails is null then return true; end if;
   -- A dispatcher counts the mails of several organizations in any order: waiting for another could deadlock.
@@ -640,7 +640,7 @@ comment on function private.take_unconfirmed_mail(public.organizations) is
   'if another dispatcher counts now.';
 
 create function private.put_off_mails(organization public.organizations, max_rows integer) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare later timestamptz := private.next_digest('daily', organization.time_zone,
   (private.budget_day() + 1)::timestamp at time zone 'UTC');
 begin
@@ -672,7 +672,7 @@ comment on function private.put_off_mails(public.organizations, integer) is
 -- Sending ---------------------------------------------------------------------------------------------------
 
 create function private.record_mails(results jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare refused record;
 begin
   for refused in with results as (
@@ -710,7 +710,7 @@ comment on function private.record_mails(jsonb) is
 
 create function private.claim_mails(max_rows integer) returns table (id uuid, attempt integer, kind text,
   created_at timestamptz, address text, profile jsonb, organization jsonb, events jsonb)
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
 declare
   sender public.organizations;
@@ -796,7 +796,7 @@ comment on function private.claim_mails(integer) is
 create function private.record_and_claim_mails(results jsonb, max_rows integer) returns table (id uuid,
   attempt integer, kind text, created_at timestamptz, address text, profile jsonb, organization jsonb,
   events jsonb)
-language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   perform private.record_mails(results);
   return query select * from private.claim_mails(max_rows);
@@ -806,7 +806,7 @@ comment on function private.record_and_claim_mails(jsonb, integer) is
   'One round of a dispatcher: records results and claims due mails.';
 
 create function private.record_mail_report(address text, reason text) returns integer
-language plpgsql security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare person record; stopped integer := 0;
 begin
   for person in
@@ -837,7 +837,7 @@ grant execute on function private.record_and_claim_mails(jsonb, integer),
 -- Choices ---------------------------------------------------------------------------------------------------
 
 create function private.mail_preferences(organization_id uuid, profile_id uuid) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare own_address text := private.mail_address(mail_preferences.profile_id);
 begin
   return (select json_build_object(
@@ -870,7 +870,7 @@ comment on function private.mail_preferences(uuid, uuid) is
 
 create function private.change_mail_preferences(organization_id uuid, profile_id uuid, changes jsonb)
   returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
 declare own_address text := private.mail_address(change_mail_preferences.profile_id);
 begin
@@ -918,7 +918,7 @@ comment on function private.change_mail_preferences(uuid, uuid, jsonb) is
 
 -- definer: private tables.
 create function private.my_mail_preferences() returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return private.mail_preferences(private.current_organization_id(), auth.uid());
 end
@@ -927,7 +927,7 @@ comment on function private.my_mail_preferences() is
   'The caller''s mail preferences in the current organization.';
 
 create function private.require_own_mailbox() returns void
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if (select p.kind from public.profiles p where p.id = auth.uid()) = 'email' then
     perform private.raise_error('FORBIDDEN',
@@ -941,7 +941,7 @@ comment on function private.require_own_mailbox() is
 
 -- definer: private tables.
 create function private.change_my_mail_preferences(changes jsonb) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if (changes ->> 'stopped')::boolean is false or changes ? 'unmute'
     or exists (select from private.mail_choices c
@@ -958,7 +958,7 @@ comment on function private.change_my_mail_preferences(jsonb) is
 
 -- definer: private tables.
 create function private.mute_submission(submission_id uuid, muted boolean) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not muted then perform private.require_own_mailbox(); end if;
   perform private.change_mail_preferences(s.organization_id, auth.uid(),
@@ -971,7 +971,7 @@ comment on function private.mute_submission(uuid, boolean) is
 
 -- definer: private tables. The edge functions call it for the bearer of a signed link, whoever is signed in.
 create function private.mail_preferences_by_link(organization_id uuid, profile_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return private.mail_preferences(organization_id, profile_id);
 end
@@ -982,7 +982,7 @@ comment on function private.mail_preferences_by_link(uuid, uuid) is
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.change_mail_preferences_by_link(organization_id uuid, profile_id uuid, changes jsonb)
   returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   return private.change_mail_preferences(organization_id, profile_id, changes);
 end
@@ -992,7 +992,7 @@ comment on function private.change_mail_preferences_by_link(uuid, uuid, jsonb) i
 
 -- definer: private tables.
 create function private.admin_mail_suppressions(email text default null) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
   return coalesce((select json_agg(json_build_object('profile', case when p.id is not null
@@ -1009,7 +1009,7 @@ comment on function private.admin_mail_suppressions(text) is
 
 -- definer: private tables.
 create function private.admin_lift_mail_suppression(profile_id uuid, email text default null) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
   found_hashes text[]; found_reasons text[];
 begin
@@ -1034,7 +1034,7 @@ comment on function private.admin_lift_mail_suppression(uuid, text) is
 
 -- definer: private tables. The edge functions call it for the bearer of a signed link of an invite's mail.
 create function private.refusing_invites(invite_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select json_build_object('name', o.name, 'is_stopped', private.is_suppressed(o.id, i.email))
     from private.invites i join public.organizations o on o.id = i.organization_id
@@ -1047,7 +1047,7 @@ comment on function private.refusing_invites(uuid) is
 
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.refuse_invites(invite_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   perform private.suppress_address(i.organization_id, null, i.email, 'refused')
   from private.invites i where i.id = refuse_invites.invite_id;

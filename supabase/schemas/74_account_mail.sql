@@ -2,7 +2,7 @@
 -- (functions/auth-mail) asks before it sends.
 
 create function private.mailbox(address text) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 declare
   name text := regexp_replace(lower(address), '@[^@]*$', '');
   domain text := substring(lower(address) from '[^@]*$');
@@ -31,7 +31,7 @@ create index stopped_account_mail_stopped_at_idx on private.stopped_account_mail
 -- definer: private tables, and users of the auth service.
 create function private.admit_account_mail(address text, client text, account_id uuid)
   returns table (is_admitted boolean, stop_hash text, percent_used integer)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   is_known boolean := exists (select from auth.users u where u.email = lower(address)
     and u.email_confirmed_at is not null);
@@ -79,7 +79,7 @@ comment on function private.admit_account_mail(text, text, uuid) is
 
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.account_mail_is_stopped(mailbox_hash text) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return exists (select from private.stopped_account_mail s where s.address_hash = mailbox_hash);
 end
@@ -90,7 +90,7 @@ comment on function private.account_mail_is_stopped(text) is
 -- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
 -- signed link.
 create function private.stop_account_mail(mailbox_hash text, account_id uuid, is_stopped boolean) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare person auth.users;
 begin
   if not is_stopped then
@@ -134,7 +134,7 @@ revoke all on private.stopped_account_mail, private.account_undos
 
 -- definer: private tables, and users of the auth service.
 create function private.open_account_undo(account_id uuid, address text, link_hash bytea) returns boolean
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   insert into private.account_undos (link_hash, user_id, email)
   select open_account_undo.link_hash, u.id, lower(address) from auth.users u
@@ -152,7 +152,7 @@ grant execute on function private.admit_account_mail(text, text, uuid),
 
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.address_of_undo(link_hash bytea) returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select o.email from private.account_undos o where o.link_hash = address_of_undo.link_hash
     and o.undone_at is null and o.created_at > now() - private.retention('account_undos'));
@@ -164,7 +164,7 @@ comment on function private.address_of_undo(bytea) is
 -- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
 -- signed link.
 create function private.undo_account_change(link_hash bytea) returns text
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   undo private.account_undos;
   other auth.users;
@@ -218,7 +218,7 @@ grant execute on function private.account_mail_is_stopped(text),
   private.undo_account_change(bytea) to anon, authenticated;
 
 create function private.address_can_be_restored(account_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from private.account_undos o join auth.users u on u.id = o.user_id
     where o.user_id = account_id and o.email <> u.email and o.undone_at is null
@@ -229,7 +229,7 @@ comment on function private.address_can_be_restored(uuid) is
   'Whether the owner of a former address of the account can undo the change.';
 
 create function private.was_just_restored(account_id uuid) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   return exists (select from private.account_undos o where o.user_id = account_id
     and o.undone_at > clock_timestamp() - interval '30 seconds');
@@ -241,7 +241,7 @@ comment on function private.was_just_restored(uuid) is
 
 -- definer: private tables; the role of the auth service may not use the schema.
 create function private.refuse_after_undo() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   account_id uuid := case tg_table_name when 'users' then to_jsonb(new) ->> 'id'
     else to_jsonb(new) ->> 'user_id' end;
@@ -277,7 +277,7 @@ $$;
 
 -- definer: private tables; the role of the auth service may not use the schema.
 create function private.forget_undos() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.account_undos o where o.user_id = new.id;
   return null;

@@ -24,7 +24,7 @@ comment on function private.can_read_event(text) is
 create function private.admin_events(types text[], after_xid xid8, after_id bigint, after_at timestamptz,
   max_rows integer)
 returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.current_organization_id();
   settled xid8 := pg_snapshot_xmin(pg_current_snapshot());
@@ -82,7 +82,7 @@ grant execute on function private.admin_events(text[], xid8, bigint, timestamptz
 -- definer: the outbox is not granted.
 create function private.admin_newest_events(types text[], before_xid xid8, before_id bigint, max_rows integer)
 returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.require_admin(private.current_organization_id(), '');
   settled xid8 := pg_snapshot_xmin(pg_current_snapshot());

@@ -41,7 +41,7 @@ revoke all on private.feature_flags from public, anon, authenticated, service_ro
 insert into private.feature_flags values ('broadcast_changes', true);
 
 create function private.broadcasts_changes() returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return not private.is_importing()
     and coalesce((select is_on from private.feature_flags where name = 'broadcast_changes'), false);
@@ -63,14 +63,14 @@ comment on function private.board_topic(uuid, boolean) is
   'Topic of a board for a submission: public or team.';
 
 create function private.counts_of(submission public.submissions) returns jsonb
-language sql immutable set search_path = ''
+language sql immutable set search_path = pg_temp
 return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count',
   (submission).comment_count);
 comment on function private.counts_of(public.submissions) is
   'Current counts, included in each vote and comment broadcast.';
 
 create function private.broadcast_reload(changed_table text, topics text[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform realtime.send(
     jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', 'RELOAD'), 'RELOAD',
@@ -83,7 +83,7 @@ comment on function private.broadcast_reload(text, text[]) is
   'Sends RELOAD to up to 100 topics, boards first: too many rows changed at once to send each.';
 
 create function private.broadcast(changed_table text, changes jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if changes is null then return; end if;
   if jsonb_array_length(changes) > 100 then
@@ -120,7 +120,7 @@ comment on function private.broadcast(text, jsonb) is
 
 -- definer: clients may not write to realtime.messages. Payloads name no voter.
 create function private.broadcast_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
   if (select count(*) from changed) > 100 then
@@ -160,7 +160,7 @@ comment on function private.comment_topic(public.comments) is 'Topic of a commen
 
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_comments() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not private.broadcasts_changes() then return null; end if;
   case tg_op
@@ -198,7 +198,7 @@ create trigger tell_removed after delete on public.comments
 
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_submission_shape(submission public.submissions) returns jsonb
-language sql immutable set search_path = ''
+language sql immutable set search_path = pg_temp
 return jsonb_build_object('id', (submission).id, 'organization_id', (submission).organization_id,
   'title', (submission).title, 'type', (submission).type, 'status', (submission).status,
   'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count,
@@ -209,7 +209,7 @@ comment on function private.broadcast_submission_shape(public.submissions) is
 
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_submissions() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own jsonb; board jsonb;
 begin
   -- Checked first: most updates come from votes.
@@ -283,7 +283,7 @@ create trigger tell_removed after delete on public.submissions
 
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_moderation() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not private.broadcasts_changes() then return null; end if;
   perform realtime.send(jsonb_build_object('schema', 'public', 'table', tg_table_name,
@@ -322,7 +322,7 @@ alter table private.broadcast_cursor enable row level security;
 revoke all on private.broadcast_cursor from public, anon, authenticated, service_role, service_key;
 
 create function private.broadcast_counts() returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare at private.broadcast_cursor; last record; told integer := 0;
 begin
   select * into at from private.broadcast_cursor for update skip locked;
@@ -362,7 +362,7 @@ comment on function private.broadcast_counts() is
 -- a survey would send all its response ids to every subscriber. definer: clients may not write to
 -- realtime.messages.
 create function private.broadcast_responses() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
   perform private.broadcast('survey_responses',
@@ -382,7 +382,7 @@ create trigger tell_added after insert on public.survey_responses
 -- Authorization of subscriptions ----------------------------------------------------------------------------
 
 create function private.may_listen(topic text) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare part text[] := regexp_match(topic,
   '^(submission|organization|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
 begin

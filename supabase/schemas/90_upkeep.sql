@@ -1,7 +1,7 @@
 -- Scheduled jobs, and a consistency check of all counters.
 
 create function private.run_schedule() returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer;
   deliveries integer; streams integer; labels integer; boards integer; imports integer; mails integer;
   sessions integer;
@@ -100,7 +100,7 @@ end
 $$;
 
 create function private.trim_cron_log() returns bigint
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare deleted bigint;
 begin
   delete from cron.job_run_details d
@@ -115,7 +115,7 @@ comment on function private.trim_cron_log() is
 
 create function private.count_discrepancies()
   returns table (subject text, id uuid, stored bigint, truth bigint)
-language sql stable set search_path = ''
+language sql stable set search_path = pg_temp
 begin atomic
   select 'submissions.vote_count', s.id, s.vote_count, v.n
   from public.submissions s cross join lateral (select count(*) as n from public.votes v

@@ -29,7 +29,7 @@ alter table private.audit_log enable row level security;
 revoke all on private.audit_log from public, anon, authenticated, service_role, service_key;
 
 create function private.protect_audit_log() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if tg_op = 'DELETE' and not exists (select from public.organizations where id = old.organization_id)
     then return old; end if;
@@ -45,7 +45,7 @@ create trigger keep_all before truncate on private.audit_log
   for each statement execute function private.protect_audit_log();
 
 create function private.request_id() returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if session_user <> 'feedback_api' then return null; end if;
   return nullif(current_setting('feedback.request_id', true), '');
@@ -54,7 +54,7 @@ $$;
 comment on function private.request_id() is 'The X-Request-Id of this transaction; null outside of the API.';
 
 create function private.mask_email_addresses(value jsonb) returns jsonb
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 begin
   return case jsonb_typeof(value)
     when 'string' then to_jsonb(regexp_replace(value #>> '{}', '[^\s"@]+@[^\s"@]+', '***', 'g'))
@@ -70,7 +70,7 @@ comment on function private.mask_email_addresses(jsonb) is
 
 create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}',
   organization_id uuid default null) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   details := private.mask_email_addresses(details);
   -- Oversized details must not reject the change.
@@ -94,7 +94,7 @@ create function private.admin_audit(target_id uuid, actor_id uuid, before_at tim
   returns table (more boolean, last text[], data json)
 language plpgsql stable security definer
 -- Each filter has an index, which a plan for all of them would not use.
-set search_path = '' set plan_cache_mode = force_custom_plan as $$
+set search_path = pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
   own_id uuid := private.current_organization_id();
   time_zone text := (select o.time_zone from public.organizations o where o.id = own_id);
@@ -134,7 +134,7 @@ comment on function private.admin_audit(uuid, uuid, timestamptz, uuid, integer, 
 
 -- definer: the audit log is not granted.
 create function private.admin_audit_choices() returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), '');
 begin
   -- The log is large and has few actors and actions: each step of a recursion jumps to the next in the index.
@@ -172,7 +172,7 @@ grant execute on function private.admin_audit(uuid, uuid, timestamptz, uuid, int
 -- Changes of other people's content -------------------------------------------------------------------------
 
 create function private.is_moderating(author_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   -- Changes by definer functions and foreign keys are logged by the operation that caused them.
   return current_user in ('authenticated', 'service_key') and author_id is distinct from private.caller_id();
@@ -184,7 +184,7 @@ grant execute on function private.is_moderating(uuid) to authenticated, service_
 
 -- definer: writes the audit log.
 create function private.audit_edit() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare changed text[] := (
   select array_agg(n.key order by n.key) from jsonb_each(to_jsonb(new)) n
     join jsonb_each(to_jsonb(old)) o using (key)
@@ -205,7 +205,7 @@ create trigger audit_edit after update on public.submissions
 
 -- definer: writes the audit log.
 create function private.audit_delete() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if tg_table_name = 'submissions' then
     perform private.audit('submission.delete', 'submission', old.id, '{}', old.organization_id);
@@ -227,7 +227,7 @@ create trigger audit_delete after delete on public.comments
 
 -- definer: writes the audit log.
 create function private.audit_survey() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare changed text[];
 begin
   if tg_op = 'INSERT' then
@@ -257,7 +257,7 @@ comment on function private.audit_survey() is
   'Trigger: logs what an Admin or a key does with a survey, with the names of changed fields.';
 
 create function private.audit_draft(organization_id uuid, survey_id uuid, changed text[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare logged jsonb := jsonb_build_object('changed', changed);
 begin
   -- Once for each request: its statements write settings, questions and options one after the other.
@@ -274,7 +274,7 @@ comment on function private.audit_draft(uuid, uuid, text[]) is
 
 -- definer: writes the audit log.
 create function private.audit_questions() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare question jsonb := case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
 begin
   perform private.audit_draft((question ->> 'organization_id')::uuid, (question ->> 'survey_id')::uuid,
@@ -295,7 +295,7 @@ create trigger audit after insert or update or delete on public.survey_options
 
 create function private.audit_read(action text, target_type text, target_id uuid, organization_id uuid)
   returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if not exists (select from private.audit_log a
     where a.organization_id = audit_read.organization_id and a.target_id = audit_read.target_id
@@ -311,7 +311,7 @@ comment on function private.audit_read(text, text, uuid, uuid) is
 
 -- definer: writes the audit log.
 create function private.audit_responses(survey_id uuid, action text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_survey(survey_id, 'responses:read');
 begin
   if action = 'export' then

@@ -71,7 +71,7 @@ revoke all on private.merges, private.merged_votes, private.merged_tags, private
 
 create function private.delete_merge_journal() returns trigger
 -- definer: an author may delete their merged source
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.merged_votes j using gone g where j.source_id = g.source_id;
   delete from private.merged_tags j using gone g where j.source_id = g.source_id;
@@ -85,7 +85,7 @@ create trigger forget after delete on private.merges
 
 -- definer: an author may delete a source that has sources itself.
 create function private.reparent_merge_sources() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not exists (select from public.organizations where id = old.organization_id) then return old; end if;
   update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
@@ -111,7 +111,7 @@ create trigger pass_on_sources before delete on public.submissions
 -- Removing a vote removes it for all merged submissions. Fires after the delete triggers of 21_votes.sql.
 -- definer: no client may write the journal.
 create function private.delete_merged_votes() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() then return null; end if;
   with person as materialized (
@@ -133,7 +133,7 @@ create trigger forget_merged after delete on public.votes
 
 -- definer: moves rows of other authors.
 create function private.delete_merged_tags() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() then return null; end if;
   delete from private.merged_tags j using removed r, public.submissions s
@@ -150,7 +150,7 @@ create trigger forget_merged after delete on public.submission_tags
 -- Merge and unmerge -----------------------------------------------------------------------------------------
 
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
-language plpgsql stable set search_path = '' rows 20 as $$
+language plpgsql stable set search_path = pg_temp rows 20 as $$
 begin
   return query
     with recursive tree as (
@@ -164,7 +164,7 @@ comment on function private.merge_tree(uuid) is
   'Direct and indirect sources of a submission, ordered by path, which is the order of precedence.';
 
 create function private.copy_votes_to_target(root uuid, sources uuid[], voters uuid[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   with lent as (
     delete from private.merged_votes j
@@ -190,7 +190,7 @@ comment on function private.copy_votes_to_target(uuid, uuid[], uuid[]) is
   'all or the given people.';
 
 create function private.copy_tags_to_target(root uuid, sources uuid[], tags uuid[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   with lent as (
     delete from private.merged_tags j
@@ -211,7 +211,7 @@ comment on function private.copy_tags_to_target(uuid, uuid[], uuid[]) is
   'Copies tags from the journals of its sources to a submission, like private.copy_votes_to_target.';
 
 create function private.move_threads(threads uuid[], target_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   threads := array(
     with recursive thread as (
@@ -230,7 +230,7 @@ comment on function private.move_threads(uuid[], uuid) is
   'foreign key.';
 
 create function private.recount(ids uuid[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   update public.submissions s set
     vote_count = (select count(*) from public.votes v where v.submission_id = s.id),
@@ -245,7 +245,7 @@ comment on function private.recount(uuid[]) is
   'concurrently; rows being deleted still count.';
 
 create function private.lock_counts(organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform 1 from private.submission_counts c where c.organization_id = lock_counts.organization_id
   order by c.is_public, c.status, c.type, c.category_id for no key update;
@@ -256,7 +256,7 @@ comment on function private.lock_counts(uuid) is
   'prevent deadlocks.';
 
 create function private.announce_merge(ids uuid[]) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.emit_event(s.organization_id, 'submission.updated', s.id, private.updated_submission(s))
   from public.submissions s where s.id = any (ids) and s.moderation_state = 'approved' order by s.id;
@@ -268,7 +268,7 @@ comment on function private.announce_merge(uuid[]) is
 
 create function private.require_moderator(organization_id uuid, is_public boolean, author_id uuid, what text,
   field text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if organization_id is null or not private.in_organization(organization_id)
     or not private.can_see_submission(is_public, author_id, organization_id, private.caller_id(),
@@ -285,7 +285,7 @@ comment on function private.require_moderator(uuid, boolean, uuid, text, text) i
   'FORBIDDEN if not Admin. For definer functions.';
 
 create function private.require_submission_moderator(submission_id uuid, field text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare submission public.submissions;
 begin
   select * into submission from public.submissions s where s.id = submission_id;
@@ -298,7 +298,7 @@ comment on function private.require_submission_moderator(uuid, text) is
 
 -- definer: moves rows of other authors.
 create function private.admin_merge(source_ids uuid[], target_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.require_submission_moderator(target_id, 'target_id');
   categories uuid[] := private.agent_category_ids();
@@ -402,7 +402,7 @@ comment on function private.admin_merge(uuid[], uuid) is
 
 -- definer: counts voters, which are not granted.
 create function private.admin_merge_preview(source_ids uuid[], target_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.require_submission_moderator(target_id, 'target_id');
   found_ids uuid[] := array(select s.id from public.submissions s
@@ -431,7 +431,7 @@ comment on function private.admin_merge_preview(uuid[], uuid) is
 
 -- definer: moves rows of other authors.
 create function private.admin_unmerge(submission_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_variable
 declare
   source_id uuid := submission_id;

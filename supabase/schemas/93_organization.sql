@@ -2,7 +2,7 @@
 
 -- definer: reads private organizations to decide visibility.
 create function private.require_visible_organization(organization_id uuid) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   if not private.in_organization(organization_id)
     or (case when private.is_key() then organization_id is distinct from private.key_organization_id()
@@ -16,7 +16,7 @@ comment on function private.require_visible_organization(uuid) is
   'Returns the organization named by a path if the caller may see it; raises NOT_FOUND otherwise.';
 
 create function private.require_organization_admin(organization_id uuid, scope text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   perform private.require_admin(private.require_visible_organization(organization_id), scope);
   return organization_id;
@@ -27,7 +27,7 @@ comment on function private.require_organization_admin(uuid, text) is
   'FORBIDDEN if not Admin.';
 
 create function private.require_team_member(organization_id uuid, scope text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if private.is_key() or not private.is_member(private.require_visible_organization(organization_id),
     private.caller_id()) then
@@ -45,7 +45,7 @@ comment on function private.require_team_member(uuid, text) is
 
 create function private.emit_organization_update(organization_id uuid, changed text[],
   changes jsonb default '{}') returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.emit_event(o.id, 'org.updated', o.id, jsonb_build_object(
     'organization', jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name), 'changed', changed,
@@ -58,7 +58,7 @@ comment on function private.emit_organization_update(uuid, text[], jsonb) is
 
 -- definer: emits the event and writes the audit log.
 create function private.announce_organization() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare changed text[]; changes jsonb;
 begin
   -- settings may contain anything, so only the names of changed keys are published.
@@ -91,7 +91,7 @@ create trigger announce after update on public.organizations
 
 
 create function private.organization_shape(organization public.organizations) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name,
     'visibility', organization.visibility,
@@ -128,7 +128,7 @@ comment on function private.organization_shape(public.organizations) is
 
 -- definer: settings are not granted.
 create function private.admin_organization(organization_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_team_member(organization_id, 'organization:write');
 begin
   return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
@@ -150,7 +150,7 @@ revoke all on private.removed_logos from public, anon, authenticated, service_ro
 
 -- definer: clients may not write to private.
 create function private.remember_removed_logo() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   insert into private.removed_logos (path) values (old.logo_url) on conflict do nothing;
   perform private.wake_function('/api/imports/run', 'imports');
@@ -167,7 +167,7 @@ create trigger remove_last_logo after delete on public.organizations
 
 -- definer: the login role has no other access to these paths.
 create function private.take_removed_logos(deleted text[]) returns setof text
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.removed_logos r where r.path = any (deleted);
   return query
@@ -184,7 +184,7 @@ grant execute on function private.take_removed_logos(text[]) to feedback_api;
 
 -- definer: settings are not granted.
 create function private.admin_logo(organization_id uuid, out id uuid, out logo_url text)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   id := private.require_organization_admin(organization_id, 'organization:write');
   logo_url := (select o.logo_url from public.organizations o where o.id = admin_logo.id);
@@ -194,7 +194,7 @@ comment on function private.admin_logo(uuid) is
   'The logo of an organization before a change, for Admin or keys with organization:write.';
 
 create function private.admin_update_organization(organization_id uuid, fields jsonb) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: settings are not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: settings are not granted
 declare own_id uuid := private.require_organization_admin(organization_id, 'organization:write');
 begin
   if not coalesce(private.is_time_zone(fields ->> 'time_zone'), true) then

@@ -1,7 +1,7 @@
 -- Administration of categories and tags. kind is one of the two tables, label a row of either.
 
 create function private.require_taxonomy_admin(kind text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'organization:write');
 begin
   if kind not in ('categories', 'tags') then
@@ -27,7 +27,7 @@ comment on function private.label_shape(jsonb) is
 
 create function private.find_label(kind text, organization_id uuid, label_id uuid,
   stays boolean default false) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare label jsonb;
 begin
   execute format('select to_jsonb(l) from public.%I l where l.organization_id = $1 and l.id = $2 for %s',
@@ -45,7 +45,7 @@ comment on function private.find_label(text, uuid, uuid, boolean) is
   'Locks and returns a category or tag. stays: lock it only against deletion, not against new references.';
 
 create function private.free_slug(kind text, organization_id uuid, name text) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare
   base text := btrim(left(btrim(regexp_replace(private.plain_text(name), '[^a-z0-9]+', '-', 'g'), '-'), 56),
     '-');
@@ -67,7 +67,7 @@ comment on function private.free_slug(text, uuid, text) is 'An unused slug deriv
 
 create function private.record_label_change(kind text, organization_id uuid, action text, label_id uuid,
   details jsonb default '{}') returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.emit_organization_update(organization_id, array[kind]);
   perform private.audit(private.label_noun(kind) || '.' || action, private.label_noun(kind), label_id,
@@ -79,7 +79,7 @@ comment on function private.record_label_change(text, uuid, text, uuid, jsonb) i
 
 -- definer: clients may only read categories and tags.
 create function private.admin_labels(kind text) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_taxonomy_admin(kind); labels json;
 begin
   execute format('select coalesce(json_agg(private.label_shape(to_jsonb(l)) order by %s), ''[]'')
@@ -93,7 +93,7 @@ comment on function private.admin_labels(text) is
 
 create function private.admin_create_label(kind text, fields jsonb) returns jsonb
 -- definer: clients may only read categories and tags
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_taxonomy_admin(kind); label jsonb; used bigint; last integer;
 begin
   -- Lock the organization, so that concurrent creations with one name get different slugs.
@@ -126,7 +126,7 @@ comment on function private.admin_create_label(text, jsonb) is
 
 create function private.admin_update_label(kind text, label_id uuid, fields jsonb) returns jsonb
 -- definer: clients may only read categories and tags
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_taxonomy_admin(kind); before jsonb; label jsonb; changes jsonb;
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
@@ -156,7 +156,7 @@ comment on function private.admin_update_label(text, uuid, jsonb) is
 
 create function private.admin_order_categories(ids uuid[]) returns json
 -- definer: clients may only read categories and tags
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_taxonomy_admin('categories');
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
@@ -196,7 +196,7 @@ revoke all on private.retired_labels from public, anon, authenticated, service_r
 
 create function private.move_to_category(organization_id uuid, from_id uuid, to_id uuid, batch integer)
   returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare ids uuid[];
 begin
   -- Skip rows locked by others; a later batch moves them.
@@ -221,7 +221,7 @@ comment on function private.move_to_category(uuid, uuid, uuid, integer) is
 
 create function private.replace_tag(organization_id uuid, from_id uuid, to_id uuid, batch integer)
   returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare ids uuid[];
 begin
   ids := array(select st.submission_id from public.submission_tags st
@@ -252,7 +252,7 @@ comment on function private.replace_tag(uuid, uuid, uuid, integer) is
 
 create function private.retire_label(kind text, organization_id uuid, label_id uuid, into_id uuid,
   batch integer default 2000) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare moved integer; is_left boolean;
 begin
   if kind = 'categories' then
@@ -286,7 +286,7 @@ comment on function private.retire_label(text, uuid, uuid, uuid, integer) is
   'caller holds the locks of organization and label, so no row is added.';
 
 create function private.run_retirements() returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare retired private.retired_labels; is_there boolean; is_free boolean; moved integer := 0;
 begin
   -- Lock the organization first; skip labels that are locked.
@@ -318,7 +318,7 @@ comment on function private.run_retirements() is
 
 create function private.admin_delete_label(kind text, label_id uuid) returns void
 -- definer: clients may only read categories and tags
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_taxonomy_admin(kind); label jsonb;
 begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
@@ -334,7 +334,7 @@ comment on function private.admin_delete_label(text, uuid) is
 
 create function private.admin_merge_labels(kind text, label_id uuid, into_id uuid) returns jsonb
 -- definer: clients may only read categories and tags
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_taxonomy_admin(kind); label jsonb; target jsonb; moved bigint;
 begin
   if label_id = into_id then

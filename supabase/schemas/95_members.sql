@@ -6,7 +6,7 @@
 
 -- definer: plan limits and memberships are not granted.
 create function private.enforce_owner() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare organization uuid;
 begin
   for organization in select distinct r.organization_id from removed r where r.role = 'owner' order by 1 loop
@@ -34,7 +34,7 @@ create trigger keep_owner_removed after delete on public.memberships
   referencing old table as removed for each statement execute function private.enforce_owner();
 
 create function private.enforce_member_limit() returns trigger
-language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
 declare organization public.organizations; used bigint;
 begin
   for organization in
@@ -58,7 +58,7 @@ create trigger keep_member_limit after insert on public.memberships
 -- Members ---------------------------------------------------------------------------------------------------
 
 create function private.is_own_team(organization_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return not private.is_key() and exists (select from public.memberships m
     where m.organization_id = is_own_team.organization_id and m.user_id = private.caller_id()
@@ -70,7 +70,7 @@ comment on function private.is_own_team(uuid) is
 
 create function private.member_shape(member public.memberships, with_email boolean, for_owner boolean)
   returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar',
     p.avatar_url,
@@ -87,7 +87,7 @@ comment on function private.member_shape(public.memberships, boolean, boolean) i
 -- definer: e-mail addresses are not granted.
 create function private.admin_members(organization_id uuid, max_rows integer, skipped integer)
   returns table (total bigint, data json)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.require_team_member(organization_id, 'members:write');
   for_admin boolean := private.is_admin(own_id, 'members:write');
@@ -106,7 +106,7 @@ comment on function private.admin_members(uuid, integer, integer) is
   'Members of a team, owners first, for the team and keys with members:write; addresses for Admin.';
 
 create function private.require_person_admin(organization_id uuid) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   if private.is_key() then
     perform private.raise_error('FORBIDDEN', 'Only signed-in users may change roles.');
@@ -120,7 +120,7 @@ comment on function private.require_person_admin(uuid) is
   'Returns the role of the calling signed-in Admin; raises NOT_FOUND or FORBIDDEN otherwise.';
 
 create function private.lock_team(organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform 1 from public.organizations o where o.id = organization_id for no key update;
 end
@@ -128,7 +128,7 @@ $$;
 comment on function private.lock_team(uuid) is 'Serializes changes of one team.';
 
 create function private.find_member(organization_id uuid, user_id uuid) returns public.memberships
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare member public.memberships;
 begin
   select * into member from public.memberships m
@@ -144,7 +144,7 @@ comment on function private.find_member(uuid, uuid) is
 
 create function private.record_member_change(organization_id uuid, action text, user_id uuid, details jsonb)
   returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform private.emit_organization_update(organization_id, '{members}');
   perform private.audit(action, 'profile', user_id, details, organization_id);
@@ -155,7 +155,7 @@ comment on function private.record_member_change(uuid, text, uuid, jsonb) is
 
 -- definer: clients may only read memberships.
 create function private.admin_change_role(organization_id uuid, user_id uuid, role text) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare member public.memberships; own_role text; former text;
 begin
   perform private.require_visible_organization(organization_id);
@@ -180,7 +180,7 @@ comment on function private.admin_change_role(uuid, uuid, text) is
   'Changes a member''s role. Admins may change admins and members, owners everyone, keys nobody.';
 
 create function private.admin_remove_member(organization_id uuid, user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
 declare member public.memberships; leaves boolean := not private.is_key() and user_id = private.caller_id();
 begin
   perform private.require_team_member(organization_id, 'members:write');
@@ -203,7 +203,7 @@ comment on function private.admin_remove_member(uuid, uuid) is
   'members:write plain members.';
 
 create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
 declare member public.memberships; own_id uuid := private.caller_id();
 begin
   perform private.require_visible_organization(organization_id);
@@ -230,7 +230,7 @@ comment on function private.admin_transfer_ownership(uuid, uuid) is
 
 -- definer: the tables of auth are not granted.
 create function private.my_second_factors() returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select coalesce(json_agg(json_build_object('id', f.id, 'name', f.friendly_name,
     'created_at', f.created_at) order by f.created_at, f.id), '[]')
@@ -243,7 +243,7 @@ comment on function private.my_second_factors() is
 
 -- definer: the tables of auth are not granted.
 create function private.reset_second_factor(organization_id uuid, user_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare member public.memberships; auth_id uuid;
 begin
   perform private.require_visible_organization(organization_id);
@@ -308,7 +308,7 @@ alter table private.invites enable row level security;
 revoke all on private.invites from public, anon, authenticated, service_role, service_key;
 
 create function private.invite_status(invite private.invites) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return case when invite.accepted_at is not null then 'accepted'
     when invite.revoked_at is not null or not private.inviter_is_authorized(invite) then 'revoked'
@@ -319,7 +319,7 @@ comment on function private.invite_status(private.invites) is
   'accepted, revoked (also by the inviter''s loss of the role), expired or open.';
 
 create function private.invite_shape(invite private.invites) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
     'status', private.invite_status(invite),
@@ -334,7 +334,7 @@ comment on function private.invite_shape(private.invites) is
 -- definer: private tables.
 create function private.admin_invites(organization_id uuid, max_rows integer, skipped integer)
   returns table (total bigint, data json)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_organization_admin(organization_id, 'members:write');
 begin
   return query select
@@ -348,7 +348,7 @@ comment on function private.admin_invites(uuid, integer, integer) is
   'Invites to the team, newest first, for Admin and keys with members:write.';
 
 create function private.queue_invite(invite private.invites) returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare made_today integer; made_to_address integer;
 begin
   if not (select o.mail_enabled from public.organizations o where o.id = invite.organization_id) then
@@ -373,7 +373,7 @@ comment on function private.queue_invite(private.invites) is
   'mailbox. Returns whether it did. Call it with the team locked.';
 
 create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
 declare organization public.organizations; own_role text; address text := lower(email); invite
   private.invites; expected bigint;
 begin
@@ -417,7 +417,7 @@ comment on function private.admin_invite(uuid, text, text, bytea) is
   'the address by mail.';
 
 create function private.admin_revoke_invite(organization_id uuid, invite_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
 declare own_id uuid := private.require_organization_admin(organization_id, 'members:write'); invite
   private.invites;
 begin
@@ -438,7 +438,7 @@ comment on function private.admin_revoke_invite(uuid, uuid) is
   'Revokes an invite; repeating it is not an error. Returns null if there is no such invite.';
 
 create function private.inviter_is_authorized(invite private.invites) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from public.memberships m where m.organization_id = invite.organization_id
     and m.user_id = invite.invited_by
@@ -450,7 +450,7 @@ comment on function private.inviter_is_authorized(private.invites) is
 
 -- definer: private tables; only the invited address learns more than that the invite exists.
 create function private.show_invite(digest bytea, invite_id uuid default null) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare invite private.invites;
 begin
   invite_id := coalesce(invite_id,
@@ -472,7 +472,7 @@ comment on function private.show_invite(bytea, uuid) is
 create function private.accept_invite(digest bytea, invite_id uuid default null)
   returns table (joined boolean, data json)
 -- definer: private tables; checks the invited address
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare invite private.invites; member public.memberships; own_id uuid := private.caller_id(); was_new boolean
   := false;
 begin

@@ -2,7 +2,7 @@
 
 create function private.bulk_item(submission_id uuid, action text, wanted text[], ids uuid[], note text,
   notify boolean) returns bigint
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare changed bigint;
 begin
   case action
@@ -33,7 +33,7 @@ comment on function private.bulk_item(uuid, text, text[], uuid[], text, boolean)
   'returns the number of changed rows.';
 
 create function private.ids_of(what text, organization_id uuid, wanted text[]) returns uuid[]
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare ids uuid[]; unknown text;
 begin
   if what = 'category' then
@@ -56,7 +56,7 @@ comment on function private.ids_of(text, uuid, text[]) is
 -- definer: applies team operations; requires Admin.
 create function private.admin_bulk(submission_ids uuid[], action text, wanted text[], note text,
   notify boolean) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.current_organization_id();
   ids uuid[];

@@ -2,7 +2,7 @@
 -- members.
 
 create function private.person_record(profile_id uuid) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare person public.profiles;
 begin
   select * into person from public.profiles p where p.id = profile_id;
@@ -15,7 +15,7 @@ comment on function private.person_record(uuid) is
   'Reference to a person in a record: the e-mail address, or the id if there is none.';
 
 create function private.exported_id(kind text, row_id uuid) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   -- Use the id of the first export, so that a copy of a copy has equal ids.
   return case kind
@@ -36,7 +36,7 @@ comment on function private.exported_id(text, uuid) is
   'External id of an imported row in its source; null otherwise.';
 
 create function private.exported_questions(survey_id uuid) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare named text := private.exported_id('survey', survey_id);
 begin
   return coalesce((
@@ -51,7 +51,7 @@ comment on function private.exported_questions(uuid) is
 
 create function private.export_rows(organization_id uuid, what text, after text[], max_rows integer)
   returns table (at text[], record jsonb)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare
   nil constant uuid := '00000000-0000-0000-0000-000000000000';
   asked_id uuid;
@@ -197,7 +197,7 @@ comment on function private.export_rows(uuid, text, text[], integer) is
   'The next rows of a kind after a position, as records with their positions.';
 
 create function private.submission_record(submission public.submissions) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return private.person_record(submission.author_id) || jsonb_build_object('kind', 'submission',
     'id', coalesce(private.exported_id('submission', submission.id), submission.id::text),
@@ -224,7 +224,7 @@ comment on function private.submission_record(public.submissions) is
   'separate records.';
 
 create function private.survey_record(survey public.surveys) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare asked jsonb := private.exported_questions(survey.id);
 begin
   return jsonb_build_object('kind', 'survey', 'id',
@@ -252,7 +252,7 @@ comment on function private.survey_record(public.surveys) is
 
 create function private.export_page(organization_id uuid, what text, after text[], max_rows integer)
   returns table (total bigint, last text[], records text)
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return query
     with page as materialized (
@@ -282,7 +282,7 @@ comment on function private.export_scope(text) is
 -- definer: e-mail addresses and voters are not granted; requires Admin for each page.
 create function private.admin_export_page(what text, after text[], max_rows integer)
   returns table (total bigint, last text[], records text)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.current_organization_id();
 begin
   perform private.require_admin(own_id, 'submissions:moderate');
@@ -298,7 +298,7 @@ comment on function private.admin_export_page(text, text[], integer) is
 
 -- definer: the audit log is not granted.
 create function private.admin_start_export(what text, format text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.current_organization_id();
 begin
   perform private.require_admin(own_id, 'submissions:moderate');

@@ -83,7 +83,7 @@ revoke all on private.imports, private.import_errors, private.import_file_parts,
 
 create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean,
   makes_missing boolean) returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare import_id uuid;
 begin
   insert into private.imports (organization_id, format, source, is_dry_run, makes_missing)
@@ -97,7 +97,7 @@ comment on function private.start_import(uuid, text, text, boolean, boolean) is
   'Starts an import; call private.run_import for each chunk, then private.finish_import.';
 
 create function private.finish_import(import_id uuid, problem text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   update private.imports i set
     state = case when finish_import.problem is null then 'completed' else 'failed' end,
@@ -120,7 +120,7 @@ comment on function private.finish_import(uuid, text) is
   'successful dry run.';
 
 create function private.drop_import_file(import_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   delete from private.import_file_parts p using private.imports i
   where i.id = drop_import_file.import_id and p.organization_id = i.organization_id and p.import_id = i.id;
@@ -131,7 +131,7 @@ $$;
 comment on function private.drop_import_file(uuid) is 'Deletes the stored file of an import.';
 
 create function private.import_shape(import private.imports) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run',
     import.is_dry_run,
@@ -154,7 +154,7 @@ comment on function private.import_shape(private.imports) is
   'JSON of an import for Admin, with the first 100 errors.';
 
 create function private.end_idle_imports(organization_id uuid default null) returns integer
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare ended integer;
 begin
   perform private.finish_import(i.id, case i.state when 'receiving'
@@ -182,7 +182,7 @@ comment on function private.end_idle_imports(uuid) is
 -- Administration --------------------------------------------------------------------------------------------
 
 create function private.lock_import(import_id uuid) returns private.imports
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
   import private.imports;
 begin
@@ -197,7 +197,7 @@ comment on function private.lock_import(uuid) is
 
 -- definer: private tables; each call requires Admin.
 create function private.admin_start_import(query jsonb, file_type text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
   import_id uuid;
 begin
@@ -224,7 +224,7 @@ comment on function private.admin_start_import(jsonb, text) is
 
 create function private.admin_add_import_file_part(import_id uuid, n integer, bytes bytea) returns void
 -- definer: reads statistics of private.submission_search
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare import private.imports := private.lock_import(import_id);
 begin
   if import.state <> 'receiving'
@@ -241,7 +241,7 @@ comment on function private.admin_add_import_file_part(uuid, integer, bytea) is
 
 create function private.admin_begin_import(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare import private.imports := private.lock_import(import_id);
 begin
   update private.imports i set state = 'running', updated_at = clock_timestamp()
@@ -256,7 +256,7 @@ comment on function private.admin_begin_import(uuid) is 'Marks the upload as com
 
 create function private.admin_finish_import(import_id uuid, problem text) returns json
 -- definer: reads statistics of private.submission_search
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not exists (select from private.imports i
     where i.id = import_id and i.organization_id = private.require_admin(private.current_organization_id(),
@@ -271,7 +271,7 @@ comment on function private.admin_finish_import(uuid, text) is
 
 create function private.admin_cancel_import(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare import private.imports := private.lock_import(import_id);
 begin
   if import.state not in ('receiving', 'running', 'canceled') then
@@ -289,7 +289,7 @@ comment on function private.admin_cancel_import(uuid) is
 
 -- definer: private tables; each call requires Admin.
 create function private.admin_apply_import(import_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare checked private.imports := private.lock_import(import_id); new_id uuid;
 begin
   if not checked.is_dry_run or checked.state <> 'completed' then
@@ -311,7 +311,7 @@ comment on function private.admin_apply_import(uuid) is
 
 create function private.admin_imports(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
 begin
   return coalesce((select json_agg(private.import_shape(i) order by i.created_at desc, i.id desc) from (

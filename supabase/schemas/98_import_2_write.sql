@@ -38,7 +38,7 @@ revoke all on private.external_ids from public, anon, authenticated, service_rol
 -- Resolving ids ---------------------------------------------------------------------------------------------
 
 create function private.imported_row(import private.imports, kind text, external_id text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare found_id uuid; own_id uuid;
 begin
   if external_id is null then return null; end if;
@@ -75,7 +75,7 @@ comment on function private.imported_row(private.imports, text, text) is
   'The row with this external id, imported earlier or exported from this organization; null if unknown.';
 
 create function private.import_target(import private.imports, external_id text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return (select coalesce(s.merged_into_id, s.id) from public.submissions s
     where s.id = private.imported_row(import, 'submission', external_id));
@@ -86,7 +86,7 @@ comment on function private.import_target(private.imports, text) is
 
 create function private.import_targets(import private.imports, records jsonb,
   field text default 'submission_id') returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform 1 from public.submissions s
   where s.id in (select private.import_target(import, r.id) from (
@@ -112,7 +112,7 @@ comment on function private.unknown_reference(integer, text, text) is
 -- Each kind of record ---------------------------------------------------------------------------------------
 
 create function private.import_people(import private.imports, people jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   insert into public.profiles as p (kind, organization_id, email, name)
   select 'email', import.organization_id, k.key, nullif(left(private.person_name(k.value), 100), '')
@@ -143,7 +143,7 @@ comment on function private.import_people(private.imports, jsonb) is
   '# and an external id. Never matches users.';
 
 create function private.import_taxonomy(import private.imports, records jsonb) returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome; made bigint; last integer;
 begin
   last := (select coalesce(max(c.position), -1) from public.categories c
@@ -183,7 +183,7 @@ comment on function private.import_taxonomy(private.imports, jsonb) is
 
 create function private.import_submissions(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome;
 begin
   perform private.import_targets(import, records, 'merged_into_id');
@@ -262,7 +262,7 @@ comment on function private.import_submissions(private.imports, jsonb, jsonb) is
 
 create function private.import_comments(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome;
 begin
   perform private.import_targets(import, records);
@@ -317,7 +317,7 @@ comment on function private.import_comments(private.imports, jsonb, jsonb) is
 
 create function private.import_votes(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome;
 begin
   perform private.import_targets(import, records);
@@ -362,7 +362,7 @@ comment on function private.import_votes(private.imports, jsonb, jsonb) is
 
 create function private.import_comment_votes(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome;
 begin
   with r as materialized (
@@ -395,7 +395,7 @@ comment on function private.import_comment_votes(private.imports, jsonb, jsonb) 
 
 create function private.import_follows(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome;
 begin
   with r as materialized (
@@ -431,7 +431,7 @@ comment on function private.import_follows(private.imports, jsonb, jsonb) is
 
 create function private.import_status_changes(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome;
 begin
   with r as materialized (

@@ -1,7 +1,7 @@
 -- Surveys and responses written by an import.
 
 create function private.import_surveys(import private.imports, records jsonb) returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare
   outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
   r record; row_id uuid; family uuid; audience_id uuid; state text;
@@ -86,7 +86,7 @@ comment on function private.import_surveys(private.imports, jsonb) is
 
 create function private.imported_answers(import private.imports, survey_id uuid, named text, answers jsonb)
   returns private.checked_answer
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare kept jsonb[] := '{}'; item record; checked private.checked_answer;
 begin
   for item in
@@ -122,7 +122,7 @@ comment on function private.imported_answers(private.imports, uuid, text, jsonb)
 
 create function private.import_survey_responses(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome;
 begin
   -- Waits for people who are answering: a user with the address of a respondent counts once.

@@ -1,7 +1,7 @@
 -- The steps of an import: chunks of its file, in a transaction each.
 
 create function private.write_import(import private.imports, records jsonb) returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare
   people jsonb; part private.import_outcome; kind text;
   outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
@@ -37,7 +37,7 @@ comment on function private.write_import(private.imports, jsonb) is
   'Writes records kind by kind, without events.';
 
 create function private.slice_records(records jsonb, first integer, past integer) returns jsonb
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_temp as $$
 declare part jsonb;
 begin
   part := coalesce((
@@ -66,7 +66,7 @@ comment on function private.slice_records(jsonb, integer, integer) is
 
 create function private.write_valid_records(import private.imports, records jsonb)
   returns private.import_outcome
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare
   first integer; last integer; middle integer; one private.import_outcome; other private.import_outcome;
 begin
@@ -99,7 +99,7 @@ comment on function private.write_valid_records(private.imports, jsonb) is
   'and reports it as a failure.';
 
 create function private.mark_dry_run_ids(import private.imports, records jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare noted jsonb;
 begin
   noted := coalesce((
@@ -136,7 +136,7 @@ comment on function private.mark_dry_run_ids(private.imports, jsonb) is
   'Adapts records of a dry run to its earlier chunks, whose ids count as seen, and stores their ids.';
 
 create function private.run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare
   import private.imports; outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
   failures jsonb; wrong integer; told integer;
@@ -177,7 +177,7 @@ comment on function private.run_import(uuid, jsonb, jsonb) is
 -- Running the steps -----------------------------------------------------------------------------------------
 
 create function private.call_importer() returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if not exists (select from private.imports i where i.state = 'running' and i.query is not null
       and (i.claimed_until is null or i.claimed_until < now()))
@@ -200,7 +200,7 @@ comment on function private.call_importer() is
 -- the digest of a key only if that key sent an import.
 create function private.claim_import(previous_id uuid, problem text, takes boolean)
 returns table (id uuid, organization_id uuid, user_id uuid, digest bytea)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if problem is not null then
     perform private.finish_import(previous_id, problem);
@@ -233,7 +233,7 @@ create function private.admin_run_import(
   next jsonb,                -- with the last chunk of these rows: the next position
   nameless_votes integer     -- remaining after these rows
 ) returns jsonb
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
   import private.imports; told jsonb;
 begin
@@ -276,7 +276,7 @@ comment on function private.admin_run_import(uuid, jsonb, jsonb, bigint, integer
 
 create function private.admin_import_job(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
 begin
   return (select json_build_object('state', i.state, 'query', i.query, 'file_type', i.file_type, 'position',
@@ -290,7 +290,7 @@ comment on function private.admin_import_job(uuid) is
 
 create function private.admin_import_file_part(import_id uuid, n integer) returns bytea
 -- definer: reads statistics of private.submission_search
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
 begin
   return (select p.bytes from private.import_file_parts p

@@ -3,7 +3,7 @@
 -- (private.author_of_key locks it too, so that no row is added concurrently), then as in 21_votes.sql.
 
 create function private.open_claim(organization_id uuid, author_id uuid) returns json
-language plpgsql stable security definer set search_path = '' as $$ -- definer: private tables
+language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   return (select json_build_object(
     'organization', json_build_object('id', o.id, 'slug', o.slug, 'name', o.name),
@@ -22,7 +22,7 @@ comment on function private.open_claim(uuid, uuid) is
   'author''s}; null if the e-mail author no longer exists.';
 
 create function private.has_address(profile_id uuid, address text) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return coalesce((select lower(private.mail_address(p.id)) = lower(has_address.address)
     from public.profiles p where p.id = has_address.profile_id and p.kind = 'user'), false);
@@ -32,7 +32,7 @@ comment on function private.has_address(uuid, text) is
   'Whether a user has confirmed the address.';
 
 create function private.claim_votes(organization_id uuid, author_id uuid, claimer_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_variable
 declare doubles uuid[] := array(select v.submission_id from public.votes v
   join public.votes o on o.submission_id = v.submission_id and o.user_id = claimer_id
@@ -69,7 +69,7 @@ comment on function private.claim_votes(uuid, uuid, uuid) is
   'the submissions.';
 
 create function private.claim_responses(author_id uuid, claimer_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   -- Two profiles of a person both answered only if the address became the user's later: the first counts.
   delete from public.survey_responses r using public.survey_responses o
@@ -89,7 +89,7 @@ comment on function private.claim_responses(uuid, uuid) is
   'first stays.';
 
 create function private.claim_mail(organization_id uuid, author_id uuid, claimer_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_variable
 begin
   delete from public.notifications n using public.notifications o
@@ -119,7 +119,7 @@ comment on function private.claim_mail(uuid, uuid, uuid) is
   'preferences take precedence.';
 
 create function private.claim_author(organization_id uuid, author_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: re-points rows of another profile
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: re-points rows of another profile
 #variable_conflict use_variable
 declare
   claimer_id uuid := auth.uid();

@@ -36,7 +36,7 @@ revoke all on private.erasure_key, private.erased_participations, private.former
   from public, anon, authenticated, service_role, service_key;
 
 create function private.read_erasure_key() returns bytea
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare key bytea := (select k.key from private.erasure_key k);
 begin
   if key is null and to_regclass('vault.decrypted_secrets') is not null then
@@ -50,7 +50,7 @@ comment on function private.read_erasure_key() is
   'Key of erased participations, from the table or Vault; null before it is created.';
 
 create function private.make_erasure_key() returns bytea
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   if private.read_erasure_key() is null then
     -- Serializes two first erasures, which must not create two keys.
@@ -77,7 +77,7 @@ comment on function private.erasure_hash(bytea, text, uuid) is
   'Hash of an account for one row. Hashes of one account for different rows cannot be linked.';
 
 create function private.address_hash(address text) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return encode(extensions.hmac(convert_to(lower(address), 'UTF8'), private.read_erasure_key(), 'sha256'),
     'hex');
@@ -87,7 +87,7 @@ comment on function private.address_hash(text) is
   'Hash of a user''s e-mail address. Null before the key exists.';
 
 create function private.accounts_of(person public.profiles) returns text[]
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return case person.kind
     when 'user' then array_remove(array['user ' || person.id, 'user ' || private.address_hash(person.email)],
@@ -103,7 +103,7 @@ comment on function private.accounts_of(public.profiles) is
   'address of an e-mail author.';
 
 create function private.accounts_at(address text) returns text[]
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return array_remove(array['author ' || lower(address), 'user ' || private.address_hash(address)], null);
 end
@@ -113,7 +113,7 @@ comment on function private.accounts_at(text) is
 
 -- definer: private tables.
 create function private.record_former_address() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   perform private.make_erasure_key();
   insert into private.former_addresses (profile_id, hash) values (old.id, private.address_hash(old.email))
@@ -129,7 +129,7 @@ create trigger keep_former_address after update of email on public.profiles
   execute function private.record_former_address();
 
 create function private.record_participations(person public.profiles, organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare key bytea := private.make_erasure_key(); accounts text[] := private.accounts_of(person);
 begin
   insert into private.erased_participations (hash, organization_id, row_id, hashed_id)
@@ -160,7 +160,7 @@ comment on function private.record_participations(public.profiles, uuid) is
 
 -- definer: private tables.
 create function private.record_participations_of_account() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   -- Waits for concurrent votes, which lock the profile too.
   perform 1 from public.profiles p where p.id = old.id for update;
@@ -176,7 +176,7 @@ create trigger keep_participations before update of auth_user_id on public.profi
   execute function private.record_participations_of_account();
 
 create function private.participated(accounts text[], row_ids uuid[]) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 declare key bytea := private.read_erasure_key();
 begin
   -- A row has one hashed_id, and one more for each source that was deleted: the index is asked for the next,
@@ -203,7 +203,7 @@ comment on function private.participated(text[], uuid[]) is
   'Whether one of the accounts participated in one of the rows before an erasure.';
 
 create function private.participated(profile_id uuid, row_ids uuid[]) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return private.participated((select private.accounts_of(p) || private.accounts_at(p.email)
     from public.profiles p where p.id = profile_id), row_ids);
@@ -214,7 +214,7 @@ comment on function private.participated(uuid, uuid[]) is
   'its address.';
 
 create function private.participated(address text, row_ids uuid[]) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   -- Checked first: most imported rows have no such hash.
   return exists (select from private.erased_participations e where e.row_id = any (row_ids))
@@ -226,7 +226,7 @@ comment on function private.participated(text, uuid[]) is
 
 -- definer: private tables.
 create function private.reject_second_participation() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare is_erased boolean;
 begin
   if private.events_suppressed() then return null; end if;
@@ -274,7 +274,7 @@ create trigger refuse_second after insert on public.survey_responses
 
 -- definer: private tables.
 create function private.delete_erased_participations() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 begin
   if tg_table_name = 'submissions' then
     -- Votes copied from a merged submission stay with the target, and so do these hashes.

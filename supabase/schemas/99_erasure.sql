@@ -1,7 +1,7 @@
 -- Access to and erasure of personal data. Content, votes and answers stay without the person.
 
 create function private.personal_data(profile_id uuid, organization_id uuid) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return (
   select json_build_object(
@@ -93,7 +93,7 @@ comment on function private.personal_data(uuid, uuid) is
   'Personal data of a profile in one organization or (null) in all: the newest 10,000 rows of each kind.';
 
 create function private.is_person_of_organization(profile_id uuid, organization_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from public.profiles p
     where p.id = profile_id and p.organization_id = is_person_of_organization.organization_id and p.kind
@@ -124,7 +124,7 @@ comment on function private.is_person_of_organization(uuid, uuid) is
 -- Erasure ---------------------------------------------------------------------------------------------------
 
 create function private.lock_personal_rows(profile_id uuid, organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   perform 1 from public.organizations o where o.id = lock_personal_rows.organization_id for no key update;
   perform 1 from public.submissions s
@@ -142,7 +142,7 @@ comment on function private.lock_personal_rows(uuid, uuid) is
   'Locks all rows a person participated in, in one organization (whose merges wait) or in all.';
 
 create function private.delete_personal_rows(profile_id uuid, organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 begin
   delete from public.notifications n
     where n.user_id = profile_id and
@@ -195,7 +195,7 @@ comment on function private.delete_personal_rows(uuid, uuid) is
   'events.';
 
 create function private.erase_person(profile_id uuid, organization_id uuid) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_temp as $$
 declare person public.profiles; nobody uuid := profile_id;
 begin
   perform private.lock_personal_rows(profile_id, organization_id);
@@ -244,7 +244,7 @@ comment on function private.erase_person(uuid, uuid) is
 
 -- definer: e-mail addresses are not granted.
 create function private.admin_find_people(email text) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
   perform private.audit_read('person.search', 'organization', own_id, own_id);
@@ -265,7 +265,7 @@ comment on function private.admin_find_people(text) is
   'participated, or both.';
 
 create function private.person_shape(person public.profiles, organization_id uuid) returns jsonb
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_temp as $$
 begin
   return jsonb_build_object('id', person.id, 'kind', person.kind, 'name', coalesce(person.name, 'Anonymous'),
     'email', person.email, 'avatar_url', person.avatar_url, 'created_at', person.created_at,
@@ -292,7 +292,7 @@ comment on function private.person_shape(public.profiles, uuid) is
 
 -- definer: e-mail addresses and trust are not granted.
 create function private.admin_search_people(search text) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
   wanted text := lower(btrim(coalesce(search, '')));
@@ -362,7 +362,7 @@ comment on function private.admin_search_people(text) is
 
 -- definer: e-mail addresses and trust are not granted.
 create function private.admin_person(profile_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
   if not private.is_person_of_organization(profile_id, own_id) then return null; end if;
@@ -390,7 +390,7 @@ comment on function private.admin_person(uuid) is
   'is no such person.';
 
 create function private.admin_decide_trust(profile_id uuid, trusted boolean) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: trust is not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: trust is not granted
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
   former boolean;
 begin
@@ -414,7 +414,7 @@ comment on function private.admin_decide_trust(uuid, boolean) is
   'trust_after instead. Returns null if there is no such person.';
 
 create function private.admin_personal_data(profile_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: e-mail addresses are not granted
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: e-mail addresses are not granted
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
   if not private.is_person_of_organization(profile_id, own_id) then return null; end if;
@@ -426,7 +426,7 @@ comment on function private.admin_personal_data(uuid) is
   'Personal data of a person in the current organization; null if there is no such person.';
 
 create function private.admin_erase_person(profile_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$ -- definer: writes private tables
+language plpgsql security definer set search_path = pg_temp as $$ -- definer: writes private tables
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
   if not private.is_person_of_organization(profile_id, own_id) and not exists (
@@ -454,7 +454,7 @@ comment on function private.named_organization_id() is
 
 -- definer: reads personal data of the caller only.
 create function private.my_personal_data() returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return private.personal_data(private.caller_id(), private.named_organization_id());
 end
@@ -464,7 +464,7 @@ comment on function private.my_personal_data() is
 
 -- definer: writes private tables and deletes the account.
 create function private.erase_me() returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.caller_id(); named_id uuid := private.named_organization_id(); membership
   public.memberships;
 begin

@@ -56,8 +56,12 @@ select isnt_empty($$ select from pg_publication where pubname = 'supabase_realti
 -- Functions
 select is_empty($$ select path from our_functions where obj_description(oid, 'pg_proc') is null $$, 'every function has a comment');
 select is_empty($$ select path from our_functions where prosecdef and schema <> 'private' $$, 'every security definer function is in the schema private');
-select is_empty($$ select path from our_functions where prosecdef and not coalesce('search_path=""' = any (proconfig), false) $$,
-  'every security definer function has an empty search_path');
+select is_empty($$ select p.oid::regprocedure from pg_proc p join pg_type t on t.oid = p.prorettype
+  where p.pronamespace::regnamespace::text in ('public', 'private', 'auth', 'realtime', 'extensions')
+    and (prosecdef or t.typname = 'trigger' or array_to_string(proconfig, ' ') like '%search_path%')
+    and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+    and not coalesce('search_path=pg_temp' = any (proconfig), false) $$,
+  'a function of a definer, a trigger, or with a search_path looks into the temporary schema of the caller last');
 select is_empty($$ select path from our_functions join pg_roles on pg_roles.oid = proowner where rolsuper $$, 'no function belongs to a superuser');
 select is_empty($$ select path from our_functions
   where proacl is null or exists (select from aclexplode(proacl) where grantee = 0) $$, 'no function is executable by PUBLIC');
