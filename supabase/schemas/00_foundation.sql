@@ -49,6 +49,17 @@ alter role feedback_api set idle_in_transaction_session_timeout = '15s';
 -- A pooler may drop settings that the client sends when it connects.
 alter role feedback_api set timezone = 'UTC';
 
+-- Temporary objects can stand in the place of others. Nothing needs them but the owner.
+do $$
+begin
+  if (select pg_has_role(d.datdba, 'usage') from pg_database d where d.datname = current_database()) then
+    execute format('revoke temporary on database %I from public', current_database());
+  else
+    raise warning 'Let the owner of the database revoke temporary on it from public.';
+  end if;
+end
+$$;
+
 grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;
 grant usage on schema public to service_key;
 
@@ -110,6 +121,7 @@ begin
     when 'stalled_imports' then return interval '7 days';
     when 'checked_imports' then return interval '1 day';
     when 'cron_log' then return interval '1 day';
+    when 'auth_log' then return interval '90 days';
     when 'mails' then return interval '30 days';
     when 'stopped_account_mail' then return interval '90 days';
     when 'account_undos' then return interval '7 days';
@@ -199,11 +211,14 @@ begin
   if private.is_key() then
     return nullif(current_setting('feedback.profile_id', true), '')::uuid;
   end if;
-  return auth.uid();
+  -- The edge functions have checked the session.
+  if session_user = 'feedback_api' then return auth.uid(); end if;
+  return private.unless_erased(auth.uid());
 end
 $$;
 comment on function private.caller_id() is
-  'Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request.';
+  'Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request, and '
+  'for the token of an erased account.';
 
 create function private.agent_id() returns uuid
 language sql stable

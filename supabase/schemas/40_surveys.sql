@@ -114,7 +114,7 @@ begin
     return case when scopes && string_to_array(current_setting('feedback.scopes', true), ' ')
       then array[private.key_organization_id()] else '{}' end;
   end if;
-  return coalesce((select array_agg(organization_id) from public.memberships where user_id = auth.uid()),
+  return coalesce((select array_agg(organization_id) from public.memberships where user_id = private.caller_id()),
     '{}');
 end
 $$;

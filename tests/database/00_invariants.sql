@@ -22,7 +22,7 @@ select is_empty($$ select path from our_tables t
   where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
     -- Tenants, people across tenants, files of deleted tenants, and settings of the whole deployment.
     and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.feature_flags',
-      'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key', 'private.former_addresses', 'private.idempotency_keys', 'private.setup',
+      'private.webhook_cursor', 'private.broadcast_cursor', 'private.address_key', 'private.idempotency_keys', 'private.setup',
       'private.removed_logos', 'private.unconfirmed_requests', 'private.stopped_account_mail', 'private.account_undos') $$,
   'every row of a tenant names its organization');
 select is_empty($$
@@ -155,7 +155,7 @@ insert into helpers values
   (array['anon', 'authenticated'], array['may_listen', 'setup_is_open', 'account_of_link', 'reject_link',
     'count_unconfirmed_request', 'account_mail_is_stopped', 'stop_account_mail', 'address_of_undo',
     'undo_account_change']),
-  (array['anon', 'authenticated', 'service_role'], array['before_request', 'token_refusal', 'refusal_message']),
+  (array['anon', 'authenticated', 'service_role'], array['before_request', 'token_refusal', 'refusal_message', 'unless_erased']),
   (array['authenticated'], array['reject_unknown_changes']),
   (array['authenticated'], array['needs_password', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
     'score_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'my_second_factors', 'reset_second_factor', 'admin_invite',
