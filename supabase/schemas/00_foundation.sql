@@ -2,8 +2,9 @@
 -- Functions that are security definer or set search_path are written in plpgsql: Postgres cannot inline them,
 -- and it would plan a SQL version again in every statement that calls it. Functions written in SQL here are
 -- inlined.
--- Their search_path is pg_temp: Postgres then looks for every name in pg_catalog first, and in the temporary schema of
--- the caller last. An empty path would find a type of the caller's, such as pg_temp.text, before that of pg_catalog.
+-- Their search_path is pg_temp: Postgres then looks for every name in pg_catalog first, and in the temporary
+-- schema of the caller last. An empty path would find a type of the caller's, such as pg_temp.text, before that
+-- of pg_catalog.
 
 create schema if not exists private;
 comment on schema private is
@@ -217,8 +218,8 @@ begin
 end
 $$;
 comment on function private.caller_id() is
-  'Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request, and '
-  'for the token of an erased account.';
+  'Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request, '
+  'and for the token of an erased account.';
 
 create function private.agent_id() returns uuid
 language sql stable

@@ -487,8 +487,8 @@ comment on function private.same_person(uuid, uuid) is
 create function private.unless_erased(profile_id uuid) returns uuid
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
-  return (select p.id from public.profiles p
-    where p.id = profile_id and case p.kind when 'user' then p.auth_user_id is not null else p.email is not null end);
+  return (select p.id from public.profiles p where p.id = profile_id
+    and case p.kind when 'user' then p.auth_user_id is not null else p.email is not null end);
 end
 $$;
 comment on function private.unless_erased(uuid) is

@@ -291,7 +291,8 @@ create trigger follow_moderation before update of moderation_state on public.com
   for each row execute function private.sync_comment_is_public();
 
 create function private.moderate_comment() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: the caller may not see the submission
+-- definer: the caller may not see the submission.
+language plpgsql security definer set search_path = pg_temp as $$
 declare change integer := (new.moderation_state = 'approved')::integer
   - (old.moderation_state = 'approved')::integer;
 begin

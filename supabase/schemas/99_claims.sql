@@ -119,7 +119,8 @@ comment on function private.claim_mail(uuid, uuid, uuid) is
   'preferences take precedence.';
 
 create function private.claim_author(organization_id uuid, author_id uuid) returns json
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: re-points rows of another profile
+-- definer: re-points rows of another profile
+language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_variable
 declare
   claimer_id uuid := private.caller_id();

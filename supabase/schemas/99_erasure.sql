@@ -100,8 +100,8 @@ begin
     where p.id = profile_id and p.organization_id = is_person_of_organization.organization_id
       and p.kind in ('email', 'anonymous'))
     or exists (select from public.profiles p where p.id = profile_id and p.kind = 'user')
-      and exists (select from private.personal_rows r where r.profile_id = is_person_of_organization.profile_id
-        and r.organization_id = is_person_of_organization.organization_id and r.takes_part);
+      and exists (select from private.personal_rows r
+        where r.profile_id = is_person_of_organization.profile_id and r.organization_id = is_person_of_organization.organization_id and r.takes_part);
 end
 $$;
 comment on function private.is_person_of_organization(uuid, uuid) is
@@ -132,7 +132,7 @@ create function private.delete_personal_rows(profile_id uuid, organization_id uu
 language plpgsql set search_path = pg_temp as $$
 declare named record;
 begin
-  for named in select c.relation, c.person from private.personal_columns() c where c.at_erasure = 'delete' loop
+  for named in select * from private.personal_columns() c where c.at_erasure = 'delete' loop
     execute format('delete from %s where %s = $1 and ($2 is null or organization_id = $2)',
       named.relation, named.person) using profile_id, organization_id;
   end loop;
@@ -190,7 +190,7 @@ begin
     return;
   end if;
   perform set_config('feedback.suppress_events', 'on', true);
-  for named in select c.relation, c.person from private.personal_columns() c where c.at_erasure = 'reassign' loop
+  for named in select * from private.personal_columns() c where c.at_erasure = 'reassign' loop
     execute format('update %1$s set %2$s = $3 where %2$s = $1 and organization_id = $2',
       named.relation, named.person) using profile_id, organization_id, nobody;
   end loop;
