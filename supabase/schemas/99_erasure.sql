@@ -101,7 +101,8 @@ begin
       and p.kind in ('email', 'anonymous'))
     or exists (select from public.profiles p where p.id = profile_id and p.kind = 'user')
       and exists (select from private.personal_rows r
-        where r.profile_id = is_person_of_organization.profile_id and r.organization_id = is_person_of_organization.organization_id and r.takes_part);
+        where r.profile_id = is_person_of_organization.profile_id
+          and r.organization_id = is_person_of_organization.organization_id and r.takes_part);
 end
 $$;
 comment on function private.is_person_of_organization(uuid, uuid) is
@@ -457,6 +458,13 @@ begin
     -- A user without rows in the organization has nothing to erase, and its team is not notified.
     if private.is_person_of_organization(own_id, named_id) then
       perform private.erase_person(own_id, named_id);
+      -- An identified person, who is another one at the next page: what counts once does not stay.
+      if exists (select from public.profiles p where p.id = own_id and p.kind = 'anonymous') then
+        delete from private.merged_votes v where v.user_id = own_id;
+        delete from public.votes v where v.user_id = own_id;
+        delete from public.comment_votes v where v.user_id = own_id;
+        delete from public.survey_responses r where r.user_id = own_id and r.is_only;
+      end if;
       perform private.audit('person.erase', 'profile', own_id, '{}', named_id);
     end if;
     return;
@@ -475,7 +483,8 @@ end
 $$;
 comment on function private.erase_me() is
   'Erases the caller: in the named organization only, or in all by deleting the account with name, address, '
-  'memberships, follows and notifications. Content and votes stay without a person. Raises CONFLICT for the '
+  'memberships, follows and notifications. Content and votes stay without a person, but not the votes and '
+  'single responses of an identified person. Raises CONFLICT for the '
   'last owner of an organization, and while a change of address can be undone.';
 
 grant execute on function private.admin_search_people(text), private.admin_person(uuid),
