@@ -3,8 +3,8 @@
 -- and it would plan a SQL version again in every statement that calls it. Functions written in SQL here are
 -- inlined.
 -- Their search_path is pg_temp: Postgres then looks for every name in pg_catalog first, and in the temporary
--- schema of the caller last. An empty path would find a type of the caller's, such as pg_temp.text, before that
--- of pg_catalog.
+-- schema of the caller last. An empty path would find a type of the caller's, such as pg_temp.text, before
+-- that of pg_catalog.
 
 create schema if not exists private;
 comment on schema private is
