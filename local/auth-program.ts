@@ -196,6 +196,8 @@ export function authEnvironment(
     GOTRUE_RATE_LIMIT_HEADER: addressHeader,
     // A header that clients can set.
     GOTRUE_SECURITY_SB_FORWARDED_FOR_ENABLED: "false",
+    // It would have the addresses of erased people.
+    GOTRUE_AUDIT_LOG_DISABLE_POSTGRES: "true",
     GOTRUE_HOOK_SEND_EMAIL_ENABLED: "true",
     GOTRUE_HOOK_SEND_EMAIL_URI: `${supabaseUrl}/functions/v1/auth-mail`,
     GOTRUE_HOOK_SEND_EMAIL_SECRETS: `v1,${mailSecret.replace(/^v1,/, "")}`,

@@ -58,6 +58,19 @@ $do$;
 
 -- Schemas ------------------------------------------------------------------------------------------------------
 alter database postgres owner to postgres;
+-- Every login may create large objects, and hold locks that functions of ours take.
+revoke temporary on database postgres from public;
+do $do$
+declare
+  name regprocedure;
+begin
+  for name in select oid from pg_proc where pronamespace = 'pg_catalog'::regnamespace
+    and proname ~ '^(lo_|loread|lowrite|pg_(try_)?advisory_)' loop
+    execute format('revoke execute on function %s from public', name);
+    execute format('grant execute on function %s to postgres, supabase_auth_admin', name);
+  end loop;
+end
+$do$;
 grant usage on schema public to postgres, anon, authenticated, service_role;
 
 create schema if not exists extensions authorization postgres;
@@ -139,7 +152,9 @@ grant all on all tables in schema auth to postgres;
 grant all on all sequences in schema auth to postgres;
 grant select, insert, update, delete on auth.users, auth.sessions, auth.refresh_tokens, auth.identities,
   auth.flow_state to embedded_auth;
-grant insert on auth.audit_log_entries to embedded_auth;
+-- Neither auth keeps a log: it would have the addresses of erased people.
+revoke insert on auth.audit_log_entries from embedded_auth;
+truncate auth.audit_log_entries;
 grant select, insert on auth.mfa_amr_claims to embedded_auth;
 grant usage on all sequences in schema auth to embedded_auth;
 
@@ -208,6 +223,24 @@ alter function auth.email() owner to supabase_auth_admin;
 alter function auth.jwt() owner to supabase_auth_admin;
 grant all on all routines in schema auth to postgres;
 
+-- Extensions ---------------------------------------------------------------------------------------------------
+do $do$
+begin
+  -- Of an earlier version, whose functions ran as the superuser.
+  if to_regclass('cron.job') is not null then
+    alter function cron.schedule(text, text, text) security invoker;
+    alter function cron.unschedule(text) security invoker;
+    alter function cron.unschedule(bigint) security invoker;
+    grant all on cron.job to postgres with grant option;
+    grant usage on all sequences in schema cron to postgres;
+  end if;
+  if to_regclass('vault.secrets') is not null then
+    alter function vault.create_secret(text, text, text, uuid) security invoker;
+    grant insert on vault.secrets to postgres with grant option;
+  end if;
+end
+$do$;
+
 -- Realtime -----------------------------------------------------------------------------------------------------
 do $do$
 begin
@@ -220,7 +253,8 @@ alter publication supabase_realtime owner to postgres;
 
 create schema if not exists realtime;
 grant usage on schema realtime to postgres with grant option;
-grant usage on schema realtime to anon, authenticated, service_role, supabase_realtime_admin;
+grant usage on schema realtime to anon, authenticated, service_role;
+grant usage, create on schema realtime to supabase_realtime_admin;
 
 create table if not exists realtime.messages (
   id uuid not null default gen_random_uuid(),
@@ -254,7 +288,6 @@ begin
       execute format('create table realtime.%I partition of realtime.messages for values from (%L) to (%L)',
         partition, today + day, today + day + 1);
       execute format('alter table realtime.%I enable row level security', partition);
-      execute format('alter table realtime.%I owner to supabase_realtime_admin', partition);
     end if;
   end loop;
   for partition in select c.relname from pg_class c join pg_inherits i on i.inhrelid = c.oid
@@ -263,6 +296,7 @@ begin
   end loop;
 end
 $function$;
+alter function realtime.keep_partitions() owner to supabase_realtime_admin;
 revoke execute on function realtime.keep_partitions() from public, anon, authenticated, service_role;
 grant execute on function realtime.keep_partitions() to postgres;
 select realtime.keep_partitions();

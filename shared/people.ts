@@ -146,6 +146,17 @@ export const personalDataAnswer = dataOf(
       ),
       votes: z.array(z.object({ ...own, submission_id: uuid })),
       comment_votes: z.array(z.object({ ...own, comment_id: uuid })),
+      status_changes: z
+        .array(
+          z.object({
+            ...own,
+            submission_id: uuid,
+            previous_status: submissionStatus,
+            new_status: submissionStatus,
+            note: text.nullable(),
+          }),
+        )
+        .describe("Changes of a status that they made."),
       follows: z.array(z.object({ ...own, submission_id: uuid, reason: text })),
       mail_choices: z
         .array(z.object({ organization_id: uuid, kind: text, choice: text }))

@@ -68,10 +68,6 @@ language sql immutable
 return schedule ~ '^([1-9]|[1-5][0-9]) seconds?$' or schedule ~ '^[-*/,0-9]+( +[-*/,$a-zA-Z0-9]+){4}$';
 
 -- cron.schedule writes with the extension's rights in C; here its caller has them.
-alter function cron.schedule(text, text, text) security definer;
-alter function cron.unschedule(text) security definer;
-alter function cron.unschedule(bigint) security definer;
 grant usage on schema cron to postgres with grant option;
-grant all on cron.job_run_details to postgres with grant option;
-grant select on cron.job to postgres with grant option;
-grant usage on sequence cron.runid_seq to postgres;
+grant all on cron.job_run_details, cron.job to postgres with grant option;
+grant usage on all sequences in schema cron to postgres;

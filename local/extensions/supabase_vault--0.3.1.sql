@@ -13,11 +13,11 @@ create unique index on vault.secrets (name) where name is not null;
 create view vault.decrypted_secrets as
   select id, name, description, secret, secret as decrypted_secret, key_id, nonce, created_at, updated_at from vault.secrets;
 create function vault.create_secret(new_secret text, new_name text default null, new_description text default '', new_key_id uuid default null)
-returns uuid language sql security definer set search_path = pg_temp
+returns uuid language sql set search_path = pg_temp
 begin atomic
   insert into vault.secrets (secret, name, description) values (new_secret, new_name, new_description) returning id;
 end;
 revoke all on function vault.create_secret from public;
 grant usage on schema vault to postgres with grant option;
-grant select, delete on vault.secrets, vault.decrypted_secrets to postgres with grant option;
+grant select, insert, delete on vault.secrets, vault.decrypted_secrets to postgres with grant option;
 grant execute on function vault.create_secret to postgres with grant option;

@@ -2,8 +2,9 @@
 -- Functions that are security definer or set search_path are written in plpgsql: Postgres cannot inline them,
 -- and it would plan a SQL version again in every statement that calls it. Functions written in SQL here are
 -- inlined.
--- Their search_path is pg_temp: Postgres then looks for every name in pg_catalog first, and in the temporary schema of
--- the caller last. An empty path would find a type of the caller's, such as pg_temp.text, before that of pg_catalog.
+-- Their search_path is pg_temp: Postgres then looks for every name in pg_catalog first, and in the temporary
+-- schema of the caller last. An empty path would find a type of the caller's, such as pg_temp.text, before
+-- that of pg_catalog.
 
 create schema if not exists private;
 comment on schema private is
@@ -48,6 +49,17 @@ alter role feedback_api set lock_timeout = '200ms';
 alter role feedback_api set idle_in_transaction_session_timeout = '15s';
 -- A pooler may drop settings that the client sends when it connects.
 alter role feedback_api set timezone = 'UTC';
+
+-- Temporary objects can stand in the place of others. Nothing needs them but the owner.
+do $$
+begin
+  if (select pg_has_role(d.datdba, 'usage') from pg_database d where d.datname = current_database()) then
+    execute format('revoke temporary on database %I from public', current_database());
+  else
+    raise warning 'Let the owner of the database revoke temporary on it from public.';
+  end if;
+end
+$$;
 
 grant usage on schema private to anon, authenticated, service_role, service_key, feedback_api;
 grant usage on schema public to service_key;
@@ -110,6 +122,7 @@ begin
     when 'stalled_imports' then return interval '7 days';
     when 'checked_imports' then return interval '1 day';
     when 'cron_log' then return interval '1 day';
+    when 'auth_log' then return interval '90 days';
     when 'mails' then return interval '30 days';
     when 'stopped_account_mail' then return interval '90 days';
     when 'account_undos' then return interval '7 days';
@@ -199,11 +212,14 @@ begin
   if private.is_key() then
     return nullif(current_setting('feedback.profile_id', true), '')::uuid;
   end if;
-  return auth.uid();
+  -- The edge functions have checked the session.
+  if session_user = 'feedback_api' then return auth.uid(); end if;
+  return private.unless_erased(auth.uid());
 end
 $$;
 comment on function private.caller_id() is
-  'Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request.';
+  'Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request, '
+  'and for the token of an erased account.';
 
 create function private.agent_id() returns uuid
 language sql stable

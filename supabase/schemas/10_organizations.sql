@@ -248,6 +248,8 @@ begin
   delete from public.memberships where user_id = new.id;
   delete from auth.audit_log_entries a where old.auth_user_id::text
     in (a.payload ->> 'actor_id', a.payload -> 'traits' ->> 'user_id');
+  -- No foreign key; has tokens of providers.
+  delete from auth.flow_state f where f.user_id = old.auth_user_id;
   new.email := null;
   new.name := null;
   new.avatar_url := null;
@@ -294,7 +296,7 @@ create index memberships_user_id_idx on public.memberships (user_id, organizatio
 -- definer: policies call it, so it must read memberships without applying policies.
 create function private.team_organization_ids() returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
-declare own_id uuid := auth.uid();
+declare own_id uuid := private.caller_id();
 begin
   if private.is_key() then
     return case
@@ -319,7 +321,7 @@ begin
     return case when private.has_scope(scope) then array[private.key_organization_id()] else '{}' end;
   end if;
   return coalesce((select array_agg(organization_id) from public.memberships
-    where user_id = auth.uid() and role in ('owner', 'admin')), '{}');
+    where user_id = private.caller_id() and role in ('owner', 'admin')), '{}');
 end
 $$;
 comment on function private.admin_organization_ids(text) is
@@ -480,6 +482,17 @@ $$;
 comment on function private.same_person(uuid, uuid) is
   'All profiles of a person in an organization, the given one first: the e-mail author and the users with '
   'the same address. A person counts once.';
+
+-- definer: profiles are not readable as a whole.
+create function private.unless_erased(profile_id uuid) returns uuid
+language plpgsql stable security definer set search_path = pg_temp as $$
+begin
+  return (select p.id from public.profiles p where p.id = profile_id
+    and case p.kind when 'user' then p.auth_user_id is not null else p.email is not null end);
+end
+$$;
+comment on function private.unless_erased(uuid) is
+  'The profile of a user, or of an identified person; null if it was erased.';
 
 -- definer: locks profiles, which clients cannot.
 create function private.lock_caller() returns void
@@ -675,6 +688,7 @@ grant execute on function private.admin_organization_ids(text), private.is_admin
   to anon, authenticated, service_role, service_key;
 grant execute on function private.is_author_of_key(uuid), private.may_act_as(uuid)
   to authenticated, service_key;
+grant execute on function private.unless_erased(uuid) to anon, authenticated, service_role;
 grant execute on function private.lock_caller() to authenticated, service_role, service_key;
 grant execute on function private.default_organization_id() to authenticated, service_role, service_key;
 

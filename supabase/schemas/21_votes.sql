@@ -315,7 +315,9 @@ create function public.my_votes(submission_ids uuid[])
   returns table (submission_id uuid, voted_at timestamptz)
 language sql stable set search_path = pg_temp
 begin atomic
-  select v.submission_id, v.voted_at from private.my_votes() v where v.submission_id = any (submission_ids);
+  select v.submission_id, v.voted_at
+  from private.my_votes() v join public.submissions s on s.id = v.submission_id
+  where s.id = any (submission_ids);
 end;
 comment on function public.my_votes(uuid[]) is
   'The signed-in user''s votes for the given submissions: submission_id and created_at (timestamptz). Never '

@@ -291,7 +291,8 @@ create trigger follow_moderation before update of moderation_state on public.com
   for each row execute function private.sync_comment_is_public();
 
 create function private.moderate_comment() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: the caller may not see the submission
+-- definer: the caller may not see the submission.
+language plpgsql security definer set search_path = pg_temp as $$
 declare change integer := (new.moderation_state = 'approved')::integer
   - (old.moderation_state = 'approved')::integer;
 begin
@@ -472,12 +473,16 @@ create policy "users comment as themselves" on public.comments
 create policy "keys comment for themselves and their e-mail authors" on public.comments
   for insert to service_key with check (
     private.may_act_as(author_id));
+-- What somebody said for the team stays the team's when they leave it.
 create policy "authors edit" on public.comments
-  for update to authenticated using (author_id = (select auth.uid()) and private.lock_thread(id))
+  for update to authenticated using (author_id = (select auth.uid())
+    and (not is_official or organization_id = any ((select private.team_organization_ids())::uuid[]))
+    and private.lock_thread(id))
   with check (author_id = (select auth.uid()));
 create policy "authors and admins delete" on public.comments
   for delete to authenticated using (
     (author_id = (select auth.uid())
+        and (not is_official or organization_id = any ((select private.team_organization_ids())::uuid[]))
       or organization_id = any ((select private.admin_organization_ids(''))::uuid[]))
     and private.lock_thread(id));
 create policy "keys delete of their e-mail authors, and as admins" on public.comments

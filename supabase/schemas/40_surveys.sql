@@ -114,8 +114,8 @@ begin
     return case when scopes && string_to_array(current_setting('feedback.scopes', true), ' ')
       then array[private.key_organization_id()] else '{}' end;
   end if;
-  return coalesce((select array_agg(organization_id) from public.memberships where user_id = auth.uid()),
-    '{}');
+  return coalesce((select array_agg(organization_id) from public.memberships
+    where user_id = private.caller_id()), '{}');
 end
 $$;
 comment on function private.survey_organization_ids(text[]) is

@@ -4,6 +4,9 @@
 -- row and embeds related rows into the result after the write, in one transaction that keeps its locks, its
 -- unique index entries and its transaction id (which outbox readers wait for). The result of a function that
 -- returns a boolean, number or uuid can be neither embedded nor filtered.
+--
+-- Security definer functions trust the ids that they are given. A function looks up the rows that a client
+-- names here, under row-level security: what the caller cannot see is not found, also for their own votes.
 
 -- The edge functions use the same roles, so grants cannot distinguish them from clients; the session user
 -- does.
@@ -140,7 +143,8 @@ create function public.vote(submission_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 declare was_made boolean;
 begin
-  if private.my_vote(submission_id) is not null then return false; end if;
+  if (select private.my_vote(s.id) from public.submissions s where s.id = vote.submission_id) is not null
+    then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   insert into public.votes (submission_id) values (vote.submission_id) on conflict do nothing;
   was_made := found;
@@ -155,7 +159,8 @@ create function public.unvote(submission_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
   -- Before the lock, so that callers without a vote lock nothing.
-  if private.my_vote(submission_id) is null then return false; end if;
+  if (select private.my_vote(s.id) from public.submissions s where s.id = unvote.submission_id) is null
+    then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   perform private.remove_vote(submission_id, private.caller_id());
   perform set_config('feedback.by_function', 'off', true);
@@ -169,7 +174,8 @@ create function public.follow(submission_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 declare was_made boolean;
 begin
-  if private.is_following(submission_id) then return false; end if;
+  if (select private.is_following(s.id) from public.submissions s where s.id = follow.submission_id)
+    then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   insert into public.follows (submission_id) values (follow.submission_id) on conflict do nothing;
   was_made := found;
@@ -185,7 +191,8 @@ language plpgsql set search_path = pg_temp as $$
 declare was_removed boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
-  delete from public.follows f where f.submission_id = any (private.with_sources(unfollow.submission_id));
+  delete from public.follows f using public.submissions s
+  where s.id = unfollow.submission_id and f.submission_id = any (private.with_sources(s.id));
   was_removed := found;
   perform set_config('feedback.by_function', 'off', true);
   return was_removed;
@@ -246,7 +253,8 @@ create function public.vote_comment(comment_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 declare was_made boolean;
 begin
-  if private.comment_vote_of(comment_id, private.caller_id()) is not null then return false; end if;
+  if (select private.comment_vote_of(c.id, private.caller_id()) from public.comments c
+    where c.id = vote_comment.comment_id) is not null then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   insert into public.comment_votes (comment_id) values (vote_comment.comment_id) on conflict do nothing;
   was_made := found;
@@ -260,7 +268,8 @@ comment on function public.vote_comment(uuid) is
 create function public.unvote_comment(comment_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
-  if private.comment_vote_of(comment_id, private.caller_id()) is null then return false; end if;
+  if (select private.comment_vote_of(c.id, private.caller_id()) from public.comments c
+    where c.id = unvote_comment.comment_id) is null then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   perform private.remove_comment_vote(comment_id, private.caller_id());
   perform set_config('feedback.by_function', 'off', true);

@@ -132,6 +132,14 @@ create index mail_suppressions_address_idx on private.mail_suppressions (address
 create index mail_suppressions_profile_idx on private.mail_suppressions (profile_id)
   where profile_id is not null;
 
+create table private.address_key (
+  key bytea not null,
+  is_only boolean primary key default true,
+  constraint there_is_one_key check (is_only)
+);
+comment on table private.address_key is
+  'The key of private.address_hash if there is no Vault (90_upkeep.sql creates it); no API role can read it.';
+
 create table private.survey_requests (
   survey_id uuid not null,
   profile_id uuid not null references public.profiles (id) on delete cascade,
@@ -153,9 +161,10 @@ alter table private.mail_budgets enable row level security;
 alter table private.mail_choices enable row level security;
 alter table private.mail_mutes enable row level security;
 alter table private.mail_suppressions enable row level security;
+alter table private.address_key enable row level security;
 alter table private.survey_requests enable row level security;
 revoke all on private.mails, private.mail_items, private.mail_budgets, private.mail_choices,
-  private.mail_mutes, private.mail_suppressions, private.survey_requests
+  private.mail_mutes, private.mail_suppressions, private.address_key, private.survey_requests
   from public, anon, authenticated, service_role, service_key;
 
 -- Preferences -----------------------------------------------------------------------------------------------
@@ -228,6 +237,20 @@ $$;
 comment on function private.mail_locale(uuid, uuid) is
   'The language of a mail: the one that the person chose, or signed up in, or the organization''s default.';
 
+create function private.address_hash(address text) returns text
+language plpgsql stable set search_path = pg_temp as $$
+declare key bytea := (select k.key from private.address_key k);
+begin
+  if key is null then
+    execute $query$ select decode(s.decrypted_secret, 'hex') from vault.decrypted_secrets s
+      where s.name = 'feedback_address_key' $query$ into key;
+  end if;
+  return encode(extensions.hmac(convert_to(lower(address), 'UTF8'), key, 'sha256'), 'hex');
+end
+$$;
+comment on function private.address_hash(text) is
+  'Keyed hash of an e-mail address. The key is in Vault (feedback_address_key), or in private.address_key.';
+
 create function private.is_suppressed(organization_id uuid, address text) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -244,7 +267,6 @@ create function private.suppress_address(organization_id uuid, profile_id uuid, 
 language plpgsql set search_path = pg_temp as $$
 begin
   if address is null then return; end if;
-  perform private.make_erasure_key();
   insert into private.mail_suppressions as s (organization_id, address_hash, reason, profile_id)
   values (organization_id, private.address_hash(address), reason, profile_id)
   on conflict on constraint mail_suppressions_pkey do update
@@ -920,7 +942,7 @@ comment on function private.change_mail_preferences(uuid, uuid, jsonb) is
 create function private.my_mail_preferences() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
-  return private.mail_preferences(private.current_organization_id(), auth.uid());
+  return private.mail_preferences(private.current_organization_id(), private.caller_id());
 end
 $$;
 comment on function private.my_mail_preferences() is
@@ -929,7 +951,7 @@ comment on function private.my_mail_preferences() is
 create function private.require_own_mailbox() returns void
 language plpgsql stable set search_path = pg_temp as $$
 begin
-  if (select p.kind from public.profiles p where p.id = auth.uid()) = 'email' then
+  if (select p.kind from public.profiles p where p.id = private.caller_id()) = 'email' then
     perform private.raise_error('FORBIDDEN',
       'Only a link in a mail resumes mail: the application that signed you in does not prove the address.');
   end if;
@@ -945,11 +967,11 @@ language plpgsql security definer set search_path = pg_temp as $$
 begin
   if (changes ->> 'stopped')::boolean is false or changes ? 'unmute'
     or exists (select from private.mail_choices c
-      where c.organization_id = private.current_organization_id() and c.profile_id = auth.uid()
+      where c.organization_id = private.current_organization_id() and c.profile_id = private.caller_id()
         and c.choice = 'never' and changes -> 'choices' ->> c.kind <> 'never') then
     perform private.require_own_mailbox();
   end if;
-  return private.change_mail_preferences(private.current_organization_id(), auth.uid(), changes);
+  return private.change_mail_preferences(private.current_organization_id(), private.caller_id(), changes);
 end
 $$;
 comment on function private.change_my_mail_preferences(jsonb) is
@@ -961,7 +983,7 @@ create function private.mute_submission(submission_id uuid, muted boolean) retur
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not muted then perform private.require_own_mailbox(); end if;
-  perform private.change_mail_preferences(s.organization_id, auth.uid(),
+  perform private.change_mail_preferences(s.organization_id, private.caller_id(),
     jsonb_build_object(case when muted then 'mute' else 'unmute' end, s.id))
   from public.submissions s where s.id = mute_submission.submission_id;
 end

@@ -46,7 +46,6 @@ begin
     return query select false, null::text, null::integer;
     return;
   end if;
-  perform private.make_erasure_key();
   -- Each mail counts, whoever gets it: what remains tells nothing about an address.
   of_client := (private.charge_rule('account_mail_hour', client)).allowed;
   of_client := (private.charge_rule('account_mail_day', client)).allowed and of_client;

@@ -85,6 +85,11 @@ begin
       raise warning '% was not created: % (docs/deploy.md, step 7)', extension.name, sqlerrm;
     end;
   end loop;
+  if to_regprocedure('vault.create_secret(text, text, text, uuid)') is not null then
+    perform vault.create_secret(encode(extensions.gen_random_bytes(32), 'hex'), 'feedback_address_key');
+  else
+    insert into private.address_key (key) values (extensions.gen_random_bytes(32));
+  end if;
   -- Before pg_cron 1.5 a schedule cannot use seconds.
   pause := (select case when string_to_array(substring(extversion from '^\d+\.\d+'), '.')::integer[] <
     array[1, 5]
@@ -94,24 +99,23 @@ begin
     perform cron.schedule('feedback-schedule', pause, 'select private.run_schedule()');
     perform cron.schedule('feedback-webhooks', pause, 'select private.call_dispatcher()');
     -- pg_cron keeps a row for each run forever.
-    perform cron.schedule('feedback-cron-log', '17 * * * *', 'select private.trim_cron_log()');
+    perform cron.schedule('feedback-cron-log', '17 * * * *', 'select private.trim_logs()');
   end if;
 end
 $$;
 
-create function private.trim_cron_log() returns bigint
+create function private.trim_logs() returns void
 language plpgsql set search_path = pg_temp as $$
-declare deleted bigint;
 begin
   delete from cron.job_run_details d
     where coalesce(d.end_time, d.start_time) < now() - private.retention('cron_log')
     and d.jobid in (select j.jobid from cron.job j where j.jobname like 'feedback-%');
-  get diagnostics deleted = row_count;
-  return deleted;
+  delete from auth.audit_log_entries a where a.created_at < now() - private.retention('auth_log');
 end
 $$;
-comment on function private.trim_cron_log() is
-  'Deletes pg_cron logs of our jobs older than private.retention(cron_log); returns how many rows.';
+comment on function private.trim_logs() is
+  'Runs every hour, as pg_cron: deletes what pg_cron logged of our jobs, and the log of the auth service, '
+  'which has addresses, older than private.retention(cron_log) and private.retention(auth_log).';
 
 create function private.count_discrepancies()
   returns table (subject text, id uuid, stored bigint, truth bigint)

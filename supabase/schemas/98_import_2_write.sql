@@ -335,7 +335,6 @@ begin
       -- A user with this address may have voted already.
       and not exists (select from public.profiles p join public.votes v on v.user_id = p.id
         where p.kind = 'user' and lower(p.email) = r.author and v.submission_id = r.target_id)
-      and not private.participated(r.author, private.with_sources(r.target_id))
     order by r.target_id, r.user_id, r.n
     on conflict on constraint one_vote_a_person_and_submission do nothing
     returning submission_id, user_id, created_at
@@ -377,7 +376,6 @@ begin
     from r where r.target_id is not null
       and not exists (select from public.profiles p join public.comment_votes v on v.user_id = p.id
         where p.kind = 'user' and lower(p.email) = r.author and v.comment_id = r.target_id)
-      and not private.participated(r.author, array[r.target_id])
     order by r.target_id, r.user_id, r.n
     on conflict on constraint one_vote_a_person_and_comment do nothing
     returning comment_id

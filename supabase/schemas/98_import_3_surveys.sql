@@ -160,7 +160,6 @@ begin
       and not (f.is_only and exists (select from public.profiles p
         join public.survey_responses x on x.user_id = p.id
         where p.kind = 'user' and lower(p.email) = f.author and x.survey_id = f.target_id))
-      and not (f.is_only and private.participated(f.author, array[f.target_id]))
     order by f.n
     on conflict (survey_id, user_id) where is_only do nothing
     returning id

@@ -10,8 +10,8 @@ begin
     'submissions', (select count(*) from public.submissions s where s.author_id = p.id),
     'comments', (select count(*) from public.comments c where c.author_id = p.id),
     'votes', (select count(*) from public.votes v where v.user_id = p.id),
-    'is_signed_in', auth.uid() is not null,
-    'is_own_address', private.has_address(auth.uid(), p.email))
+    'is_signed_in', private.caller_id() is not null,
+    'is_own_address', private.has_address(private.caller_id(), p.email))
     from public.profiles p join public.organizations o on o.id = p.organization_id
     where p.id = open_claim.author_id and p.kind = 'email' and o.id = open_claim.organization_id);
 end
@@ -119,10 +119,11 @@ comment on function private.claim_mail(uuid, uuid, uuid) is
   'preferences take precedence.';
 
 create function private.claim_author(organization_id uuid, author_id uuid) returns json
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: re-points rows of another profile
+-- definer: re-points rows of another profile
+language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_variable
 declare
-  claimer_id uuid := auth.uid();
+  claimer_id uuid := private.caller_id();
   author public.profiles;
 begin
   perform 1 from public.organizations o where o.id = organization_id for no key update;

@@ -1,75 +1,71 @@
 -- Access to and erasure of personal data. Content, votes and answers stay without the person.
 
+create function private.personal_columns()
+  returns table (relation text, person text, at_erasure text, takes_part boolean, exported_as text,
+    exported text)
+language sql immutable set search_path = pg_temp
+begin atomic
+  values
+    ('public.submissions', 'author_id', 'reassign', true, 'submissions',
+      'id, title, description, type, status, source, updated_at, created_at'),
+    ('public.comments', 'author_id', 'reassign', true, 'comments',
+      'id, submission_id, parent_id, body, updated_at, created_at'),
+    ('public.votes', 'user_id', 'reassign', true, 'votes', 'submission_id, created_at'),
+    ('public.comment_votes', 'user_id', 'reassign', true, 'comment_votes', 'comment_id, created_at'),
+    ('private.merged_votes', 'user_id', 'reassign', false, null, null),
+    ('public.status_changes', 'changed_by', 'reassign', true, 'status_changes',
+      'submission_id, previous_status, new_status, note, created_at'),
+    ('private.api_keys', 'created_by', 'reassign', false, null, null),
+    ('private.agents', 'created_by', 'reassign', false, null, null),
+    ('private.identify_secrets', 'created_by', 'reassign', false, null, null),
+    ('public.follows', 'user_id', 'delete', true, 'follows', 'submission_id, reason, created_at'),
+    ('public.notifications', 'user_id', 'delete', false, 'notifications',
+      'type, submission_id, comment_id, read_at, created_at'),
+    ('private.mails', 'profile_id', 'delete', false, null, null),
+    ('private.mail_items', 'profile_id', 'delete', false, null, null),
+    ('private.mail_choices', 'profile_id', 'delete', false, 'mail_choices', 'kind, choice'),
+    ('private.mail_mutes', 'profile_id', 'delete', false, 'mail_mutes', 'submission_id, created_at'),
+    ('private.survey_requests', 'profile_id', 'delete', false, 'survey_requests',
+      'survey_id, reminded_at, created_at'),
+    ('private.invites', 'invited_by', 'delete', false, null, null),
+    ('private.invites', 'accepted_by', 'delete', false, null, null),
+    -- By statements of their own.
+    ('public.memberships', 'user_id', null, true, 'memberships', 'role, created_at'),
+    ('public.survey_responses', 'user_id', null, true, null, null),
+    ('private.survey_starts', 'user_id', null, true, 'survey_starts', 'survey_id, started_at'),
+    ('private.author_trust', 'user_id', null, false, 'trust', 'is_trusted, created_at'),
+    ('private.mail_suppressions', 'profile_id', null, false, null, null),
+    ('private.identified_people', 'profile_id', null, false, null, null),
+    ('private.identify_sessions', 'profile_id', null, false, null, null),
+    ('private.external_ids', 'profile_id', null, false, null, null);
+end;
+comment on function private.personal_columns() is
+  'The columns that name people in rows of an organization. at_erasure: reassign (to a nameless profile), '
+  'delete (the row), or null (99_erasure.sql does it otherwise). takes_part: whoever is named there is a '
+  'person of the organization. exported_as: name in an export of personal data, of the columns in exported, '
+  'newest by the last one.';
+
+-- One branch for each of these columns; a test compares them.
+do $$
+begin
+  execute 'create view private.personal_rows with (security_invoker) as ' || (
+    select string_agg(format('select %I as profile_id, organization_id, %L::boolean as takes_part from %s',
+      c.person, c.takes_part, c.relation), ' union all ')
+    from private.personal_columns() c);
+end
+$$;
+comment on view private.personal_rows is 'Who is named in which organization, by private.personal_columns.';
+
 create function private.personal_data(profile_id uuid, organization_id uuid) returns json
 language plpgsql stable set search_path = pg_temp as $$
-begin
-  return (
-  select json_build_object(
+declare exported record; rows_of json; data jsonb := (
+  select jsonb_build_object(
     'profile', json_build_object('id', p.id, 'kind', p.kind, 'name', p.name, 'email', p.email, 'avatar_url',
       p.avatar_url,
       'locale', p.locale, 'created_at', p.created_at),
-    'memberships', coalesce((select
-      json_agg(json_build_object('organization_id', m.organization_id, 'role', m.role, 'created_at',
-      m.created_at))
-      from public.memberships m where m.user_id = p.id
-        and (personal_data.organization_id is null or m.organization_id = personal_data.organization_id)),
-        '[]'),
     'identified_as', (select json_build_object('organization_id', i.organization_id, 'sub', i.subject,
       'created_at', i.created_at, 'last_identified_at', i.last_identified_at)
       from private.identified_people i where i.profile_id = p.id),
-    'trust', coalesce((select json_agg(json_build_object('organization_id', t.organization_id, 'is_trusted',
-      t.is_trusted, 'created_at', t.created_at))
-      from private.author_trust t where t.user_id = p.id
-        and (personal_data.organization_id is null or t.organization_id = personal_data.organization_id)),
-        '[]'),
-    'submissions', coalesce((select json_agg(s order by s.created_at desc) from (
-      select s.id, s.organization_id, s.title, s.description, s.type, s.status, s.source, s.created_at,
-        s.updated_at from public.submissions s
-      where s.author_id = p.id and (personal_data.organization_id
-        is null or s.organization_id = personal_data.organization_id)
-      order by s.created_at desc limit 10000) s), '[]'),
-    'comments', coalesce((select json_agg(c order by c.created_at desc) from (
-      select c.id, c.organization_id, c.submission_id, c.parent_id, c.body, c.created_at, c.updated_at
-        from public.comments c
-      where c.author_id = p.id and (personal_data.organization_id
-        is null or c.organization_id = personal_data.organization_id)
-      order by c.created_at desc limit 10000) c), '[]'),
-    'votes', coalesce((select json_agg(v order by v.created_at desc) from (
-      select v.organization_id, v.submission_id, v.created_at from public.votes v
-      where v.user_id = p.id and (personal_data.organization_id
-        is null or v.organization_id = personal_data.organization_id)
-      order by v.created_at desc limit 10000) v), '[]'),
-    'comment_votes', coalesce((select json_agg(v order by v.created_at desc) from (
-      select v.organization_id, v.comment_id, v.created_at from public.comment_votes v
-      where v.user_id = p.id and (personal_data.organization_id
-        is null or v.organization_id = personal_data.organization_id)
-      order by v.created_at desc limit 10000) v), '[]'),
-    'follows', coalesce((select json_agg(f order by f.created_at desc) from (
-      select f.organization_id, f.submission_id, f.reason, f.created_at from public.follows f
-      where f.user_id = p.id and (personal_data.organization_id
-        is null or f.organization_id = personal_data.organization_id)
-      order by f.created_at desc limit 10000) f), '[]'),
-    'mail_choices', coalesce((select json_agg(json_build_object('organization_id', c.organization_id,
-      'kind', c.kind, 'choice', c.choice))
-      from private.mail_choices c where c.profile_id = p.id
-        and (personal_data.organization_id is null or c.organization_id = personal_data.organization_id)),
-        '[]'),
-    'mail_mutes', coalesce((select json_agg(m order by m.created_at desc) from (
-      select m.organization_id, m.submission_id, m.created_at from private.mail_mutes m
-      where m.profile_id = p.id and (personal_data.organization_id
-        is null or m.organization_id = personal_data.organization_id)
-      order by m.created_at desc limit 10000) m), '[]'),
-    'survey_requests', coalesce((select json_agg(q order by q.created_at desc) from (
-      select q.organization_id, q.survey_id, q.created_at, q.reminded_at from private.survey_requests q
-      where q.profile_id = p.id and (personal_data.organization_id
-        is null or q.organization_id = personal_data.organization_id)
-      order by q.created_at desc limit 10000) q), '[]'),
-    'notifications', coalesce((select json_agg(n order by n.created_at desc) from (
-      select n.organization_id, n.type, n.submission_id, n.comment_id, n.read_at, n.created_at
-        from public.notifications n
-      where n.user_id = p.id and (personal_data.organization_id
-        is null or n.organization_id = personal_data.organization_id)
-      order by n.created_at desc limit 10000) n), '[]'),
     'survey_responses', coalesce((select json_agg(r order by r.submitted_at desc) from (
       select r.id, r.organization_id, r.survey_id, s.title as survey_title, coalesce((
           select json_agg(json_build_object('question_id', q.id, 'question', q.text, 'value',
@@ -80,13 +76,18 @@ begin
       from public.survey_responses r join public.surveys s on s.id = r.survey_id
       where r.user_id = p.id and (personal_data.organization_id
         is null or r.organization_id = personal_data.organization_id)
-      order by r.submitted_at desc limit 10000) r), '[]'),
-    'survey_starts', coalesce((select json_agg(b order by b.started_at desc) from (
-      select b.organization_id, b.survey_id, b.started_at from private.survey_starts b
-      where b.user_id = p.id and (personal_data.organization_id
-        is null or b.organization_id = personal_data.organization_id)
-      order by b.started_at desc limit 10000) b), '[]'))
+      order by r.submitted_at desc limit 10000) r), '[]'))
   from public.profiles p where p.id = profile_id);
+begin
+  for exported in select * from private.personal_columns() c where c.exported_as is not null loop
+    execute format($query$ select coalesce(json_agg(r order by r.%3$s desc), '[]') from (
+        select organization_id, %4$s from %1$s
+        where %2$s = $1 and ($2 is null or organization_id = $2) order by %3$s desc limit 10000) r $query$,
+      exported.relation, exported.person, substring(exported.exported from '\w+$'), exported.exported)
+    into rows_of using profile_id, organization_id;
+    data := data || jsonb_build_object(exported.exported_as, rows_of);
+  end loop;
+  return data;
 end
 $$;
 comment on function private.personal_data(uuid, uuid) is
@@ -96,30 +97,17 @@ create function private.is_person_of_organization(profile_id uuid, organization_
 language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from public.profiles p
-    where p.id = profile_id and p.organization_id = is_person_of_organization.organization_id and p.kind
-    in ('email', 'anonymous'))
-    or exists (select from public.profiles p where p.id = profile_id and p.kind = 'user') and (
-      exists (select from public.memberships m
-        where m.user_id = profile_id and m.organization_id = is_person_of_organization.organization_id)
-      or exists (select from public.submissions s
-        where s.author_id = profile_id and s.organization_id = is_person_of_organization.organization_id)
-      or exists (select from public.comments c
-        where c.author_id = profile_id and c.organization_id = is_person_of_organization.organization_id)
-      or exists (select from public.votes v
-        where v.user_id = profile_id and v.organization_id = is_person_of_organization.organization_id)
-      or exists (select from public.comment_votes v
-        where v.user_id = profile_id and v.organization_id = is_person_of_organization.organization_id)
-      or exists (select from public.follows f
-        where f.user_id = profile_id and f.organization_id = is_person_of_organization.organization_id)
-      or exists (select from public.survey_responses r
-        where r.user_id = profile_id and r.organization_id = is_person_of_organization.organization_id)
-      or exists (select from private.survey_starts b
-        where b.user_id = profile_id and b.organization_id = is_person_of_organization.organization_id));
+    where p.id = profile_id and p.organization_id = is_person_of_organization.organization_id
+      and p.kind in ('email', 'anonymous'))
+    or exists (select from public.profiles p where p.id = profile_id and p.kind = 'user')
+      and exists (select from private.personal_rows r
+        where r.profile_id = is_person_of_organization.profile_id
+          and r.organization_id = is_person_of_organization.organization_id and r.takes_part);
 end
 $$;
 comment on function private.is_person_of_organization(uuid, uuid) is
-  'Whether a profile is a person of the organization: an e-mail or imported author, or a user who wrote, '
-  'voted, follows or answered there. Never agents and keys.';
+  'Whether a profile is a person of the organization: an e-mail or imported author, or a user who takes part '
+  'there (private.personal_columns). Never agents and keys.';
 
 -- Erasure ---------------------------------------------------------------------------------------------------
 
@@ -143,34 +131,17 @@ comment on function private.lock_personal_rows(uuid, uuid) is
 
 create function private.delete_personal_rows(profile_id uuid, organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
+declare named record;
 begin
-  delete from public.notifications n
-    where n.user_id = profile_id and
-    (delete_personal_rows.organization_id
-    is null or n.organization_id = delete_personal_rows.organization_id);
-  delete from private.mails m where m.profile_id = delete_personal_rows.profile_id
-    and (delete_personal_rows.organization_id
-    is null or m.organization_id = delete_personal_rows.organization_id);
-  delete from private.mail_items m where m.profile_id = delete_personal_rows.profile_id
-    and (delete_personal_rows.organization_id
-    is null or m.organization_id = delete_personal_rows.organization_id);
-  delete from private.mail_choices m where m.profile_id = delete_personal_rows.profile_id
-    and (delete_personal_rows.organization_id
-    is null or m.organization_id = delete_personal_rows.organization_id);
-  delete from private.mail_mutes m where m.profile_id = delete_personal_rows.profile_id
-    and (delete_personal_rows.organization_id
-    is null or m.organization_id = delete_personal_rows.organization_id);
-  delete from private.survey_requests q where q.profile_id = delete_personal_rows.profile_id
-    and (delete_personal_rows.organization_id
-    is null or q.organization_id = delete_personal_rows.organization_id);
+  for named in select * from private.personal_columns() c where c.at_erasure = 'delete' loop
+    execute format('delete from %s where %s = $1 and ($2 is null or organization_id = $2)',
+      named.relation, named.person) using profile_id, organization_id;
+  end loop;
   -- Suppressions survive the erasure; the keyed hash does not identify the person.
   update private.mail_suppressions s set profile_id = null
   where s.profile_id = delete_personal_rows.profile_id
     and (delete_personal_rows.organization_id
     is null or s.organization_id = delete_personal_rows.organization_id);
-  delete from public.follows f where f.user_id = profile_id
-    and (delete_personal_rows.organization_id
-    is null or f.organization_id = delete_personal_rows.organization_id);
   -- Answers hold what was written.
   delete from private.idempotency_keys k where k.profile_id = delete_personal_rows.profile_id;
   -- Keep a mark as spam while the account exists: users must not remove it themselves.
@@ -179,7 +150,7 @@ begin
     (delete_personal_rows.organization_id is null or t.organization_id = delete_personal_rows.organization_id
     and t.is_trusted);
   delete from private.invites i using public.profiles p
-  where p.id = profile_id and (i.accepted_by = p.id or i.email = lower(p.email))
+  where p.id = profile_id and i.email = lower(p.email)
     and (delete_personal_rows.organization_id
       is null or i.organization_id = delete_personal_rows.organization_id);
   update private.outbox o set data =
@@ -196,7 +167,7 @@ comment on function private.delete_personal_rows(uuid, uuid) is
 
 create function private.erase_person(profile_id uuid, organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
-declare person public.profiles; nobody uuid := profile_id;
+declare person public.profiles; named record; nobody uuid := profile_id;
 begin
   perform private.lock_personal_rows(profile_id, organization_id);
   select * into person from public.profiles p where p.id = profile_id for update;
@@ -204,7 +175,6 @@ begin
     where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
     perform private.raise_error('CONFLICT', 'This person is a team member: remove them first.');
   end if;
-  perform private.record_participations(person, organization_id);
   perform private.delete_personal_rows(profile_id, organization_id);
   if person.kind = 'user' then
     -- The account may belong to other organizations too: in this one a nameless profile replaces it.
@@ -221,24 +191,42 @@ begin
     return;
   end if;
   perform set_config('feedback.suppress_events', 'on', true);
-  update public.submissions s set author_id = nobody
-    where s.author_id = profile_id and s.organization_id = erase_person.organization_id;
-  update public.comments c set author_id = nobody
-    where c.author_id = profile_id and c.organization_id = erase_person.organization_id;
-  update public.votes v set user_id = nobody
-    where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
-  update private.merged_votes v set user_id = nobody
-    where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
-  update public.comment_votes v set user_id = nobody
-    where v.user_id = profile_id and v.organization_id = erase_person.organization_id;
-  update public.status_changes h set changed_by = nobody
-    where h.changed_by = profile_id and h.organization_id = erase_person.organization_id;
+  for named in select * from private.personal_columns() c where c.at_erasure = 'reassign' loop
+    execute format('update %1$s set %2$s = $3 where %2$s = $1 and organization_id = $2',
+      named.relation, named.person) using profile_id, organization_id, nobody;
+  end loop;
   perform set_config('feedback.suppress_events', 'off', true);
 end
 $$;
 comment on function private.erase_person(uuid, uuid) is
   'Erases a person in one organization: content, votes and answers stay without a person. Repeating it is '
   'not an error.';
+
+-- definer: private tables.
+create function private.refuse_erased() returns trigger
+language plpgsql security definer set search_path = pg_temp as $$
+begin
+  if private.events_suppressed() then return new; end if;
+  -- Waits for a concurrent erasure.
+  perform 1 from public.profiles p where p.id = new.user_id and p.kind = 'user' for key share;
+  if found and exists (select from private.audit_log a where a.organization_id = new.organization_id
+    and a.target_id = new.user_id and a.action = 'person.erase') then
+    perform private.raise_error('FORBIDDEN', 'This account was erased here. Its votes and answers stay and '
+      'count: to take part again, use another account.');
+  end if;
+  return new;
+end
+$$;
+comment on function private.refuse_erased() is
+  'Trigger: an account that was erased in one organization neither votes nor answers there again, since it '
+  'could do so without end.';
+-- Trigger names sort after prepare, which sets the organization.
+create trigger refuse_erased before insert on public.votes
+  for each row execute function private.refuse_erased();
+create trigger refuse_erased before insert on public.comment_votes
+  for each row execute function private.refuse_erased();
+create trigger refuse_erased before insert on public.survey_responses
+  for each row when (new.is_only) execute function private.refuse_erased();
 
 -- Administration --------------------------------------------------------------------------------------------
 
@@ -336,14 +324,7 @@ begin
   if cardinality(named) > 1000 then
     named := array(
       select p.id from (
-        select m.user_id from public.memberships m where m.organization_id = own_id
-        union select s.author_id from public.submissions s where s.organization_id = own_id
-        union select c.author_id from public.comments c where c.organization_id = own_id
-        union select v.user_id from public.votes v where v.organization_id = own_id
-        union select v.user_id from public.comment_votes v where v.organization_id = own_id
-        union select f.user_id from public.follows f where f.organization_id = own_id
-        union select r.user_id from public.survey_responses r where r.organization_id = own_id
-        union select b.user_id from private.survey_starts b where b.organization_id = own_id
+        select r.profile_id from private.personal_rows r where r.organization_id = own_id and r.takes_part
         union select o.id from public.profiles o where o.organization_id = own_id) own (id)
       join public.profiles p on p.id = own.id
       where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous') limit 50);
@@ -477,6 +458,13 @@ begin
     -- A user without rows in the organization has nothing to erase, and its team is not notified.
     if private.is_person_of_organization(own_id, named_id) then
       perform private.erase_person(own_id, named_id);
+      -- An identified person, who is another one at the next page: what counts once does not stay.
+      if exists (select from public.profiles p where p.id = own_id and p.kind = 'anonymous') then
+        delete from private.merged_votes v where v.user_id = own_id;
+        delete from public.votes v where v.user_id = own_id;
+        delete from public.comment_votes v where v.user_id = own_id;
+        delete from public.survey_responses r where r.user_id = own_id and r.is_only;
+      end if;
       perform private.audit('person.erase', 'profile', own_id, '{}', named_id);
     end if;
     return;
@@ -495,7 +483,8 @@ end
 $$;
 comment on function private.erase_me() is
   'Erases the caller: in the named organization only, or in all by deleting the account with name, address, '
-  'memberships, follows and notifications. Content and votes stay without a person. Raises CONFLICT for the '
+  'memberships, follows and notifications. Content and votes stay without a person, but not the votes and '
+  'single responses of an identified person. Raises CONFLICT for the '
   'last owner of an organization, and while a change of address can be undone.';
 
 grant execute on function private.admin_search_people(text), private.admin_person(uuid),

@@ -1,7 +1,7 @@
 -- Rules for every table, function and role.
 begin;
 set local search_path = public, extensions;
-select plan(40);
+select plan(43);
 
 create temporary view our_tables as
   select c.oid, n.nspname as schema, c.relname as name, n.nspname || '.' || c.relname as path, c.relrowsecurity, c.relowner
@@ -22,7 +22,7 @@ select is_empty($$ select path from our_tables t
   where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
     -- Tenants, people across tenants, files of deleted tenants, and settings of the whole deployment.
     and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.feature_flags',
-      'private.webhook_cursor', 'private.broadcast_cursor', 'private.erasure_key', 'private.former_addresses', 'private.idempotency_keys', 'private.setup',
+      'private.webhook_cursor', 'private.broadcast_cursor', 'private.address_key', 'private.idempotency_keys', 'private.setup',
       'private.removed_logos', 'private.unconfirmed_requests', 'private.stopped_account_mail', 'private.account_undos') $$,
   'every row of a tenant names its organization');
 select is_empty($$
@@ -63,6 +63,17 @@ select is_empty($$ select p.oid::regprocedure from pg_proc p join pg_type t on t
     and not coalesce('search_path=pg_temp' = any (proconfig), false) $$,
   'a function of a definer, a trigger, or with a search_path looks into the temporary schema of the caller last');
 select is_empty($$ select path from our_functions join pg_roles on pg_roles.oid = proowner where rolsuper $$, 'no function belongs to a superuser');
+select is_empty($$ select p.oid::regprocedure from pg_proc p join pg_roles r on r.oid = p.proowner
+  where r.rolsuper and p.prosecdef and p.pronamespace not in ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+    and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee <> p.proowner) $$,
+  'no function of any schema runs as a superuser for others');
+select is_empty($$ select r.rolname from pg_roles r join pg_database d on d.datname = current_database()
+  where has_database_privilege(r.oid, d.oid, 'temporary') and not r.rolsuper and r.oid <> d.datdba $$,
+  'nobody but the owner makes temporary objects, which could stand in the place of others');
+select is_empty($$ select r.rolname, p.oid::regprocedure from pg_roles r, pg_proc p
+  where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^(lo_|loread|lowrite|pg_(try_)?advisory_)'
+    and has_function_privilege(r.oid, p.oid, 'execute') and not r.rolsuper and r.rolname not in ('postgres', 'supabase_auth_admin') $$,
+  'no other login makes large objects or holds locks that functions of ours take');
 select is_empty($$ select path from our_functions
   where proacl is null or exists (select from aclexplode(proacl) where grantee = 0) $$, 'no function is executable by PUBLIC');
 select is_empty($$
@@ -155,7 +166,7 @@ insert into helpers values
   (array['anon', 'authenticated'], array['may_listen', 'setup_is_open', 'account_of_link', 'reject_link',
     'count_unconfirmed_request', 'account_mail_is_stopped', 'stop_account_mail', 'address_of_undo',
     'undo_account_change']),
-  (array['anon', 'authenticated', 'service_role'], array['before_request', 'token_refusal', 'refusal_message']),
+  (array['anon', 'authenticated', 'service_role'], array['before_request', 'token_refusal', 'refusal_message', 'unless_erased']),
   (array['authenticated'], array['reject_unknown_changes']),
   (array['authenticated'], array['needs_password', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
     'score_survey_response', 'admin_change_role', 'admin_transfer_ownership', 'my_second_factors', 'reset_second_factor', 'admin_invite',

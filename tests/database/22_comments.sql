@@ -1,7 +1,7 @@
 -- Comments: permissions to write, edit and delete, and exact counts.
 begin;
 set local search_path = public, extensions;
-select plan(150);
+select plan(155);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -119,6 +119,16 @@ from unnest(array['is_official = true', 'vote_count = 9', 'author_id = tests.id(
 select is(tests.try('bob', $$ update comments set body = '   ' where id = tests.id('fresh') $$), '23514 body_has_1_to_2000_characters',
   'an edit has the same length limits as an insert');
 select is(tests.see('bob', $$ update comments set body = ' trimmed ' where id = tests.id('fresh') returning body $$), 'trimmed', 'an edited comment is trimmed');
+
+-- What was said for the team
+do $$ begin perform tests.comment('for the team', who, 'Another') from unnest(array['mia']) as who; end $$;
+select is((select is_official from comments where id = tests.id('for the team')), true, 'a member speaks for the team');
+select is(tests.try('mia', 'update comments set body = ''Better so.'' where id = tests.id(''for the team'')'), '1', 'and edits what they said');
+delete from memberships where user_id = tests.id('mia');
+select is(tests.try('mia', 'update comments set body = ''Theirs.'' where id = tests.id(''for the team'')'), '0', 'who left the team does not edit it');
+select is(tests.try('mia', 'delete from comments where id = tests.id(''for the team'')'), '0', 'nor delete it');
+insert into memberships (organization_id, user_id) values (tests.id('acme'), tests.id('mia'));
+select is(tests.try('adam', 'delete from comments where id = tests.id(''for the team'')'), '1', 'an admin does');
 
 -- Threads and deleting
 do $$ begin

@@ -39,6 +39,8 @@ begin
   values ('x', now() - 0.6 * private.retention('stopped_account_mail'));
   insert into private.account_undos (link_hash, user_id, email, created_at)
   values ('x', tests.id('alice'), 'x@example.test', now() - 0.6 * private.retention('account_undos'));
+  insert into auth.audit_log_entries (id, payload, created_at)
+  values (tests.id('x'), '{}', now() - 0.6 * private.retention('auth_log'));
   insert into cron.job_run_details (jobid, username, status, start_time, end_time)
   select j.jobid, current_user, 'succeeded', now() - age, now() - age
   from cron.job j, lateral (select 0.6 * private.retention('cron_log') as age) a where j.jobname = 'feedback-schedule';
@@ -48,10 +50,11 @@ end $$;
 create function pg_temp.kept() returns text language plpgsql as $$
 begin
   discard plans;
-  perform private.run_schedule(), private.trim_cron_log();
+  perform private.run_schedule(), private.trim_logs();
   return concat_ws(' ',
     (select 'account_undos' from private.account_undos),
     (select 'agent_calls' from private.agent_audit),
+    (select 'auth_log' from auth.audit_log_entries),
     (select 'checked_imports' from private.import_file_parts),
     (select 'cron_log' from cron.job_run_details),
     (select 'events' from private.outbox where type = 'survey.closed'),

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { api } from "../api/client.ts";
 import { newOrganization, newSubmission, newUser } from "../api/world.ts";
-import { sql } from "../stack.ts";
+import { signUp } from "../sign-up.ts";
+import { sql, stack } from "../stack.ts";
 
 const eraseMe = (user: { token: string }, organization: { id: string; slug: string }) =>
   api("DELETE", "/api/me?confirm=erase", { as: user, on: organization });
@@ -50,3 +51,30 @@ test.each(["spam", "trusted"])(
     expect(await marks()).toEqual([]);
   },
 );
+
+test("no table of any schema has the address of an erased account", async () => {
+  const organization = await newOrganization();
+  const admin = await newUser("Ada", { organization, role: "admin" });
+  const email = `${crypto.randomUUID()}@erased.example`;
+  const auth = { url: stack.supabase_url, publishableKey: stack.publishable_key };
+  const { access_token: token, user } = await signUp(auth, { email, password: "correct horse battery" });
+  const invite = { as: admin, body: { email, role: "member" } };
+  expect((await api("POST", `/api/organizations/${organization.id}/invites`, invite)).status).toBe(201);
+  await api("POST", `/api/submissions/${await newSubmission(organization, user)}/comments`, {
+    as: { token },
+    body: { body: "Said before" },
+  });
+  const tables = await sql<{ name: string }[]>`
+    select c.oid::regclass::text as name from pg_class c where c.relkind in ('r', 'm')
+    and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema', 'pg_toast')`;
+  const found = async () => {
+    const rows = tables.map(
+      ({ name }) =>
+        sql`select ${name}::text as name from ${sql.unsafe(name)} t where t::text ilike ${`%${email}%`}`,
+    );
+    return [...new Set((await Promise.all(rows)).flat().map(({ name }) => name))];
+  };
+  expect(await found()).toContain("auth.users");
+  expect((await api("DELETE", "/api/me?confirm=erase", { as: { token } })).status).toBe(200);
+  expect(await found()).toEqual([]);
+});

@@ -11,7 +11,18 @@ import { call, newBoard, type Route } from "../access/callers.ts";
 import { routesOfTheService } from "../access/service.ts";
 import { api, expectError, send } from "../api/client.ts";
 import { claimsOf, exchange, identified, newSecret, nowSeconds, signed } from "../api/identified.ts";
-import { newOrganization, newSubmission, newUser, type Organization, only, type User } from "../api/world.ts";
+import { newSurvey } from "../api/survey-world.ts";
+import {
+  countMistakes,
+  newComment,
+  newOrganization,
+  newSubmission,
+  newUser,
+  type Organization,
+  only,
+  stored,
+  type User,
+} from "../api/world.ts";
 import { importFunction } from "../import-function.ts";
 import { sql, stack } from "../stack.ts";
 
@@ -353,17 +364,37 @@ describe("a session", () => {
     await refused(await signed(claimsOf(own.organization), own.secret), "signature");
   });
 
-  test("ends when a team erases its person, who does not vote a second time as a new one", async () => {
-    const claims = { sub: randomUUID(), email: `${randomUUID()}@host.example` };
-    const person = await identified(host.organization, host.secret, claims);
+  test("ends when a team erases its person", async () => {
+    const person = await identified(host.organization, host.secret);
     const idea = await newSubmission(host.organization, await newUser());
     expect((await api("POST", `/api/submissions/${idea}/vote`, { as: person })).status).toBe(201);
     const path = `/api/admin/people/${person.profile.id}/erase`;
     expect((await api("POST", path, { as: host.owner, on: host.organization })).status).toBe(200);
     expectError(await api("POST", `/api/submissions/${idea}/vote`, { as: person }), "UNAUTHORIZED");
-    const again = await identified(host.organization, host.secret, claims);
-    expect(again.profile.id).not.toBe(person.profile.id);
-    expectError(await api("POST", `/api/submissions/${idea}/vote`, { as: again }), "CONFLICT");
+  });
+
+  test("counts once, however often its person erases themselves and is identified again", async () => {
+    const claims = { sub: randomUUID(), email: `${randomUUID()}@host.example` };
+    const idea = await newSubmission(host.organization, await newUser());
+    const said = await newComment(idea, await newUser());
+    const survey = await newSurvey(host.owner, host.organization, {
+      questions: [{ type: "nps", text: "And?" }],
+    });
+    const body = { answers: [{ question_id: survey.questions[0]?.id, value: 9 }] };
+    for (const _ of ["once", "again"]) {
+      const as = await identified(host.organization, host.secret, claims);
+      const done = [
+        await api("POST", `/api/submissions/${idea}/vote`, { as }),
+        await api("POST", `/api/comments/${said}/vote`, { as }),
+        await api("POST", `/api/surveys/${survey.id}/responses`, { as, body }),
+      ];
+      expect(done.map(({ status }) => status)).toEqual([201, 201, 201]);
+      expect((await api("DELETE", "/api/me?confirm=erase", { as })).status).toBe(200);
+    }
+    expect((await stored("submissions", idea))?.vote_count).toBe(1);
+    expect((await stored("comments", said))?.vote_count).toBe(0);
+    expect(await sql`select from public.survey_responses where survey_id = ${survey.id}`).toHaveLength(0);
+    expect(await countMistakes(host.organization)).toEqual([]);
   });
 
   test("guessed, of another kind or in another place is not valid", async () => {

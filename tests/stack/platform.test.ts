@@ -63,7 +63,6 @@ test("the logins of auth and the data API own nothing, inherit nothing and have 
       owned: 0,
       roles: null,
       tables: [
-        "auth.audit_log_entries insert",
         ...signIn
           .flatMap((table) =>
             ["delete", "insert", "select", "update"].map((right) => `auth.${table} ${right}`),

@@ -3410,6 +3410,21 @@ export interface components {
                 locale: components["schemas"]["Locale"] | null;
                 name: string | null;
             };
+            /** @description Changes of a status that they made. */
+            status_changes: {
+                /**
+                 * Format: date-time
+                 * @description ISO 8601 with an offset.
+                 */
+                created_at: string;
+                new_status: components["schemas"]["SubmissionStatus"];
+                note: string | null;
+                /** Format: uuid */
+                organization_id: string;
+                previous_status: components["schemas"]["SubmissionStatus"];
+                /** Format: uuid */
+                submission_id: string;
+            }[];
             submissions: {
                 /**
                  * Format: date-time
