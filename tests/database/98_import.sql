@@ -33,7 +33,7 @@ $$;
 
 update public.organizations set require_approval = true where slug = 'acme';
 select is(pg_temp.run('acme', pg_temp.file('a', '{"category": "web", "tags": ["ui"], "status": "planned", "created_at": "2024-01-01T00:00:00Z"}')),
-  '{"processed": 1, "created": 1, "skipped": 0, "failed": 0}', 'a submission is imported');
+  '{"processed": 1, "created": 1, "skipped": 0, "failed": 0, "is_written": true}', 'a submission is imported');
 select results_eq($$ select s.status, s.vote_count, s.moderation_state, s.is_public, s.created_at, c.name from pg_temp.imported('a') s join public.categories c on c.id = s.category_id $$,
   $$ values ('planned', 1, 'approved', true, '2024-01-01T00:00:00Z'::timestamptz, 'Web') $$, 'status, dates and category are kept, without approval');
 select is((select count(*) from public.submission_tags), 1::bigint, 'its tag is imported');

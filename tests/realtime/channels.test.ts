@@ -35,7 +35,6 @@ describe.each([
         { eventType: "DELETE", table: "votes", new: {}, old: { id, submission_id: submission } },
       ]);
       expect(Object.keys(received[0]?.new ?? {}).sort()).toEqual([
-        "created_at",
         "id",
         "organization_id",
         "submission_id",
