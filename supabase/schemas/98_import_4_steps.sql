@@ -108,7 +108,7 @@ declare
   outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
   total constant integer := (select coalesce(max(n::integer) + 1, 0)
     from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*].n') n);
-  part_records jsonb; failures jsonb; wrong integer; told integer;
+  size integer; failures jsonb; wrong integer; told integer;
 begin
   -- One chunk of an organization at a time, so that concurrent imports of one file see each other's rows.
   perform pg_advisory_xact_lock(hashtextextended('import ' || i.organization_id, 0)) from private.imports i
@@ -121,24 +121,23 @@ begin
   ends_at := clock_timestamp() + interval '1 second';
   begin
     while import.records_done < total and clock_timestamp() < ends_at loop
-      part_records := case when import.records_done = 0 and import.records_at_once >= total then records
-        else private.slice_records(records, import.records_done,
-          import.records_done + import.records_at_once) end;
+      size := least(import.records_at_once, total - import.records_done);
       begin
-        part := private.write_import(import, part_records);
-        import.records_done := import.records_done + import.records_at_once;
+        part := private.write_import(import, case when size = total then records
+          else private.slice_records(records, import.records_done, import.records_done + size) end);
+        import.records_done := import.records_done + size;
         import.records_at_once := least(2 * import.records_at_once, 500);
       -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
       exception when others or query_canceled then
         if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
         part := row(0, 0, '[]')::private.import_outcome;
-        if import.records_at_once > 1 then
-          import.records_at_once := import.records_at_once / 2;
-        else
+        import.records_at_once := greatest(1, size / 2);
+        if size = 1 then
           import.records_done := import.records_done + 1;
-          part.failures := coalesce((select jsonb_agg(jsonb_build_object('line', l, 'message',
-              'was refused by the database'))
-            from jsonb_path_query(part_records, 'strict $.* ? (@.type() == "array")[*].line') l), '[]');
+          part.failures := (select coalesce(jsonb_agg(jsonb_build_object('line', e -> 'line', 'message',
+            'was refused by the database')), '[]')
+            from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
+              jsonb_build_object('n', import.records_done - 1)) e);
         end if;
       end;
       outcome := row(outcome.created + part.created, outcome.skipped + part.skipped,
