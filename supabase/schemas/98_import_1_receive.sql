@@ -34,8 +34,8 @@ comment on table private.imports is
   'Imports and their progress. processed = created + skipped + failed; problem: the reason of a failure. A '
   'job has a query: its file is stored first and then written in steps with the credential that sent it. '
   'position: start of the next rows in the file; chunks_done: number of written chunks of these rows; '
-  'records_done: of its next chunk; records_at_once: halved when the database refuses some, doubled when it '
-  'does not; claimed_until: lease of the schedule, or the end of the last one.';
+  'records_done: of the next chunk; records_at_once: how many of a chunk are tried together; claimed_until: '
+  'lease of the schedule, or the end of the last one.';
 create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
 create index imports_running_idx on private.imports (updated_at) where state in ('receiving', 'running');
 

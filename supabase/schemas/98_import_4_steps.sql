@@ -126,7 +126,8 @@ begin
         part := private.write_import(import, case when size = total then records
           else private.slice_records(records, import.records_done, import.records_done + size) end);
         import.records_done := import.records_done + size;
-        import.records_at_once := least(2 * import.records_at_once, 500);
+        import.records_at_once := case when clock_timestamp() < ends_at
+          then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
       -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
       exception when others or query_canceled then
         if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
@@ -168,9 +169,9 @@ end
 $$;
 comment on function private.run_import(uuid, jsonb, jsonb) is
   'Writes a chunk: {kind: [record]} with people, categories, tags and, for a zip, the file name; refused '
-  'holds records that validation rejected, [{line, field, message}]. If the database refuses records, it '
-  'writes half as many at once, down to one, which fails; after a second the rest is left to the next call '
-  '(is_written: false). A dry run rolls back.';
+  'holds records that validation rejected, [{line, field, message}]. If the database refuses records or '
+  'takes more than a second, the next are half as many, down to one, which fails. After a second the rest is '
+  'left to the next call (is_written: false). A dry run rolls back.';
 
 -- Running the steps -----------------------------------------------------------------------------------------
 
