@@ -207,7 +207,8 @@ create function private.topics_of(submission public.submissions) returns text[]
 language sql immutable
 return array[private.board_topic((submission).organization_id, (submission).is_public),
   private.submission_topic((submission).id, (submission).is_public)];
-comment on function private.topics_of(public.submissions) is 'Topics that a submission is told to.';
+comment on function private.topics_of(public.submissions) is
+  'Topics of a submission: its board''s and its own.';
 
 create function private.broadcast_submission_shape(submission public.submissions) returns jsonb
 language sql immutable set search_path = pg_temp
@@ -222,7 +223,7 @@ comment on function private.broadcast_submission_shape(public.submissions) is
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
-declare own jsonb; board jsonb; topics text[];
+declare changes jsonb; topics text[];
 begin
   -- Checked first: most updates come from votes. Not a join: see private.broadcast_comments.
   if tg_op = 'UPDATE' and not private.events_suppressed() then
@@ -246,45 +247,28 @@ begin
   case tg_op
     when 'INSERT' then
       select jsonb_agg(jsonb_build_object('topic', private.board_topic(n.organization_id, n.is_public),
-        'record', private.broadcast_submission_shape(n))) into board
+        'record', private.broadcast_submission_shape(n))) into changes
       from changed n;
     when 'UPDATE' then
-      select jsonb_agg(c.change || jsonb_build_object(
-          'old_topic', private.submission_topic(c.id, c.was_public), 'topic',
-            private.submission_topic(c.id, c.is_public)))
-          filter (where not c.only_comments),
-        jsonb_agg(c.change || jsonb_build_object(
-          'old_topic', private.board_topic(c.organization_id, c.was_public),
-          'topic', private.board_topic(c.organization_id, c.is_public)))
-      into own, board
-      from (
-        select n.id, n.organization_id, o.is_public as was_public, n.is_public,
-          not (changed or private.events_suppressed() and (o.vote_count, o.comment_count)
-            is distinct from (n.vote_count, n.comment_count)) as only_comments,
-          jsonb_build_object('key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
-            'record', private.broadcast_submission_shape(n)) as change
-        from old_rows o join changed n using (id)
-        cross join lateral (select
-          (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
-            is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id,
-              n.updated_at)) t (changed)
+      select jsonb_agg(jsonb_build_object('old_topic', t.old_topic, 'topic', t.topic,
+        'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
+        'record', private.broadcast_submission_shape(n))) into changes
+      from old_rows o join changed n using (id)
+        cross join unnest(private.topics_of(o), private.topics_of(n)) with ordinality
+          t (old_topic, topic, nth)
+      where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
+          is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id,
+            n.updated_at)
         -- A merge moves votes without broadcasting each. Other votes broadcast themselves; the board gets
-        -- their counts later.
-        where changed or o.comment_count <> n.comment_count or private.events_suppressed()
-          and o.vote_count <> n.vote_count) c;
+        -- their counts later, and those of comments at once.
+        or private.events_suppressed() and (o.vote_count, o.comment_count) <> (n.vote_count, n.comment_count)
+        or t.nth = 1 and o.comment_count <> n.comment_count;
     else
-      select jsonb_agg(d.change || jsonb_build_object('old_topic',
-        private.submission_topic(d.id, d.is_public))),
-        jsonb_agg(d.change || jsonb_build_object('old_topic',
-          private.board_topic(d.organization_id, d.is_public)))
-      into own, board
-      from (
-        select o.*, jsonb_build_object('key',
-          jsonb_build_object('organization_id', o.organization_id, 'id', o.id)) as change
-        from changed o) d;
+      select jsonb_agg(jsonb_build_object('old_topic', t.topic,
+        'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id))) into changes
+      from changed o cross join unnest(private.topics_of(o)) t (topic);
   end case;
-  perform private.broadcast('submissions', own);
-  perform private.broadcast('submissions', board);
+  perform private.broadcast('submissions', changes);
   return null;
 end
 $$;

@@ -38,27 +38,17 @@ comment on function private.write_import(private.imports, jsonb) is
 
 create function private.slice_records(records jsonb, first integer, past integer) returns jsonb
 language plpgsql immutable set search_path = pg_temp as $$
-declare part jsonb;
+declare part jsonb; named text[];
 begin
-  part := coalesce((
-    select jsonb_object_agg(l.kind, l.list) from (
-      select r.key as kind, jsonb_agg(e.value order by e.place) as list
-      from jsonb_each(records) r
-        cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end)
-          with ordinality e (value, place)
-      where (e.value ->> 'n')::integer >= first and (e.value ->> 'n')::integer < past group by r.key) l),
-        '{}');
-  return part || jsonb_build_object('people', coalesce((
-      select jsonb_object_agg(p.key, p.value) from jsonb_each(records -> 'people') p
-      where p.key in (select e ->> 'author' from jsonb_each(part) l, jsonb_array_elements(l.value) e)), '{}'),
-    'categories', coalesce((
-      select jsonb_object_agg(c.key, c.value) from jsonb_each(records -> 'categories') c
-      where c.key in (select e ->> 'category' from jsonb_each(part) l, jsonb_array_elements(l.value) e)),
-        '{}'),
-    'tags', coalesce((
-      select jsonb_object_agg(t.key, t.value) from jsonb_each(records -> 'tags') t
-      where exists (select from jsonb_each(part) l, jsonb_array_elements(l.value) e
-        where e -> 'tags' ? t.key)), '{}'));
+  select jsonb_object_agg(r.key, case jsonb_typeof(r.value) when 'array' then jsonb_path_query_array(r.value,
+    '$[*] ? (@.n >= $first && @.n < $past)', jsonb_build_object('first', first, 'past', past))
+    else r.value end) into part from jsonb_each(records) r;
+  named := array(select v #>> '{}'
+    from unnest(array['$.*[*].author', '$.*[*].category', '$.*[*].tags[*]']::jsonpath[]) p (path)
+      cross join jsonb_path_query(part, p.path) v);
+  return (select jsonb_object_agg(r.key, case when r.key in ('people', 'categories', 'tags') then coalesce((
+      select jsonb_object_agg(k.key, k.value) from jsonb_each(r.value) k where k.key = any (named)), '{}')
+    else r.value end) from jsonb_each(part) r);
 end
 $$;
 comment on function private.slice_records(jsonb, integer, integer) is

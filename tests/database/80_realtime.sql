@@ -155,14 +155,14 @@ select is(pg_temp.messages(), 'RELOAD votes to Popular', 'more than 100 changes 
 set constraints all immediate;
 alter table submissions disable trigger user;
 insert into submissions (organization_id, author_id, title, description, type, is_public)
-select tests.id('rival'), tests.id('alice'), 'Number ' || n, 'A description that is long enough.', 'idea', true from generate_series(1, 10000) n;
+select tests.id('rival'), tests.id('alice'), 'Number ' || n, 'A description that is long enough.', 'idea', true from generate_series(1, 20000) n;
 alter table submissions enable trigger user;
 set constraints all deferred;
 do $$ begin
   update submissions set title = title || '!' where id = tests.id('An idea');
-  perform set_config('statement_timeout', '8s', true), pg_temp.messages();
+  perform set_config('statement_timeout', '30s', true), pg_temp.messages();
 end $$;
-select is(tests.try('operator', $$ update organizations set visibility = 'private' where slug = 'rival' $$), '1', 'a board of 10,000 submissions becomes private');
+select is(tests.try('operator', $$ update organizations set visibility = 'private' where slug = 'rival' $$), '1', 'a board of 20,000 submissions becomes private');
 reset statement_timeout;
 select is((select string_agg(distinct m.event || ' ' || split_part(m.topic, ':', 1), ', ') || ' ' || count(*) from pg_temp.news() m where m.payload ->> 'table' = 'submissions'),
   'RELOAD organization, RELOAD submission 100', 'its change is broadcast as one RELOAD to each of 100 topics, the boards first');
