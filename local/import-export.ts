@@ -46,9 +46,12 @@ export async function importFile(
   let problem: string | null = null;
   try {
     for await (const chunk of chunksOf(rows, query)) {
-      const [job] = await sql<{ done: { processed: number } }[]>`
-        select private.run_import(${id}, ${JSON.stringify(recordsOf(chunk))}::text::jsonb, ${JSON.stringify(chunk.refused)}::text::jsonb) as done`;
-      progress(job?.done.processed ?? 0);
+      for (let isWritten = false; !isWritten; ) {
+        const [job] = await sql<{ done: { processed: number; is_written: boolean } }[]>`
+          select private.run_import(${id}, ${JSON.stringify(recordsOf(chunk))}::text::jsonb, ${JSON.stringify(chunk.refused)}::text::jsonb) as done`;
+        progress(job?.done.processed ?? 0);
+        isWritten = job?.done.is_written ?? true;
+      }
     }
   } catch (error) {
     problem = problemOf(error, String(error));

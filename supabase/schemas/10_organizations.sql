@@ -671,7 +671,7 @@ revoke all on public.organizations, public.profiles, public.memberships, public.
   from public, anon, authenticated, service_role, service_key;
 grant select (id, slug, name, visibility, time_zone, allow_indexing, created_at) on public.organizations to
   anon, authenticated, service_key;
-grant select (id, kind, name, avatar_url, created_at) on public.profiles to anon, authenticated, service_key;
+grant select (id, kind, name, avatar_url) on public.profiles to anon, authenticated, service_key;
 grant update (name, avatar_url, locale) on public.profiles to authenticated;
 grant select on public.memberships to authenticated;
 grant select on public.categories, public.tags to anon, authenticated, service_key;

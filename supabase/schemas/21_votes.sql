@@ -365,8 +365,8 @@ comment on function private.submission_voters(uuid, integer, integer) is
 alter table public.votes enable row level security;
 alter table public.follows enable row level security;
 revoke all on public.votes, public.follows from public, anon, authenticated, service_role, service_key;
-grant select (id, organization_id, submission_id, created_at) on public.votes to anon, authenticated,
-  service_key;
+-- Without created_at: a profile made with its first vote has the same time.
+grant select (id, organization_id, submission_id) on public.votes to anon, authenticated, service_key;
 grant insert (submission_id), delete on public.votes to authenticated;
 grant insert (submission_id, user_id) on public.votes to service_key;
 grant select (organization_id, submission_id, user_id, reason, created_at),

@@ -446,8 +446,8 @@ revoke all on public.comments, public.comment_votes
 grant select on public.comments to anon, authenticated, service_key;
 grant insert (id, submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
 grant insert (id, submission_id, parent_id, body, author_id), delete on public.comments to service_key;
-grant select (id, organization_id, submission_id, comment_id, created_at) on public.comment_votes to anon,
-  authenticated, service_key;
+grant select (id, organization_id, submission_id, comment_id) on public.comment_votes to anon, authenticated,
+  service_key;
 grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;

@@ -148,7 +148,12 @@ create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare fanout private.fanouts; done integer := 0;
 begin
-  for fanout in select * from private.fanouts order by created_at limit 20 for update skip locked loop
+  for fanout in
+    select f.* from private.fanouts f join (
+      select event_id, row_number() over (partition by organization_id order by created_at) as turn
+      from private.fanouts) t using (event_id)
+    order by t.turn, f.created_at limit 20 for update of f skip locked
+  loop
     fanout.after_user_id := private.notify_batch(fanout, batch);
     if fanout.after_user_id is null then
       delete from private.fanouts where event_id = fanout.event_id;
@@ -161,7 +166,8 @@ begin
 end
 $$;
 comment on function private.run_fanouts(integer) is
-  'Processes the next batch of each pending fan-out. Idempotent; safe to run concurrently.';
+  'Processes the next batch of 20 pending fan-outs, of organizations in turn. Idempotent; safe to run '
+  'concurrently.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 

@@ -77,6 +77,9 @@ begin
       told.topic, true)
   from (select distinct topic from unnest(topics) as topic where topic is not null order by topic limit 100)
     told;
+-- A failed broadcast must not roll back the change.
+exception when others then
+  raise warning 'changes of % were not broadcast: %', changed_table, sqlerrm;
 end
 $$;
 comment on function private.broadcast_reload(text, text[]) is
@@ -86,12 +89,6 @@ create function private.broadcast(changed_table text, changes jsonb) returns voi
 language plpgsql set search_path = pg_temp as $$
 begin
   if changes is null then return; end if;
-  if jsonb_array_length(changes) > 100 then
-    perform private.broadcast_reload(changed_table, array(
-      select topic from jsonb_array_elements(changes) c
-        cross join lateral (values (c ->> 'old_topic'), (c ->> 'topic')) told (topic)));
-    return;
-  end if;
   perform realtime.send(
     jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', operation,
       'record', case when operation <> 'DELETE' then c -> 'record' end, 'old_record', case
@@ -115,25 +112,25 @@ end
 $$;
 comment on function private.broadcast(text, jsonb) is
   'Broadcasts changes [{old_topic, topic, key, record, submission, home}] in the payload format of '
-  'realtime.broadcast_changes. A row that moves to another topic is a DELETE there and an INSERT here. More '
-  'than 100 rows in one statement send one RELOAD for each topic.';
+  'realtime.broadcast_changes. A row that moves to another topic is a DELETE there and an INSERT here.';
 
 -- definer: clients may not write to realtime.messages. Payloads name no voter.
 create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
+declare ids uuid[];
 begin
   if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
   if (select count(*) from changed) > 100 then
+    ids := array(select distinct submission_id from changed);
     perform private.broadcast_reload('votes', array(
-      select private.submission_topic(s.id, s.is_public) from public.submissions s
-      where s.id in (select submission_id from changed)));
+      select private.submission_topic(s.id, s.is_public) from public.submissions s where s.id = any (ids)));
     return null;
   end if;
   -- Not through private.broadcast: votes are the most frequent change and never move to another topic.
   perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'votes', 'operation', tg_op,
       'record', case when tg_op = 'INSERT'
         then jsonb_build_object('id', v.id, 'organization_id', v.organization_id,
-        'submission_id', v.submission_id, 'created_at', v.created_at) end,
+        'submission_id', v.submission_id) end,
       'old_record', case when tg_op = 'DELETE'
         then jsonb_build_object('submission_id', v.submission_id, 'id', v.id) end,
       'submission', private.counts_of(s)), tg_op, private.submission_topic(s.id, s.is_public), true)
@@ -161,27 +158,37 @@ comment on function private.comment_topic(public.comments) is 'Topic of a commen
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
+declare topics text[];
 begin
   if not private.broadcasts_changes() then return null; end if;
+  topics := array(select private.comment_topic(c) from changed c);
+  -- Before rows are joined: a plan made for one row would compare each old row with each new one.
+  if cardinality(topics) > 100 then
+    if tg_op = 'UPDATE' then
+      topics := topics || array(select private.comment_topic(o) from old_rows o);
+    end if;
+    perform private.broadcast_reload('comments', topics);
+    return null;
+  end if;
   case tg_op
     when 'INSERT' then
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
         'topic', private.comment_topic(n), 'home', private.submission_topic(s.id, s.is_public), 'submission',
           private.counts_of(s), 'record', to_jsonb(n))))
-      from new_rows n join public.submissions s on s.id = n.submission_id;
+      from changed n join public.submissions s on s.id = n.submission_id;
     when 'UPDATE' then
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
         'old_topic', private.comment_topic(o), 'topic', private.comment_topic(n), 'home',
           private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
         'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id), 'record', to_jsonb(n))))
-      from old_rows o join new_rows n using (id) join public.submissions s on s.id = n.submission_id
+      from old_rows o join changed n using (id) join public.submissions s on s.id = n.submission_id
         where o is distinct from n;
     else
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
         'old_topic', private.comment_topic(o), 'home', private.submission_topic(s.id, s.is_public),
           'submission', private.counts_of(s),
         'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id))))
-      from old_rows o join public.submissions s on s.id = o.submission_id;
+      from changed o join public.submissions s on s.id = o.submission_id;
   end case;
   return null;
 end
@@ -189,14 +196,20 @@ $$;
 comment on function private.broadcast_comments() is
   'Trigger: broadcasts comments. Approval is an INSERT on the public topic, rejection a DELETE.';
 create trigger tell_added after insert on public.comments
-  referencing new table as new_rows for each statement execute function private.broadcast_comments();
+  referencing new table as changed for each statement execute function private.broadcast_comments();
 create trigger tell_changed after update on public.comments
-  referencing old table as old_rows new table as new_rows for each statement
+  referencing old table as old_rows new table as changed for each statement
     execute function private.broadcast_comments();
 create trigger tell_removed after delete on public.comments
-  referencing old table as old_rows for each statement execute function private.broadcast_comments();
+  referencing old table as changed for each statement execute function private.broadcast_comments();
 
--- definer: clients may not write to realtime.messages.
+create function private.topics_of(submission public.submissions) returns text[]
+language sql immutable
+return array[private.board_topic((submission).organization_id, (submission).is_public),
+  private.submission_topic((submission).id, (submission).is_public)];
+comment on function private.topics_of(public.submissions) is
+  'Topics of a submission: its board''s and its own.';
+
 create function private.broadcast_submission_shape(submission public.submissions) returns jsonb
 language sql immutable set search_path = pg_temp
 return jsonb_build_object('id', (submission).id, 'organization_id', (submission).organization_id,
@@ -210,62 +223,52 @@ comment on function private.broadcast_submission_shape(public.submissions) is
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
-declare own jsonb; board jsonb;
+declare changes jsonb; topics text[];
 begin
-  -- Checked first: most updates come from votes.
+  -- Checked first: most updates come from votes. Not a join: see private.broadcast_comments.
   if tg_op = 'UPDATE' and not private.events_suppressed() then
     if not exists (
-      select from old_rows o join new_rows n using (id)
-      where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at,
-        o.comment_count) is distinct
-        from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at,
-          n.comment_count)) then
+      select n.id, n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at,
+        n.comment_count from changed n
+      except select o.id, o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id,
+        o.updated_at, o.comment_count from old_rows o) then
       return null;
     end if;
   end if;
   if not private.broadcasts_changes() then return null; end if;
+  if (select count(*) from changed) > 100 then
+    topics := array(select unnest(private.topics_of(c)) from changed c);
+    if tg_op = 'UPDATE' then
+      topics := topics || array(select unnest(private.topics_of(o)) from old_rows o);
+    end if;
+    perform private.broadcast_reload('submissions', topics);
+    return null;
+  end if;
   case tg_op
     when 'INSERT' then
       select jsonb_agg(jsonb_build_object('topic', private.board_topic(n.organization_id, n.is_public),
-        'record', private.broadcast_submission_shape(n))) into board
-      from new_rows n;
+        'record', private.broadcast_submission_shape(n))) into changes
+      from changed n;
     when 'UPDATE' then
-      select jsonb_agg(c.change || jsonb_build_object(
-          'old_topic', private.submission_topic(c.id, c.was_public), 'topic',
-            private.submission_topic(c.id, c.is_public)))
-          filter (where not c.only_comments),
-        jsonb_agg(c.change || jsonb_build_object(
-          'old_topic', private.board_topic(c.organization_id, c.was_public),
-          'topic', private.board_topic(c.organization_id, c.is_public)))
-      into own, board
-      from (
-        select n.id, n.organization_id, o.is_public as was_public, n.is_public,
-          not (changed or private.events_suppressed() and (o.vote_count, o.comment_count)
-            is distinct from (n.vote_count, n.comment_count)) as only_comments,
-          jsonb_build_object('key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
-            'record', private.broadcast_submission_shape(n)) as change
-        from old_rows o join new_rows n using (id)
-        cross join lateral (select
-          (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
-            is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id,
-              n.updated_at)) t (changed)
+      select jsonb_agg(jsonb_build_object('old_topic', t.old_topic, 'topic', t.topic,
+        'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
+        'record', private.broadcast_submission_shape(n))) into changes
+      from old_rows o join changed n using (id)
+        cross join unnest(private.topics_of(o), private.topics_of(n)) with ordinality
+          t (old_topic, topic, nth)
+      where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
+          is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id,
+            n.updated_at)
         -- A merge moves votes without broadcasting each. Other votes broadcast themselves; the board gets
-        -- their counts later.
-        where changed or o.comment_count <> n.comment_count or private.events_suppressed()
-          and o.vote_count <> n.vote_count) c;
+        -- their counts later, and those of comments at once.
+        or private.events_suppressed() and (o.vote_count, o.comment_count) <> (n.vote_count, n.comment_count)
+        or t.nth = 1 and o.comment_count <> n.comment_count;
     else
-      select jsonb_agg(d.change || jsonb_build_object('old_topic',
-        private.submission_topic(d.id, d.is_public))),
-        jsonb_agg(d.change || jsonb_build_object('old_topic',
-          private.board_topic(d.organization_id, d.is_public)))
-      into own, board
-      from (
-        select o.*, jsonb_build_object('key',
-          jsonb_build_object('organization_id', o.organization_id, 'id', o.id)) as change
-        from old_rows o) d;
+      select jsonb_agg(jsonb_build_object('old_topic', t.topic,
+        'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id))) into changes
+      from changed o cross join unnest(private.topics_of(o)) t (topic);
   end case;
-  perform private.broadcast('submissions', own);
-  perform private.broadcast('submissions', board);
+  perform private.broadcast('submissions', changes);
   return null;
 end
 $$;
@@ -274,12 +277,12 @@ comment on function private.broadcast_submissions() is
   'comments go with those messages; the board gets comment counts at once and vote counts through '
   'private.broadcast_counts.';
 create trigger tell_added after insert on public.submissions
-  referencing new table as new_rows for each statement execute function private.broadcast_submissions();
+  referencing new table as changed for each statement execute function private.broadcast_submissions();
 create trigger tell_changed after update on public.submissions
-  referencing old table as old_rows new table as new_rows for each statement
+  referencing old table as old_rows new table as changed for each statement
     execute function private.broadcast_submissions();
 create trigger tell_removed after delete on public.submissions
-  referencing old table as old_rows for each statement execute function private.broadcast_submissions();
+  referencing old table as changed for each statement execute function private.broadcast_submissions();
 
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_moderation() returns trigger
@@ -365,6 +368,11 @@ create function private.broadcast_responses() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
+  if (select count(*) from changed) > 100 then
+    perform private.broadcast_reload('survey_responses',
+      array(select 'survey:' || r.survey_id from changed r));
+    return null;
+  end if;
   perform private.broadcast('survey_responses',
     jsonb_agg(jsonb_build_object('topic', 'survey:' || r.survey_id, 'record', jsonb_build_object(
     'id', r.id, 'organization_id', r.organization_id, 'survey_id', r.survey_id, 'submitted_at',

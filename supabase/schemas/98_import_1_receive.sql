@@ -22,6 +22,8 @@ create table private.imports (
   chunks_done integer not null default 0,
   nameless_votes integer,
   claimed_until timestamptz,
+  records_done integer not null default 0,
+  records_at_once integer not null default 500,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint imports_belong_to_their_organization unique (organization_id, id),
@@ -32,7 +34,8 @@ comment on table private.imports is
   'Imports and their progress. processed = created + skipped + failed; problem: the reason of a failure. A '
   'job has a query: its file is stored first and then written in steps with the credential that sent it. '
   'position: start of the next rows in the file; chunks_done: number of written chunks of these rows; '
-  'claimed_until: lease of the schedule.';
+  'records_done: of the next chunk; records_at_once: how many of a chunk are tried together; claimed_until: '
+  'lease of the schedule, or the end of the last one.';
 create index imports_newest_idx on private.imports (organization_id, created_at desc, id desc);
 create index imports_running_idx on private.imports (updated_at) where state in ('receiving', 'running');
 

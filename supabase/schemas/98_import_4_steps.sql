@@ -38,65 +38,21 @@ comment on function private.write_import(private.imports, jsonb) is
 
 create function private.slice_records(records jsonb, first integer, past integer) returns jsonb
 language plpgsql immutable set search_path = pg_temp as $$
-declare part jsonb;
+declare part jsonb; named text[];
 begin
-  part := coalesce((
-    select jsonb_object_agg(l.kind, l.list) from (
-      select r.key as kind, jsonb_agg(e.value order by e.place) as list
-      from jsonb_each(records) r
-        cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end)
-          with ordinality e (value, place)
-      where (e.value ->> 'n')::integer >= first and (e.value ->> 'n')::integer < past group by r.key) l),
-        '{}');
-  return part || jsonb_build_object('people', coalesce((
-      select jsonb_object_agg(p.key, p.value) from jsonb_each(records -> 'people') p
-      where p.key in (select e ->> 'author' from jsonb_each(part) l, jsonb_array_elements(l.value) e)), '{}'),
-    'categories', coalesce((
-      select jsonb_object_agg(c.key, c.value) from jsonb_each(records -> 'categories') c
-      where c.key in (select e ->> 'category' from jsonb_each(part) l, jsonb_array_elements(l.value) e)),
-        '{}'),
-    'tags', coalesce((
-      select jsonb_object_agg(t.key, t.value) from jsonb_each(records -> 'tags') t
-      where exists (select from jsonb_each(part) l, jsonb_array_elements(l.value) e
-        where e -> 'tags' ? t.key)), '{}'));
+  select jsonb_object_agg(r.key, case jsonb_typeof(r.value) when 'array' then jsonb_path_query_array(r.value,
+    '$[*] ? (@.n >= $first && @.n < $past)', jsonb_build_object('first', first, 'past', past))
+    else r.value end) into part from jsonb_each(records) r;
+  named := array(select v #>> '{}'
+    from unnest(array['$.*[*].author', '$.*[*].category', '$.*[*].tags[*]']::jsonpath[]) p (path)
+      cross join jsonb_path_query(part, p.path) v);
+  return (select jsonb_object_agg(r.key, case when r.key in ('people', 'categories', 'tags') then coalesce((
+      select jsonb_object_agg(k.key, k.value) from jsonb_each(r.value) k where k.key = any (named)), '{}')
+    else r.value end) from jsonb_each(part) r);
 end
 $$;
 comment on function private.slice_records(jsonb, integer, integer) is
   'The records of a chunk within a range, with the people, categories and tags they reference.';
-
-create function private.write_valid_records(import private.imports, records jsonb)
-  returns private.import_outcome
-language plpgsql set search_path = pg_temp as $$
-declare
-  first integer; last integer; middle integer; one private.import_outcome; other private.import_outcome;
-begin
-  begin
-    return private.write_import(import, records);
-  exception when sqlstate 'FB400' or check_violation or string_data_right_truncation
-    or invalid_text_representation
-    or untranslatable_character or character_not_in_repertoire or invalid_datetime_format
-      or datetime_field_overflow then
-    null;
-  end;
-  select min((e ->> 'n')::integer), max((e ->> 'n')::integer) into first, last from jsonb_each(records) r
-    cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end) e;
-  if first = last then
-    return row(0, 0, (
-      select jsonb_build_array(jsonb_build_object('line', e -> 'line', 'message',
-        'was refused by the database')) from jsonb_each(records) r
-        cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end)
-          e))::private.import_outcome;
-  end if;
-  middle := (first + last + 1) / 2;
-  one := private.write_valid_records(import, private.slice_records(records, first, middle));
-  other := private.write_valid_records(import, private.slice_records(records, middle, last + 1));
-  return row(one.created + other.created, one.skipped + other.skipped,
-    one.failures || other.failures)::private.import_outcome;
-end
-$$;
-comment on function private.write_valid_records(private.imports, jsonb) is
-  'Like private.write_import; if the database rejects records, splits them in half down to the rejected one '
-  'and reports it as a failure.';
 
 create function private.mark_dry_run_ids(import private.imports, records jsonb) returns jsonb
 language plpgsql set search_path = pg_temp as $$
@@ -138,8 +94,11 @@ comment on function private.mark_dry_run_ids(private.imports, jsonb) is
 create function private.run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
 language plpgsql set search_path = pg_temp as $$
 declare
-  import private.imports; outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
-  failures jsonb; wrong integer; told integer;
+  import private.imports; part private.import_outcome; ends_at timestamptz; is_written boolean;
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  total constant integer := (select coalesce(max(n::integer) + 1, 0)
+    from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*].n') n);
+  size integer; failures jsonb; wrong integer; told integer;
 begin
   -- One chunk of an organization at a time, so that concurrent imports of one file see each other's rows.
   perform pg_advisory_xact_lock(hashtextextended('import ' || i.organization_id, 0)) from private.imports i
@@ -149,12 +108,37 @@ begin
     perform private.raise_error('CONFLICT', 'This import has ended: start another.');
   end if;
   if import.is_dry_run then records := private.mark_dry_run_ids(import, records); end if;
+  ends_at := clock_timestamp() + interval '1 second';
   begin
-    outcome := private.write_valid_records(import, records);
+    while import.records_done < total and clock_timestamp() < ends_at loop
+      size := least(import.records_at_once, total - import.records_done);
+      begin
+        part := private.write_import(import, case when size = total then records
+          else private.slice_records(records, import.records_done, import.records_done + size) end);
+        import.records_done := import.records_done + size;
+        import.records_at_once := case when clock_timestamp() < ends_at
+          then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
+      -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
+      exception when others or query_canceled then
+        if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
+        part := row(0, 0, '[]')::private.import_outcome;
+        import.records_at_once := greatest(1, size / 2);
+        if size = 1 then
+          import.records_done := import.records_done + 1;
+          part.failures := (select coalesce(jsonb_agg(jsonb_build_object('line', e -> 'line', 'message',
+            'was refused by the database')), '[]')
+            from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
+              jsonb_build_object('n', import.records_done - 1)) e);
+        end if;
+      end;
+      outcome := row(outcome.created + part.created, outcome.skipped + part.skipped,
+        outcome.failures || part.failures)::private.import_outcome;
+    end loop;
     if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
   exception when sqlstate 'FBDRY' then null;
   end;
-  failures := refused || outcome.failures;
+  is_written := import.records_done >= total;
+  failures := outcome.failures || case when is_written then refused else '[]' end;
   wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
   told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id
     and e.import_id = import.id);
@@ -164,15 +148,20 @@ begin
   order by f.line limit greatest(0, 100 - told);
   update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong,
     created = i.created + outcome.created,
-    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp()
+    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp(),
+    records_done = case when is_written then 0 else import.records_done end,
+    records_at_once = import.records_at_once,
+    claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end
   where i.id = import.id returning i.* into import;
   return jsonb_build_object('processed', import.processed, 'created', import.created, 'skipped',
-    import.skipped, 'failed', import.failed);
+    import.skipped, 'failed', import.failed, 'is_written', is_written);
 end
 $$;
 comment on function private.run_import(uuid, jsonb, jsonb) is
   'Writes a chunk: {kind: [record]} with people, categories, tags and, for a zip, the file name; refused '
-  'holds records that validation rejected, [{line, field, message}]. A dry run rolls back.';
+  'holds records that validation rejected, [{line, field, message}]. If the database refuses records or '
+  'takes more than a second, the next are half as many, down to one, which fails. After a second the rest is '
+  'left to the next call (is_written: false). A dry run rolls back.';
 
 -- Running the steps -----------------------------------------------------------------------------------------
 
@@ -205,7 +194,7 @@ begin
   if problem is not null then
     perform private.finish_import(previous_id, problem);
   else
-    update private.imports i set claimed_until = null where i.id = previous_id;
+    update private.imports i set claimed_until = now() where i.id = previous_id;
   end if;
   return query
     with claimed as (
@@ -213,8 +202,11 @@ begin
       where i.id = (
         select w.id from private.imports w
         where takes and w.state = 'running'
-          and w.query is not null and (w.claimed_until is null or w.claimed_until < now())
-        order by w.updated_at limit 1 for update skip locked)
+          and w.query is not null and (w.claimed_until is null or w.claimed_until <= now())
+        -- The organization whose last turn is the longest ago.
+        order by (select max(coalesce(o.claimed_until, o.updated_at)) from private.imports o
+          where o.organization_id = w.organization_id and o.state = 'running'), w.updated_at
+        limit 1 for update skip locked)
       returning i.*)
     select c.id, c.organization_id, p.auth_user_id, k.digest from claimed c
     left join public.profiles p on p.id = c.profile_id and c.key_id is null
@@ -222,8 +214,8 @@ begin
 end
 $$;
 comment on function private.claim_import(uuid, text, boolean) is
-  'Releases the previous import, or fails it with a problem. If takes is true, claims the oldest pending '
-  'import, for ten seconds or until its next chunk, and returns the credential of its sender.';
+  'Releases the previous import, or fails it with a problem. If takes is true, claims a pending import, of '
+  'organizations in turn, for ten seconds or until its next chunk, and returns the credential of its sender.';
 grant execute on function private.claim_import(uuid, text, boolean) to feedback_api;
 
 -- definer: private tables; each function requires Admin.
@@ -264,15 +256,14 @@ begin
   update private.imports i set
     position = coalesce(next, i.position),
     chunks_done = case when next is null then i.chunks_done + 1 else 0 end,
-    nameless_votes = case when next is null then i.nameless_votes else admin_run_import.nameless_votes end,
-    claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end
-  where i.id = import_id;
+    nameless_votes = case when next is null then i.nameless_votes else admin_run_import.nameless_votes end
+  where i.id = import_id and (told ->> 'is_written')::boolean;
   return told;
 end
 $$;
 comment on function private.admin_run_import(uuid, jsonb, jsonb, bigint, integer, jsonb, integer) is
-  'Writes a chunk of an import of the current organization and records its progress; raises CONFLICT if '
-  'another process wrote it.';
+  'Writes a chunk of an import of the current organization, or a part of it (is_written: false), and records '
+  'its progress; raises CONFLICT if another process wrote it.';
 
 create function private.admin_import_job(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search

@@ -122,6 +122,18 @@ test("concurrent workers, one of which is interrupted, write and count each row 
   expect(await countMistakes(organization)).toEqual([]);
 });
 
+test("an import that meets an internal error ends and says so", async () => {
+  const { organization, key } = await newBoard();
+  await alterSchema(`
+    create function private.test_broken() returns trigger language plpgsql as $$ begin raise 'broken'; end $$;
+    create trigger test_broken before insert on public.submissions for each row
+      when (new.organization_id = '${organization.id}') execute function private.test_broken()`);
+  const { id } = await sendImport(key, file);
+  const ended = await endOf(key, id);
+  await alterSchema("drop trigger test_broken on public.submissions; drop function private.test_broken()");
+  expect(ended).toMatchObject({ state: "failed", problem: "An internal error occurred.", created: 0 });
+});
+
 test("a chunk with a record that the database rejects is written and counted completely or not at all", async () => {
   const { organization, key } = await newBoard();
   const records = Array.from({ length: 40 }, (_, n) => ({

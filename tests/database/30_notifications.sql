@@ -1,7 +1,7 @@
 -- Recipients of notifications: once each, and never the actor.
 begin;
 set local search_path = public, extensions;
-select plan(49);
+select plan(50);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -126,6 +126,14 @@ select is(private.run_fanouts(300), 0, 'a further run does nothing');
 select is((select count(*) from notifications), 1201::bigint, 'a further run creates no notifications');
 do $$ begin perform tests.comment('more news', 'carol', 'A popular one'); delete from comments where id = tests.id('more news'); end $$;
 select is_empty('select from private.fanouts', 'deleting a comment deletes its queue entry');
+do $$ begin
+  perform tests.submission('Of a rival', 'alice', 'rival');
+  insert into private.fanouts (event_id, organization_id, submission_id, type, after_user_id, created_at)
+  select gen_random_uuid(), s.organization_id, s.id, 'status_changed', '00000000-0000-0000-0000-000000000000', now() - n * interval '1 hour'
+  from submissions s cross join generate_series(0, 30) n where s.title = case n when 0 then 'Of a rival' else 'A popular one' end;
+  perform private.run_fanouts(10);
+end $$;
+select is_empty($$ select from private.fanouts where organization_id = tests.id('rival') $$, 'many changes of one organization do not delay those of another');
 
 select * from finish();
 rollback;

@@ -1,7 +1,7 @@
 -- Row changes and broadcasts, and their subscribers.
 begin;
 set local search_path = public, extensions;
-select plan(68);
+select plan(70);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -127,7 +127,7 @@ do $$ begin
   perform tests.try('bob', $q$ delete from votes where submission_id = tests.id('An idea') $q$);
 end $$;
 select set_eq($$ select distinct key from pg_temp.news() m, jsonb_object_keys(coalesce(nullif(m.payload -> 'record', 'null'), m.payload -> 'old_record')) as key
-  where m.payload ->> 'table' = 'votes' $$, array['id', 'organization_id', 'submission_id', 'created_at'], 'the broadcast of a vote does not contain the voter');
+  where m.payload ->> 'table' = 'votes' $$, array['id', 'organization_id', 'submission_id'], 'the broadcast of a vote contains neither the voter nor the time');
 select is_empty($$ select from realtime.messages where payload::text like '%' || tests.id('bob')::text || '%' and payload ->> 'table' = 'votes' $$,
   'the voter''s id is nowhere in the message');
 select is_empty($$ select from realtime.messages where payload::text ~ 'A secret told|@example.test' and payload ->> 'table' = 'submissions' $$,
@@ -150,6 +150,22 @@ do $$ begin
   insert into votes (submission_id, user_id) select tests.id('Popular'), id from profiles where name like 'Voter %';
 end $$;
 select is(pg_temp.messages(), 'RELOAD votes to Popular', 'more than 100 changes are broadcast as one RELOAD');
+
+-- A plan that the connection made for one row must not join many rows.
+set constraints all immediate;
+alter table submissions disable trigger user;
+insert into submissions (organization_id, author_id, title, description, type, is_public)
+select tests.id('rival'), tests.id('alice'), 'Number ' || n, 'A description that is long enough.', 'idea', true from generate_series(1, 20000) n;
+alter table submissions enable trigger user;
+set constraints all deferred;
+do $$ begin
+  update submissions set title = title || '!' where id = tests.id('An idea');
+  perform set_config('statement_timeout', '30s', true), pg_temp.messages();
+end $$;
+select is(tests.try('operator', $$ update organizations set visibility = 'private' where slug = 'rival' $$), '1', 'a board of 20,000 submissions becomes private');
+reset statement_timeout;
+select is((select string_agg(distinct m.event || ' ' || split_part(m.topic, ':', 1), ', ') || ' ' || count(*) from pg_temp.news() m where m.payload ->> 'table' = 'submissions'),
+  'RELOAD organization, RELOAD submission 100', 'its change is broadcast as one RELOAD to each of 100 topics, the boards first');
 
 -- The operator's switch
 do $$ begin update private.feature_flags set is_on = false where name = 'broadcast_changes'; end $$;

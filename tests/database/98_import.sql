@@ -2,7 +2,7 @@
 -- callers.
 begin;
 set local search_path = public, extensions;
-select plan(45);
+select plan(50);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.run(organization text, records jsonb, source text default 'feedback', makes_missing boolean default true) returns jsonb language plpgsql as $$
@@ -33,7 +33,7 @@ $$;
 
 update public.organizations set require_approval = true where slug = 'acme';
 select is(pg_temp.run('acme', pg_temp.file('a', '{"category": "web", "tags": ["ui"], "status": "planned", "created_at": "2024-01-01T00:00:00Z"}')),
-  '{"processed": 1, "created": 1, "skipped": 0, "failed": 0}', 'a submission is imported');
+  '{"processed": 1, "created": 1, "skipped": 0, "failed": 0, "is_written": true}', 'a submission is imported');
 select results_eq($$ select s.status, s.vote_count, s.moderation_state, s.is_public, s.created_at, c.name from pg_temp.imported('a') s join public.categories c on c.id = s.category_id $$,
   $$ values ('planned', 1, 'approved', true, '2024-01-01T00:00:00Z'::timestamptz, 'Web') $$, 'status, dates and category are kept, without approval');
 select is((select count(*) from public.submission_tags), 1::bigint, 'its tag is imported');
@@ -118,6 +118,39 @@ select is_empty('select * from private.count_discrepancies()', 'all counters are
 update public.organizations set max_submissions = 2 where slug = 'vault';
 select throws_ok($$ select pg_temp.run('vault', jsonb_build_object('people', '{"ann@x.example": null}'::jsonb, 'submission',
   (select jsonb_agg(pg_temp.submission('p' || n)) from generate_series(1, 3) n))) $$, 'FB402', null, 'the plan''s limit applies to all rows of a chunk together');
+
+-- What the database refuses
+select is(pg_temp.run('acme', jsonb_build_object('people', '{"ann@x.example": null}'::jsonb, 'submission', jsonb_build_array(
+    pg_temp.submission('in time'), pg_temp.submission('out of time', '{"n": 1, "created_at": "2026-01-01T00:00:00+23:59"}')))) - 'processed',
+  '{"created": 1, "skipped": 0, "failed": 1, "is_written": true}', 'a time that only the database refuses fails its record alone');
+create function pg_temp.wait() returns trigger language plpgsql as $$ begin perform pg_sleep(0.6); return new; end $$;
+create trigger wait before insert on public.submissions for each row when (new.title like 'Title of slow%') execute function pg_temp.wait();
+create temporary table steps (n integer, told jsonb);
+do $$
+declare
+  id uuid := private.start_import(tests.id('acme'), 'feedback', 'slow', false, true);
+  records jsonb := jsonb_build_object('people', '{"ann@x.example": null}'::jsonb, 'submission',
+    (select jsonb_agg(pg_temp.submission('slow ' || n, jsonb_build_object('n', n, 'line', n, 'moderation_state', 'unknown'))) from generate_series(0, 3) n));
+begin
+  for n in 1 .. 9 loop
+    insert into steps values (n, private.run_import(id, records, '[{"line": 9, "message": "is not valid"}]'));
+    exit when exists (select from steps where (told ->> 'is_written')::boolean);
+  end loop;
+end $$;
+select is(told -> 'is_written', 'false', 'a call leaves the rest of a chunk that takes long to the next call') from steps where n = 1;
+select is(told, '{"processed": 5, "created": 0, "skipped": 0, "failed": 5, "is_written": true}', 'the calls count each record once') from steps order by n desc limit 1;
+
+-- Turns
+do $$ begin
+  update private.imports set state = 'completed';
+  insert into private.imports (id, organization_id, source, format, is_dry_run, makes_missing, query, claimed_until, updated_at)
+  select tests.id(name), tests.id(organization), 'x', 'feedback', false, true, '{}', now() - turn, now() - progress from (values
+    ('had its turn', 'acme', interval '1 second', interval '1 minute'),
+    ('waits longest', 'acme', null, interval '1 hour'),
+    ('of another organization', 'rival', null, interval '10 seconds')) as t (name, organization, turn, progress);
+end $$;
+select is(id, tests.id('of another organization'), 'an organization that had its turn comes after another') from private.claim_import(null, null, true);
+select is(id, tests.id('waits longest'), 'and its oldest import comes first') from private.claim_import(null, null, true);
 
 -- Permissions
 select is(pg_temp.asked(who, 'acme', $$ private.admin_start_import('{"format": "feedback", "dry_run": false, "create_missing": true}', 'csv') $$), 'FB403', who || ' may not import')

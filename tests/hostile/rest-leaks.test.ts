@@ -70,6 +70,22 @@ describe("the identity of voters", () => {
   });
 });
 
+describe("times that a vote and the profile of its voter share", () => {
+  it.each([
+    "votes?select=created_at",
+    "votes?select=id&created_at=gt.2020-01-01",
+    "votes?select=id&order=created_at",
+    "submissions?select=id,votes(created_at)",
+    "comment_votes?select=created_at",
+    "comment_votes?select=id&order=created_at",
+    "profiles?select=created_at",
+    "profiles?select=id&created_at=gt.2020-01-01",
+    "profiles?select=id&order=created_at",
+    "comments?select=id,author:profiles!author_id(created_at)",
+    "comments?select=id,profiles!author_id!inner(id)&profiles.created_at=gt.2020-01-01",
+  ])("are not revealed by %s", expectRefused);
+});
+
 describe("e-mail addresses and internals", () => {
   it.each([
     "profiles?select=*",

@@ -94,7 +94,7 @@ test("a migration contains the differences of the schemas, and a section for sta
     pathOf(schema("99_erasure.sql")),
     `alter table public.votes add column weight integer not null default 1;
      comment on table public.votes is 'Another comment.';
-     revoke select (created_at) on public.votes from anon;\n`,
+     revoke select (submission_id) on public.votes from anon;\n`,
   );
   await replace(schema("51_rate_limits.sql"), "('comment_update', 10,", "('comment_update', 12,");
   await expect(writeMigration("Add Weight", project)).rejects.toThrow('the name is "Add Weight": use');
@@ -104,7 +104,7 @@ test("a migration contains the differences of the schemas, and a section for sta
   const text = await readFile(path, "utf8");
   expect(text).toMatch(/ADD COLUMN "weight" integer NOT NULL DEFAULT 1/);
   expect(text).toMatch(/COMMENT ON TABLE "public"\."votes" IS 'Another comment\.'/);
-  expect(text).toMatch(/REVOKE .*"created_at".* FROM "anon"/);
+  expect(text).toMatch(/REVOKE .*"submission_id".* FROM "anon"/);
   expect(text).toMatch(/^-- {3}private\.rate_limit_rules is filled differently/m);
   await expect(writeMigration("again", project, new Date("2031-02-03T04:05:06Z"))).rejects.toThrow(
     "20310203040506_add_weight.sql is not older",

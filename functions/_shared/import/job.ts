@@ -81,9 +81,12 @@ async function writeRows(
     if (chunks.length === 0) chunks.push({ entries: [], refused: [] });
     for (const [n, chunk] of chunks.entries()) {
       if (n < chunks_done) continue;
-      if (written++ >= maxChunks || performance.now() > endsAt) return false;
       const last = n === chunks.length - 1 && { next, namelessVotes: allowance.votes };
-      await execute([runImport(id, chunk, { at: position.at, chunk: n, ...last })]);
+      for (let isWritten = false; !isWritten; ) {
+        if (written++ >= maxChunks || performance.now() > endsAt) return false;
+        const [[step]] = await execute([runImport(id, chunk, { at: position.at, chunk: n, ...last })]);
+        isWritten = step?.is_written ?? true;
+      }
     }
     position = next;
     chunks_done = 0;

@@ -84,10 +84,15 @@ export function importFilePart(id: string, n: number): Statement<{ bytes: Uint8A
 /** The chunk to write at a position; with the last chunk also the next position and the remaining anonymous votes. */
 export type Step = { at: number; chunk: number; next?: Position; namelessVotes?: number };
 
-export function runImport(id: string, chunk: Chunk, { at, chunk: n, next, namelessVotes }: Step): Statement {
+/** Writes the chunk, or a part of it in a bounded time. */
+export function runImport(
+  id: string,
+  chunk: Chunk,
+  { at, chunk: n, next, namelessVotes }: Step,
+): Statement<{ is_written: boolean }> {
   return (sql) =>
-    sql`select private.admin_run_import(${id}, ${JSON.stringify(recordsOf(chunk))}::text::jsonb, ${JSON.stringify(chunk.refused)}::text::jsonb,
-      ${at}, ${n}, ${next ? JSON.stringify(next) : null}::text::jsonb, ${namelessVotes ?? null})`;
+    sql`select (private.admin_run_import(${id}, ${JSON.stringify(recordsOf(chunk))}::text::jsonb, ${JSON.stringify(chunk.refused)}::text::jsonb,
+      ${at}, ${n}, ${next ? JSON.stringify(next) : null}::text::jsonb, ${namelessVotes ?? null}) ->> 'is_written')::boolean as is_written`;
 }
 
 /** An import to run, with the sender's credential; both null if the sender is no longer allowed to import. */
