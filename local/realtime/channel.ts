@@ -15,8 +15,6 @@ import {
 } from "./subscriptions.ts";
 
 const prefix = "realtime:";
-// As hosted: re-checks the token at least this often.
-const maxTrustMs = 5 * 60_000;
 // The object with its timer and its places in maps.
 const bytesOfChannel = 2048;
 
@@ -175,8 +173,8 @@ export class Channel {
   /** Re-checks when tokens expire or access may have changed. */
   private watchToken(): void {
     clearTimeout(this.expiry);
-    const left = this.identity.expiresAt === null ? maxTrustMs : this.identity.expiresAt * 1000 - Date.now();
-    this.expiry = setTimeout(() => this.recheck(), Math.max(0, Math.min(left, maxTrustMs)));
+    const left = (this.identity.expiresAt ?? Number.POSITIVE_INFINITY) * 1000 - Date.now();
+    this.expiry = setTimeout(() => this.recheck(), Math.max(0, Math.min(left, this.core.limits.trust)));
     this.expiry.unref();
   }
 

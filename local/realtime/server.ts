@@ -117,7 +117,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   const upkeep = setInterval(() => {
     const now = Date.now();
     for (const connection of connections) if (connection.isSilent(now)) connection.terminate();
-  }, 10_000);
+  }, limits.silence / 8);
   const partitions = setInterval(() => {
     sql`select realtime.keep_partitions()`.catch(() => undefined);
   }, 3_600_000);
