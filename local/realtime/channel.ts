@@ -96,7 +96,7 @@ export class Channel {
   }
 
   private async authorize(): Promise<void> {
-    const mayRead = () => this.core.authorization.mayRead(this.identity, this.name);
+    const mayRead = () => this.core.mayRead(this.identity, this.name);
     if (this.options.isPrivate && !(await this.connection.query(mayRead)))
       throw new JoinError(`You do not have permissions to read from this Channel topic: ${this.name}`);
   }
@@ -144,10 +144,8 @@ export class Channel {
   async receive(message: Message): Promise<void> {
     switch (message.event) {
       case "phx_leave":
-        this.leave();
         this.connection.reply(message, "ok");
-        this.push("phx_close", "{}", true);
-        return;
+        return this.end("phx_close");
       case "access_token":
         return this.renew(tokenOf(message.payload));
       case "broadcast":
@@ -200,20 +198,13 @@ export class Channel {
   /** Closes the channel with a reason for the client. */
   private shutDown(reason: string): void {
     this.system("system", "error", reason);
-    this.leave();
-    this.push("phx_close", "{}", true);
+    this.end("phx_close");
   }
 
-  /** Changes may have been missed: the client rejoins and notifies its application. */
-  fail(): void {
+  /** After phx_error the client rejoins and notifies its application. */
+  end(event: "phx_close" | "phx_error"): void {
     this.leave();
-    this.push("phx_error", "{}", true);
-  }
-
-  /** A newer join of the same topic by this connection replaces it. */
-  supersede(): void {
-    this.leave();
-    this.push("phx_close", "{}", true);
+    this.push(event, "{}", true);
   }
 
   leave(): void {

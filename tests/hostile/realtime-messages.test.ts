@@ -67,7 +67,7 @@ const payloads: Record<string, () => Promise<string[]> | string[]> = {
     for (let at = nested, n = 0; n < 500; n++) at = at.x = {};
     const claims = [{ nested }, { sub: "\u0000" }, { sub: "\ud800" }, { sub: { x: 1 } }, { exp: 1e308 }];
     const tokens = claims.map((more) => accessToken(more, 600, own.jwtSecret));
-    return [...(await Promise.all(tokens)).map(quoted), ...values].map(
+    return [...(await Promise.all(tokens)).map((token) => quoted(token)), ...values].map(
       (token) => `{"access_token":${token}}`,
     );
   },

@@ -105,7 +105,7 @@ describe("tables that admins write", () => {
     ["status_changes", { id: open.status_change }, status],
   ];
   describe.each(targets)("%s", (table, row, values, change) => {
-    const [[column, id] = []] = Object.entries(row);
+    const [[column, id] = ["", ""]] = Object.entries(row);
     const unknown = randomUUID();
     const both = `organization_id=in.(${world.home.id},${world.closed.id})`;
     const twice = [

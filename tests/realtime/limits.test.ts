@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => own?.remove());
 afterEach(closeRawClients);
 /** When those of the test before are closed. */
-const open = () => until(() => RawClient.open(own).catch(() => null));
+const open = () => until(() => RawClient.open(own).catch(() => undefined));
 
 test("the topic of a team is authorized again while the channel is open", async () => {
   const client = await open();
