@@ -26,7 +26,7 @@ export class Channel {
   private token: string | null = null;
   private subscriptions: Subscription<Channel>[] = [];
   private expiry: NodeJS.Timeout | undefined;
-  private joined = false;
+  joined = false;
   private ended = false;
   private keptBytes = 0;
   private readonly reference: Reference;
@@ -36,7 +36,7 @@ export class Channel {
 
   constructor(
     private readonly core: Core,
-    private readonly connection: Connection,
+    readonly connection: Connection,
     { topic, joinRef, ref, payload }: Message,
   ) {
     this.reference = { topic, joinRef, ref };
@@ -48,10 +48,6 @@ export class Channel {
 
   get topic(): string {
     return this.reference.topic;
-  }
-
-  isJoined(): boolean {
-    return this.joined;
   }
 
   /** Replies to the join message. */
@@ -184,10 +180,6 @@ export class Channel {
     } catch (error) {
       if (this.joined) this.shutDown(reasonOf(error));
     }
-  }
-
-  get addressName(): string {
-    return this.connection.addressName;
   }
 
   /** Returns the number of bytes. */

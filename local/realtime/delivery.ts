@@ -18,7 +18,7 @@ export async function deliver(core: Core, changes: Change[]): Promise<void> {
     return { change, wanted: core.subscriptions.candidates(change), members: membersOf(core, change) };
   });
   const places = placesOf(all);
-  const placeOf = ({ addressName }: Channel) => places.get(addressName) ?? 0;
+  const placeOf = ({ connection }: Channel) => places.get(connection.addressName) ?? 0;
   for (const batch of batchesOf(all, places)) {
     const notices = await decide(core, batch);
     const sendings = batch.flatMap(({ change, members }, index): Sendings => {
@@ -34,7 +34,7 @@ const workOf = (wanted: Job<Channel>["wanted"]) =>
 /** Addresses with less work come first, so that one with thousands of channels delays itself: all work until their end. */
 function placesOf(all: Delivery[]): Map<string, number> {
   const work = new Map<string, number>();
-  const add = ({ addressName }: Channel, more: number) =>
+  const add = ({ connection: { addressName } }: Channel, more: number) =>
     work.set(addressName, (work.get(addressName) ?? 0) + more);
   for (const { wanted, members } of all) {
     for (const each of wanted) add(each.owner, workOf([each]));
@@ -54,9 +54,9 @@ const maxWork = 50_000;
 function* batchesOf(all: Delivery[], places: Map<string, number>): Generator<Delivery[]> {
   const groupOf = (place = 0) => Math.floor(place / maxWork);
   for (const group of new Set([...places.values()].map(groupOf))) {
+    const isOf = ({ connection }: Channel) => groupOf(places.get(connection.addressName)) === group;
     let [batch, size]: [Delivery[], number] = [[], 0];
     for (const { change, ...to } of all) {
-      const isOf = ({ addressName }: Channel) => groupOf(places.get(addressName)) === group;
       const wanted = to.wanted.filter(({ owner }) => isOf(owner));
       const members = to.members.filter(isOf);
       batch.push({ change, wanted, members });
@@ -101,7 +101,7 @@ const costOfMessage = 4096;
 async function send(sendings: Sendings): Promise<void> {
   let bytes = 0;
   for (const [channel, frame] of sendings) {
-    if (channel.isJoined()) bytes += costOfMessage + channel.send(frame);
+    if (channel.joined) bytes += costOfMessage + channel.send(frame);
     if (bytes < maxBytesAtOnce) continue;
     bytes = 0;
     await otherWork();

@@ -144,7 +144,8 @@ test("joins of an address wait for each other, and those of another address do n
   await until(() => joined > 0);
   expect((await (await open("127.0.6.8")).join("one", changes("comments", filter))).status).toBe("ok");
   expect(joined).toBeLessThan(clients.length);
-  await Promise.all(joins);
+  // A socket whose message does not fit in the budget of the address is closed without a reply.
+  for (const join of joins) join.catch(() => undefined);
 });
 
 test("many changes reach an address with one channel before those with a hundred", async () => {
