@@ -15,8 +15,6 @@ import {
 } from "./subscriptions.ts";
 
 const prefix = "realtime:";
-// As hosted: re-checks the token at least this often.
-const maxTrustMs = 5 * 60_000;
 // The object with its timer and its places in maps.
 const bytesOfChannel = 2048;
 
@@ -28,7 +26,7 @@ export class Channel {
   private token: string | null = null;
   private subscriptions: Subscription<Channel>[] = [];
   private expiry: NodeJS.Timeout | undefined;
-  private joined = false;
+  joined = false;
   private ended = false;
   private keptBytes = 0;
   private readonly reference: Reference;
@@ -38,7 +36,7 @@ export class Channel {
 
   constructor(
     private readonly core: Core,
-    private readonly connection: Connection,
+    readonly connection: Connection,
     { topic, joinRef, ref, payload }: Message,
   ) {
     this.reference = { topic, joinRef, ref };
@@ -50,10 +48,6 @@ export class Channel {
 
   get topic(): string {
     return this.reference.topic;
-  }
-
-  isJoined(): boolean {
-    return this.joined;
   }
 
   /** Replies to the join message. */
@@ -98,7 +92,7 @@ export class Channel {
   }
 
   private async authorize(): Promise<void> {
-    const mayRead = () => this.core.authorization.mayRead(this.identity, this.name);
+    const mayRead = () => this.core.mayRead(this.identity, this.name);
     if (this.options.isPrivate && !(await this.connection.query(mayRead)))
       throw new JoinError(`You do not have permissions to read from this Channel topic: ${this.name}`);
   }
@@ -146,10 +140,8 @@ export class Channel {
   async receive(message: Message): Promise<void> {
     switch (message.event) {
       case "phx_leave":
-        this.leave();
         this.connection.reply(message, "ok");
-        this.push("phx_close", "{}", true);
-        return;
+        return this.end("phx_close");
       case "access_token":
         return this.renew(tokenOf(message.payload));
       case "broadcast":
@@ -175,8 +167,8 @@ export class Channel {
   /** Re-checks when tokens expire or access may have changed. */
   private watchToken(): void {
     clearTimeout(this.expiry);
-    const left = this.identity.expiresAt === null ? maxTrustMs : this.identity.expiresAt * 1000 - Date.now();
-    this.expiry = setTimeout(() => this.recheck(), Math.max(0, Math.min(left, maxTrustMs)));
+    const left = (this.identity.expiresAt ?? Number.POSITIVE_INFINITY) * 1000 - Date.now();
+    this.expiry = setTimeout(() => this.recheck(), Math.max(0, Math.min(left, this.core.limits.trust)));
     this.expiry.unref();
   }
 
@@ -190,10 +182,6 @@ export class Channel {
     }
   }
 
-  get addressName(): string {
-    return this.connection.addressName;
-  }
-
   /** Returns the number of bytes. */
   send(frame: Frame): number {
     return this.connection.send(frame, this.topic);
@@ -202,20 +190,13 @@ export class Channel {
   /** Closes the channel with a reason for the client. */
   private shutDown(reason: string): void {
     this.system("system", "error", reason);
-    this.leave();
-    this.push("phx_close", "{}", true);
+    this.end("phx_close");
   }
 
-  /** Changes may have been missed: the client rejoins and notifies its application. */
-  fail(): void {
+  /** After phx_error the client rejoins and notifies its application. */
+  end(event: "phx_close" | "phx_error"): void {
     this.leave();
-    this.push("phx_error", "{}", true);
-  }
-
-  /** A newer join of the same topic by this connection replaces it. */
-  supersede(): void {
-    this.leave();
-    this.push("phx_close", "{}", true);
+    this.push(event, "{}", true);
   }
 
   leave(): void {

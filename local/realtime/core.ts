@@ -1,6 +1,6 @@
 import type { Sql } from "../database.ts";
 import type { Keys } from "../identity.ts";
-import type { Authorization } from "./authorization.ts";
+import type { createAuthorization } from "./authorization.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Channel } from "./channel.ts";
 import type { Limits } from "./limits.ts";
@@ -15,7 +15,7 @@ export interface Core {
   /** For joins, which must not delay the delivery. */
   joinSql: Sql;
   catalog: Catalog;
-  authorization: Authorization;
+  mayRead: ReturnType<typeof createAuthorization>;
   subscriptions: Subscriptions<Channel>;
   /** Channels by topic. A private and a public topic of the same name are unrelated. */
   topics: Map<string, Set<Channel>>;

@@ -173,9 +173,6 @@ begin
 end
 $$;
 
-drop function if exists realtime.forget_messages(), realtime.matches(oid, text, boolean, text, text),
-  realtime.checked_value(oid, text, text), realtime.topic_rights(text, text, text, boolean);
-
 do $do$
 declare
   helper regprocedure;

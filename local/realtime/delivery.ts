@@ -7,32 +7,66 @@ import { Frame } from "./frames.ts";
 import type { Change } from "./pgoutput.ts";
 import { compared } from "./subscriptions.ts";
 
+interface Delivery extends Job<Channel> {
+  /** Of the topic of a message. */
+  members: Channel[];
+}
+
 /** Delivers committed changes in order: rows to subscriptions, messages to topics. */
 export async function deliver(core: Core, changes: Change[]): Promise<void> {
-  for (const batch of batchesOf(core, changes)) {
+  const all = changes.map((change): Delivery => {
+    return { change, wanted: core.subscriptions.candidates(change), members: membersOf(core, change) };
+  });
+  const places = placesOf(all);
+  const placeOf = ({ connection }: Channel) => places.get(connection.addressName) ?? 0;
+  for (const batch of batchesOf(all, places)) {
     const notices = await decide(core, batch);
-    const sendings = batch.flatMap(({ change }, index) =>
-      change.relation.schema === "realtime" ? messages(core, change) : rows(notices[index] ?? []),
-    );
-    await send(inTurns(sendings));
+    const sendings = batch.flatMap(({ change, members }, index): Sendings => {
+      return [...messages(change, members), ...rows(notices[index] ?? [])];
+    });
+    await send(sendings.sort(([a], [b]) => placeOf(a) - placeOf(b)));
   }
+}
+
+const workOf = (wanted: Job<Channel>["wanted"]) =>
+  wanted.reduce((sum, each) => sum + 1 + compared(each).length, 0);
+
+/** Addresses with less work come first, so that one with thousands of channels delays itself: all work until their end. */
+function placesOf(all: Delivery[]): Map<string, number> {
+  const work = new Map<string, number>();
+  const add = ({ connection: { addressName } }: Channel, more: number) =>
+    work.set(addressName, (work.get(addressName) ?? 0) + more);
+  for (const { wanted, members } of all) {
+    for (const each of wanted) add(each.owner, workOf([each]));
+    for (const member of members) add(member, 1);
+  }
+  let sum = 0;
+  for (const [name, own] of [...work].sort(([, a], [, b]) => a - b)) {
+    sum += own;
+    work.set(name, sum);
+  }
+  return work;
 }
 
 // Many listeners of many changes would fill the memory.
 const maxWork = 50_000;
 
-function* batchesOf(core: Core, changes: Change[]): Generator<Job<Channel>[]> {
-  let batch: Job<Channel>[] = [];
-  let work = 0;
-  for (const change of changes) {
-    const wanted = core.subscriptions.candidates(change);
-    batch.push({ change, wanted });
-    work += wanted.reduce((sum, subscription) => sum + 1 + compared(subscription).length, 0);
-    if (work < maxWork) continue;
+function* batchesOf(all: Delivery[], places: Map<string, number>): Generator<Delivery[]> {
+  const groupOf = (place = 0) => Math.floor(place / maxWork);
+  for (const group of new Set([...places.values()].map(groupOf))) {
+    const isOf = ({ connection }: Channel) => groupOf(places.get(connection.addressName)) === group;
+    let [batch, size]: [Delivery[], number] = [[], 0];
+    for (const { change, ...to } of all) {
+      const wanted = to.wanted.filter(({ owner }) => isOf(owner));
+      const members = to.members.filter(isOf);
+      batch.push({ change, wanted, members });
+      size += workOf(wanted) + members.length;
+      if (size < maxWork) continue;
+      yield batch;
+      [batch, size] = [[], 0];
+    }
     yield batch;
-    [batch, work] = [[], 0];
   }
-  yield batch;
 }
 
 const maxRetryMs = 10_000;
@@ -60,19 +94,6 @@ async function decide(core: Core, batch: Job<Channel>[]): Promise<Notice<Channel
 
 type Sendings = [Channel, Frame][];
 
-/** Addresses take turns, so that one with many channels does not delay the others. A channel's order is kept. */
-export function inTurns<Receiver extends { addressName: string }, Sent>(
-  sendings: [Receiver, Sent][],
-): [Receiver, Sent][] {
-  const turns = new Map<string, number>();
-  const withTurn = sendings.map((sending): [number, [Receiver, Sent]] => {
-    const turn = turns.get(sending[0].addressName) ?? 0;
-    turns.set(sending[0].addressName, turn + 1);
-    return [turn, sending];
-  });
-  return withTurn.sort(([a], [b]) => a - b).map(([, sending]) => sending);
-}
-
 // Then other clients are answered; a message costs more than its bytes.
 const maxBytesAtOnce = 1024 * 1024;
 const costOfMessage = 4096;
@@ -80,7 +101,7 @@ const costOfMessage = 4096;
 async function send(sendings: Sendings): Promise<void> {
   let bytes = 0;
   for (const [channel, frame] of sendings) {
-    if (channel.isJoined()) bytes += costOfMessage + channel.send(frame);
+    if (channel.joined) bytes += costOfMessage + channel.send(frame);
     if (bytes < maxBytesAtOnce) continue;
     bytes = 0;
     await otherWork();
@@ -102,13 +123,19 @@ function rows(notices: Notice<Channel>[]): Sendings {
 }
 
 /** A row of realtime.messages, written by realtime.send(). */
-function messages(core: Core, { type, record }: Change): Sendings {
-  const [topic, event, payload, id] = ["topic", "event", "payload", "id"].map((name) => record?.get(name));
-  if (type !== "INSERT" || !topic || !event || record?.get("extension") !== "broadcast") return [];
+function messages({ record }: Change, members: Channel[]): Sendings {
+  if (members.length === 0) return [];
+  const [event, payload, id] = ["event", "payload", "id"].map((name) => record?.get(name));
   const frame = new Frame(
     "broadcast",
     `{"type":"broadcast","event":${JSON.stringify(event)},"payload":${payload ?? "{}"},"meta":{"id":${JSON.stringify(id)}}}`,
   );
-  const members = core.topics.get(topicKey(topic, record.get("private") === "t")) ?? [];
-  return [...members].map((channel) => [channel, frame]);
+  return members.map((channel) => [channel, frame]);
+}
+
+function membersOf({ topics }: Core, { relation, type, record }: Change): Channel[] {
+  const [topic, event, extension] = ["topic", "event", "extension"].map((name) => record?.get(name));
+  if (relation.schema !== "realtime" || type !== "INSERT" || !topic || !event || extension !== "broadcast")
+    return [];
+  return [...(topics.get(topicKey(topic, record?.get("private") === "t")) ?? [])];
 }

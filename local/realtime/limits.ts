@@ -20,6 +20,8 @@ export interface Limits {
   keptBytesInAll: number;
   /** Milliseconds without a message (clients send heartbeats every 25 s). */
   silence: number;
+  /** Milliseconds after which a channel's token and its access to the topic are checked again, as hosted. */
+  trust: number;
 }
 
 export const defaultLimits: Limits = {
@@ -35,6 +37,7 @@ export const defaultLimits: Limits = {
   keptBytesPerAddress: 32 * 1024,
   keptBytesInAll: 256 * 1024 * 1024,
   silence: 75_000,
+  trust: 5 * 60_000,
 };
 
 /** Counts the bytes that the server keeps for a socket, also in the budgets of its address and of all. */

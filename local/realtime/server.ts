@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import postgres from "postgres";
 import { WebSocketServer } from "ws";
@@ -59,7 +59,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     sql,
     joinSql,
     catalog: createCatalog(sql, publication),
-    authorization: createAuthorization(joinSql),
+    mayRead: createAuthorization(joinSql),
     subscriptions: new Subscriptions(),
     topics: new Map(),
     onWarning: options.onWarning,
@@ -95,7 +95,9 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     onUp: () => firstUp(),
     onDown(reason) {
       options.onWarning(`realtime lost its connection to Postgres and connects again: ${reason}`);
-      for (const { channels } of connections) for (const channel of channels.values()) channel.fail();
+      // Changes may have been missed.
+      for (const { channels } of connections)
+        for (const channel of channels.values()) channel.end("phx_error");
     },
   });
   await sql`select realtime.keep_partitions()`;
@@ -117,7 +119,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   const upkeep = setInterval(() => {
     const now = Date.now();
     for (const connection of connections) if (connection.isSilent(now)) connection.terminate();
-  }, 10_000);
+  }, limits.silence / 8);
   const partitions = setInterval(() => {
     sql`select realtime.keep_partitions()`.catch(() => undefined);
   }, 3_600_000);
@@ -158,7 +160,6 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       }, 500);
       await new Promise<void>((closed) => sockets.close(() => closed()));
       clearTimeout(forced);
-      for (const connection of connections) connection.terminate();
       await Promise.all([sql.end({ timeout: 2 }), joinSql.end({ timeout: 2 })]);
     },
   };
@@ -172,7 +173,7 @@ async function handle(core: Core, connection: Connection, message: Message): Pro
   }
   const current = connection.channels.get(message.topic);
   if (message.event === "phx_join") {
-    current?.supersede();
+    current?.end("phx_close");
     if (connection.channels.size >= core.limits.channelsPerSocket)
       return connection.reply(message, "error", { reason: "ChannelRateLimitReached: Too many channels" });
     const channel = new Channel(core, connection, message);
@@ -186,16 +187,10 @@ async function handle(core: Core, connection: Connection, message: Message): Pro
 
 function refuse(socket: Duplex, status: number, error: string): true {
   const body = JSON.stringify({ error });
-  const names: Record<number, string> = {
-    400: "Bad Request",
-    401: "Unauthorized",
-    404: "Not Found",
-    429: "Too Many Requests",
-  };
   // A client that keeps its side open would occupy an uncounted socket.
   socket.once("finish", () => socket.destroy());
   socket.end(
-    `HTTP/1.1 ${status} ${names[status]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
   return true;
 }

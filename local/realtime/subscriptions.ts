@@ -38,7 +38,8 @@ const maxFilterLength = 8000;
 // Most of it for the messages: one for each change.
 const bytesOfSubscription = 8 * 1024;
 const bytesOfFilter = 256;
-// Postgres compares such a filter with each change of the table, and selected columns make another text of it.
+// Postgres compares such a filter with each change of the table, selected columns make another text of it, and
+// without a filter that is found by its value the subscription gets each change.
 const bytesOfOwnWork = 32 * 1024;
 
 /** The filters that only Postgres can compare. */
@@ -49,7 +50,8 @@ export function bytesOf(binding: Binding): number {
   const { filters, select } = binding;
   const texts = [...filters.flatMap(({ column, value }) => [column, value]), ...(select ?? [])];
   const ofTexts = 2 * texts.reduce((sum, text) => sum + text.length, 0);
-  const ownWork = compared(binding).length + Number(select !== null);
+  const ownWork =
+    compared(binding).length + Number(select !== null) + Number(placeOf(binding) === unfiltered);
   return bytesOfSubscription + bytesOfFilter * filters.length + bytesOfOwnWork * ownWork + ofTexts;
 }
 

@@ -76,8 +76,7 @@ create table public.submission_tags (
   submission_id uuid not null,
   tag_id uuid not null,
   merged_from uuid,
-  primary key (organization_id, submission_id, tag_id),
-  constraint one_of_each_tag unique (submission_id, tag_id),
+  primary key (submission_id, tag_id, organization_id),
   constraint submission_tags_submission_is_of_the_same_organization foreign key
     (organization_id, submission_id)
     references public.submissions (organization_id, id) on delete cascade,

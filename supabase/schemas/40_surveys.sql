@@ -70,8 +70,8 @@ create table public.survey_questions (
   position integer not null,
   multiple boolean not null default false,
   scale integer,
-  constraint questions_belong_to_their_survey unique (survey_id, id),
-  constraint one_question_a_position unique (survey_id, position),
+  constraint questions_belong_to_their_survey unique (survey_id, id, organization_id),
+  constraint one_question_a_position unique (survey_id, position, organization_id),
   constraint survey_questions_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
     references public.surveys (organization_id, id) on delete cascade,
   constraint type_is_known check (type in ('nps', 'rating', 'multiple_choice', 'text', 'email')),
@@ -92,10 +92,11 @@ create table public.survey_options (
   question_id uuid not null,
   text text not null,
   position integer not null,
-  constraint one_option_a_text unique (question_id, text),
-  constraint one_option_a_position unique (question_id, position),
-  constraint survey_options_question_is_of_the_same_survey foreign key (survey_id, question_id)
-    references public.survey_questions (survey_id, id) on delete cascade,
+  constraint one_option_a_text unique (question_id, text, organization_id),
+  constraint one_option_a_position unique (question_id, position, organization_id),
+  constraint survey_options_question_is_of_the_same_survey foreign key
+    (survey_id, question_id, organization_id)
+    references public.survey_questions (survey_id, id, organization_id) on delete cascade,
   constraint survey_options_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
     references public.surveys (organization_id, id) on delete cascade,
   constraint text_has_1_to_200_characters check (char_length(text) between 1 and 200),

@@ -238,7 +238,7 @@ begin
   insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
   select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
   where f.submission_id = any (ids) and f.tag_id = from_id and to_id is not null order by f.submission_id
-  on conflict on constraint one_of_each_tag do update set merged_from = null where excluded.merged_from
+  on conflict on constraint submission_tags_pkey do update set merged_from = null where excluded.merged_from
     is null;
   -- Merge journals keep the tag: they move with the last batch or are deleted with the label.
   perform set_config('feedback.suppress_events', 'on', true);

@@ -1,9 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { createApiKey } from "../../local/api-keys.ts";
+import { newUser } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { acts } from "./expected.ts";
 import { insertBy, type RestCall, rest, rpc } from "./rest.ts";
 import { makeWorld, type Scene } from "./world.ts";
+
+/** Without rights to anything, or with a key that is no token of the data API. */
+const refused = /^(none|42501|PGRST301)$/;
 
 const world = await makeWorld();
 const open: Scene = await world.scene("open");
@@ -40,7 +45,23 @@ const upserts = [
   { prefer: "resolution=merge-duplicates" },
   { prefer: "resolution=ignore-duplicates,missing=default" },
 ];
-const attackers = ["anon", "stranger", "member", "rival"] as const;
+
+/** An admin of home who is a member now, and one who left. */
+const [demoted, removed] = await Promise.all([
+  newUser("Demoted", { organization: world.home, role: "admin" }),
+  newUser("Removed", { organization: world.home, role: "admin" }),
+]);
+await sql`update memberships set role = 'member' where user_id = ${demoted.id}`;
+await sql`delete from memberships where user_id = ${removed.id}`;
+const key = await createApiKey(sql, world.home.id, "Reads", ["submissions:read", "surveys:read"], null);
+const tokens: Record<string, string | undefined> = {
+  anon: undefined,
+  "a removed admin": removed.token,
+  "a demoted admin": demoted.token,
+  "an admin elsewhere": world.token("rival"),
+  "a key that reads": key,
+};
+const attackers = Object.keys(tokens);
 
 describe("tables that clients write by functions", () => {
   const all = "organization_id=not.is.null";
@@ -84,7 +105,7 @@ describe("tables that admins write", () => {
     ["status_changes", { id: open.status_change }, status],
   ];
   describe.each(targets)("%s", (table, row, values, change) => {
-    const [[column, id] = []] = Object.entries(row);
+    const [[column, id] = ["", ""]] = Object.entries(row);
     const unknown = randomUUID();
     const both = `organization_id=in.(${world.home.id},${world.closed.id})`;
     const twice = [
@@ -103,7 +124,7 @@ describe("tables that admins write", () => {
     ];
 
     it.each(attackers)("upserts by %s over rows of others change nothing", async (role) => {
-      const token = world.token(role);
+      const token = tokens[role];
       const path = `${table}?on_conflict=${Object.keys(row)}`;
       for (const { id: organization_id } of [world.home, world.rival]) {
         const body = { ...values, ...row, organization_id };
@@ -113,14 +134,32 @@ describe("tables that admins write", () => {
         }
         await expectNoEffect(`${table}?${column}=eq.${id}`, { method: "PUT", token, body });
       }
+      // Of several rows, with one that could be their own first.
+      const rows = [world.rival, world.home].map(({ id }) => ({ ...values, ...row, organization_id: id }));
+      for (const several of [rows, rows.reverse()])
+        for (const columns of ["", `?columns=${Object.keys(several[0] ?? {})}`])
+          await expectNoEffect(table + columns, { token, body: several }, /^(2350|42501|PGRST301|FB)/);
     });
 
-    it.each([...attackers, "admin"] as const)("wide filters by %s change nothing of others", async (role) => {
+    it.each([...attackers, "admin"])("wide filters by %s change nothing of others", async (role) => {
+      const token = role === "admin" ? world.token(role) : tokens[role];
       for (const filter of role === "admin" ? twice : [...filters, ...twice])
         for (const call of writes) {
           // Not even an error of a trigger, which would be that of a row.
-          const path = `${table}?${filter}`;
-          await expectNoEffect(path, { ...call, token: world.token(role) }, /^(none|42501)$/);
+          await expectNoEffect(`${table}?${filter}`, { ...call, token }, refused);
+        }
+    });
+
+    it("nobody moves a row, or gives it another key", async () => {
+      const places = { organization_id: world.rival.id, survey_id: open.survey, question_id: unknown };
+      const changed = { ...places, submission_id: rivalScene.submission, tag_id: unknown, id: unknown };
+      const [example] = await sql`select * from ${sql(table)} where ${sql(column)} = ${id}`;
+      const keys = Object.entries(changed).filter(([name]) => name in (example ?? {}));
+      expect(keys.length).toBeGreaterThan(1);
+      for (const role of ["admin", "rival"] as const)
+        for (const [name, value] of keys) {
+          const call: RestCall = { method: "PATCH", token: world.token(role), body: { [name]: value } };
+          await expectNoEffect(`${table}?${column}=eq.${id}`, call, /^42501$/);
         }
     });
   });
