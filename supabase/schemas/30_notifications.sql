@@ -146,10 +146,13 @@ comment on function private.notify_merge(uuid, uuid, uuid) is
 
 create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = pg_temp as $$
-declare fanout private.fanouts; done integer := 0;
+declare fanout private.fanouts; done integer := 0; next uuid[] := array(
+  -- The oldest of each organization; together they get one batch, so that a run stays short.
+  select o.event_id from (select distinct on (f.organization_id) f.event_id from private.fanouts f
+    order by f.organization_id, f.created_at) o order by random() limit 20);
 begin
-  for fanout in select * from private.fanouts order by created_at limit 20 for update skip locked loop
-    fanout.after_user_id := private.notify_batch(fanout, batch);
+  for fanout in select * from private.fanouts f where f.event_id = any (next) for update skip locked loop
+    fanout.after_user_id := private.notify_batch(fanout, batch / cardinality(next));
     if fanout.after_user_id is null then
       delete from private.fanouts where event_id = fanout.event_id;
     else
@@ -161,7 +164,8 @@ begin
 end
 $$;
 comment on function private.run_fanouts(integer) is
-  'Processes the next batch of each pending fan-out. Idempotent; safe to run concurrently.';
+  'Notifies the next recipients, divided among the oldest fan-outs of up to 20 organizations. Idempotent; '
+  'safe to run concurrently.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 

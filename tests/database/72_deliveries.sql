@@ -1,7 +1,7 @@
 -- From the outbox to the endpoints: once each, fairly, and with a log of each attempt.
 begin;
 set local search_path = public, extensions;
-select plan(60);
+select plan(69);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.webhook(name text, organization text, events text[]) returns void language sql as $$
@@ -74,8 +74,8 @@ do $$ begin
   perform pg_temp.event('number ' || n, 'submission.created') from generate_series(1, 50) n;
   perform private.fan_out_events();
 end $$;
-select is(pg_temp.claimed(7), 7::bigint, 'a dispatcher claims as many deliveries as its capacity');
-select is(pg_temp.claimed(), 25::bigint, 'a proven webhook has at most 32 concurrent deliveries');
+select is(pg_temp.claimed(7), 4::bigint, 'an organization gets as much of a dispatcher''s capacity as it leaves');
+select is(pg_temp.claimed(), 28::bigint, 'a proven webhook has at most 32 concurrent deliveries');
 select is(pg_temp.claimed(), 0::bigint, 'no more are claimed');
 do $$ begin
   perform pg_temp.webhook('other', 'acme', array['comment.created']);
@@ -86,6 +86,48 @@ select is((select claimed.webhook_id from private.record_and_claim_deliveries('[
 update private.webhooks set is_enabled = false, disabled_reason = 'admin' where id = tests.id('wide');
 update private.webhook_deliveries set next_attempt_at = now();
 select is((select count(*) from private.record_and_claim_deliveries('[]', 100, 100) where webhook_id = tests.id('wide')), 0::bigint, 'a disabled webhook gets no deliveries');
+delete from private.webhooks;
+delete from private.outbox;
+
+-- Between organizations
+create function pg_temp.of(organization text, state text default 'pending') returns bigint language sql as $$
+  select count(*) from private.webhook_deliveries where organization_id = tests.id(organization) and status = state
+$$;
+do $$ begin
+  perform pg_temp.webhook('loud ' || n, 'acme', array['submission.created']) from generate_series(1, 60) n;
+  perform pg_temp.webhook('quiet', 'rival', array['submission.created']);
+  perform pg_temp.event('loud ' || n, 'submission.created') from generate_series(1, 120) n;
+  perform pg_temp.event('quiet', 'submission.created', 'rival');
+  perform private.fan_out_events();
+end $$;
+select is(pg_temp.of('rival'), 1::bigint, 'an event does not wait for thousands of deliveries of another organization');
+select is(pg_temp.of('acme'), 2000::bigint, 'which are made a few at a time');
+update private.webhooks set is_healthy = true where organization_id = tests.id('acme');
+do $$ begin perform private.record_and_claim_deliveries('[]', 100, 100); end $$;
+select is(pg_temp.of('acme', 'sending') || ', ' || pg_temp.of('rival', 'sending'), '50, 1', 'many healthy endpoints of an organization leave room for another');
+update private.webhooks set is_healthy = false;
+update private.webhook_deliveries set next_attempt_at = now();
+do $$ begin perform private.record_and_claim_deliveries('[]', 300, 20); end $$;
+select is((select count(*) from private.webhook_deliveries where organization_id = tests.id('acme') and next_attempt_at > now()), 10::bigint, 'and so do many unproven ones');
+do $$ begin
+  perform private.fan_out_events() from generate_series(1, 20);
+end $$;
+select is((select count(*) from private.webhook_deliveries where event_id <> tests.id('quiet')), 7200::bigint, 'each delivery is made in the end');
+select is_empty('select from private.webhook_backlogs', 'then no endpoint is behind');
+delete from private.webhooks where id <> tests.id('loud 1');
+do $$ begin
+  perform pg_temp.event('more ' || n, 'submission.created') from generate_series(1, 3000) n;
+  perform private.fan_out_events() from generate_series(1, 20);
+end $$;
+select is((select count(*) <= 1600 from private.webhook_deliveries where status = 'pending'), true, 'the pending deliveries of an endpoint are bounded');
+select is((select events from private.fan_out_events()), 0, 'a full endpoint keeps no dispatcher busy');
+do $$ begin
+  for n in 1..10 loop
+    update private.webhook_deliveries set status = 'delivered', finished_at = now(), claimed_at = null;
+    perform private.fan_out_events() from generate_series(1, 5);
+  end loop;
+end $$;
+select is((select count(*) from private.webhook_deliveries), 3120::bigint, 'the others follow when these were sent');
 delete from private.webhooks;
 delete from private.outbox;
 
