@@ -1,7 +1,7 @@
 -- Recipients of notifications: once each, and never the actor.
 begin;
 set local search_path = public, extensions;
-select plan(49);
+select plan(51);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -126,6 +126,17 @@ select is(private.run_fanouts(300), 0, 'a further run does nothing');
 select is((select count(*) from notifications), 1201::bigint, 'a further run creates no notifications');
 do $$ begin perform tests.comment('more news', 'carol', 'A popular one'); delete from comments where id = tests.id('more news'); end $$;
 select is_empty('select from private.fanouts', 'deleting a comment deletes its queue entry');
+do $$ begin
+  perform pg_temp.forget();
+  perform tests.submission('Theirs', 'rita', 'rival');
+  insert into follows (submission_id, user_id) select tests.id('Theirs'), id from profiles where name like 'Follower %' limit 3;
+  insert into private.fanouts (event_id, organization_id, submission_id, type, created_at)
+  select tests.id('burst ' || n), tests.id('acme'), tests.id('A popular one'), 'status_changed', now() - interval '1 hour' from generate_series(1, 30) n
+  union all select tests.id('theirs'), tests.id('rival'), tests.id('Theirs'), 'status_changed', now();
+  perform private.run_fanouts(100);
+end $$;
+select is((select count(*) from notifications where organization_id = tests.id('rival')), 4::bigint, 'many fan-outs of an organization do not delay another''s');
+select is((select count(*) from notifications), 54::bigint, 'and a run notifies one batch of people in all');
 
 select * from finish();
 rollback;
