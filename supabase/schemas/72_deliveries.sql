@@ -69,9 +69,13 @@ comment on table private.webhook_cursor is
 insert into private.webhook_cursor (xid, id) values ('0', 0);
 
 create table private.webhook_backlogs (
-  webhook_id uuid primary key references private.webhooks (id) on delete cascade,
+  organization_id uuid not null,
+  webhook_id uuid not null,
   xid xid8 not null,
-  id bigint not null
+  id bigint not null,
+  primary key (organization_id, webhook_id),
+  constraint backlogs_are_of_a_webhook_of_their_organization foreign key (organization_id, webhook_id)
+    references private.webhooks (organization_id, id) on delete cascade
 );
 comment on table private.webhook_backlogs is
   'Endpoints that are behind private.webhook_cursor, and the outbox position up to which their deliveries '
@@ -120,11 +124,11 @@ begin
     where (o.xid, o.id) > (at.xid, at.id) and o.xid < pg_snapshot_xmin(pg_current_snapshot())
     order by o.xid, o.id limit max_rows
   ), many as (
-    insert into private.webhook_backlogs (webhook_id, xid, id)
-    select w.id, at.xid, at.id from (
-      select w.id, count(*) * count(*) over (partition by w.organization_id) as deliveries
+    insert into private.webhook_backlogs (organization_id, webhook_id, xid, id)
+    select w.organization_id, w.id, at.xid, at.id from (
+      select w.organization_id, w.id, count(*) * count(*) over (partition by w.organization_id) as deliveries
       from batch b join private.webhooks w on w.organization_id = b.organization_id and w.is_enabled
-      group by w.id) w
+      group by w.organization_id, w.id) w
     where w.deliveries > max_rows or private.is_full(w.id)
     on conflict do nothing
   )
@@ -139,9 +143,8 @@ begin
   with behind as materialized (
     -- The same number of endpoints of each organization.
     select b.* from (
-      select b.*, w.organization_id,
-        row_number() over (partition by w.organization_id order by random()) as turn
-      from private.webhook_backlogs b join private.webhooks w on w.id = b.webhook_id order by turn limit 10) b
+      select b.*, row_number() over (partition by b.organization_id order by random()) as turn
+      from private.webhook_backlogs b order by turn, random() limit 10) b
     where not private.is_full(b.webhook_id)
   ), next as materialized (
     select b.webhook_id, o.* from behind b cross join lateral (
@@ -153,7 +156,8 @@ begin
     select w.id, o.xid, o.id, o.event_id, o.type, o.created_at
     from private.outbox o join private.webhooks w on w.organization_id = o.organization_id
     where (o.xid, o.id) > (at.xid, at.id) and (o.xid, o.id) <= (reached.xid, reached.id)
-      and not exists (select from private.webhook_backlogs b where b.webhook_id = w.id)
+      and not exists (select from private.webhook_backlogs b
+        where b.organization_id = w.organization_id and b.webhook_id = w.id)
   ), made as (
     insert into private.webhook_deliveries
       (organization_id, webhook_id, event_id, event, outbox_xid, outbox_id)
@@ -168,10 +172,10 @@ begin
     update private.webhook_backlogs b set xid = l.xid, id = l.id
     from behind e cross join lateral (
       select n.xid, n.id from next n where n.webhook_id = e.webhook_id order by n.xid, n.id offset 99) l
-    where b.webhook_id = e.webhook_id returning b.webhook_id
+    where b.organization_id = e.organization_id and b.webhook_id = e.webhook_id
   ), done as (
     delete from private.webhook_backlogs b using behind e
-    where b.webhook_id = e.webhook_id
+    where b.organization_id = e.organization_id and b.webhook_id = e.webhook_id
       and (select count(*) from next n where n.webhook_id = e.webhook_id) < 100
   )
   select count(*) into late from behind;
@@ -203,14 +207,13 @@ comment on function private.logged_attempt(integer, timestamptz, integer, intege
 
 -- A slow or dead endpoint must not delay healthy ones, nor an organization another: unhealthy endpoints get
 -- one delivery at a time, and an organization has at most as many in flight as remain for others.
-create function private.claim_deliveries(max_rows integer, max_unproven integer) returns table (
+create function private.claim_deliveries(max_rows integer) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
     occurred_at timestamptz, data jsonb)
 language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
-declare endpoint record; room integer := max_rows; unproven_room integer := max_unproven; taken integer;
-  sender uuid; share integer; unproven_share integer;
+declare endpoint record; room integer := max_rows; taken integer; sender uuid; share integer;
 begin
   for endpoint in
     with recursive waiting (id) as (
@@ -222,9 +225,7 @@ begin
       from waiting w where w.id is not null
     )
     select w.*, case when w.is_healthy then 32 else 1 end - w.busy as slots from (
-      select w.*, n.busy, sum(n.busy) over (partition by w.organization_id)::integer as held,
-        sum(case when not w.is_healthy then n.busy end)
-          over (partition by w.organization_id)::integer as held_unproven
+      select w.*, n.busy, sum(n.busy) over (partition by w.organization_id)::integer as held
       from waiting join private.webhooks w on w.id = waiting.id and w.is_enabled cross join lateral (
         select count(*)::integer as busy from private.webhook_deliveries d
         where d.webhook_id = w.id and d.status = 'sending' and d.next_attempt_at > now()) n) w
@@ -241,9 +242,8 @@ begin
     if sender is distinct from endpoint.organization_id then
       sender := endpoint.organization_id;
       share := (room - endpoint.held + 1) / 2;
-      unproven_share := (unproven_room - coalesce(endpoint.held_unproven, 0) + 1) / 2;
     end if;
-    endpoint.slots := least(endpoint.slots, share, case when not endpoint.is_healthy then unproven_share end);
+    endpoint.slots := least(endpoint.slots, share);
     continue when endpoint.slots <= 0;
     return query
       with due as materialized (
@@ -279,14 +279,10 @@ begin
     get diagnostics taken = row_count;
     room := room - taken;
     share := share - taken;
-    if not endpoint.is_healthy then
-      unproven_room := unproven_room - taken;
-      unproven_share := unproven_share - taken;
-    end if;
   end loop;
 end
 $$;
-comment on function private.claim_deliveries(integer, integer) is
+comment on function private.claim_deliveries(integer) is
   'Claims due deliveries for 30 seconds, including expired claims: at most 32 in flight for a healthy '
   'endpoint and one for others, and for an organization as many as are left for others. Concurrent '
   'dispatchers never claim the same delivery.';
@@ -350,19 +346,20 @@ return (array['1 minute', '5 minutes', '30 minutes', '2 hours', '6 hours']::inte
 comment on function private.retry_delay(integer) is
   'Delay before the next attempt after the given number of attempts; null after the last.';
 
-create function private.record_and_claim_deliveries(results jsonb, max_rows integer, max_unproven integer)
-  returns table (
+create function private.record_and_claim_deliveries(results jsonb, max_rows integer,
+  max_unproven integer default 0) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
     occurred_at timestamptz, data jsonb)
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   perform private.record_deliveries(results);
-  return query select * from private.claim_deliveries(max_rows, max_unproven);
+  return query select * from private.claim_deliveries(max_rows);
 end
 $$;
 comment on function private.record_and_claim_deliveries(jsonb, integer, integer) is
-  'One round of a dispatcher: records results and claims due deliveries.';
+  'One round of a dispatcher: records results and claims due deliveries. max_unproven has no effect: release '
+  '0.1.0 gives it.';
 
 grant execute on function private.fan_out_events(integer),
   private.record_and_claim_deliveries(jsonb, integer, integer) to feedback_webhooks;
