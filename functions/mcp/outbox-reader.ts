@@ -175,17 +175,20 @@ async function readPage(
 }
 
 async function deliverAll(readers: Follower[], { events, reached }: Page): Promise<void> {
+  const byOrganization = new Map<string, OutboxEvent[]>(
+    readers.map(({ organization_id }) => [organization_id, []]),
+  );
+  for (const event of events) byOrganization.get(event.organization_id)?.push(event);
   for (const [n, reader] of readers.entries()) {
     if (events.length > 0 && n % maxFollowersAtOnce === maxFollowersAtOnce - 1) await yieldToOthers();
-    deliver(reader, events, reached);
+    deliver(reader, byOrganization.get(reader.organization_id) ?? [], reached);
   }
 }
 
 /** Up to the first event for which the stream has no room: the rest is read again when its reader has read. */
 function deliver(follower: Follower, events: OutboxEvent[], reached: Cursor): void {
   for (const event of events) {
-    if (event.organization_id !== follower.organization_id || !isAfter(event.position, follower.cursor))
-      continue;
+    if (!isAfter(event.position, follower.cursor)) continue;
     if (follower.stream.isFull) return;
     follower.cursor = event.position;
     const name = follower.events.find((alias) => canonicalEventName(alias) === event.type);

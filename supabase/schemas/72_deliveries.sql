@@ -107,12 +107,12 @@ begin
   events := 0;
   select * into at from private.webhook_cursor;
   held_back := exists (select from private.outbox o where (o.xid, o.id) > (at.xid, at.id));
-  if not held_back and not exists (select from private.webhook_backlogs) then
-    return next;
-    return;
+  if held_back or exists (select from private.webhook_backlogs) then
+    -- One fan-out at a time; a concurrent caller retries soon.
+    select * into at from private.webhook_cursor for update skip locked;
+  else
+    at := null;
   end if;
-  -- One fan-out at a time; a concurrent caller retries soon.
-  select * into at from private.webhook_cursor for update skip locked;
   if at.xid is null then
     return next;
     return;
