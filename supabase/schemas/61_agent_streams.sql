@@ -98,7 +98,10 @@ begin
   if not is_locked then
     select * into stream from private.agent_streams s
     where s.id = claim_stream.id and s.agent_id = private.agent_id() and s.expires_at > now();
-    if stream.id is null then return null; end if;
+  end if;
+  if stream.id is null or stream.events is not null and exists (select from private.agents a
+    where a.id = stream.agent_id and a.updated_at > stream.expires_at - interval '10 minutes') then
+    return null;
   end if;
   return json_build_object('state', case when not is_locked then 'running'
       when stream.events is null then 'waiting' else 'finished' end,
@@ -108,7 +111,8 @@ end
 $$;
 comment on function private.claim_stream(uuid) is
   'Locks a stream of the calling agent and returns its state: finished, running in another transaction, or '
-  'pending and then locked by this one. Returns null if there is none.';
+  'pending and then locked by this one. Returns null if there is none, and for a result if the agent''s '
+  'policies changed since the call was opened.';
 
 create function private.finish_stream(id uuid, events jsonb) returns void
 -- definer: private tables; only the agent and the functions know the id
