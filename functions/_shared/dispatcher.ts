@@ -5,17 +5,10 @@ export type Queue<Claim, Result> = {
   /** Name in logs. */
   name: string;
   maxConcurrent: number;
-  /** Whether the receiver has not proven healthy; such claims have a lower limit, maxUnproven. */
-  isUnproven?: (claim: Claim) => boolean;
-  maxUnproven?: number;
   /** Fills the queue. more: it is not complete; held_back: it waits for the end of an open transaction. */
   prepare?: () => Promise<{ more: boolean; held_back: boolean }>;
   /** Records results and claims due items. */
-  reportAndClaim(
-    results: readonly Result[],
-    capacity: number,
-    unprovenCapacity: number,
-  ): Promise<readonly Claim[]>;
+  reportAndClaim(results: readonly Result[], capacity: number): Promise<readonly Claim[]>;
   /** Sends once; never throws. */
   send(claim: Claim): Promise<Result>;
   /** Milliseconds until the next claim, if a provider requested a pause. */
@@ -32,7 +25,7 @@ const maxPauseMs = 2_000;
 
 /** Claims, sends and records items until the queue is empty. */
 export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
-  const { name: requestId, isUnproven = () => false, maxUnproven = 0, pausedMs = () => 0 } = queue;
+  const { name: requestId, pausedMs = () => 0 } = queue;
   let running: Promise<void> | undefined;
   let isWakeRequested = false;
   let stopping = false;
@@ -42,19 +35,15 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
     const endsAt = performance.now() + maxRunMs;
     let finished: Result[] = [];
     let inFlight = 0;
-    let unproven = 0;
     let failures = 0;
     let heldBackMs = firstPauseMs;
 
     const send = async (claimed: Claim) => {
-      const counts = isUnproven(claimed) ? 1 : 0;
       inFlight++;
-      unproven += counts;
       const result = await queue.send(claimed);
       // Read `finished` after the send: the loop replaces the array.
       finished.push(result);
       inFlight--;
-      unproven -= counts;
       wakeUp();
     };
 
@@ -68,7 +57,7 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
         const mayClaim = !stopping && performance.now() < endsAt && pausedMs() <= 0;
         const { more, held_back } = (mayClaim && (await queue.prepare?.())) || nothing;
         const capacity = mayClaim ? queue.maxConcurrent - inFlight : 0;
-        const claimed = await reportAndClaimAll(results, capacity, maxUnproven - unproven);
+        const claimed = await reportAndClaimAll(results, capacity);
         for (const one of claimed) send(one);
         idle = claimed.length === 0 && !more;
         soon = held_back;
@@ -94,17 +83,13 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
   }
 
   /** A result that the database rejects must not prevent recording the others. */
-  async function reportAndClaimAll(
-    results: Result[],
-    capacity: number,
-    unprovenCapacity: number,
-  ): Promise<readonly Claim[]> {
+  async function reportAndClaimAll(results: Result[], capacity: number): Promise<readonly Claim[]> {
     try {
-      return await queue.reportAndClaim(results, capacity, unprovenCapacity);
+      return await queue.reportAndClaim(results, capacity);
     } catch (error) {
       if (!isOfData(error)) throw error;
       for (const result of results) {
-        await queue.reportAndClaim([result], 0, 0).catch((failure) => {
+        await queue.reportAndClaim([result], 0).catch((failure) => {
           if (!isOfData(failure)) throw failure;
           log({ requestId, error: failure });
         });

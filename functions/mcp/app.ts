@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { flushAudit } from "./audit.ts";
 import { serveDialect } from "./dialect.ts";
 import { closeStreams } from "./event-stream.ts";
@@ -7,12 +7,16 @@ import { closeStandard, serveStandard } from "./standard.ts";
 import { serveStream } from "./streams.ts";
 import { serveSubscription } from "./subscriptions.ts";
 
+/** A HEAD request, which the router handles like GET, must open no stream and run no call. */
+const onlyGet: MiddlewareHandler = async (c, next) =>
+  c.req.method === "HEAD" ? c.body(null, 405, { Allow: "GET" }) : await next();
+
 /** The agent endpoints, mounted at /api/mcp: the JSON-RPC dialect with its streams, and the Model Context Protocol. */
 export const mcp = new Hono()
   .get("/health", (c) => c.json({ status: "ok", tools: tools.length }, 200, { "Cache-Control": "no-store" }))
   .post("/tools", serveDialect)
-  .get("/stream/:id", serveStream)
-  .get("/subscribe/:id", serveSubscription)
+  .get("/stream/:id", onlyGet, serveStream)
+  .get("/subscribe/:id", onlyGet, serveSubscription)
   .on(["GET", "POST", "DELETE"], "/", serveStandard);
 
 /** Closes all streams and flushes the audit trail, before the process ends. */

@@ -3,14 +3,18 @@ export type ServerEvent = { id: string; event: string; data: unknown };
 
 const encoder = new TextEncoder();
 const heartbeatMs = 15_000;
-const maxQueued = 1_000;
+const maxQueuedBytes = 256 * 1024;
 const open = new Set<EventStream>();
 let heart: ReturnType<typeof setInterval> | undefined;
 
-/** A streaming response. A slow reader is disconnected and can resume. */
+export const encodeEvent = ({ id, event, data }: ServerEvent) =>
+  encoder.encode(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+
+/** A streaming response. A reader that stops reading is disconnected and can resume. */
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>;
   private controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  private hasWritten = false;
 
   constructor(onClose: () => void = () => {}) {
     const ended = () => {
@@ -24,7 +28,7 @@ export class EventStream {
         },
         cancel: ended,
       },
-      { highWaterMark: maxQueued },
+      new ByteLengthQueuingStrategy({ highWaterMark: maxQueuedBytes }),
     );
     this.onClose = ended;
     open.add(this);
@@ -37,13 +41,21 @@ export class EventStream {
     return this.controller !== undefined;
   }
 
-  send({ id, event, data }: ServerEvent): void {
-    this.write(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  /** Whether to wait with further events until more was read. */
+  get isFull(): boolean {
+    return (this.controller?.desiredSize ?? 0) <= 0;
   }
 
-  /** A comment line, which keeps proxies from closing an idle connection. */
-  comment(text: string): void {
-    this.write(`: ${text}\n\n`);
+  write(chunk: Uint8Array): void {
+    this.controller?.enqueue(chunk);
+    this.hasWritten = true;
+  }
+
+  /** A comment line, which keeps proxies from closing an idle connection. Closes if nothing was read since the last. */
+  beat(): void {
+    if (!this.isFull) this.write(encoder.encode(": still here\n\n"));
+    else if (!this.hasWritten) this.close();
+    this.hasWritten = false;
   }
 
   close(): void {
@@ -51,12 +63,6 @@ export class EventStream {
     if (!controller) return;
     this.onClose();
     controller.close();
-  }
-
-  private write(text: string): void {
-    if (!this.controller) return;
-    this.controller.enqueue(encoder.encode(text));
-    if ((this.controller.desiredSize ?? 0) <= 0) this.close();
   }
 
   private forget(): void {
@@ -70,7 +76,7 @@ export class EventStream {
 }
 
 function sendHeartbeats(): void {
-  for (const stream of open) stream.comment("still here");
+  for (const stream of [...open]) stream.beat();
 }
 
 export function closeStreams(): void {

@@ -19,9 +19,17 @@ import {
 } from "../_shared/statements/agent-streams.ts";
 import { authorizeToolCall } from "../_shared/statements/tool-calls.ts";
 import { type AgentRequest, agentAdmission, agentRequest, callerOf, storeVerdict } from "./agent-request.ts";
-import { auditStatements, authorizationOf, check, outputOf, type RequestedCall, withAudit } from "./call.ts";
+import {
+  auditStatements,
+  authorizationOf,
+  check,
+  outputOf,
+  type RequestedCall,
+  type ToolCall,
+  withAudit,
+} from "./call.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
-import { EventStream } from "./event-stream.ts";
+import { EventStream, encodeEvent } from "./event-stream.ts";
 import { toRpcError } from "./json-rpc.ts";
 import { toolByName } from "./registry.ts";
 import { baseUrlOf, sendEvents, sendStreamError } from "./stream-responses.ts";
@@ -54,10 +62,15 @@ export async function openStream(request: AgentRequest, requested: RequestedCall
 }
 
 type StreamMessage = [event: "progress" | "result" | "done", data: object];
-type Claimed =
-  | { state: "finished"; events: StreamMessage[] }
-  | { state: "running" }
-  | { state: "waiting"; tool: string; arguments: unknown; confirmed: boolean; locale: Locale };
+type Claimed = {
+  state: "finished" | "running" | "waiting";
+  tool: string;
+  arguments: unknown;
+  confirmed: boolean;
+  locale: Locale;
+  /** Of a finished call. */
+  events: StreamMessage[] | null;
+};
 
 /** Task to run after the transaction. */
 type Ran = { result: () => StreamMessage[] | Promise<StreamMessage[]>; last: readonly Statement[] };
@@ -91,11 +104,12 @@ class Writer {
 
   write([event, data]: StreamMessage): void {
     this.count++;
-    if (this.count > this.lastEventId) this.stream.send({ id: String(this.count), event, data });
+    if (this.count > this.lastEventId)
+      this.stream.write(encodeEvent({ id: String(this.count), event, data }));
   }
 }
 
-/** Calls `admitted` when the stream is known to belong to the agent; earlier errors belong to the request. */
+/** Calls `admitted` when the agent may call the tool with this key; earlier errors belong to the request. */
 async function runOrRepeat(
   request: AgentRequest,
   id: string,
@@ -104,22 +118,36 @@ async function runOrRepeat(
 ): Promise<void> {
   const known = isUuid(id) ? [claimStream(id)] : [];
   let claimed: Claimed | undefined;
+  let isRunning = false;
   let events: StreamMessage[];
   try {
     const work = async ([rows]: Results<typeof known>, execute: Execute): Promise<Ran> => {
       claimed = JSON.parse(rows?.[0]?.data ?? "null") ?? undefined;
       if (!claimed) throw notFound("stream");
-      admitted();
-      const events = claimed.state === "finished" ? claimed.events : [];
-      if (claimed.state !== "waiting") return { result: () => events, last: [] };
-      writer.write(started);
-      return await runClaimed(request, id, claimed, execute);
+      const { tool: name, arguments: args, confirmed, locale, state } = claimed;
+      const events = claimed.events ?? [];
+      const tool = toolByName.get(name);
+      const requested = { name, arguments: args, confirmed };
+      const call = check({ ...request, locale }, tool, requested);
+      const authorize = async () => {
+        if (call instanceof ApiError) throw call;
+        await execute([authorizeToolCall(authorizationOf(call))]);
+        admitted();
+        return call;
+      };
+      if (state !== "waiting") return authorize().then(() => ({ result: () => events, last: [] }));
+      return withAudit(request, tool, requested, async () => {
+        const permitted = await authorize();
+        isRunning = true;
+        writer.write(started);
+        return await runClaimed(request, id, permitted, execute);
+      });
     };
     const admission = { ...agentAdmission(request), chargeFirst: true };
     const rest = await runInSteps(admission, known, storeVerdict(request), work);
     events = await rest();
   } catch (error) {
-    if (claimed?.state !== "waiting") throw error;
+    if (!isRunning) throw error;
     const { code, message, data } = toRpcError(error, request.id);
     events = [
       ["result", { error: { code, message, data } }],
@@ -132,38 +160,23 @@ async function runOrRepeat(
   for (const event of events) writer.write(event);
 }
 
-async function runClaimed(
-  request: AgentRequest,
-  id: string,
-  { tool: name, arguments: args, confirmed, locale }: Claimed & { state: "waiting" },
-  execute: Execute,
-): Promise<Ran> {
-  const tool = toolByName.get(name);
-  const requested = { name, arguments: args, confirmed };
-  return withAudit(request, tool, requested, async () => {
-    const call = check({ ...request, locale }, tool, requested);
-    if (call instanceof ApiError) throw call;
-    const results = await execute([
-      authorizeToolCall(authorizationOf(call)),
-      ...call.tool.call(call.args, call.context),
-    ]);
-    const answer = outputOf(call, results.slice(1));
-    if (answer instanceof Promise) {
-      // Outside of the transaction: a reader that connects before it is stored runs the call again.
-      const result = async () => {
-        const events = eventsOfAnswer(await answer);
-        await runStatement(finishStream(id, [started, ...events]));
-        return events;
-      };
-      return { result, last: auditStatements(request, call) };
-    }
-    const events = eventsOfAnswer(answer);
-    // In the transaction of the call: the result is stored if and only if the call committed.
-    return {
-      result: () => events,
-      last: [...auditStatements(request, call), finishStream(id, [started, ...events])],
+async function runClaimed(request: AgentRequest, id: string, call: ToolCall, execute: Execute): Promise<Ran> {
+  const answer = outputOf(call, await execute(call.tool.call(call.args, call.context)));
+  if (answer instanceof Promise) {
+    // Outside of the transaction: a reader that connects before it is stored runs the call again.
+    const result = async () => {
+      const events = eventsOfAnswer(await answer);
+      await runStatement(finishStream(id, [started, ...events]));
+      return events;
     };
-  });
+    return { result, last: auditStatements(request, call) };
+  }
+  const events = eventsOfAnswer(answer);
+  // In the transaction of the call: the result is stored if and only if the call committed.
+  return {
+    result: () => events,
+    last: [...auditStatements(request, call), finishStream(id, [started, ...events])],
+  };
 }
 
 const started: StreamMessage = ["progress", { step: "started", percent: 0 }];

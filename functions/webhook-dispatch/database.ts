@@ -7,7 +7,6 @@ export type Claim = {
   event_id: string;
   attempt: number;
   claimed_at: Date;
-  is_healthy: boolean;
   url: string;
   encrypted_secret: string;
   previous_encrypted_secret: string | null;
@@ -44,15 +43,11 @@ export async function fanOut(): Promise<{ more: boolean; held_back: boolean }> {
 }
 
 /** Records results of deliveries and claims due ones. */
-export function reportAndClaim(
-  results: readonly Result[],
-  limit: number,
-  unprovenLimit: number,
-): Promise<readonly Claim[]> {
+export function reportAndClaim(results: readonly Result[], limit: number): Promise<readonly Claim[]> {
   return query<Claim>(
     (sql) =>
       sql<
         Claim[]
-      >`select * from private.record_and_claim_deliveries(${JSON.stringify(results)}::text::jsonb, ${limit}, ${unprovenLimit})`,
+      >`select * from private.record_and_claim_deliveries(${JSON.stringify(results)}::text::jsonb, ${limit})`,
   );
 }

@@ -8,9 +8,6 @@ serveDispatcher(
   createDispatcher<Claim, Result>({
     name: "dispatch",
     maxConcurrent: 384,
-    // Unhealthy endpoints together never have more deliveries in flight than this.
-    maxUnproven: 128,
-    isUnproven: ({ is_healthy }) => !is_healthy,
     prepare: fanOut,
     reportAndClaim,
     send: deliver,

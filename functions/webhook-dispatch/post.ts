@@ -9,6 +9,9 @@ export class NoResponse extends Error {}
 const timeoutMs = 10_000;
 const maxBodyBytes = 8 * 1024;
 const maxLineBytes = 8 * 1024;
+/** Of a response with its headers, chunk sizes and interim responses. */
+const maxResponseBytes = 64 * 1024;
+const maxInterimResponses = 10;
 const encoder = new TextEncoder();
 const latin1 = new TextDecoder("latin1");
 
@@ -43,7 +46,7 @@ export async function post(url: URL, headers: Record<string, string>, body: Uint
   }
 }
 
-type Connection = { conn: Deno.Conn; received: Uint8Array; close(): void };
+type Connection = { conn: Deno.Conn; received: Uint8Array; bytesLeft: number; close(): void };
 type RoundTrip = Reply & { reusable: boolean };
 
 /** Connects to the first checked address that accepts. */
@@ -78,6 +81,7 @@ function connected(conn: Deno.Conn): Connection {
   return {
     conn,
     received: new Uint8Array(),
+    bytesLeft: 0,
     close() {
       if (open) conn.close();
       open = false;
@@ -102,8 +106,12 @@ function requestOf(url: URL, headers: Record<string, string>, body: Uint8Array):
 
 async function roundTrip(connection: Connection, request: Uint8Array): Promise<RoundTrip> {
   for (let sent = 0; sent < request.length; ) sent += await connection.conn.write(request.subarray(sent));
+  connection.bytesLeft = maxResponseBytes;
   let head = await readHead(connection);
-  while (head.status < 200) head = await readHead(connection);
+  for (let interim = 1; head.status < 200; interim++) {
+    if (interim > maxInterimResponses) throw tooLong();
+    head = await readHead(connection);
+  }
   const { bytes, whole } = await readBody(connection, head);
   return {
     status: head.status,
@@ -198,6 +206,8 @@ async function receive(connection: Connection): Promise<boolean> {
   const space = new Uint8Array(2 * 1024);
   const count = await connection.conn.read(space);
   if (count === null) return false;
+  connection.bytesLeft -= count;
+  if (connection.bytesLeft < 0) throw tooLong();
   const { received } = connection;
   if (received.length === 0) {
     connection.received = space.subarray(0, count);
@@ -211,6 +221,7 @@ async function receive(connection: Connection): Promise<boolean> {
 }
 
 const notHttp = () => new NoResponse("The response is not HTTP/1.1.");
+const tooLong = () => new NoResponse("The response is too long.");
 const truncated = () => new TruncatedResponse("The connection was closed before the response was complete.");
 class TruncatedResponse extends NoResponse {}
 

@@ -89,24 +89,30 @@ comment on function private.check_stream_limit(regclass, uuid) is
 create function private.claim_stream(id uuid) returns json
 -- definer: private tables; only the agent and the functions know the id
 language plpgsql security definer set search_path = pg_temp as $$
-declare stream private.agent_streams;
+declare stream private.agent_streams; is_locked boolean;
 begin
   select * into stream from private.agent_streams s
   where s.id = claim_stream.id and s.agent_id = private.agent_id()
     and s.expires_at > now() for update skip locked;
-  if stream.id is null then
-    return case when exists (select from private.agent_streams s
-      where s.id = claim_stream.id and s.agent_id = private.agent_id() and s.expires_at > now())
-      then json_build_object('state', 'running') end;
+  is_locked := stream.id is not null;
+  if not is_locked then
+    select * into stream from private.agent_streams s
+    where s.id = claim_stream.id and s.agent_id = private.agent_id() and s.expires_at > now();
   end if;
-  return json_build_object('state', case when stream.events is null then 'waiting' else 'finished' end,
+  if stream.id is null or stream.events is not null and exists (select from private.agents a
+    where a.id = stream.agent_id and a.updated_at > stream.expires_at - interval '10 minutes') then
+    return null;
+  end if;
+  return json_build_object('state', case when not is_locked then 'running'
+      when stream.events is null then 'waiting' else 'finished' end,
     'tool', stream.tool, 'arguments', stream.arguments, 'confirmed', stream.confirmed, 'locale',
       stream.locale, 'events', stream.events);
 end
 $$;
 comment on function private.claim_stream(uuid) is
   'Locks a stream of the calling agent and returns its state: finished, running in another transaction, or '
-  'pending and then locked by this one. Returns null if there is none.';
+  'pending and then locked by this one. Returns null if there is none, and for a result if the agent''s '
+  'policies changed since the call was opened.';
 
 create function private.finish_stream(id uuid, events jsonb) returns void
 -- definer: private tables; only the agent and the functions know the id
@@ -229,9 +235,8 @@ begin
       'organization_id', e.organization_id, 'type', e.type,
       'timestamp', e.created_at, 'data', e.data, 'survey_id',
         coalesce(e.data ->> 'survey_id', e.data -> 'survey' ->> 'id'),
-      'category_id', (select s.category_id from public.submissions s
-        where s.id = coalesce(e.data ->> 'submission_id', e.data -> 'submission' ->> 'id',
-          e.data -> 'comment' ->> 'submission_id')::uuid))
+      'former_category_id', e.category_id, 'category_id', (select s.category_id from public.submissions s
+        where s.id = private.submission_of(e.data)))
       order by e.xid, e.id)
     from (
       select * from private.outbox o
@@ -242,8 +247,8 @@ begin
 end
 $$;
 comment on function private.events_after(xid8, bigint, uuid[], integer) is
-  'Events of the given organizations after a cursor in commit order, and the current outbox position; with '
-  'survey and category for policies.';
+  'Events of the given organizations after a cursor in commit order, and the current outbox position; for '
+  'policies with survey, and category at the time of the event and now.';
 
 create function private.active_keys(key_ids uuid[]) returns table (key_id uuid, version timestamptz)
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: keys are not granted

@@ -10,11 +10,13 @@ create table private.outbox (
   subject_id uuid not null,
   data jsonb not null,
   created_at timestamptz not null default now(),
+  category_id uuid,
   primary key (xid, id)
 );
 comment on table private.outbox is
   'Events in commit order: readers select xid < pg_snapshot_xmin(pg_current_snapshot()) ordered by (xid, '
-  'id); that pair is the cursor. Kept for private.retention(events).';
+  'id); that pair is the cursor. category_id is that of the submission at the time. Kept for '
+  'private.retention(events).';
 create index outbox_organization_idx on private.outbox (organization_id, xid, id);
 create index outbox_created_idx on private.outbox (subject_id)
   where type in ('submission.created', 'comment.created');
@@ -22,11 +24,18 @@ create index outbox_age_idx on private.outbox using brin (created_at);
 alter table private.outbox enable row level security;
 revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
 
+create function private.submission_of(data jsonb) returns uuid
+language sql immutable
+return coalesce(data ->> 'submission_id', data -> 'submission' ->> 'id',
+  data -> 'comment' ->> 'submission_id')::uuid;
+comment on function private.submission_of(jsonb) is 'The submission that an event is about; null for others.';
+
 create function private.emit_event(organization_id uuid, type text, subject_id uuid, data jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
-  insert into private.outbox (organization_id, type, subject_id, data)
-    values (organization_id, type, subject_id, data);
+  insert into private.outbox (organization_id, type, subject_id, data, category_id)
+    values (organization_id, type, subject_id, data,
+      (select s.category_id from public.submissions s where s.id = private.submission_of(data)));
   perform private.wake_dispatcher(organization_id);
 end
 $$;

@@ -68,62 +68,128 @@ comment on table private.webhook_cursor is
   'Outbox position up to which deliveries exist, and the webhook id up to which logs were trimmed.';
 insert into private.webhook_cursor (xid, id) values ('0', 0);
 
+create table private.webhook_backlogs (
+  organization_id uuid not null,
+  webhook_id uuid not null,
+  xid xid8 not null,
+  id bigint not null,
+  primary key (organization_id, webhook_id),
+  constraint backlogs_are_of_a_webhook_of_their_organization foreign key (organization_id, webhook_id)
+    references private.webhooks (organization_id, id) on delete cascade
+);
+comment on table private.webhook_backlogs is
+  'Endpoints that are behind private.webhook_cursor, and the outbox position up to which their deliveries '
+  'exist: those of organizations with many deliveries at a time, and those with many due ones.';
+
 alter table private.webhook_deliveries enable row level security;
 alter table private.webhook_cursor enable row level security;
-revoke all on private.webhook_deliveries, private.webhook_cursor
+alter table private.webhook_backlogs enable row level security;
+revoke all on private.webhook_deliveries, private.webhook_cursor, private.webhook_backlogs
   from public, anon, authenticated, service_role, service_key;
 
 -- Dispatch --------------------------------------------------------------------------------------------------
 
+create function private.is_full(webhook_id uuid) returns boolean
+language plpgsql stable set search_path = pg_temp as $$
+begin
+  return exists (select from private.webhook_deliveries d where d.webhook_id = is_full.webhook_id
+    and d.status = 'pending' and d.next_attempt_at <= now() order by d.next_attempt_at offset 1000 limit 1);
+end
+$$;
+comment on function private.is_full(uuid) is
+  'Whether more than 1,000 deliveries of the endpoint are due: it gets further ones when these were sent.';
+
 create function private.fan_out_events(max_rows integer default 500)
   returns table (events integer, held_back boolean)
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
-declare at private.webhook_cursor;
+declare at private.webhook_cursor; reached record; late integer;
 begin
   events := 0;
   select * into at from private.webhook_cursor;
   held_back := exists (select from private.outbox o where (o.xid, o.id) > (at.xid, at.id));
-  if not held_back then
-    return next;
-    return;
+  if held_back or exists (select from private.webhook_backlogs) then
+    -- One fan-out at a time; a concurrent caller retries soon.
+    select * into at from private.webhook_cursor for update skip locked;
+  else
+    at := null;
   end if;
-  -- One fan-out at a time; a concurrent caller retries soon.
-  select * into at from private.webhook_cursor for update skip locked;
   if at.xid is null then
     return next;
     return;
   end if;
   -- A crash would lose only this progress, which is repeated: commits need not wait for the disk.
   perform set_config('synchronous_commit', 'off', true);
-  with batch as materialized (
-    select o.xid, o.id, o.event_id, o.organization_id, o.type, o.created_at from private.outbox o
+  with batch as (
+    select o.xid, o.id, o.organization_id from private.outbox o
     where (o.xid, o.id) > (at.xid, at.id) and o.xid < pg_snapshot_xmin(pg_current_snapshot())
     order by o.xid, o.id limit max_rows
+  ), many as (
+    insert into private.webhook_backlogs (organization_id, webhook_id, xid, id)
+    select w.organization_id, w.id, at.xid, at.id from (
+      select w.organization_id, w.id, count(*) * count(*) over (partition by w.organization_id) as deliveries
+      from batch b join private.webhooks w on w.organization_id = b.organization_id and w.is_enabled
+      group by w.organization_id, w.id) w
+    where w.deliveries > max_rows or private.is_full(w.id)
+    on conflict do nothing
+  )
+  select b.xid, b.id, count(*) over () as events into reached from batch b
+  order by b.xid desc, b.id desc limit 1;
+  events := coalesce(reached.events, 0);
+  if events > 0 then
+    update private.webhook_cursor c set xid = reached.xid, id = reached.id;
+  else
+    reached := at;
+  end if;
+  with behind as materialized (
+    -- The same number of endpoints of each organization.
+    select b.* from (
+      select b.*, row_number() over (partition by b.organization_id order by random()) as turn
+      from private.webhook_backlogs b order by turn, random() limit 10) b
+    where not private.is_full(b.webhook_id)
+  ), next as materialized (
+    select b.webhook_id, o.* from behind b cross join lateral (
+      select o.xid, o.id, o.event_id, o.type, o.created_at from private.outbox o
+      where o.organization_id = b.organization_id and (o.xid, o.id) > (b.xid, b.id)
+        and (o.xid, o.id) <= (reached.xid, reached.id)
+      order by o.xid, o.id limit 100) o
+    union all
+    select w.id, o.xid, o.id, o.event_id, o.type, o.created_at
+    from private.outbox o join private.webhooks w on w.organization_id = o.organization_id
+    where (o.xid, o.id) > (at.xid, at.id) and (o.xid, o.id) <= (reached.xid, reached.id)
+      and not exists (select from private.webhook_backlogs b
+        where b.organization_id = w.organization_id and b.webhook_id = w.id)
   ), made as (
     insert into private.webhook_deliveries
       (organization_id, webhook_id, event_id, event, outbox_xid, outbox_id)
-    select w.organization_id, w.id, b.event_id, asked.name, b.xid, b.id
-    from batch b join private.webhooks w on w.organization_id = b.organization_id and w.is_enabled
-      and w.created_at <= b.created_at
+    select w.organization_id, w.id, n.event_id, asked.name, n.xid, n.id
+    from next n join private.webhooks w on w.id = n.webhook_id and w.is_enabled
+      and w.created_at <= n.created_at
     cross join lateral (
-      select n.name from unnest(w.events) with ordinality n (name, position)
-      where private.canonical_event(n.name) = b.type order by n.position limit 1) asked
+      select a.name from unnest(w.events) with ordinality a (name, position)
+      where private.canonical_event(a.name) = n.type order by a.position limit 1) asked
     on conflict do nothing
   ), moved as (
-    update private.webhook_cursor c set xid = l.xid, id = l.id
-    from (select b.xid, b.id from batch b order by b.xid desc, b.id desc limit 1) l
+    update private.webhook_backlogs b set xid = l.xid, id = l.id
+    from behind e cross join lateral (
+      select n.xid, n.id from next n where n.webhook_id = e.webhook_id order by n.xid, n.id offset 99) l
+    where b.organization_id = e.organization_id and b.webhook_id = e.webhook_id
+  ), done as (
+    delete from private.webhook_backlogs b using behind e
+    where b.organization_id = e.organization_id and b.webhook_id = e.webhook_id
+      and (select count(*) from next n where n.webhook_id = e.webhook_id) < 100
   )
-  select count(*) into events from batch;
+  select count(*) into late from behind;
   -- A committed event may be behind one of an open transaction; retry soon.
   held_back := events < max_rows and exists (
     select from private.outbox o where (o.xid, o.id) > (at.xid, at.id)
       and o.xid >= pg_snapshot_xmin(pg_current_snapshot()));
+  if late > 0 and exists (select from private.webhook_backlogs) then events := max_rows; end if;
   return next;
 end
 $$;
 comment on function private.fan_out_events(integer) is
-  'Creates deliveries for the next outbox events, in order and exactly once. held_back: more events wait '
-  'for an open transaction.';
+  'Creates deliveries for the next outbox events, in order and exactly once, for endpoints in the backlog a '
+  'few at a time. events: max_rows if there are more. held_back: more events wait for an open transaction.';
 
 create function private.logged(attempts jsonb, attempt jsonb) returns jsonb
 language sql stable
@@ -139,15 +205,15 @@ return jsonb_build_object('number', number, 'started_at', started_at, 'duration_
 comment on function private.logged_attempt(integer, timestamptz, integer, integer, text, text) is
   'JSON of one attempt.';
 
--- Unhealthy endpoints get one delivery at a time, and together at most max_unproven: a slow or dead endpoint
--- must not delay healthy ones.
-create function private.claim_deliveries(max_rows integer, max_unproven integer) returns table (
+-- A slow or dead endpoint must not delay healthy ones, nor an organization another: unhealthy endpoints get
+-- one delivery at a time, and an organization has at most as many in flight as remain for others.
+create function private.claim_deliveries(max_rows integer) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
     occurred_at timestamptz, data jsonb)
 language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
-declare endpoint record; room integer := max_rows; unproven_room integer := max_unproven; taken integer;
+declare endpoint record; room integer := max_rows; taken integer; sender uuid; share integer;
 begin
   for endpoint in
     with recursive waiting (id) as (
@@ -158,10 +224,11 @@ begin
         where d.status in ('pending', 'sending') and d.webhook_id > w.id order by d.webhook_id limit 1)
       from waiting w where w.id is not null
     )
-    select w.*, case when w.is_healthy then 32
-      else 1 end - (select count(*)::integer from private.webhook_deliveries d
-      where d.webhook_id = w.id and d.status = 'sending' and d.next_attempt_at > now()) as slots
-    from waiting join private.webhooks w on w.id = waiting.id and w.is_enabled
+    select w.*, case when w.is_healthy then 32 else 1 end - w.busy as slots from (
+      select w.*, n.busy, sum(n.busy) over (partition by w.organization_id)::integer as held
+      from waiting join private.webhooks w on w.id = waiting.id and w.is_enabled cross join lateral (
+        select count(*)::integer as busy from private.webhook_deliveries d
+        where d.webhook_id = w.id and d.status = 'sending' and d.next_attempt_at > now()) n) w
     -- One index lookup for each webhook, regardless of the number of its deliveries.
     where least(
       (select d.next_attempt_at from private.webhook_deliveries d
@@ -169,22 +236,27 @@ begin
       (select d.next_attempt_at from private.webhook_deliveries d
         where d.webhook_id = w.id and d.status = 'sending' order by d.next_attempt_at limit 1)
     ) <= now()
-    order by w.is_healthy desc, random()
+    order by w.held, w.organization_id, w.is_healthy desc, random()
   loop
     exit when room <= 0;
-    continue when endpoint.slots <= 0 or not endpoint.is_healthy and unproven_room <= 0;
+    if sender is distinct from endpoint.organization_id then
+      sender := endpoint.organization_id;
+      share := (room - endpoint.held + 1) / 2;
+    end if;
+    endpoint.slots := least(endpoint.slots, share);
+    continue when endpoint.slots <= 0;
     return query
       with due as materialized (
         select lost.row from (
           select d.ctid as row from private.webhook_deliveries d
           where d.webhook_id = endpoint.id and d.status = 'sending' and d.next_attempt_at <= now()
-          order by d.next_attempt_at limit least(endpoint.slots, room) for update skip locked) lost
+          order by d.next_attempt_at limit endpoint.slots for update skip locked) lost
         union all
         select waiting.row from (
           select d.ctid as row from private.webhook_deliveries d
           where d.webhook_id = endpoint.id and d.status = 'pending' and d.next_attempt_at <= now()
-          order by d.next_attempt_at limit least(endpoint.slots, room) for update skip locked) waiting
-        limit least(endpoint.slots, room)
+          order by d.next_attempt_at limit endpoint.slots for update skip locked) waiting
+        limit endpoint.slots
       ), claimed as (
         update private.webhook_deliveries d set
           status = 'sending', claimed_at = now(), next_attempt_at = now() + interval '30 seconds',
@@ -206,13 +278,14 @@ begin
       from claimed c left join private.outbox o on o.xid = c.outbox_xid and o.id = c.outbox_id;
     get diagnostics taken = row_count;
     room := room - taken;
-    if not endpoint.is_healthy then unproven_room := unproven_room - taken; end if;
+    share := share - taken;
   end loop;
 end
 $$;
-comment on function private.claim_deliveries(integer, integer) is
+comment on function private.claim_deliveries(integer) is
   'Claims due deliveries for 30 seconds, including expired claims: at most 32 in flight for a healthy '
-  'endpoint and one for others. Concurrent dispatchers never claim the same delivery.';
+  'endpoint and one for others, and for an organization as many as are left for others. Concurrent '
+  'dispatchers never claim the same delivery.';
 
 create function private.record_deliveries(results jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
@@ -273,19 +346,20 @@ return (array['1 minute', '5 minutes', '30 minutes', '2 hours', '6 hours']::inte
 comment on function private.retry_delay(integer) is
   'Delay before the next attempt after the given number of attempts; null after the last.';
 
-create function private.record_and_claim_deliveries(results jsonb, max_rows integer, max_unproven integer)
-  returns table (
+create function private.record_and_claim_deliveries(results jsonb, max_rows integer,
+  max_unproven integer default 0) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
     occurred_at timestamptz, data jsonb)
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   perform private.record_deliveries(results);
-  return query select * from private.claim_deliveries(max_rows, max_unproven);
+  return query select * from private.claim_deliveries(max_rows);
 end
 $$;
 comment on function private.record_and_claim_deliveries(jsonb, integer, integer) is
-  'One round of a dispatcher: records results and claims due deliveries.';
+  'One round of a dispatcher: records results and claims due deliveries. max_unproven has no effect: release '
+  '0.1.0 gives it.';
 
 grant execute on function private.fan_out_events(integer),
   private.record_and_claim_deliveries(jsonb, integer, integer) to feedback_webhooks;

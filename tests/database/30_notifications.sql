@@ -1,7 +1,7 @@
 -- Recipients of notifications: once each, and never the actor.
 begin;
 set local search_path = public, extensions;
-select plan(50);
+select plan(51);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -127,13 +127,16 @@ select is((select count(*) from notifications), 1201::bigint, 'a further run cre
 do $$ begin perform tests.comment('more news', 'carol', 'A popular one'); delete from comments where id = tests.id('more news'); end $$;
 select is_empty('select from private.fanouts', 'deleting a comment deletes its queue entry');
 do $$ begin
-  perform tests.submission('Of a rival', 'alice', 'rival');
-  insert into private.fanouts (event_id, organization_id, submission_id, type, after_user_id, created_at)
-  select gen_random_uuid(), s.organization_id, s.id, 'status_changed', '00000000-0000-0000-0000-000000000000', now() - n * interval '1 hour'
-  from submissions s cross join generate_series(0, 30) n where s.title = case n when 0 then 'Of a rival' else 'A popular one' end;
-  perform private.run_fanouts(10);
+  perform pg_temp.forget();
+  perform tests.submission('Theirs', 'rita', 'rival');
+  insert into follows (submission_id, user_id) select tests.id('Theirs'), id from profiles where name like 'Follower %' limit 3;
+  insert into private.fanouts (event_id, organization_id, submission_id, type, created_at)
+  select tests.id('burst ' || n), tests.id('acme'), tests.id('A popular one'), 'status_changed', now() - interval '1 hour' from generate_series(1, 30) n
+  union all select tests.id('theirs'), tests.id('rival'), tests.id('Theirs'), 'status_changed', now();
+  perform private.run_fanouts(100);
 end $$;
-select is_empty($$ select from private.fanouts where organization_id = tests.id('rival') $$, 'many changes of one organization do not delay those of another');
+select is((select count(*) from notifications where organization_id = tests.id('rival')), 4::bigint, 'many fan-outs of an organization do not delay another''s');
+select is((select count(*) from notifications), 99::bigint, 'and a run notifies one batch of people in all');
 
 select * from finish();
 rollback;

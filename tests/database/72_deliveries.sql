@@ -1,7 +1,7 @@
 -- From the outbox to the endpoints: once each, fairly, and with a log of each attempt.
 begin;
 set local search_path = public, extensions;
-select plan(60);
+select plan(68);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.webhook(name text, organization text, events text[]) returns void language sql as $$
@@ -16,8 +16,8 @@ $$;
 create function pg_temp.state(hook text, told text) returns text language sql as $$
   select format('%s after %s', status, attempt_count) from private.webhook_deliveries where webhook_id = tests.id(hook) and event_id = tests.id(told)
 $$;
-create function pg_temp.claimed(max_rows integer default 100, unproven integer default 100) returns bigint language sql as $$
-  select count(*) from private.record_and_claim_deliveries('[]', max_rows, unproven)
+create function pg_temp.claimed(max_rows integer default 100) returns bigint language sql as $$
+  select count(*) from private.record_and_claim_deliveries('[]', max_rows)
 $$;
 create function pg_temp.record(webhook text, event text, attempt integer, outcome jsonb) returns void language sql as $$
   select private.record_deliveries(jsonb_build_array(jsonb_build_object('webhook_id', tests.id(webhook), 'event_id', tests.id(event), 'attempt', attempt,
@@ -58,7 +58,6 @@ delete from private.outbox where xid = pg_current_xact_id();
 select results_eq('select events, held_back from private.fan_out_events()', 'values (0, false)', 'no events are left');
 
 -- Claims
-select is(pg_temp.claimed(100, 0), 0::bigint, 'without capacity for unproven webhooks they get nothing');
 select is(pg_temp.claimed(), 1::bigint, 'an unproven webhook gets one delivery at a time');
 select is(pg_temp.claimed(), 0::bigint, 'an unproven webhook gets no second delivery before the first has ended');
 select is((select count(*) from private.webhook_deliveries where status = 'sending' and next_attempt_at = now() + interval '30 seconds' and claimed_at = now()), 1::bigint,
@@ -69,23 +68,65 @@ end $$;
 select is((select count(*) from private.webhook_deliveries where status = 'delivered' and finished_at = now()), 1::bigint, 'a success completes the delivery');
 select is((select is_healthy from private.webhooks where id = tests.id('wide')), true, 'a success proves the webhook');
 do $$ begin
-  perform pg_temp.record('wide', 'made', 1, '{"status_code": 204}') from private.record_and_claim_deliveries('[]', 100, 100);
+  perform pg_temp.record('wide', 'made', 1, '{"status_code": 204}') from private.record_and_claim_deliveries('[]', 100);
   perform pg_temp.record('wide', 'voted', 1, '{"status_code": 204}');
   perform pg_temp.event('number ' || n, 'submission.created') from generate_series(1, 50) n;
   perform private.fan_out_events();
 end $$;
-select is(pg_temp.claimed(7), 7::bigint, 'a dispatcher claims as many deliveries as its capacity');
-select is(pg_temp.claimed(), 25::bigint, 'a proven webhook has at most 32 concurrent deliveries');
+select is(pg_temp.claimed(7), 4::bigint, 'an organization gets as much of a dispatcher''s capacity as it leaves');
+select is(pg_temp.claimed(), 28::bigint, 'a proven webhook has at most 32 concurrent deliveries');
 select is(pg_temp.claimed(), 0::bigint, 'no more are claimed');
 do $$ begin
   perform pg_temp.webhook('other', 'acme', array['comment.created']);
   perform pg_temp.event('commented', 'comment.created');
   perform private.fan_out_events();
 end $$;
-select is((select claimed.webhook_id from private.record_and_claim_deliveries('[]', 100, 100) claimed), tests.id('other'), 'a busy webhook does not delay another');
+select is((select claimed.webhook_id from private.record_and_claim_deliveries('[]', 100) claimed), tests.id('other'), 'a busy webhook does not delay another');
 update private.webhooks set is_enabled = false, disabled_reason = 'admin' where id = tests.id('wide');
 update private.webhook_deliveries set next_attempt_at = now();
-select is((select count(*) from private.record_and_claim_deliveries('[]', 100, 100) where webhook_id = tests.id('wide')), 0::bigint, 'a disabled webhook gets no deliveries');
+select is((select count(*) from private.record_and_claim_deliveries('[]', 100) where webhook_id = tests.id('wide')), 0::bigint, 'a disabled webhook gets no deliveries');
+delete from private.webhooks;
+delete from private.outbox;
+
+-- Between organizations
+create function pg_temp.of(organization text, state text default 'pending') returns bigint language sql as $$
+  select count(*) from private.webhook_deliveries where organization_id = tests.id(organization) and status = state
+$$;
+do $$ begin
+  perform pg_temp.webhook('loud ' || n, 'acme', array['submission.created']) from generate_series(1, 60) n;
+  perform pg_temp.webhook('quiet', 'rival', array['submission.created']);
+  perform pg_temp.event('loud ' || n, 'submission.created') from generate_series(1, 120) n;
+  perform pg_temp.event('quiet', 'submission.created', 'rival');
+  perform private.fan_out_events();
+end $$;
+select is(pg_temp.of('rival'), 1::bigint, 'an event does not wait for thousands of deliveries of another organization');
+select is(pg_temp.of('acme'), 1000::bigint, 'which are made a few at a time');
+update private.webhooks set is_healthy = true where organization_id = tests.id('acme');
+do $$ begin perform private.record_and_claim_deliveries('[]', 100); end $$;
+select is(pg_temp.of('acme', 'sending') || ', ' || pg_temp.of('rival', 'sending'), '50, 1', 'many healthy endpoints of an organization leave room for another');
+update private.webhooks set is_healthy = false;
+update private.webhook_deliveries set next_attempt_at = now();
+do $$ begin perform private.record_and_claim_deliveries('[]', 20); end $$;
+select is((select count(*) from private.webhook_deliveries where organization_id = tests.id('acme') and next_attempt_at > now()), 10::bigint, 'and so do many unproven ones');
+do $$ begin
+  perform private.fan_out_events() from generate_series(1, 20);
+end $$;
+select is((select count(*) from private.webhook_deliveries where event_id <> tests.id('quiet')), 7200::bigint, 'each delivery is made in the end');
+select is_empty('select from private.webhook_backlogs', 'then no endpoint is behind');
+delete from private.webhooks where id <> tests.id('loud 1');
+do $$ begin
+  perform pg_temp.event('more ' || n, 'submission.created') from generate_series(1, 3000) n;
+  perform private.fan_out_events() from generate_series(1, 20);
+end $$;
+select is((select count(*) <= 1600 from private.webhook_deliveries where status = 'pending'), true, 'the pending deliveries of an endpoint are bounded');
+select is((select events from private.fan_out_events()), 0, 'a full endpoint keeps no dispatcher busy');
+do $$ begin
+  for n in 1..10 loop
+    update private.webhook_deliveries set status = 'delivered', finished_at = now(), claimed_at = null;
+    perform private.fan_out_events() from generate_series(1, 5);
+  end loop;
+end $$;
+select is((select count(*) from private.webhook_deliveries), 3120::bigint, 'the others follow when these were sent');
 delete from private.webhooks;
 delete from private.outbox;
 
@@ -99,7 +140,7 @@ create function pg_temp.fail(outcome jsonb default '{"status_code": 500, "respon
 declare number integer;
 begin
   update private.webhook_deliveries set next_attempt_at = now();
-  select attempt into number from private.record_and_claim_deliveries('[]', 1, 1);
+  select attempt into number from private.record_and_claim_deliveries('[]', 1);
   perform pg_temp.record('failing', 'hard', number, outcome);
   return pg_temp.wait('failing', 'hard');
 end
@@ -125,13 +166,13 @@ select is(date_trunc('second', pg_temp.fail('{"status_code": 503, "retry_after":
 select ok(pg_temp.fail('{"status_code": 503, "retry_after": 1}') > interval '1 hour', 'Retry-After does not shorten the retry schedule');
 do $$ begin
   update private.webhook_deliveries set next_attempt_at = now(), counted_from = attempt_count;
-  perform private.record_and_claim_deliveries('[]', 1, 1);
+  perform private.record_and_claim_deliveries('[]', 1);
   perform pg_temp.record('failing', 'hard', 10, '{"status_code": 200}');
 end $$;
 select is(pg_temp.state('failing', 'hard'), 'sending after 11', 'a result of an outdated attempt changes nothing');
 do $$ begin
   update private.webhook_deliveries set next_attempt_at = now();
-  perform private.record_and_claim_deliveries('[]', 1, 1);
+  perform private.record_and_claim_deliveries('[]', 1);
 end $$;
 select is((select array[attempt_count::text, attempts -> -1 ->> 'number', attempts -> -1 ->> 'error'] from private.webhook_deliveries),
   array['12', '11', 'The dispatcher ended before it recorded an answer.'], 'a claim of a crashed dispatcher is claimed again, and the attempt is logged');

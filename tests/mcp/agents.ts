@@ -1,4 +1,4 @@
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { createAgentKey } from "../../local/api-keys.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { type Answer, send } from "../api/client.ts";
@@ -88,6 +88,7 @@ export class Listener {
   ended = false;
   private wake = () => {};
   private readonly outgoing;
+  private incoming: IncomingMessage | undefined;
 
   constructor(url: string, as: { token: string }, lastEventId?: string) {
     const headers = {
@@ -96,6 +97,7 @@ export class Listener {
     };
     this.outgoing = httpRequest(url, { headers, agent: false }, (incoming) => {
       this.status = incoming.statusCode ?? 0;
+      this.incoming = incoming;
       incoming.setEncoding("utf8");
       let rest = "";
       incoming.on("data", (chunk: string) => {
@@ -131,6 +133,15 @@ export class Listener {
       });
     }
     return this;
+  }
+
+  /** Stops reading. */
+  pause(): void {
+    this.incoming?.pause();
+  }
+
+  resume(): void {
+    this.incoming?.resume();
   }
 
   close(): void {

@@ -27,7 +27,7 @@ const follower = (): Follower => ({
   category_ids: null,
   survey_ids: null,
   expires_at: "2100-01-01T00:00:00Z",
-  cursor: { xid: 0n, id: 0n },
+  cursor: { xid: 2n ** 62n, id: 0n },
 });
 
 test("a stream that opens during the check of live keys is not ended by its result", async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { agentKeyPrefix, digestOf, newApiKey } from "../../shared/api-keys.ts";
+import { send } from "../api/client.ts";
 import { newSubmission, newUser } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
 import { callTool, newAgent, readStream, resultOf } from "./agents.ts";
@@ -89,14 +90,33 @@ test("a stream belongs to its agent, and expires after ten minutes", async () =>
   expect((await readStream(stream_url, agent)).status).toBe(404);
 });
 
-test("another key of the agent reads it only if it may call the tool", async () => {
+test("a key without the tool's scope neither runs a call, nor reads its result, nor keeps another from it", async () => {
   const { stream_url } = await open(agent, "vote_submission", {
     submission_id: await newSubmission(agent.organization, await newUser()),
   });
   const { secret, digest } = newApiKey(agentKeyPrefix);
   await sql`select private.create_agent_key(${agent.id}, 'Reader', '{submissions:read}', ${digest}, ${agentKeyPrefix}, 'last')`;
-  const stream = await readStream(stream_url, { token: secret });
-  expect(stream.events[1]?.data).toMatchObject({ error: { code: -32001 } });
+  const statusOf = async () => (await readStream(stream_url, { token: secret })).status;
+  expect(await statusOf()).toBe(403);
+  expect((await readStream(stream_url, agent)).events.at(-1)?.data).toEqual({ success: true });
+  expect(await statusOf()).toBe(403);
+});
+
+test("a stored result is not read after the agent's policies changed", async () => {
+  const own = await newAgent();
+  const { stream_url } = await open(own, "list_categories");
+  expect((await readStream(stream_url, own)).status).toBe(200);
+  await sql`update private.agents set category_ids = '{}' where id = ${own.id}`;
+  expect((await readStream(stream_url, own)).status).toBe(404);
+});
+
+test("HEAD of a stream is 405 and runs nothing", async () => {
+  const { request_id, stream_url } = await open(agent, "list_categories");
+  const { status, headers } = await send("HEAD", new URL(stream_url).pathname, { as: agent });
+  expect([status, headers.allow]).toEqual([405, "GET"]);
+  expect(await sql`select events from private.agent_streams where id = ${request_id}`).toEqual([
+    { events: null },
+  ]);
 });
 
 test("a key that was revoked meanwhile runs nothing", async () => {

@@ -113,6 +113,80 @@ test("an agent restricted to categories receives their events only", async () =>
   expect(listener.text).not.toContain("About nothing");
 });
 
+test("an agent restricted to categories receives no text written in another, also if its submission moved", async () => {
+  const organization = await newOrganization();
+  const [own, other] = await sql<{ id: string }[]>`
+    insert into public.categories (organization_id, name, slug)
+    values (${organization.id}, 'Own', 'own'), (${organization.id}, 'Other', 'other') returning id`;
+  const restricted = await newAgent({ organization, policies: { category_ids: [own?.id] } });
+  const url = await subscribe(restricted, ["submission.created", "submission.updated", "comment.created"]);
+  const moved = await newSubmission(organization, author, {
+    title: "Internal",
+    category_id: other?.id ?? null,
+  });
+  await newComment(moved, author);
+  await sql`update public.submissions set title = 'Cleaned' where id = ${moved}`;
+  await sql`update public.submissions set category_id = ${own?.id ?? ""} where id = ${moved}`;
+  const { events } = await listen(url, restricted).until(({ events }) => events.length > 0);
+  expect(events).toMatchObject([
+    { event: "submission.updated", data: { data: { submission: { category_id: own?.id } } } },
+  ]);
+});
+
+describe("streams that are behind", () => {
+  const many = (own: Agent, count: number, text = "") =>
+    sql`insert into private.outbox (organization_id, type, subject_id, data)
+      select ${own.organization.id}, 'survey.published', gen_random_uuid(), jsonb_build_object('survey', jsonb_build_object('title', ${text}::text))
+      from generate_series(1, ${count}::integer)`;
+
+  test("do not delay another organization's, and close after 10,000 earlier events, to be resumed", async () => {
+    const own = await newAgent();
+    const url = await subscribe(own, ["survey.published"]);
+    await many(own, 10_100);
+    const current = listen(await subscribe(agent, ["survey.published"]), agent);
+    await current.until(({ status }) => status === 200);
+    const first = listen(url, own);
+    await first.until(({ events }) => events.length > 0);
+    await emit("survey.published", { survey: { title: "new" } });
+    await current.until(({ events }) => events.length > 0);
+    expect(first.events.length).toBeLessThan(10_000);
+    await first.until(({ ended }) => ended);
+    const rest = listen(url, own, first.events.at(-1)?.id);
+    await rest.until(({ events }) => first.events.length + events.length === 10_100);
+    expect(new Set([...first.events, ...rest.events].map(({ id }) => id)).size).toBe(10_100);
+  });
+
+  test("get nothing more once their key is revoked", async () => {
+    const own = await newAgent();
+    const url = await subscribe(own, ["survey.published"]);
+    await many(own, 9_000);
+    const listener = listen(url, own);
+    await listener.until(({ events }) => events.length > 0);
+    await sql`update private.api_keys set revoked_at = now() where digest = ${digestOf(own.token)}`;
+    await listener.until(({ ended }) => ended);
+    expect(listener.events.length).toBeLessThan(9_000);
+  });
+
+  test("are bounded in bytes, and end if their reader stops reading", async () => {
+    const own = await newAgent();
+    const url = await subscribe(own, ["survey.published"]);
+    // Far more than the buffers of a connection hold.
+    await many(own, 2_000, "x".repeat(10_000));
+    const listener = listen(url, own);
+    await listener.until(({ status }) => status === 200);
+    listener.pause();
+    await until(
+      async () => (await sql`select from private.open_streams where agent_id = ${own.id}`).length === 0,
+    );
+    listener.resume();
+    await listener.until(({ ended }) => ended);
+    expect(listener.events.length).toBeLessThan(2_000);
+    await listen(url, own, listener.events.at(-1)?.id).until(
+      ({ events }) => listener.events.length + events.length === 2_000,
+    );
+  }, 60_000);
+});
+
 describe("rejected subscriptions", () => {
   test.each([
     [["*"], /events.0 has none|events.0 must be one of/],
@@ -224,6 +298,33 @@ describe("rejected subscriptions", () => {
     first.close();
     await until(async () => (await openOnes(own)).length === 1 || undefined);
     await listen(url, own).until(({ status }) => status === 200);
+  });
+
+  test("an address has at most 500 streams over all processes, of whichever organizations", async () => {
+    const own = await newAgent();
+    const url = await subscribe(own, ["submission.created"]);
+    await listen(url, own).until(({ status }) => status === 200);
+    const statusWith = async (others: number) => {
+      await sql`
+        insert into private.open_streams (id, organization_id, agent_id, address, expires_at)
+        select gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), o.address, now() + interval '1 hour'
+        from private.open_streams o, generate_series(1, ${others}::integer) where o.agent_id = ${own.id}`;
+      const listener = await listen(url, own).until(({ status }) => status > 0);
+      listener.close();
+      return listener.status;
+    };
+    onTestFinished(async () => {
+      await sql`delete from private.open_streams where expires_at > now() + interval '1 minute'`;
+    });
+    expect(await statusWith(300)).toBe(200);
+    expect(await statusWith(500)).toBe(429);
+  });
+
+  test("HEAD of a subscription is 405 and leaves no open stream", async () => {
+    const own = await newAgent();
+    const url = new URL(await subscribe(own, ["submission.created"]));
+    expect((await send("HEAD", url.pathname, { as: own })).status).toBe(405);
+    expect(await openOnes(own)).toEqual([]);
   });
 
   test("open, pending and rejected streams do not block the API for others", async () => {

@@ -77,12 +77,12 @@ test("no delivery is claimed by two dispatchers at the same time, and all are cl
       for (let idle = 0; idle < 20; ) {
         const claims: Claim[] = await sql<
           Claim[]
-        >`select webhook_id, event_id, attempt from private.record_and_claim_deliveries('[]', 60, 30)`;
+        >`select webhook_id, event_id, attempt from private.record_and_claim_deliveries('[]', 60)`;
         claimed.push(
           ...claims.map(({ webhook_id, event_id, attempt }) => `${webhook_id} ${event_id} ${attempt}`),
         );
         const results = claims.map((claim) => ({ ...claim, duration_ms: 1, status_code: 204 }));
-        await sql`select count(*) from private.record_and_claim_deliveries(${JSON.stringify(results)}::text::jsonb, 0, 0)`;
+        await sql`select count(*) from private.record_and_claim_deliveries(${JSON.stringify(results)}::text::jsonb, 0)`;
         idle = claims.length === 0 ? idle + 1 : 0;
       }
     };

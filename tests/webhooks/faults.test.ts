@@ -8,6 +8,7 @@ import {
   answerHalf,
   type Behaviour,
   drip,
+  endless,
   neverRespond,
   ok,
   type Receiver,
@@ -109,6 +110,9 @@ async function skipRetryDelay(hook: Hook, status: "pending" | "sending" = "pendi
 const settled = (hook: Hook, status: string) =>
   until(async () => (await deliveries(hook)).every((delivery) => delivery.status === status));
 
+const tooLong = "The response is too long.";
+const chunked = "HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n";
+
 test("after any failure of a receiver, its event is sent again with the same id until it is accepted, and the log has every attempt", async () => {
   const behaviours: [Behaviour, Partial<Attempt>][] = [
     [refuse(500), { status_code: 500, response_body: "not now", error: null }],
@@ -117,6 +121,14 @@ test("after any failure of a receiver, its event is sent again with the same id 
     [answerHalf, { status_code: null, error: expect.stringContaining("closed") }],
     [neverRespond, { status_code: null, error: "No complete response within 10 seconds." }],
     [drip, { error: "No complete response within 10 seconds." }],
+    [endless("", "HTTP/1.1 103 Early Hints\r\n\r\n"), { error: tooLong }],
+    [endless("HTTP/1.1 200 OK\r\n", `x: ${"x".repeat(4_000)}\r\n`), { error: tooLong }],
+    [endless("HTTP/1.1 200 OK\r\n", "x: y\r\n"), { error: "The response is not HTTP/1.1." }],
+    [endless("HTTP/1.1 200 OK\r\n", "x"), { error: "The response is not HTTP/1.1." }],
+    [endless(`${chunked}0\r\n`, "x: y\r\n"), { error: tooLong }],
+    [endless(chunked, `1;${"x".repeat(4_000)}\r\n.\r\n`), { error: tooLong }],
+    [endless(chunked, "1\r\n.\r\n"), { status_code: 500, response_body: ".".repeat(8 * 1024), error: null }],
+    [endless("", "without a head\r\n"), { error: "The response is not HTTP/1.1." }],
   ];
   const healthy = await register();
   const broken = await Promise.all(behaviours.map(([behave]) => register(behave)));
@@ -206,6 +218,33 @@ test("hanging receivers delay no one: all others have every event before the fir
     expect(hook.receiver.heard.length).toBeLessThanOrEqual(1);
     expect((await deliveries(hook)).flatMap(({ attempts }) => attempts)).toEqual([]);
   }
+});
+
+test("late receivers of one organization do not delay another's event, which arrives before the first of them times out", async () => {
+  const late = await Promise.all(Array.from({ length: 40 }, () => register()));
+  await happen(1);
+  for (const { receiver } of late) await until(() => receiver.heard.length === 1);
+  for (const { receiver } of late) receiver.behave = neverRespond;
+  for (let times = 0; times < 5; times++) await happen(10);
+  await until(() => late.reduce((sum, { receiver }) => sum + receiver.heard.length, 0) >= 40 + 190);
+  const person = await own.person();
+  const [other] = await own.sql<{ id: string }[]>`
+    select private.create_organization('Other', ${randomUUID()}, 'public', ${person.id}) as id`;
+  const quiet = await startReceiver();
+  receivers.push(quiet);
+  const answer = await own.call("POST", `/api/organizations/${other?.id}/webhooks`, {
+    token: person.token,
+    body: { url: quiet.url, events: ["submission.created"] },
+  });
+  expect(answer.status, answer.text).toBe(201);
+  await own.sql`
+    insert into public.submissions (organization_id, author_id, title, description, type)
+    values (${other?.id ?? ""}, ${person.id}, 'Not delayed', 'A description that is long enough.', 'idea')`;
+  await until(() => quiet.heard.length === 1);
+  for (const hook of late)
+    expect((await deliveries(hook)).flatMap(({ attempts }) => attempts).filter(({ error }) => error)).toEqual(
+      [],
+    );
 });
 
 test("Retry-After is honored, and 410 disables the endpoint", async () => {

@@ -39,6 +39,21 @@ export const drip: Behaviour = (response) => {
   response.on("close", () => clearInterval(timer));
 };
 
+/** Raw bytes, the last part of them without end. */
+export const endless =
+  (begin: string, part: string): Behaviour =>
+  ({ socket }) => {
+    socket?.on("error", () => {});
+    socket?.write(begin);
+    const rest = part.repeat(Math.ceil(2_000 / part.length));
+    const go = (): void => {
+      if (!socket || socket.destroyed) return;
+      if (socket.write(rest)) setImmediate(go);
+      else socket.once("drain", go);
+    };
+    go();
+  };
+
 export async function startReceiver(behave: Behaviour = ok): Promise<Receiver> {
   const received: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
