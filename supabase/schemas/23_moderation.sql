@@ -203,9 +203,10 @@ begin
     perform private.raise_error('VALIDATION_ERROR',
       'is required to approve: the updated_at of the text that was read', 'updated_at');
   elsif wanted = 'approved' and text_of <> subject.updated_at then
-    perform private.raise_error('TEXT_CHANGED', 'The text was changed after you read it: read the present one.',
-      null, jsonb_build_object('current', jsonb_build_object('title', subject.title,
-        'body', subject.body, 'updated_at', subject.updated_at)));
+    perform private.raise_error('TEXT_CHANGED',
+      'The text was changed after you read it: read the present one.', null,
+      jsonb_build_object('current', jsonb_build_object('title', subject.title, 'body', subject.body,
+        'updated_at', subject.updated_at)));
   elsif wanted = 'approved' and subject.above <> 'approved' then
     perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.',
       'target_id');
@@ -238,8 +239,8 @@ end
 $$;
 comment on function private.admin_moderate(text, uuid, text, text, boolean, timestamptz) is
   'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it '
-  'is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. text_of: '
-  'the updated_at of the text to approve; raises TEXT_CHANGED if there is a newer one.';
+  'is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. '
+  'text_of: the updated_at of the text to approve; raises TEXT_CHANGED if there is a newer one.';
 
 create function private.admin_moderate_many(target_types text[], target_ids uuid[], action text, reason text,
   trust_author boolean, texts_of timestamptz[] default null) returns json

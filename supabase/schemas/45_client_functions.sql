@@ -202,7 +202,8 @@ language plpgsql set search_path = pg_temp as $$
 declare id uuid := gen_random_uuid();
 begin
   perform set_config('feedback.by_function', 'on', true);
-  insert into public.comments (id, submission_id, parent_id, body) values (id, submission_id, parent_id, body);
+  insert into public.comments (id, submission_id, parent_id, body)
+  values (id, submission_id, parent_id, body);
   perform set_config('feedback.by_function', 'off', true);
   return id;
 end

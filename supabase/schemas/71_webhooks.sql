@@ -31,7 +31,8 @@ create table private.webhooks (
 comment on table private.webhooks is
   'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. '
   'Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a '
-  'success, so several deliveries may be in flight. created_by: a person, also where a key of theirs made it.';
+  'success, so several deliveries may be in flight. created_by: a person, also where a key of theirs made '
+  'it.';
 create index webhooks_created_by_idx on private.webhooks (created_by);
 alter table private.webhooks enable row level security;
 revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;

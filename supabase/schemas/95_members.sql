@@ -175,8 +175,8 @@ begin
 end
 $$;
 comment on function private.made_by(uuid, uuid) is
-  'What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as [{type, '
-  'id, name}]. Empty unless the caller is a signed-in Admin.';
+  'What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as '
+  '[{type, id, name}]. Empty unless the caller is a signed-in Admin.';
 
 create function private.end_made_by(organization_id uuid, user_id uuid) returns jsonb
 language plpgsql set search_path = pg_temp as $$
@@ -190,7 +190,8 @@ begin
       when 'webhook' then
         update private.webhooks w set is_enabled = false, disabled_reason = 'admin' where w.id = item.id;
       when 'agent' then
-        update private.api_keys k set revoked_at = now() where k.profile_id = item.id and k.revoked_at is null;
+        update private.api_keys k set revoked_at = now()
+          where k.profile_id = item.id and k.revoked_at is null;
         update private.agents a set retired_at = now() where a.id = item.id;
     end case;
     perform private.audit(item.type || case item.type when 'api_key' then '.revoke'
@@ -254,8 +255,8 @@ begin
 end
 $$;
 comment on function private.admin_change_role(uuid, uuid, text, boolean) is
-  'Changes a member''s role. Admins may change admins and members, owners everyone, keys nobody. revoke: with '
-  'the role member, private.end_made_by.';
+  'Changes a member''s role. Admins may change admins and members, owners everyone, keys nobody. revoke: '
+  'with the role member, private.end_made_by.';
 
 create function private.admin_remove_member(organization_id uuid, user_id uuid, revoke boolean default false)
   returns json
@@ -286,7 +287,8 @@ end
 $$;
 comment on function private.admin_remove_member(uuid, uuid, boolean) is
   'Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with '
-  'members:write plain members. revoke: private.end_made_by. Returns what was revoked, and what is still valid.';
+  'members:write plain members. revoke: private.end_made_by. Returns what was revoked, and what is still '
+  'valid.';
 
 create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships

@@ -161,7 +161,7 @@ async function bodyOf(route: string, board: Board, id: string): Promise<object |
 }
 
 async function newLabel(kind: "categories" | "tags", { organization }: Board): Promise<string> {
-  const row = { organization_id: organization.id, name: "A label", slug: randomUUID() };
+  const row = { organization_id: organization.id, name: "A label", slug: `l-${randomUUID()}` };
   const [created] = await sql<{ id: string }[]>`insert into public.${sql(kind)} ${sql(row)} returning id`;
   return only(created).id;
 }
