@@ -66,16 +66,16 @@ async function createOrganization(words: string[]): Promise<void> {
   const email = required(values["owner-email"], "--owner-email");
   if (!newSlug.safeParse(slug).success) {
     throw new StartError(
-      `--slug is ${JSON.stringify(slug)}: use lowercase letters, digits and single hyphens, at most 64 characters`,
+      `--slug is ${JSON.stringify(slug)}: use lowercase letters, digits and single hyphens, at most 64 characters, and no UUID`,
     );
   }
   if (!/^[^\s@]+@[^\s@]+$/.test(email))
     throw new StartError(`--owner-email is ${JSON.stringify(email)}: use an e-mail address`);
   const target = await findTarget();
   await withDatabase(target.databaseUrl, async (sql) => {
-    const [existing] = await sql`select 1 from public.organizations where slug = ${slug}`;
+    const [existing] = await sql`select 1 from private.organization_slugs where slug = ${slug}`;
     if (existing !== undefined)
-      throw new StartError(`the organization ${slug} exists already: choose another --slug`);
+      throw new StartError(`an organization has or had the slug ${slug}: choose another --slug`);
     const owner = await ensureUser(sql, target, email, values["owner-password"]);
     const visibility = values.private ? "private" : "public";
     const [organization] = await sql<

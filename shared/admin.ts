@@ -2,6 +2,7 @@ import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { moment, timestamp, uuid, wholeNumber } from "./fields.ts";
 import { scope } from "./scopes.ts";
+import { author } from "./taxonomy.ts";
 import { text } from "./text.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
@@ -69,6 +70,7 @@ const keyFields = {
   revoked_at: timestamp.nullable(),
   last_used_at: timestamp.nullable().describe("Accurate to the minute."),
   created_at: timestamp,
+  created_by: author.nullable().describe("Null if made by an operator."),
 };
 
 const apiKey = z.object(keyFields).meta({ id: "ApiKey", description: "A key, without its secret." });

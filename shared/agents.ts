@@ -5,6 +5,7 @@ import { patchOf, shortArrayOf, timestamp, uuid, wholeNumber } from "./fields.ts
 import { queryInteger } from "./pagination.ts";
 import { rateLimits } from "./rate-limits.ts";
 import { scope } from "./scopes.ts";
+import { author } from "./taxonomy.ts";
 import { text } from "./text.ts";
 
 export const agentTiers = ["standard", "professional", "enterprise"] as const;
@@ -101,6 +102,7 @@ const agent = z
     tier,
     retired_at: timestamp.nullable(),
     created_at: timestamp,
+    created_by: author.nullable().describe("Null if made by an operator."),
   })
   .meta({ id: "Agent", description: "An agent that calls the tools." });
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { timestamp } from "./fields.ts";
 import { identifyRefusals } from "./identify.ts";
 
 /** All error codes. The database raises them by SQLSTATE; private.error_state holds the same pairs. */
@@ -10,6 +11,7 @@ export const errors = {
   NOT_FOUND: { status: 404, sqlstate: "FB404", lowercase: "not_found", jsonRpc: -32602 },
   CONFLICT: { status: 409, sqlstate: "FB409", lowercase: "conflict", jsonRpc: -32602 },
   SUBMISSION_MERGED: { status: 409, sqlstate: "FBM09", lowercase: "submission_merged", jsonRpc: -32602 },
+  TEXT_CHANGED: { status: 409, sqlstate: "FBT09", lowercase: "text_changed", jsonRpc: -32602 },
   SURVEY_NOT_OPEN: { status: 409, sqlstate: "FBS09", lowercase: "survey_not_open", jsonRpc: -32602 },
   ALREADY_RESPONDED: { status: 409, sqlstate: "FBR09", lowercase: "already_responded", jsonRpc: -32602 },
   SURVEY_HAS_RESPONSES: {
@@ -63,6 +65,10 @@ export const errorEnvelope = z
         .enum(identifyRefusals)
         .optional()
         .describe("Why a token was refused, for programs; only of `/api/identify`."),
+      current: z
+        .object({ title: z.string().nullable(), body: z.string(), updated_at: timestamp })
+        .optional()
+        .describe("The present text; only with TEXT_CHANGED."),
       merged_into_id: z.guid().optional().describe("The merge target; only with SUBMISSION_MERGED."),
       request_id: z
         .string()

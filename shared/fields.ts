@@ -25,7 +25,10 @@ export const newSlug = z
     "must be lowercase letters and digits, in words joined by single hyphens",
   )
   .max(64)
-  .describe("Lowercase letters and digits, in words joined by single hyphens; at most 64 characters.");
+  .refine((value) => !isUuid(value), "must not look like an id")
+  .describe(
+    "Lowercase letters and digits, in words joined by single hyphens; at most 64 characters, and no UUID.",
+  );
 
 /** Input only: a time within the years that Postgres and every client can represent. */
 export const moment = z.iso

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { emailAddress, personName, timestamp, uuid, webAddress } from "./fields.ts";
+import { author } from "./taxonomy.ts";
 import { unstorable } from "./text.ts";
 
 /** Reasons for a rejected token: `reason` of the error. */
@@ -87,6 +88,7 @@ const secretFields = {
   last_four: z.string().describe("Last four characters of the secret."),
   last_used_at: timestamp.nullable().describe("Accurate to the minute."),
   created_at: timestamp,
+  created_by: author.nullable().describe("Null if made by an operator."),
 };
 
 const identifySecret = z

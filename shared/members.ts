@@ -2,7 +2,7 @@ import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
 import { emailAddress, timestamp, uuid } from "./fields.ts";
 import { memberRoles, organization } from "./organizations.ts";
-import { totalMeta } from "./pagination.ts";
+import { queryBoolean, totalMeta } from "./pagination.ts";
 import { authorReference } from "./taxonomy.ts";
 
 const role = z.enum(memberRoles);
@@ -10,8 +10,24 @@ const role = z.enum(memberRoles);
 // In ------------------------------------------------------------------------------------------------------------
 
 export const roleChange = z
-  .object({ role: role.describe("Owners may grant and revoke the role owner, admins the other roles.") })
+  .object({
+    role: role.describe("Owners may grant and revoke the role owner, admins the other roles."),
+    revoke: z
+      .boolean()
+      .default(false)
+      .describe("With the role member: ends the keys, signing secrets, webhooks and agents they made."),
+  })
   .meta({ id: "RoleChange", description: "The new role of a member." });
+
+export type RoleChange = z.infer<typeof roleChange>;
+
+export const memberRemoval = z
+  .object({
+    revoke: queryBoolean
+      .default(false)
+      .describe("Whether what they made ends: keys, signing secrets, webhooks and agents."),
+  })
+  .meta({ id: "MemberRemoval", description: "What ends with a membership." });
 
 export const ownershipTransfer = z
   .object({ user_id: uuid.describe("A member of the team.") })
@@ -49,6 +65,28 @@ const member = z
     has_second_factor: z.boolean().nullable().describe("For owners; null for other callers."),
   })
   .meta({ id: "Member", description: "A member of the team." });
+
+const made = z
+  .object({
+    type: z.enum(["api_key", "identify_secret", "webhook", "agent"]),
+    id: uuid,
+    name: z.string().describe("The host of a webhook, the last characters of a signing secret."),
+  })
+  .meta({ id: "MadeByMember", description: "What works on without the member who made it." });
+
+export type MadeByMember = z.infer<typeof made>;
+
+export const memberRemovedAnswer = dataOf(
+  z
+    .object({
+      deleted: z.literal(true),
+      revoked: z.array(made).describe("What was ended: webhooks are disabled, agents retired."),
+      still_valid: z
+        .array(made)
+        .describe("What they made and goes on; empty unless an admin asks, signed in."),
+    })
+    .meta({ id: "MemberRemoved", description: "The end of a membership." }),
+);
 
 export const memberListAnswer = listOf(member, totalMeta);
 export const memberAnswer = dataOf(member);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
 import { errorCodes } from "./errors.ts";
-import { count, moderationState, shortArrayOf, slug, timestamp, uuid } from "./fields.ts";
+import { count, moderationState, moment, shortArrayOf, slug, timestamp, uuid } from "./fields.ts";
 import { cursor, pageFields } from "./pagination.ts";
 import { statusChangeCreate, submissionStatus } from "./submissions.ts";
 import { author } from "./taxonomy.ts";
@@ -47,6 +47,9 @@ export const moderation = z
     action: z
       .enum(["approve", "reject", "spam", "reopen"])
       .describe("`reopen` makes it pending again, such as to undo."),
+    updated_at: moment
+      .nullish()
+      .describe("Required to approve: the `updated_at` of the text that was read. A changed text is a 409."),
     reason: text({ min: 0, max: 500 }).nullish().describe("For the audit log, up to 500 characters."),
     trust_author: z
       .boolean()
@@ -64,9 +67,10 @@ export type Moderation = z.infer<typeof moderation>;
 /** A decision about several items, as the dashboard's forms send it. */
 export const verdict = z
   .object({
-    items: shortArrayOf(z.string().regex(/^(submission|comment):[0-9a-f-]{36}$/), 100).pipe(
-      z.array(z.string()).min(1, "must have 1 to 100 items"),
-    ),
+    items: shortArrayOf(
+      z.string().regex(/^(submission|comment):[0-9a-f-]{36}(@[0-9T:.+-]{20,40})?$/),
+      100,
+    ).pipe(z.array(z.string()).min(1, "must have 1 to 100 items")),
     action: moderation.shape.action,
     reason: moderation.shape.reason,
     trust_author: moderation.shape.trust_author,
@@ -141,6 +145,7 @@ const moderationItem = z
     is_trusted: z.boolean().describe("Whether new content of the author needs no approval."),
     state: hiddenState,
     created_at: timestamp,
+    updated_at: timestamp.describe("Names this text when you approve it."),
   })
   .meta({ id: "ModerationItem", description: "A submission or comment that is pending, rejected or spam." });
 

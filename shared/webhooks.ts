@@ -3,6 +3,7 @@ import { dataOf, listOf } from "./envelopes.ts";
 import { eventName } from "./events.ts";
 import { count, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
 import { fullMeta, pageFields, totalMeta } from "./pagination.ts";
+import { author } from "./taxonomy.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
 
@@ -69,6 +70,7 @@ const webhookFields = {
     .nullable()
     .describe("Until when deliveries are also signed with the previous secret."),
   created_at: timestamp,
+  created_by: author.nullable().describe("A person, also where a key of theirs made it."),
   updated_at: timestamp,
 };
 

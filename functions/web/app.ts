@@ -181,7 +181,6 @@ const pages: Page[] = [
     path: "/submissions/:id/moderation",
     formPage: submission,
   }),
-  action(endpointOf(adminModeration, "post", "/admin/moderation"), { path: "/comments/:id/moderation" }),
   identifyInWidget,
   leaveWidget,
   unreadNews,

@@ -155,6 +155,13 @@ export function page<
       const { visit } = input;
       visit.accountLocale = data.viewer?.locale ?? undefined;
       visit.organizationLocale = data.organization?.default_locale;
+      const base = visit.base && data.organization ? `/o/${data.organization.slug}` : visit.base;
+      // Not permanently: an organization may take its former slug again.
+      if (visit.base !== base && !visit.form)
+        return redirect(
+          302,
+          visit.path.replace(/\/o\/[^/]+/, base) + (visit.query.size > 0 ? `?${visit.query}` : ""),
+        );
       const render = () => {
         const shown = view(own as unknown as Results<Statements>, input, data);
         return "movedTo" in shown ? redirect(301, shown.movedTo) : pageResponse(shown, data, visit);

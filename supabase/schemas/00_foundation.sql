@@ -80,6 +80,7 @@ return case code
   when 'UNSUPPORTED_MEDIA_TYPE' then 'FB415'
   when 'RATE_LIMIT_EXCEEDED' then 'FB429'
   when 'SUBMISSION_MERGED' then 'FBM09'
+  when 'TEXT_CHANGED' then 'FBT09'
   when 'SURVEY_NOT_OPEN' then 'FBS09'
   when 'ALREADY_RESPONDED' then 'FBR09'
   when 'SURVEY_HAS_RESPONSES' then 'FBH09'
@@ -149,12 +150,17 @@ comment on function private.trim_text(text) is
   'Trims white space, including Unicode white space, from both ends; empty if no character is visible. The '
   'same as trimText of shared/text.ts.';
 
+create function private.is_uuid(value text) returns boolean
+language sql immutable
+return value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
+comment on function private.is_uuid(text) is 'Whether a name is an id; a slug never is.';
+
 create function private.is_slug(value text) returns boolean
 language sql immutable
-return value ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(value) <= 64;
+return value ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(value) <= 64 and not private.is_uuid(value);
 comment on function private.is_slug(text) is
-  'Lowercase ASCII letters, digits and single hyphens, at most 64 characters. ASCII only, so that slugs '
-  'cannot imitate each other.';
+  'Lowercase ASCII letters, digits and single hyphens, at most 64 characters, and no UUID. ASCII only, so '
+  'that slugs cannot imitate each other.';
 
 create function private.are_origins(value text[]) returns boolean
 language sql immutable
@@ -275,7 +281,7 @@ grant execute on function private.error_state(text), private.raise_error(text, t
   private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
 grant execute on function private.trim_text(text), private.is_direct(), private.events_suppressed(),
   private.is_importing() to authenticated, service_role, service_key, feedback_api;
-grant execute on function private.is_slug(text), private.are_origins(text[]),
+grant execute on function private.is_uuid(text), private.is_slug(text), private.are_origins(text[]),
   private.are_translations(jsonb) to service_role, feedback_api;
 grant execute on function private.locales() to authenticated, service_role, service_key, feedback_api;
 grant execute on function private.editable_columns(regclass) to authenticated;

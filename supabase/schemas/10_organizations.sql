@@ -78,6 +78,45 @@ create unique index at_most_one_default_organization on public.organizations (is
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
 
+create table private.organization_slugs (
+  slug text primary key,
+  organization_id uuid not null
+);
+comment on table private.organization_slugs is
+  'Every slug that an organization has or had: links with a former one lead on, and no other organization '
+  'can take it. Without a foreign key, since slugs of deleted organizations stay taken.';
+create index organization_slugs_organization_idx on private.organization_slugs (organization_id);
+alter table private.organization_slugs enable row level security;
+revoke all on private.organization_slugs from public, anon, authenticated, service_role, service_key;
+
+-- definer: slugs of all organizations are not granted.
+create function private.take_slug() returns trigger
+language plpgsql security definer set search_path = pg_temp as $$
+begin
+  insert into private.organization_slugs (slug, organization_id) values (new.slug, new.id)
+    on conflict do nothing;
+  if not exists (select from private.organization_slugs s
+    where s.slug = new.slug and s.organization_id = new.id) then
+    perform private.raise_error('CONFLICT', 'Another organization has or had this slug.', 'slug');
+  elsif (select count(*) from private.organization_slugs s where s.organization_id = new.id) > 10 then
+    perform private.raise_error('CONFLICT',
+      'An organization can have 10 slugs, former ones included: take one of them again.', 'slug');
+  end if;
+  return new;
+end
+$$;
+comment on function private.take_slug() is 'Trigger: a slug belongs to its first organization forever.';
+create trigger take_slug before insert or update of slug on public.organizations
+  for each row execute function private.take_slug();
+
+create function private.organization_named(name text) returns uuid
+language sql stable
+return case when private.is_uuid(name) then name::uuid
+  else (select s.organization_id from private.organization_slugs s where s.slug = lower(name)) end;
+comment on function private.organization_named(text) is
+  'Id of an organization by id, or by present or former slug; the organization may be deleted. For definer '
+  'functions.';
+
 -- Profiles --------------------------------------------------------------------------------------------------
 
 
@@ -525,15 +564,11 @@ comment on function private.default_organization_id() is
 -- definer: reads memberships and private organizations to decide visibility.
 create function private.find_organization(hint text, caller_id uuid) returns uuid
 language plpgsql stable security definer set search_path = pg_temp as $$
-declare found_id uuid; found_visibility text;
+declare
+  found_id uuid := case when hint is null then private.default_organization_id()
+    else private.organization_named(hint) end;
+  found_visibility text;
 begin
-  if hint is null then
-    found_id := private.default_organization_id();
-  elsif hint ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-    found_id := hint::uuid;
-  else
-    found_id := (select id from public.organizations where slug = lower(hint));
-  end if;
   found_visibility := (select visibility from public.organizations where id = found_id);
   return case when found_visibility = 'public' or found_visibility = 'private'
     and private.is_member(found_id, caller_id) then found_id end;

@@ -303,7 +303,8 @@ begin
   if new.tracker_issue_url is distinct from old.tracker_issue_url and private.caller_id() is not null then
     perform private.require_admin(new.organization_id, 'submissions:moderate');
   end if;
-  new.updated_at := now();
+  -- Names the text that was read (private.admin_moderate): no two of one submission have the same.
+  new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
   return new;
 end
 $$;
@@ -439,7 +440,8 @@ language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
   if not private.events_suppressed() then
-    update public.submissions set status = new.new_status, updated_at = new.created_at
+    update public.submissions set status = new.new_status,
+      updated_at = greatest(updated_at, new.created_at)
       where id = new.submission_id;
     perform private.audit('submission.set_status', 'submission', new.submission_id,
       jsonb_build_object('status', jsonb_build_object('from', new.previous_status, 'to', new.new_status)),

@@ -126,7 +126,7 @@ begin
     perform private.raise_error('FORBIDDEN', 'The time to edit this comment has passed.', 'body');
   end if;
   new.body := private.trim_text(new.body);
-  new.updated_at := now();
+  new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
   return new;
 end
 $$;
@@ -136,8 +136,10 @@ create function private.review_comment_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_direct() then perform private.charge_direct('comment_update', 1); end if;
-  if new.body <> old.body and new.moderation_state = 'approved'
-    and private.needs_approval(new.organization_id, new.author_id) then
+  if new.body <> old.body and private.needs_approval(new.organization_id, new.author_id)
+    and (new.moderation_state = 'approved'
+      or exists (select from private.hidden_replies h where h.comment_id = new.id)) then
+    perform private.decide_alone(new.id);
     update public.comments set moderation_state = 'pending' where id = new.id;
   end if;
   return null;
@@ -145,7 +147,7 @@ end
 $$;
 comment on function private.review_comment_edit() is
   'Trigger: charges edits by direct clients. An edit of content that required approval makes it pending '
-  'again.';
+  'again, also where only an ancestor hides it.';
 create trigger follow_edit after update of body on public.comments
   for each row execute function private.review_comment_edit();
 

@@ -57,6 +57,23 @@ create index hidden_replies_under_idx on private.hidden_replies (under_id);
 alter table private.hidden_replies enable row level security;
 revoke all on private.hidden_replies from public, anon, authenticated, service_role, service_key;
 
+create function private.decide_alone(reply_id uuid) returns void
+language plpgsql set search_path = pg_temp as $$
+begin
+  with own as (delete from private.hidden_replies where comment_id = reply_id returning under_id),
+    thread as (
+      with recursive below as (
+        select c.id from public.comments c where c.parent_id = reply_id
+        union all
+        select c.id from public.comments c join below b on c.parent_id = b.id)
+      select id from below)
+  update private.hidden_replies h set under_id = reply_id from own, thread
+    where h.under_id = own.under_id and h.comment_id = thread.id;
+end
+$$;
+comment on function private.decide_alone(uuid) is
+  'A hidden reply gets its own decision: replies below it depend on it, no longer on its ancestor.';
+
 -- definer: updates replies by other authors.
 create function private.moderate_replies() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -84,16 +101,7 @@ begin
       new.id from unnest(replies) as id;
     update public.comments set moderation_state = new.moderation_state where id = any (replies);
   else
-    -- The comment now has its own decision: replies below it depend on it, no longer on its ancestor.
-    with own as (delete from private.hidden_replies where comment_id = new.id returning under_id),
-      thread as (
-        with recursive below as (
-          select c.id from public.comments c where c.parent_id = new.id
-          union all
-          select c.id from public.comments c join below b on c.parent_id = b.id)
-        select id from below)
-    update private.hidden_replies h set under_id = new.id from own, thread
-      where h.under_id = own.under_id and h.comment_id = thread.id;
+    perform private.decide_alone(new.id);
   end if;
   return null;
 end
@@ -118,14 +126,15 @@ begin
   return query
     with page as (
       (select 'submission' as type, s.id, s.id as submission_id, s.title, s.description as body, s.author_id,
-        s.moderation_state as state, s.created_at
+        s.moderation_state as state, s.created_at, s.updated_at
       from public.submissions s
       where admin_moderation_queue.type is distinct from 'comment' and s.organization_id = own_id
         and s.moderation_state = admin_moderation_queue.state and s.moderation_state <> 'approved'
         and (before_at is null or (s.created_at, s.id) > (before_at, before_id))
       order by s.created_at, s.id limit max_rows + 1)
       union all
-      (select 'comment', c.id, c.submission_id, null, c.body, c.author_id, c.moderation_state, c.created_at
+      (select 'comment', c.id, c.submission_id, null, c.body, c.author_id, c.moderation_state, c.created_at,
+        c.updated_at
       from public.comments c
       where admin_moderation_queue.type is distinct from 'submission' and c.organization_id = own_id
         and c.moderation_state = admin_moderation_queue.state and c.moderation_state <> 'approved'
@@ -150,7 +159,7 @@ begin
         'submission_title', coalesce(s.title, (select on_it.title from public.submissions on_it
           where on_it.id = s.submission_id)), 'title', s.title, 'body', s.body,
         'author', private.author(s.author_id, own_id), 'is_trusted', private.is_trusted(own_id, s.author_id),
-          'state', s.state, 'created_at', s.created_at)
+          'state', s.state, 'created_at', s.created_at, 'updated_at', s.updated_at)
         order by s.created_at, s.id) from shown s), '[]');
 end
 $$;
@@ -160,7 +169,7 @@ comment on function private.admin_moderation_queue(text, text, timestamptz, uuid
 
 -- definer: moderation states and trust are not granted.
 create function private.admin_moderate(target_type text, target_id uuid, action text, reason text,
-  trust_author boolean) returns json
+  trust_author boolean, text_of timestamptz default null) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare
   wanted text := case action when 'approve' then 'approved' when 'reject' then 'rejected'
@@ -180,14 +189,24 @@ begin
   if target_type = 'comment' then perform private.lock_thread(target_id);
     else perform private.lock_submission(target_id); end if;
   if target_type = 'comment' then
-    select c.moderation_state as state, p.moderation_state as above, c.author_id into subject
+    select c.moderation_state as state, p.moderation_state as above, c.author_id, null as title, c.body,
+      c.updated_at into subject
     from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
   else
-    select s.moderation_state as state, 'approved' as above, s.author_id into subject
-      from public.submissions s where s.id = target_id;
+    select s.moderation_state as state, 'approved' as above, s.author_id, s.title, s.description as body,
+      s.updated_at into subject
+    from public.submissions s where s.id = target_id;
   end if;
   if subject.state is null then
     perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
+  elsif wanted = 'approved' and text_of is null then
+    perform private.raise_error('VALIDATION_ERROR',
+      'is required to approve: the updated_at of the text that was read', 'updated_at');
+  elsif wanted = 'approved' and text_of <> subject.updated_at then
+    perform private.raise_error('TEXT_CHANGED',
+      'The text was changed after you read it: read the present one.', null,
+      jsonb_build_object('current', jsonb_build_object('title', subject.title, 'body', subject.body,
+        'updated_at', subject.updated_at)));
   elsif wanted = 'approved' and subject.above <> 'approved' then
     perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.',
       'target_id');
@@ -218,19 +237,20 @@ begin
     subject.state, 'state', wanted);
 end
 $$;
-comment on function private.admin_moderate(text, uuid, text, text, boolean) is
+comment on function private.admin_moderate(text, uuid, text, text, boolean, timestamptz) is
   'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it '
-  'is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision.';
+  'is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. '
+  'text_of: the updated_at of the text to approve; raises TEXT_CHANGED if there is a newer one.';
 
 create function private.admin_moderate_many(target_types text[], target_ids uuid[], action text, reason text,
-  trust_author boolean) returns json
+  trust_author boolean, texts_of timestamptz[] default null) returns json
 language plpgsql set search_path = pg_temp as $$
 declare results jsonb := '[]'; item record; done json; state text; message text; detail text;
 begin
   perform private.require_admin(private.current_organization_id(), 'submissions:moderate');
-  for item in select t.type, t.id from unnest(target_types, target_ids) as t (type, id) loop
+  for item in select * from unnest(target_types, target_ids, texts_of) as t (type, id, text_of) loop
     begin
-      done := private.admin_moderate(item.type, item.id, action, reason, trust_author);
+      done := private.admin_moderate(item.type, item.id, action, reason, trust_author, item.text_of);
       results := results || jsonb_build_object('target_type', item.type, 'target_id', item.id, 'ok', true,
         'changed', done ->> 'previous_state' <> done ->> 'state');
     exception when others then
@@ -244,9 +264,10 @@ begin
   return results;
 end
 $$;
-comment on function private.admin_moderate_many(text[], uuid[], text, text, boolean) is
+comment on function private.admin_moderate_many(text[], uuid[], text, text, boolean, timestamptz[]) is
   'private.admin_moderate for many submissions and comments, each on its own, with a result for each.';
 grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer),
-  private.admin_moderate(text, uuid, text, text, boolean)
+  private.admin_moderate(text, uuid, text, text, boolean, timestamptz)
   to authenticated, service_key;
-grant execute on function private.admin_moderate_many(text[], uuid[], text, text, boolean) to authenticated;
+grant execute on function
+  private.admin_moderate_many(text[], uuid[], text, text, boolean, timestamptz[]) to authenticated;

@@ -185,20 +185,20 @@ grant select (id, organization_id, title, description, status, allow_multiple_re
   redirect_url, closes_at,
   version_of, published_at, closed_at, created_at, updated_at) on public.surveys to anon, authenticated,
     service_key;
-grant insert (id, organization_id, title, description, allow_multiple_responses, show_branding, redirect_url,
+grant insert (organization_id, title, description, allow_multiple_responses, show_branding, redirect_url,
   closes_at, audience,
     audience_submission_id, locales),
   update (title, description, status, allow_multiple_responses, show_branding, redirect_url, closes_at,
     audience,
     audience_submission_id, locales), delete
   on public.surveys to authenticated, service_key, service_role;
-grant select on public.surveys to service_role;
+grant select, insert (id) on public.surveys to service_role;
 grant select, insert, update, delete on public.survey_questions, public.survey_options to service_role;
 grant select on public.survey_questions, public.survey_options to anon, authenticated, service_key;
-grant insert (id, organization_id, survey_id, type, text, required, position, multiple, scale),
+grant insert (organization_id, survey_id, type, text, required, position, multiple, scale),
   update (type, text, required, position, multiple, scale), delete
   on public.survey_questions to authenticated, service_key;
-grant insert (id, organization_id, survey_id, question_id, text, position), update (text, position), delete
+grant insert (organization_id, survey_id, question_id, text, position), update (text, position), delete
   on public.survey_options to authenticated, service_key;
 
 -- Status changes --------------------------------------------------------------------------------------------
@@ -500,20 +500,19 @@ comment on function private.lock_survey(uuid) is
 create function private.write_questions(organization_id uuid, survey_id uuid, questions jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
-  with asked as materialized (
-    select gen_random_uuid() as id, q, n from jsonb_array_elements(questions) with ordinality as a (q, n)
-  ), written as (
-    insert into public.survey_questions
-      (id, organization_id, survey_id, type, text, required, position, multiple, scale)
-    select id, write_questions.organization_id, write_questions.survey_id, q ->> 'type', q ->> 'text',
+  with written as (
+    insert into public.survey_questions as w
+      (organization_id, survey_id, type, text, required, position, multiple, scale)
+    select write_questions.organization_id, write_questions.survey_id, q ->> 'type', q ->> 'text',
       coalesce((q ->> 'required')::boolean, false), n,
       coalesce((q ->> 'multiple')::boolean, false), (q ->> 'scale')::integer
-    from asked
+    from jsonb_array_elements(questions) with ordinality as a (q, n)
+    returning w.id, w.position
   )
   insert into public.survey_options (organization_id, survey_id, question_id, text, position)
-  select write_questions.organization_id, write_questions.survey_id, id, o, p
-  from asked cross join lateral jsonb_array_elements_text(coalesce(nullif(q -> 'options', 'null'), '[]'))
-    with ordinality as b (o, p);
+  select write_questions.organization_id, write_questions.survey_id, w.id, o, p
+  from written w cross join lateral jsonb_array_elements_text(
+    coalesce(nullif(questions -> (w.position - 1) -> 'options', 'null'), '[]')) with ordinality as b (o, p);
 end
 $$;
 comment on function private.write_questions(uuid, uuid, jsonb) is
@@ -551,10 +550,11 @@ comment on function private.write_settings(uuid, jsonb) is
 
 create function private.create_survey(survey jsonb) returns uuid
 language plpgsql set search_path = pg_temp as $$
-declare own_id uuid := private.current_organization_id(); new_id uuid := gen_random_uuid();
+declare own_id uuid := private.current_organization_id(); new_id uuid;
 begin
   perform private.require_admin(own_id, 'surveys:write');
-  insert into public.surveys (id, organization_id, title) values (new_id, own_id, survey ->> 'title');
+  insert into public.surveys (organization_id, title) values (own_id, survey ->> 'title')
+    returning id into new_id;
   perform private.write_settings(new_id, survey);
   perform private.write_questions(own_id, new_id, coalesce(nullif(survey -> 'questions', 'null'), '[]'));
   return new_id;

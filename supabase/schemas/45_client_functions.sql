@@ -84,19 +84,18 @@ comment on function private.reject_unknown_changes(jsonb, text[]) is
 
 create function public.create_submission(title text, description text, type text,
   category_id uuid default null,
-  organization_id uuid default null, id uuid default gen_random_uuid()) returns uuid
+  organization_id uuid default null) returns uuid
 language plpgsql set search_path = pg_temp as $$
+declare id uuid := gen_random_uuid();
 begin
   perform set_config('feedback.by_function', 'on', true);
   insert into public.submissions (id, organization_id, title, description, type, category_id)
-  values (create_submission.id, create_submission.organization_id, create_submission.title,
-    create_submission.description,
-    create_submission.type, create_submission.category_id);
+  values (id, organization_id, title, description, type, category_id);
   perform set_config('feedback.by_function', 'off', true);
-  return create_submission.id;
+  return id;
 end
 $$;
-comment on function public.create_submission(text, text, text, uuid, uuid, uuid) is
+comment on function public.create_submission(text, text, text, uuid, uuid) is
   'Creates an idea or a problem as the signed-in user, who votes for it and follows it; returns its id. '
   'organization_id is required if there is more than one organization.';
 
@@ -204,19 +203,19 @@ comment on function public.unfollow(uuid) is
 
 -- Comments --------------------------------------------------------------------------------------------------
 
-create function public.create_comment(submission_id uuid, body text, parent_id uuid default null,
-  id uuid default gen_random_uuid())
+create function public.create_comment(submission_id uuid, body text, parent_id uuid default null)
 returns uuid
 language plpgsql set search_path = pg_temp as $$
+declare id uuid := gen_random_uuid();
 begin
   perform set_config('feedback.by_function', 'on', true);
   insert into public.comments (id, submission_id, parent_id, body)
-  values (create_comment.id, create_comment.submission_id, create_comment.parent_id, create_comment.body);
+  values (id, submission_id, parent_id, body);
   perform set_config('feedback.by_function', 'off', true);
-  return create_comment.id;
+  return id;
 end
 $$;
-comment on function public.create_comment(uuid, text, uuid, uuid) is
+comment on function public.create_comment(uuid, text, uuid) is
   'Comments on a submission, or replies to its comment parent_id, as the signed-in user; returns the '
   'comment''s id.';
 
@@ -364,11 +363,11 @@ comment on function private.before_request() is
 
 grant execute on function private.before_request() to anon, authenticated, service_role;
 grant execute on function private.reject_unknown_changes(jsonb, text[]) to authenticated;
-grant execute on function public.create_submission(text, text, text, uuid, uuid, uuid),
+grant execute on function public.create_submission(text, text, text, uuid, uuid),
   public.update_submission(uuid, jsonb),
   public.delete_submission(uuid), public.vote(uuid), public.unvote(uuid), public.follow(uuid),
     public.unfollow(uuid),
-  public.create_comment(uuid, text, uuid, uuid), public.update_comment(uuid, text),
+  public.create_comment(uuid, text, uuid), public.update_comment(uuid, text),
     public.delete_comment(uuid),
   public.vote_comment(uuid), public.unvote_comment(uuid), public.mark_notifications_read(uuid[]),
   public.update_profile(jsonb), public.submit_survey_response(uuid, jsonb, text) to authenticated;

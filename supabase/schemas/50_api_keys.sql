@@ -53,7 +53,7 @@ language sql stable
 return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix,
   'last_four', (key).last_four,
   'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at,
-    'created_at', (key).created_at);
+    'created_at', (key).created_at, 'created_by', private.author((key).created_by, (key).organization_id));
 comment on function private.api_key_shape(private.api_keys) is 'JSON of a key for Admin, without the digest.';
 
 -- definer: private tables. Requires a signed-in Admin: a key can never create keys.

@@ -161,9 +161,7 @@ begin
       if organization is not null or resource is null then
         answer.organization_id := private.find_organization(organization, who.profile_id);
       end if;
-    elsif organization is null or exists (
-        select from public.organizations o where o.id = who.organization_id and lower(organization)
-          in (o.slug, o.id::text)) then
+    elsif organization is null or private.organization_named(organization) = who.organization_id then
       answer.organization_id := who.organization_id;
     end if;
     if answer.organization_id is null and organization is not null then

@@ -92,16 +92,16 @@ create function private.signing_secrets(organization text) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (select json_build_object('organization_id', o.id, 'is_public', o.visibility = 'public',
-      'slug', o.slug,
+      'slug', case when private.is_uuid(organization) then o.slug else lower(organization) end,
       'secrets', coalesce((select json_agg(json_build_object('id', s.id,
           'encrypted', s.encrypted_secret, 'last_four', s.last_four) order by s.created_at desc, s.id)
         from private.identify_secrets s where s.organization_id = o.id), '[]'))
-    from public.organizations o where lower(organization) in (o.slug, o.id::text));
+    from public.organizations o where o.id = private.organization_named(organization));
 end
 $$;
 comment on function private.signing_secrets(text) is
   'For the edge functions: {organization_id, is_public, slug, secrets: [{id, encrypted, last_four}]} of an '
-  'organization by id or slug; null if there is none.';
+  'organization by id or slug, where slug may be a former one; null if there is none.';
 
 -- definer: private tables.
 create function private.open_session(
@@ -252,7 +252,8 @@ comment on function private.trim_sessions() is
 create function private.identify_secret_shape(secret private.identify_secrets) returns json
 language sql stable
 return json_build_object('id', (secret).id, 'last_four', (secret).last_four,
-  'last_used_at', (secret).last_used_at, 'created_at', (secret).created_at);
+  'last_used_at', (secret).last_used_at, 'created_at', (secret).created_at,
+  'created_by', private.author((secret).created_by, (secret).organization_id));
 comment on function private.identify_secret_shape(private.identify_secrets) is
   'JSON of a signing secret for Admin, without the secret.';
 

@@ -191,7 +191,8 @@ language plpgsql stable set search_path = pg_temp as $$
 begin
   return json_build_object('id', agent.id, 'name',
     (select p.name from public.profiles p where p.id = agent.id), 'description', agent.description,
-    'tier', agent.tier, 'retired_at', agent.retired_at, 'created_at', agent.created_at);
+    'tier', agent.tier, 'retired_at', agent.retired_at, 'created_at', agent.created_at,
+    'created_by', private.author(agent.created_by, agent.organization_id));
 end
 $$;
 comment on function private.agent_shape(private.agents) is 'JSON of an agent for Admin.';

@@ -12,6 +12,7 @@ create table private.webhooks (
   is_enabled boolean not null default true,
   disabled_reason text,
   is_healthy boolean not null default false,
+  created_by uuid references public.profiles (id) deferrable initially deferred,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint webhooks_belong_to_their_organization unique (organization_id, id),
@@ -30,7 +31,9 @@ create table private.webhooks (
 comment on table private.webhooks is
   'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. '
   'Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a '
-  'success, so several deliveries may be in flight.';
+  'success, so several deliveries may be in flight. created_by: a person, also where a key of theirs made '
+  'it.';
+create index webhooks_created_by_idx on private.webhooks (created_by);
 alter table private.webhooks enable row level security;
 revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;
 create trigger touch_updated_at before update of url, events, is_enabled, encrypted_secret on private.webhooks
@@ -52,7 +55,8 @@ return json_build_object('id', 'wh_' || replace((webhook).id::text, '-', ''), 'u
   'enabled', (webhook).is_enabled, 'disabled_reason', (webhook).disabled_reason,
   'previous_secret_expires_at', case when (webhook).previous_secret_until > now()
     then (webhook).previous_secret_until end,
-  'created_at', (webhook).created_at, 'updated_at', (webhook).updated_at);
+  'created_at', (webhook).created_at, 'updated_at', (webhook).updated_at,
+  'created_by', private.author((webhook).created_by, (webhook).organization_id));
 comment on function private.webhook_shape(private.webhooks) is
   'JSON of a webhook for Admin, without the secret.';
 
@@ -123,8 +127,11 @@ begin
     >= 100 then
     perform private.raise_error('CONFLICT', 'An organization has at most 100 webhooks: delete one first.');
   end if;
-  insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
-  values (webhook_id, organization_id, url, events, encrypted_secret) returning * into made;
+  insert into private.webhooks (id, organization_id, url, events, encrypted_secret, created_by)
+  values (webhook_id, organization_id, url, events, encrypted_secret, case when private.is_key()
+    then (select k.created_by from private.api_keys k where k.profile_id = private.caller_id()
+      order by k.created_at desc limit 1) else private.caller_id() end)
+  returning * into made;
   perform private.audit_webhook('create', made, jsonb_build_object('events', made.events));
   return private.webhook_shape(made);
 end

@@ -236,7 +236,7 @@ begin
     vote_count = (select count(*) from public.votes v where v.submission_id = s.id),
     comment_count = (select count(*) from public.comments c
       where c.submission_id = s.id and c.moderation_state = 'approved'),
-    updated_at = now()
+    updated_at = greatest(s.updated_at, now())
   where s.id = any (ids);
 end
 $$;

@@ -221,12 +221,9 @@ begin
       where s.value <> 'null'), '{}')
   where o.id = own_id;
   return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
-exception
-  when unique_violation then
-    perform private.raise_error('CONFLICT', 'Another organization has this slug.', 'slug');
-  when check_violation then
-    perform private.raise_error('VALIDATION_ERROR', 'must be an object of at most 20,000 bytes as JSON',
-      'settings');
+exception when check_violation then
+  perform private.raise_error('VALIDATION_ERROR', 'must be an object of at most 20,000 bytes as JSON',
+    'settings');
 end
 $$;
 comment on function private.admin_update_organization(uuid, jsonb) is

@@ -52,8 +52,8 @@ declare
   slug text;
   taken boolean;
 begin
-  -- A name without Latin letters.
-  if base = '' then base := private.label_noun(kind); end if;
+  -- A name without Latin letters, or an id.
+  if not private.is_slug(base) then base := private.label_noun(kind); end if;
   for number in 1..1000 loop
     slug := base || case when number = 1 then '' else '-' || number end;
     execute format('select exists (select from public.%I l where l.organization_id = $1 and l.slug = $2)',

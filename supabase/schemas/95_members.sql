@@ -153,8 +153,85 @@ $$;
 comment on function private.record_member_change(uuid, text, uuid, jsonb) is
   'Emits the event and writes the audit log for a change of the team.';
 
+-- definer: private tables.
+create function private.made_by(organization_id uuid, user_id uuid) returns jsonb
+language plpgsql stable security definer set search_path = pg_temp as $$
+begin
+  if private.is_key() or not private.is_admin(organization_id, '') then return '[]'; end if;
+  return (select coalesce(jsonb_agg(m order by m.type, m.name, m.id), '[]') from (
+    select 'api_key' as type, k.id, k.name from private.api_keys k
+    where k.organization_id = made_by.organization_id and k.created_by = made_by.user_id
+      and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
+    union all
+    select 'identify_secret', s.id, '…' || s.last_four from private.identify_secrets s
+    where s.organization_id = made_by.organization_id and s.created_by = made_by.user_id
+    union all
+    select 'webhook', w.id, private.host_of(w.url) from private.webhooks w
+    where w.organization_id = made_by.organization_id and w.created_by = made_by.user_id and w.is_enabled
+    union all
+    select 'agent', a.id, p.name from private.agents a join public.profiles p on p.id = a.id
+    where a.organization_id = made_by.organization_id and a.created_by = made_by.user_id
+      and a.retired_at is null) m);
+end
+$$;
+comment on function private.made_by(uuid, uuid) is
+  'What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as '
+  '[{type, id, name}]. Empty unless the caller is a signed-in Admin.';
+
+create function private.end_made_by(organization_id uuid, user_id uuid) returns jsonb
+language plpgsql set search_path = pg_temp as $$
+declare made jsonb := private.made_by(organization_id, user_id); item record;
+begin
+  perform private.require_person_admin(organization_id);
+  for item in select * from jsonb_to_recordset(made) as m (type text, id uuid, name text) loop
+    case item.type
+      when 'api_key' then update private.api_keys k set revoked_at = now() where k.id = item.id;
+      when 'identify_secret' then delete from private.identify_secrets s where s.id = item.id;
+      when 'webhook' then
+        update private.webhooks w set is_enabled = false, disabled_reason = 'admin' where w.id = item.id;
+      when 'agent' then
+        update private.api_keys k set revoked_at = now()
+          where k.profile_id = item.id and k.revoked_at is null;
+        update private.agents a set retired_at = now() where a.id = item.id;
+    end case;
+    perform private.audit(item.type || case item.type when 'api_key' then '.revoke'
+        when 'identify_secret' then '.delete' when 'webhook' then '.update' else '.retire' end,
+      item.type, item.id, jsonb_build_object('made_by', user_id), organization_id);
+  end loop;
+  return made;
+end
+$$;
+comment on function private.end_made_by(uuid, uuid) is
+  'Ends what private.made_by lists, and returns it: keys are revoked, signing secrets deleted, webhooks '
+  'disabled, agents retired. For a signed-in Admin.';
+
 -- definer: clients may only read memberships.
-create function private.admin_change_role(organization_id uuid, user_id uuid, role text) returns json
+create function private.keep_maker_in_team() returns trigger
+language plpgsql security definer set search_path = pg_temp as $$
+begin
+  if not private.is_key() and new.created_by = private.caller_id() then
+    -- Removing the person waits until this is made, or this until the person is removed.
+    perform 1 from public.memberships m where m.organization_id = new.organization_id
+      and m.user_id = new.created_by and m.role in ('owner', 'admin') for share;
+    if not found then perform private.require_admin(new.organization_id, ''); end if;
+  end if;
+  return new;
+end
+$$;
+comment on function private.keep_maker_in_team() is
+  'Trigger: what an admin makes while being removed is refused, or ended with the rest.';
+create trigger keep_maker before insert on private.api_keys
+  for each row execute function private.keep_maker_in_team();
+create trigger keep_maker before insert on private.identify_secrets
+  for each row execute function private.keep_maker_in_team();
+create trigger keep_maker before insert on private.webhooks
+  for each row execute function private.keep_maker_in_team();
+create trigger keep_maker before insert on private.agents
+  for each row execute function private.keep_maker_in_team();
+
+-- definer: clients may only read memberships.
+create function private.admin_change_role(organization_id uuid, user_id uuid, role text,
+  revoke boolean default false) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare member public.memberships; own_role text; former text;
 begin
@@ -166,6 +243,7 @@ begin
     perform private.raise_error('FORBIDDEN', 'Only an owner may grant or change the role owner.');
   end if;
   former := member.role;
+  if role = 'member' and revoke then perform private.end_made_by(organization_id, user_id); end if;
   if former <> role then
     update public.memberships m set role = admin_change_role.role
     where m.organization_id = admin_change_role.organization_id and m.user_id = admin_change_role.user_id
@@ -176,12 +254,18 @@ begin
   return private.member_shape(member, true, private.is_own_team(organization_id));
 end
 $$;
-comment on function private.admin_change_role(uuid, uuid, text) is
-  'Changes a member''s role. Admins may change admins and members, owners everyone, keys nobody.';
+comment on function private.admin_change_role(uuid, uuid, text, boolean) is
+  'Changes a member''s role. Admins may change admins and members, owners everyone, keys nobody. revoke: '
+  'with the role member, private.end_made_by.';
 
-create function private.admin_remove_member(organization_id uuid, user_id uuid) returns void
+create function private.admin_remove_member(organization_id uuid, user_id uuid, revoke boolean default false)
+  returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
-declare member public.memberships; leaves boolean := not private.is_key() and user_id = private.caller_id();
+declare
+  member public.memberships;
+  leaves boolean := not private.is_key() and user_id = private.caller_id();
+  revoked jsonb := '[]';
+  still_valid jsonb;
 begin
   perform private.require_team_member(organization_id, 'members:write');
   perform private.lock_team(organization_id);
@@ -192,15 +276,19 @@ begin
     perform private.raise_error('FORBIDDEN', case when private.is_key()
       then 'A key may remove plain members only.' else 'Only an owner may remove an owner.' end);
   end if;
+  if revoke then revoked := private.end_made_by(organization_id, user_id); end if;
+  still_valid := private.made_by(organization_id, user_id);
   delete from public.memberships m where m.organization_id = member.organization_id
     and m.user_id = member.user_id;
   perform private.record_member_change(organization_id, case when leaves then 'member.leave'
     else 'member.remove' end, user_id, jsonb_build_object('role', member.role));
+  return json_build_object('deleted', true, 'revoked', revoked, 'still_valid', still_valid);
 end
 $$;
-comment on function private.admin_remove_member(uuid, uuid) is
+comment on function private.admin_remove_member(uuid, uuid, boolean) is
   'Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with '
-  'members:write plain members.';
+  'members:write plain members. revoke: private.end_made_by. Returns what was revoked, and what is still '
+  'valid.';
 
 create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
@@ -521,10 +609,10 @@ comment on function private.accept_invite(bytea, uuid) is
   'Raises NOT_FOUND for an unknown token, FORBIDDEN for another address, GONE if revoked, expired or used.';
 
 grant execute on function private.admin_members(uuid, integer, integer),
-  private.admin_remove_member(uuid, uuid),
+  private.admin_remove_member(uuid, uuid, boolean),
   private.admin_invites(uuid, integer, integer), private.admin_revoke_invite(uuid, uuid) to authenticated,
     service_key;
-grant execute on function private.admin_change_role(uuid, uuid, text),
+grant execute on function private.made_by(uuid, uuid), private.admin_change_role(uuid, uuid, text, boolean),
   private.admin_transfer_ownership(uuid, uuid),
   private.my_second_factors(), private.reset_second_factor(uuid, uuid),
   private.admin_invite(uuid, text, text, bytea), private.show_invite(bytea, uuid),

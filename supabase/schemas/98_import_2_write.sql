@@ -46,8 +46,7 @@ begin
     from private.external_ids e
   where e.organization_id = import.organization_id and e.source = import.source
     and e.kind = imported_row.kind and e.external_id = imported_row.external_id;
-  if found_id is not null or external_id !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-    then return found_id; end if;
+  if found_id is not null or not private.is_uuid(external_id) then return found_id; end if;
   -- Records exported from this organization carry its own ids.
   own_id := external_id::uuid;
   return case imported_row.kind

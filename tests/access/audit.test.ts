@@ -121,7 +121,6 @@ const otherForms: Record<string, string> = {
   "/auth/reject": ownAccount,
   "/auth/undo": ownAccount,
   "/claim": "author.claim: tests/database/99_claims.sql",
-  "/comments/:id/moderation": sameEndpoint,
   "/invite": "invite.accept: tests/api/audit.test.ts",
   "/mail": own,
   "/new": own,

@@ -11,6 +11,7 @@ import {
   newUser,
   type Organization,
   only,
+  textOf,
   type User,
 } from "../api/world.ts";
 import { newAgent } from "../mcp/agents.ts";
@@ -109,11 +110,10 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
     await merge(submission_id, await newSubmission(organization, author));
     return { submission_id };
   },
-  "POST /api/admin/moderation": async ({ organization, people: { author } }) => ({
-    target_type: "submission",
-    target_id: await newSubmission(organization, author),
-    action: "approve",
-  }),
+  "POST /api/admin/moderation": async ({ organization, people: { author } }) => {
+    const target_id = await newSubmission(organization, author);
+    return { target_type: "submission", target_id, action: "approve", updated_at: await textOf(target_id) };
+  },
   "POST /api/admin/bulk": async ({ organization, people: { author } }) => ({
     ids: [await newSubmission(organization, author)],
     action: "delete",
@@ -161,7 +161,7 @@ async function bodyOf(route: string, board: Board, id: string): Promise<object |
 }
 
 async function newLabel(kind: "categories" | "tags", { organization }: Board): Promise<string> {
-  const row = { organization_id: organization.id, name: "A label", slug: randomUUID() };
+  const row = { organization_id: organization.id, name: "A label", slug: `l-${randomUUID()}` };
   const [created] = await sql<{ id: string }[]>`insert into public.${sql(kind)} ${sql(row)} returning id`;
   return only(created).id;
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { originsAnswer } from "../../shared/admin.ts";
 import { events } from "../../shared/events.ts";
@@ -100,6 +101,10 @@ describe("an organization's settings", () => {
     expectError(await patch(body), "VALIDATION_ERROR", ...fields);
   });
 
+  it("reject a slug that looks like an id", async () => {
+    expectError(await patch({ slug: other.organization.id }), "VALIDATION_ERROR", "slug");
+  });
+
   it("reject another organization's slug, and ignore fields that only an operator sets", async () => {
     expectError(await patch({ slug: other.organization.slug }), "CONFLICT", "slug");
     await patch({
@@ -158,6 +163,7 @@ describe.each([
     expect((await make({ name: "Größe – Maß!" })).slug).toBe("grosse-mass-2");
     const { slug } = await make({ name: "日本語" });
     expect(slug).toMatch(/^(category|tag)$/);
+    expect((await make({ name: randomUUID() })).slug).toMatch(/^(category|tag)-2$/);
     expectError(await asAdmin("POST", root, { body: { name: "Other", slug } }), "CONFLICT", "slug");
     const slugs = await Promise.all(Array.from({ length: 4 }, () => make({ name: "At once" })));
     expect(new Set(slugs.map((label) => label.slug)).size).toBe(4);

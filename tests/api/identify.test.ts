@@ -130,6 +130,16 @@ describe("a token of the host", () => {
     expect(await countMistakes(organization)).toEqual([]);
   });
 
+  test("names its organization by id, or by present or former slug", async () => {
+    const host = await newHost();
+    const { id, slug } = host.organization;
+    await sql`update public.organizations set slug = ${`${slug}-new`} where id = ${id}`;
+    for (const aud of [id, slug, `${slug}-new`]) {
+      const token = await signed({ ...claimsOf(host.organization), aud }, host.secret);
+      expect((await exchange(token)).status, aud).toBe(201);
+    }
+  });
+
   test("names the author who is known by its address there, and nobody elsewhere", async () => {
     const email = `${randomUUID()}@host.example`;
     const other = await newOrganization();

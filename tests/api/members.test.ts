@@ -7,9 +7,9 @@ import {
   joinedAnswer,
   memberAnswer,
   memberListAnswer,
+  memberRemovedAnswer,
   newInviteAnswer,
 } from "../../shared/members.ts";
-import { deletedAnswer } from "../../shared/submissions.ts";
 import { sql, stack, supabase } from "../stack.ts";
 import { api, expectError, expectJson, getJson } from "./client.ts";
 import { joinTeam, newGuest, newKey, newTeam, newUser, type Team, type User } from "./world.ts";
@@ -146,7 +146,7 @@ describe("the team", () => {
 
   it("can be left by every member except the last owner", async () => {
     const { path, owner, member } = await newTeam();
-    expectJson(await api("DELETE", `${path}/members/${member.id}`, { as: member }), 200, deletedAnswer);
+    expectJson(await api("DELETE", `${path}/members/${member.id}`, { as: member }), 200, memberRemovedAnswer);
     expectError(await api("DELETE", `${path}/members/${member.id}`, { as: member }), "FORBIDDEN");
     expectError(await api("DELETE", `${path}/members/${owner.id}`, { as: owner }), "CONFLICT", "role");
   });
@@ -197,7 +197,7 @@ describe("an invite", () => {
     expectJson(
       await api("DELETE", `${team.path}/members/${guest.id}`, { as: team.owner }),
       200,
-      deletedAnswer,
+      memberRemovedAnswer,
     );
     expectError(await accept(guest, token), "GONE", "token");
   });
@@ -350,5 +350,108 @@ describe("an attacker", () => {
     ];
     expect(codes).toEqual(Array(6).fill("42501"));
     expect((await client.from("invites" as "tags").select("*")).error).not.toBeNull();
+  });
+});
+
+describe("what an admin made", () => {
+  async function makes(by: User, { path, organization }: Team) {
+    const made = async (at: string, body: object) =>
+      (await api("POST", at, { as: by, on: organization, body })).body as {
+        data: { id: string; secret: string };
+      };
+    const { secret } = (await made("/api/admin/api-keys", { name: "Zapier", scopes: ["webhooks:write"] }))
+      .data;
+    await made("/api/admin/identify-secrets", {});
+    await made("/api/admin/agents", { name: "Bot" });
+    // By the key: who made the key made the webhook.
+    const hook = { url: "https://hooks.example/feedback", events: ["comment.created"] };
+    expect((await api("POST", `${path}/webhooks`, { as: { token: secret }, body: hook })).status).toBe(201);
+    return secret;
+  }
+  const all = [
+    "agent Bot",
+    "api_key Zapier",
+    expect.stringMatching(/^identify_secret …\w{4}$/),
+    "webhook hooks.example",
+  ];
+  const remove = async (from: Team, whom: User, as: User, query = "") => {
+    const answer = await api("DELETE", `${from.path}/members/${whom.id}${query}`, { as });
+    const { revoked, still_valid } = expectJson(answer, 200, memberRemovedAnswer).data;
+    return [revoked, still_valid].map((list) => list.map(({ type, name }) => `${type} ${name}`));
+  };
+  const worksWith = async (token: string, { path }: Team) =>
+    (await api("GET", `${path}/webhooks`, { as: { token } })).status;
+
+  it("works on after a removal, which lists it, and lists show that its maker is gone", async () => {
+    const team = await newTeam();
+    const secret = await makes(team.admin, team);
+    expect(await remove(team, team.admin, team.owner)).toEqual([[], all]);
+    expect(await worksWith(secret, team)).not.toBe(401);
+    for (const path of [
+      "/api/admin/api-keys",
+      "/api/admin/identify-secrets",
+      "/api/admin/agents",
+      `${team.path}/webhooks`,
+    ]) {
+      const { body } = await api("GET", path, { as: team.owner, on: team.organization });
+      const [one] = (body as { data: { created_by: object }[] }).data;
+      expect(one?.created_by, path).toMatchObject({ id: team.admin.id, is_team_member: false });
+    }
+  });
+
+  it.each(["a removal", "a demotion", "leaving"])(
+    "ends with %s that asks for it, and the audit log says so",
+    async (way) => {
+      const team = await newTeam();
+      const secret = await makes(team.admin, team);
+      if (way === "a demotion") {
+        const body = { role: "member", revoke: true };
+        expect(
+          (await api("PATCH", `${team.path}/members/${team.admin.id}`, { as: team.owner, body })).status,
+        ).toBe(200);
+      } else
+        expect(
+          await remove(team, team.admin, way === "leaving" ? team.admin : team.owner, "?revoke=true"),
+        ).toEqual([all, []]);
+      expect(await worksWith(secret, team)).toBe(401);
+      const ended = await sql<{ action: string }[]>`
+      select action from private.audit_log where organization_id = ${team.organization.id}
+        and details ->> 'made_by' = ${team.admin.id} order by action`;
+      expect(ended.map(({ action }) => action)).toEqual([
+        "agent.retire",
+        "api_key.revoke",
+        "identify_secret.delete",
+        "webhook.update",
+      ]);
+      const { body } = await api("GET", `${team.path}/webhooks`, { as: team.owner });
+      expect((body as { data: { enabled: boolean }[] }).data.map(({ enabled }) => enabled)).toEqual([false]);
+    },
+  );
+
+  it("is ended and listed by no plain member and no key", async () => {
+    const team = await newTeam();
+    await makes(team.admin, team);
+    await sql`update public.memberships set role = 'member' where user_id = ${team.admin.id}`;
+    const key = await newKey(team.organization, ["members:write"]);
+    const at = `${team.path}/members/${team.admin.id}`;
+    for (const as of [team.admin, key])
+      expectError(await api("DELETE", `${at}?revoke=true`, { as }), "FORBIDDEN");
+    expect(await remove(team, team.admin, team.admin)).toEqual([[], []]);
+  });
+
+  it("while being removed is refused, or ended with the rest", async () => {
+    for (let n = 0; n < 5; n++) {
+      const team = await newTeam();
+      const body = { name: "Late", scopes: ["submissions:read"] };
+      await Promise.all([
+        ...[1, 2, 3].map(() =>
+          api("POST", "/api/admin/api-keys", { as: team.admin, on: team.organization, body }),
+        ),
+        api("DELETE", `${team.path}/members/${team.admin.id}?revoke=true`, { as: team.owner }),
+      ]);
+      expect(
+        await sql`select from private.api_keys where created_by = ${team.admin.id} and revoked_at is null`,
+      ).toHaveLength(0);
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { commentAnswer, commentListAnswer } from "../../shared/comments.ts";
+import type { ErrorEnvelope } from "../../shared/errors.ts";
 import { moderationAnswer, moderationQueueAnswer } from "../../shared/moderation.ts";
 import { notificationListAnswer } from "../../shared/notifications.ts";
 import {
@@ -11,7 +12,16 @@ import {
 } from "../../shared/submissions.ts";
 import { sql, supabase } from "../stack.ts";
 import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
-import { longEnough, newKey, newOrganization, newSubmission, newUser, only, type User } from "./world.ts";
+import {
+  longEnough,
+  newKey,
+  newOrganization,
+  newSubmission,
+  newUser,
+  only,
+  textOf,
+  type User,
+} from "./world.ts";
 
 const organization = await newOrganization({ require_approval: true });
 const admin = await newUser("Adam", { organization, role: "admin" });
@@ -20,13 +30,17 @@ const stranger = await newUser("Sam");
 
 const queue = async (query: string, as: Caller = admin) =>
   await getJson(`/api/admin/moderation?${query}`, moderationQueueAnswer, { as, on: organization });
-const decide = (
+const decide = async (
   target_type: string,
   target_id: string,
   action: string,
   more: object = {},
   as: Caller = admin,
-) => api("POST", "/api/admin/moderation", { as, body: { target_type, target_id, action, ...more } });
+) =>
+  api("POST", "/api/admin/moderation", {
+    as,
+    body: { target_type, target_id, action, updated_at: await textOf(target_id), ...more },
+  });
 const submit = async (as: Caller, title: string) =>
   (
     await api("POST", "/api/submissions", {
@@ -153,7 +167,7 @@ describe("pending content", () => {
       (
         await api("POST", "/api/admin/moderation", {
           as: owner,
-          body: { target_type: "submission", target_id: id, action: "approve" },
+          body: { target_type: "submission", target_id: id, action: "approve", updated_at: await textOf(id) },
         })
       ).status,
     ).toBe(200);
@@ -197,6 +211,41 @@ describe("pending content", () => {
     const [events] =
       await sql`select count(*)::integer as n from private.outbox where subject_id = ${comment}`;
     expect(events).toEqual({ n: 1 });
+  });
+});
+
+describe("an approval", () => {
+  it("is about the text that was read: a later one is a conflict that shows it", async () => {
+    const author = await newUser("Ann");
+    const { id } = (await submit(author, "A harmless request")).data;
+    const read = (await queue("limit=100")).data.find((item) => item.id === id)?.updated_at;
+    const body = { title: "Nobody has read this" };
+    expect((await api("PATCH", `/api/submissions/${id}`, { as: author, body })).status).toBe(200);
+    const refused = await decide("submission", id, "approve", { updated_at: read });
+    expectError(refused, "TEXT_CHANGED");
+    const { current } = (refused.body as ErrorEnvelope).error;
+    expect(current).toMatchObject({ title: body.title, body: longEnough });
+    expectError(
+      await decide("submission", id, "approve", { updated_at: undefined }),
+      "VALIDATION_ERROR",
+      "updated_at",
+    );
+    expectError(await api("GET", `/api/submissions/${id}`), "NOT_FOUND");
+    expect((await decide("submission", id, "approve", { updated_at: current?.updated_at })).status).toBe(200);
+    expect((await api("GET", `/api/submissions/${id}`)).status).toBe(200);
+  });
+
+  it("of a comment publishes no reply that was edited while it was hidden", async () => {
+    const id = await newSubmission(organization, member);
+    const comment = await addComment(member, id);
+    const reply = await addComment(stranger, id, comment);
+    await decide("comment", reply, "approve");
+    await decide("comment", comment, "reject");
+    const body = { body: "Nobody has read this" };
+    expect((await api("PATCH", `/api/comments/${reply}`, { as: stranger, body })).status).toBe(200);
+    await decide("comment", comment, "approve");
+    expectError(await api("GET", `/api/comments/${reply}`), "NOT_FOUND");
+    expect((await queue("type=comment")).data.map((item) => item.body)).toContain(body.body);
   });
 });
 

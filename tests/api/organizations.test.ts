@@ -58,6 +58,13 @@ describe("the organization of a request", () => {
     }
   });
 
+  it("is selected by its former slug too", async () => {
+    const { organization, key, submission } = await newBoard("public");
+    await sql`update public.organizations set slug = ${`${organization.slug}-new`} where id = ${organization.id}`;
+    expect(await ids({ on: organization }, `?organization=${organization.slug}`)).toEqual([submission]);
+    expect(await ids({ as: key, headers: { "x-organization": organization.slug } })).toEqual([submission]);
+  });
+
   it("is taken from the header when the parameter differs", async () => {
     expect(await ids({ on: own.organization }, `?organization=${foreign.organization.slug}`)).toEqual([
       own.submission,

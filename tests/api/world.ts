@@ -155,3 +155,11 @@ export function only<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error("There is none.");
   return value;
 }
+
+/** The `updated_at` of a submission or comment, as a moderator reads it. */
+export async function textOf(id: string): Promise<string | undefined> {
+  const [row] = await sql<{ at: string }[]>`
+    select to_json(updated_at) #>> '{}' as at from public.submissions where id = ${id}
+    union all select to_json(updated_at) #>> '{}' from public.comments where id = ${id}`;
+  return row?.at;
+}

@@ -1,7 +1,7 @@
 -- Profiles, teams, the service role and operators.
 begin;
 set local search_path = public, extensions;
-select plan(144);
+select plan(152);
 do $$ begin perform tests.start(); perform tests.submission('An idea', 'alice'); end $$;
 
 -- A user has a profile
@@ -70,9 +70,18 @@ select throws_ok($$ select private.create_organization('Newer', 'newer', 'public
   'an unknown user is rejected');
 select throws_ok($$ select private.create_organization('Newer', 'newer', 'public', tests.id('full')) $$, 'FB409', null,
   'and a user who has not confirmed an address');
-select throws_ok($$ select private.create_organization('Acme again', 'acme', 'public', tests.id('bob')) $$, '23505', null, 'a slug that is in use is rejected');
+select throws_ok($$ select private.create_organization('Acme again', 'acme', 'public', tests.id('bob')) $$, 'FB409', null, 'a slug that is in use is rejected');
+do $$ begin update organizations set slug = 'newest' where slug = 'new'; end $$;
+select throws_ok($$ select private.create_organization('New', 'new', 'public', tests.id('bob')) $$, 'FB409', null, 'nobody takes the former slug of another');
+select throws_ok($$ update organizations set slug = 'new' where slug = 'acme' $$, 'FB409', null, 'also not by a rename');
+select is(private.organization_named(upper(name)), (select id from organizations where slug = 'newest'), format('%s leads to it', name))
+from unnest(array['new', 'newest', (select id::text from organizations where slug = 'newest')]) as name;
+do $$ begin update organizations set slug = 'new' where slug = 'newest'; end $$;
+select is((select count(*) from organizations where slug = 'new'), 1::bigint, 'it takes its own former slug back');
+select throws_ok($$ do $do$ begin for n in 3..11 loop update organizations set slug = 'new-' || n where id = private.organization_named('new'); end loop; end $do$ $$,
+  'FB409', null, 'an organization has at most 10 slugs');
 select throws_ok(format('update organizations set slug = %L where slug = ''new''', slug), '23514', null, format('%s is no slug', left(slug, 10)))
-from unnest(array['', 'New', 'a b', 'a--b', '-a', 'a-', 'аcme', 'ａcme', E'a\n', repeat('x', 65), 'a_b', 'a.b']) as slug;
+from unnest(array['', 'New', 'a b', 'a--b', '-a', 'a-', 'аcme', 'ａcme', E'a\n', repeat('x', 65), 'a_b', 'a.b', tests.id('acme')::text]) as slug;
 select throws_ok(format('insert into categories (organization_id, name, slug, translations) values (tests.id(''acme''), ''X'', ''x'', %L)', translations), '23514', null,
   format('%s are no translations', translations)) from unnest(array['[]', '"de"', '{"xx": "X"}', '{"de": 1}', '{"de": null}', '{"DE": "X"}', 'null']) as translations;
 select lives_ok($$ insert into categories (organization_id, name, slug, translations)

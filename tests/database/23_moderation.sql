@@ -11,8 +11,10 @@ do $$ begin
   delete from private.outbox; delete from notifications; delete from realtime.messages;
 end $$;
 
+create function pg_temp.text_of(named uuid) returns timestamptz language sql as $$
+  select updated_at from comments where id = named union all select updated_at from submissions where id = named $$;
 create function pg_temp.moderate(what text, name text, action text, trust boolean default null) returns text language sql as $$
-  select format('select private.admin_moderate(%L, %L, %L, %L, %L)', what, tests.id(name), action, 'Because', trust) $$;
+  select format('select private.admin_moderate(%L, %L, %L, %L, %L, %L)', what, tests.id(name), action, 'Because', trust, pg_temp.text_of(tests.id(name))) $$;
 create function pg_temp.say(name text, parent text default null) returns text language sql as $$
   select format('insert into comments (id, submission_id, parent_id, body) values (%L, %L, %L, %L)', tests.id(name), tests.id('An idea'), tests.id(parent), name) $$;
 create function pg_temp.submit(name text) returns text language sql as $$
@@ -119,7 +121,8 @@ select is((select jsonb_agg(m.payload -> 'record' ->> 'moderation_state' order b
 select is_empty($$ select topic from realtime.messages where event = 'MODERATION' and topic <> 'organization:' || tests.id('acme') || ':team' $$, 'moderation messages go to the team''s topic only');
 do $$ begin perform set_config('feedback.organization_id', tests.id('acme')::text, true); end $$;
 create function pg_temp.many(types text[], names text[], action text) returns text language sql as $$
-  select format('select private.admin_moderate_many(%L, %L, %L, null, null)', types, array(select tests.id(n) from unnest(names) with ordinality as t (n, place) order by place), action) $$;
+  select format('select private.admin_moderate_many(%L, %L, %L, null, null, %L)', types, array(select tests.id(n) from unnest(names) with ordinality as t (n, place) order by place), action,
+    array(select pg_temp.text_of(tests.id(n)) from unnest(names) with ordinality as t (n, place) order by place)) $$;
 select is(tests.try(who, pg_temp.many(array['submission'], array['Carols second'], 'approve')), outcome, format('%s decides many: %s', who, outcome)) from (values
   ('anon', '42501'), ('alice', 'FB403'), ('mia', 'FB403'), ('rita', 'FB403')) as t (who, outcome);
 select is(tests.see('adam', 'select string_agg(r ->> ''ok'', '' '') from (' || pg_temp.many(array['submission', 'comment', 'comment'], array['Carols second', 'deep', 'nothing'], 'approve')

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
 import { callable } from "../hostile/expected.ts";
-import { client, done, expectCode, expectError, idea, newcomer, type Person } from "./web-app.ts";
+import { client, done, expectCode, expectError, idea, newcomer, type Person, submit } from "./web-app.ts";
 
 // The rules are tested in tests/database and tests/hostile; here, that supabase-js can follow them.
 const [ada, ben] = await Promise.all([newcomer("Ada"), newcomer("Ben")]);
@@ -21,9 +21,9 @@ it("a session is returned by signUp, and later by signInWithPassword", async () 
 });
 
 it("an author and a voter call each function, and read what it did", async () => {
-  const [submission_id, first, reply] = [randomUUID(), randomUUID(), randomUUID()];
+  const submission_id = done(await ada.app.rpc("create_submission", idea()));
   // Those of surveys: surveys.test.ts.
-  const called = new Set(["start_survey", "submit_survey_response"]);
+  const called = new Set(["start_survey", "submit_survey_response", "create_submission", "create_comment"]);
   const run = async (calls: [Person, string, Record<string, unknown>, unknown][]) => {
     for (const [by, name, args, expected] of calls) {
       called.add(name);
@@ -35,7 +35,6 @@ it("an author and a voter call each function, and read what it did", async () =>
 
   await run([
     [ada, "update_profile", { changes: profile }, true],
-    [ada, "create_submission", { ...idea(), id: submission_id }, submission_id],
     [ada, "update_submission", { id: submission_id, changes: { title } }, true],
     [ben, "vote", { submission_id }, true],
     [
@@ -46,8 +45,12 @@ it("an author and a voter call each function, and read what it did", async () =>
     ],
     [ben, "unfollow", { submission_id }, true],
     [ben, "follow", { submission_id }, true],
-    [ben, "create_comment", { submission_id, body: "First.", id: first }, first],
-    [ada, "create_comment", { submission_id, parent_id: first, body: "A reply.", id: reply }, reply],
+  ]);
+  const first = done(await ben.app.rpc("create_comment", { submission_id, body: "First." }));
+  const reply = done(
+    await ada.app.rpc("create_comment", { submission_id, parent_id: first, body: "A reply." }),
+  );
+  await run([
     [ben, "update_comment", { id: first, body: "Better said." }, true],
     [ada, "vote_comment", { comment_id: first }, true],
   ]);
@@ -91,6 +94,15 @@ it("an author and a voter call each function, and read what it did", async () =>
   await run([[ada, "delete_submission", { id: submission_id }, true]]);
   expect(done(await read())).toEqual([]);
   expect([...called].sort()).toEqual(callable);
+});
+
+it("nobody chooses an id, so that none is used again", async () => {
+  const id = await submit(ada);
+  done(await ada.app.rpc("delete_submission", { id }));
+  const choices = [id, randomUUID()].map((chosen) =>
+    ben.app.rpc("create_submission", { ...idea(), ...{ id: chosen } }),
+  );
+  for (const outcome of await Promise.all(choices)) expectCode(outcome, "PGRST202");
 });
 
 it("the error for a broken rule has JSON details", async () => {

@@ -211,14 +211,13 @@ describe("references across tenants", () => {
   });
 
   it("an edit cannot set a category of another tenant either", async () => {
-    const own = { ...text, organization_id: world.rival.id, id: randomUUID() };
-    expect((await rpc("create_submission", own, { token })).status).toBe(200);
+    const made = await rpc("create_submission", { ...text, organization_id: world.rival.id }, { token });
+    expect(made.status).toBe(200);
+    const id = JSON.parse(made.text);
     const changes = { category_id: open.category };
-    const answer = await rpc("update_submission", { id: own.id, changes }, { token });
+    const answer = await rpc("update_submission", { id, changes }, { token });
     expect(answer.status).toBe(409);
-    expect(await sql`select category_id from submissions where id = ${own.id}`).toEqual([
-      { category_id: null },
-    ]);
+    expect(await sql`select category_id from submissions where id = ${id}`).toEqual([{ category_id: null }]);
   });
 });
 

@@ -279,6 +279,20 @@ describe("general settings", () => {
     expect((await owner.get(saved.location ?? "")).status).toBe(200);
   });
 
+  test("a former address leads to the present one, with its query, also in a frame", async () => {
+    const board = await newBoard();
+    const slug = `${board.slug}-new`.slice(-40);
+    await sql`update public.organizations set slug = ${slug} where slug = ${board.slug}`;
+    for (const path of ["?q=a%20b&page=2", "/roadmap", "/admin/settings/general"])
+      expect((await owner.get(`/o/${board.slug}${path}`)).location).toBe(
+        `/o/${slug}${path.replace("%20", "+")}`,
+      );
+    expect((await owner.get(`/embed/o/${board.slug}/new?theme=dark`)).location).toBe(
+      `/embed/o/${slug}/new?theme=dark`,
+    );
+    expect((await owner.get(`/o/${slug}`)).status).toBe(200);
+  });
+
   test("a refused field says why, and what was typed stays", async () => {
     const { html } = await owner.get(`${at}/settings/general`);
     const refused = await owner.submit(html.querySelector("form.settings-form"), {

@@ -6,6 +6,7 @@ import {
   newSubmission,
   newUser,
   type Organization,
+  textOf,
 } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { type Person, signedIn } from "./pages.ts";
@@ -68,6 +69,8 @@ describe("the overview", () => {
   });
 });
 
+const read = async (type: string, id: string) => `${type}:${id}@${await textOf(id)}`;
+
 describe("the inbox", () => {
   test("shows what waits, with its author and trust, and takes a verdict and its undoing", async () => {
     const id = await waiting("Waits for a verdict");
@@ -96,8 +99,8 @@ describe("the inbox", () => {
     const refused = await admin.postRaw(
       `${at}/inbox`,
       form([
-        ["items", `submission:${first}`],
-        ["items", `comment:${reply}`],
+        ["items", await read("submission", first)],
+        ["items", await read("comment", reply)],
         ["action", "approve"],
         ["trust_author", "true"],
       ]),
@@ -108,8 +111,8 @@ describe("the inbox", () => {
     const done = await admin.postRaw(
       `${at}/inbox`,
       form([
-        ["items", `comment:${root}`],
-        ["items", `comment:${reply}`],
+        ["items", await read("comment", root)],
+        ["items", await read("comment", reply)],
         ["action", "approve"],
       ]),
     );
@@ -118,6 +121,17 @@ describe("the inbox", () => {
     const next = await waiting("By a trusted author");
     const { html } = await admin.get(`${at}/inbox?type=submission`);
     expect(html.querySelector(`#item-${next}`)?.text).toContain("Trusted author");
+  });
+
+  test("approves no text that was changed after it was read, and shows the present one", async () => {
+    const id = await waiting("A harmless request");
+    const form = (await admin.get(`${at}/inbox`)).html.querySelector(`#item-${id} form`);
+    await sql`update public.submissions set title = 'Nobody has read this' where id = ${id}`;
+    const { status, html } = await admin.submit(form, { action: "approve" });
+    expect(status).toBe(422);
+    expect(html.querySelector("[role=alert]")?.text).toContain("1 text was changed after you read it");
+    expect(html.querySelector(`#item-${id}`)?.text).toMatch(/Nobody has read this.*edited/s);
+    expect(await stateOf(id)).toBe("pending");
   });
 
   test("undoes nothing that an address makes up", async () => {

@@ -249,7 +249,7 @@ describe("comments", () => {
       true,
       true,
     ]);
-    const action = `/comments/${comment}/moderation`;
+    const action = `/submissions/${id}/moderation#comment-${comment}`;
     expect(await formAt(member, id, action)).toBeNull();
     const fields = { target_type: "comment", target_id: comment, action: "approve" };
     expect((await user.post(action, fields)).status).toBe(403);
@@ -381,6 +381,15 @@ describe("admins", () => {
     const id = await submit();
     await sql`update public.submissions set moderation_state = 'pending' where id = ${id}`;
     const action = `/submissions/${id}/moderation`;
+    const read = await formAt(admin, id, action);
+    await sql`update public.submissions set title = 'Nobody has read this' where id = ${id}`;
+    const refused = await admin.submit(read, { action: "approve" });
+    expect([refused.status, refused.html.querySelector("h1")?.text.trim()]).toEqual([
+      422,
+      "Nobody has read this",
+    ]);
+    expect(refused.html.querySelector(".problem")?.text).toContain("changed after you read it");
+    expect((await pageOf(visitor, id)).status).toBe(404);
     expect((await admin.submit(await formAt(admin, id, action), { action: "approve" })).status).toBe(303);
     expect((await pageOf(visitor, id)).status).toBe(200);
   });

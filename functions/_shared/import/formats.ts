@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { commentPatch } from "../../../shared/comments.ts";
-import { newSlug, personName } from "../../../shared/fields.ts";
+import { isUuid, newSlug, personName } from "../../../shared/fields.ts";
 import { type ImportQuery, kindOf, moment, type RecordKind } from "../../../shared/imports.ts";
 import { type SubmissionStatus, statusNote, submissionText } from "../../../shared/submissions.ts";
 import { labelName } from "../../../shared/taxonomy.ts";
@@ -322,7 +322,7 @@ function withoutNulls(values: Values): Values {
   );
 }
 
-/** A name as a slug; a digest if it has no Latin letter. */
+/** A name as a slug; a digest if it has no Latin letter, or is an id. */
 export function slugOf(name: string): string {
   const slug = name
     .normalize("NFKD")
@@ -331,5 +331,5 @@ export function slugOf(name: string): string {
     .replaceAll(/[^a-z0-9]+/g, "-")
     .slice(0, lengths.slug)
     .replaceAll(/^-|-$/g, "");
-  return slug || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
+  return (!isUuid(slug) && slug) || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
 }

@@ -1,5 +1,5 @@
 import { digestOf, type NewApiKey } from "../../../shared/api-keys.ts";
-import type { InviteCreate } from "../../../shared/members.ts";
+import type { InviteCreate, RoleChange } from "../../../shared/members.ts";
 import type { MemberRole } from "../../../shared/organizations.ts";
 import type { PageQuery } from "../../../shared/pagination.ts";
 import type { Statement } from "../database.ts";
@@ -23,12 +23,17 @@ export function showMember(userId: string): Statement<Data> {
     where m.value ->> 'user_id' = ${userId}::uuid::text`;
 }
 
-export function changeRole(id: string, userId: string, role: string): Statement<Data> {
-  return (sql) => sql`select private.admin_change_role(${id}, ${userId}, ${role})::text as data`;
+/** What the member made that works on without them, for admins. */
+export function madeBy(userId: string): Statement<Data> {
+  return (sql) => sql`select private.made_by(private.current_organization_id(), ${userId})::text as data`;
 }
 
-export function removeMember(id: string, userId: string): Statement {
-  return (sql) => sql`select private.admin_remove_member(${id}, ${userId})`;
+export function changeRole(id: string, userId: string, { role, revoke }: RoleChange): Statement<Data> {
+  return (sql) => sql`select private.admin_change_role(${id}, ${userId}, ${role}, ${revoke})::text as data`;
+}
+
+export function removeMember(id: string, userId: string, revoke: boolean): Statement<Data> {
+  return (sql) => sql`select private.admin_remove_member(${id}, ${userId}, ${revoke})::text as data`;
 }
 
 export function transferOwnership(id: string, userId: string): Statement<Data> {

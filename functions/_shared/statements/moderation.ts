@@ -25,11 +25,13 @@ export function moderate({
   target_type,
   target_id,
   action,
+  updated_at,
   reason,
   trust_author,
 }: Moderation): Statement<Data> {
   return (sql) => sql`
-    select private.admin_moderate(${target_type}, ${target_id}, ${action}, ${reason || null}, ${trust_author ?? null})::text as data`;
+    select private.admin_moderate(${target_type}, ${target_id}, ${action}, ${reason || null}, ${trust_author ?? null},
+      ${updated_at ?? null}::text::timestamptz)::text as data`;
 }
 
 export function changeMany(bulk: Bulk): Statement<Data> {
@@ -39,7 +41,7 @@ export function changeMany(bulk: Bulk): Statement<Data> {
     select private.admin_bulk(${bulk.ids}::uuid[], ${bulk.action}, ${values}::text[], ${note}, ${notify})::text as data`;
 }
 
-type Moderated = Pick<Moderation, "target_type" | "target_id">;
+type Moderated = Pick<Moderation, "target_type" | "target_id" | "updated_at">;
 
 /** Changes each submission separately; one result for each. */
 export function moderateMany(
@@ -48,7 +50,8 @@ export function moderateMany(
 ): Statement<Data> {
   return (sql) => sql`
     select private.admin_moderate_many(${targets.map(({ target_type }) => target_type)}::text[],
-      ${targets.map(({ target_id }) => target_id)}::uuid[], ${action}, ${reason || null}, ${trust_author ?? null})::text as data`;
+      ${targets.map(({ target_id }) => target_id)}::uuid[], ${action}, ${reason || null}, ${trust_author ?? null},
+      ${targets.map(({ updated_at }) => updated_at ?? null)}::text[]::timestamptz[])::text as data`;
 }
 
 /** The result that a merge would have. */

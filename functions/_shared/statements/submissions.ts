@@ -1,3 +1,4 @@
+import { isUuid } from "../../../shared/fields.ts";
 import type { Locale } from "../../../shared/locales.ts";
 import type {
   StatusChangeCreate,
@@ -180,11 +181,10 @@ const keptTotal = (sql: Sql, { status, type, category }: Pick<Filters, (typeof k
   sql`private.count_submissions(private.current_organization_id(), ${status ?? null}, ${type ?? null},
     ${category ? sql`array(${categoryId(sql, category)})` : sql`null`})`;
 
-// Id before slug, if a slug looks like an id.
+// No slug is a UUID.
 const categoryId = (sql: Sql, category: string) => sql`
-  select c.id from public.categories c
-  where c.organization_id = (select private.current_organization_id()) and ${category.toLowerCase()} in (c.slug, c.id::text)
-  order by c.slug = ${category.toLowerCase()} limit 1`;
+  select c.id from public.categories c where c.organization_id = (select private.current_organization_id())
+    and c.${sql(isUuid(category) ? "id" : "slug")} = ${category.toLowerCase()}`;
 
 // row_to_json is faster than building objects key by key; column names are the keys.
 const shown = (

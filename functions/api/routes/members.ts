@@ -7,12 +7,13 @@ import {
   joinedAnswer,
   memberAnswer,
   memberListAnswer,
+  memberRemoval,
+  memberRemovedAnswer,
   newInviteAnswer,
   ownershipTransfer,
   roleChange,
 } from "../../../shared/members.ts";
 import { pageQuery } from "../../../shared/pagination.ts";
-import { deletedAnswer } from "../../../shared/submissions.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
 import {
@@ -55,7 +56,7 @@ export const members = [
     summary: "Change the role of a member, as an admin",
     body: roleChange,
     responses: { 200: memberAnswer },
-    call: ({ params, body }) => [changeRole(params.id, params.user_id, body.role)],
+    call: ({ params, body }) => [changeRole(params.id, params.user_id, body)],
     respond: ([[member]]) => {
       if (!member) throw noMember();
       return dataResponse(200, member.data);
@@ -68,9 +69,10 @@ export const members = [
     access: "caller",
     scopes: ["members:write"],
     summary: "Remove a member, as an admin, or leave the team",
-    responses: { 200: deletedAnswer },
-    call: ({ params }) => [removeMember(params.id, params.user_id)],
-    respond: () => dataResponse(200, `{"deleted":true}`),
+    query: memberRemoval,
+    responses: { 200: memberRemovedAnswer },
+    call: ({ params, query }) => [removeMember(params.id, params.user_id, query.revoke)],
+    respond: ([[removed]]) => dataResponse(200, removed?.data ?? "null"),
   }),
   endpoint({
     method: "delete",

@@ -128,12 +128,13 @@ const Actions = ({
       )}
       {(isOwn || isAdmin) && <a {...personLink(visit, `/comments/${id}/delete`)}>{submission.delete}</a>}
       {isAdmin && (
-        <details class="action" open={state === "pending"}>
+        <details class="action" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>
           <summary>{visit.messages.manage.moderation}</summary>
           <ModerationForm
-            path={`/comments/${id}/moderation`}
+            submissionId={submissionId}
             type="comment"
             id={id}
+            updatedAt={comment.updated_at}
             state={state}
             returnTo={`${path}#comment-${id}`}
             visit={visit}

@@ -1,11 +1,14 @@
 import type { z } from "zod";
 import type { moderationState } from "../../../shared/fields.ts";
 import type { Visit } from "../visit.ts";
+import { forForm, Problem } from "./field.tsx";
 
 type Props = {
-  path: string;
+  submissionId: string;
   type: "submission" | "comment";
   id: string;
+  /** Names the text that is shown, which an approval is about. */
+  updatedAt: string;
   state: z.infer<typeof moderationState>;
   returnTo: string;
   visit: Visit;
@@ -14,12 +17,18 @@ type Props = {
 const actions = { approve: "approved", reject: "rejected", spam: "spam" } as const;
 
 /** For admins: the moderation decision on a submission or comment. */
-export const ModerationForm = ({ path, type, id, state, returnTo, visit }: Props) => {
+export const ModerationForm = ({ submissionId, type, id, updatedAt, state, returnTo, visit }: Props) => {
   const { manage } = visit.messages;
   return (
-    <form method="post" action={path} class="stack">
+    <form
+      method="post"
+      action={`/submissions/${submissionId}/moderation${type === "comment" ? `#comment-${id}` : ""}`}
+      class="stack"
+    >
+      <Problem visit={forForm(visit, (typed) => typed.get("target_id") === id)} />
       <input type="hidden" name="target_type" value={type} />
       <input type="hidden" name="target_id" value={id} />
+      <input type="hidden" name="updated_at" value={updatedAt} />
       <input type="hidden" name="return_to" value={returnTo} />
       <div class="field">
         <label for={`reason-${id}`}>{manage.reason}</label>

@@ -43,12 +43,13 @@ export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) 
           </button>
         </form>
       )}
-      <details class="action wide" open={state === "pending"}>
+      <details class="action wide" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>
         <summary>{manage.moderation}</summary>
         <ModerationForm
-          path={`/submissions/${id}/moderation`}
+          submissionId={id}
           type="submission"
           id={id}
+          updatedAt={submission.updated_at}
           state={state}
           returnTo={path}
           visit={visit}

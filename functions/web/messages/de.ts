@@ -594,6 +594,8 @@ export const de: Messages = {
       CONFLICT: "Das ist nicht möglich oder wurde inzwischen geändert. Laden Sie die Seite neu.",
       SUBMISSION_MERGED: "Dieser Beitrag wurde mit einem anderen zusammengeführt.",
       SURVEY_NOT_OPEN: "Diese Umfrage ist nicht offen.",
+      TEXT_CHANGED:
+        "Dieser Text wurde geändert, nachdem Sie ihn gelesen haben. Die Seite zeigt die jetzige Fassung: Lesen Sie sie und entscheiden Sie erneut.",
       ALREADY_RESPONDED: "Sie haben diese Umfrage schon beantwortet.",
       PLAN_LIMIT_REACHED: "Die Organisation hat die Grenze ihres Tarifs erreicht.",
       VALIDATION_ERROR: "Die Anfrage ist nicht gültig.",

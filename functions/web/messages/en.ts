@@ -580,6 +580,8 @@ export const en = {
       CONFLICT: "This is not possible, or was changed meanwhile. Load the page again.",
       SUBMISSION_MERGED: "This submission was merged into another one.",
       SURVEY_NOT_OPEN: "This survey is not open.",
+      TEXT_CHANGED:
+        "This text was changed after you read it. The page shows the present one: read it and decide again.",
       ALREADY_RESPONDED: "You have answered this survey already.",
       PLAN_LIMIT_REACHED: "The organization has reached the limit of its plan.",
       VALIDATION_ERROR: "The request is not valid.",

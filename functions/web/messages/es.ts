@@ -587,6 +587,8 @@ export const es: Messages = {
       CONFLICT: "Esto no es posible o cambió entretanto. Vuelve a cargar la página.",
       SUBMISSION_MERGED: "Esta propuesta se fusionó con otra.",
       SURVEY_NOT_OPEN: "Esta encuesta no está abierta.",
+      TEXT_CHANGED:
+        "Este texto cambió después de que lo leyeras. La página muestra la versión actual: léela y decide de nuevo.",
       ALREADY_RESPONDED: "Ya has respondido a esta encuesta.",
       PLAN_LIMIT_REACHED: "La organización ha alcanzado el límite de su plan.",
       VALIDATION_ERROR: "La solicitud no es válida.",

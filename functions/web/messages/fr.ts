@@ -595,6 +595,8 @@ export const fr: Messages = {
       CONFLICT: "Ce n’est pas possible ou cela a changé entre-temps. Rechargez la page.",
       SUBMISSION_MERGED: "Cette proposition a été fusionnée avec une autre.",
       SURVEY_NOT_OPEN: "Cette enquête n’est pas ouverte.",
+      TEXT_CHANGED:
+        "Ce texte a été modifié après votre lecture. La page affiche la version actuelle : lisez-la et décidez à nouveau.",
       ALREADY_RESPONDED: "Vous avez déjà répondu à cette enquête.",
       PLAN_LIMIT_REACHED: "L’organisation a atteint la limite de son offre.",
       VALIDATION_ERROR: "La demande n’est pas valide.",

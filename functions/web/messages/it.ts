@@ -579,6 +579,8 @@ export const it: Messages = {
       CONFLICT: "Non è possibile o nel frattempo è cambiato. Ricarica la pagina.",
       SUBMISSION_MERGED: "Questa proposta è stata unita a un’altra.",
       SURVEY_NOT_OPEN: "Questo sondaggio non è aperto.",
+      TEXT_CHANGED:
+        "Questo testo è stato modificato dopo la tua lettura. La pagina mostra la versione attuale: leggila e decidi di nuovo.",
       ALREADY_RESPONDED: "Hai già risposto a questo sondaggio.",
       PLAN_LIMIT_REACHED: "L’organizzazione ha raggiunto il limite del suo piano.",
       VALIDATION_ERROR: "La richiesta non è valida.",

@@ -567,6 +567,8 @@ export const ja: Messages = {
       CONFLICT: "実行できないか、その間に変更されました。ページを再読み込みしてください。",
       SUBMISSION_MERGED: "この投稿は別の投稿に統合されました。",
       SURVEY_NOT_OPEN: "このアンケートは受付中ではありません。",
+      TEXT_CHANGED:
+        "この文章は、お読みになった後に変更されました。表示されている現在の文章を読んで、もう一度判断してください。",
       ALREADY_RESPONDED: "このアンケートにはすでに回答済みです。",
       PLAN_LIMIT_REACHED: "組織のプランの上限に達しました。",
       VALIDATION_ERROR: "リクエストが正しくありません。",

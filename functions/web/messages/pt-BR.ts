@@ -582,6 +582,8 @@ export const ptBR: Messages = {
       CONFLICT: "Isso não é possível ou mudou nesse meio-tempo. Recarregue a página.",
       SUBMISSION_MERGED: "Esta sugestão foi mesclada a outra.",
       SURVEY_NOT_OPEN: "Esta pesquisa não está aberta.",
+      TEXT_CHANGED:
+        "Este texto foi alterado depois que você o leu. A página mostra a versão atual: leia-a e decida de novo.",
       ALREADY_RESPONDED: "Você já respondeu a esta pesquisa.",
       PLAN_LIMIT_REACHED: "A organização atingiu o limite do plano.",
       VALIDATION_ERROR: "A solicitação não é válida.",

@@ -2013,6 +2013,8 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
+            /** @description Null if made by an operator. */
+            created_by: components["schemas"]["Author"] | null;
             description: string | null;
             /**
              * Format: uuid
@@ -2162,6 +2164,8 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
+            /** @description Null if made by an operator. */
+            created_by: components["schemas"]["Author"] | null;
             expires_at: string | null;
             /** Format: uuid */
             id: string;
@@ -2307,7 +2311,7 @@ export interface components {
             /** @description Why it failed. */
             error?: {
                 /** @enum {string} */
-                code: "VALIDATION_ERROR" | "UNAUTHORIZED" | "PLAN_LIMIT_REACHED" | "FORBIDDEN" | "NOT_FOUND" | "CONFLICT" | "SUBMISSION_MERGED" | "SURVEY_NOT_OPEN" | "ALREADY_RESPONDED" | "SURVEY_HAS_RESPONSES" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
+                code: "VALIDATION_ERROR" | "UNAUTHORIZED" | "PLAN_LIMIT_REACHED" | "FORBIDDEN" | "NOT_FOUND" | "CONFLICT" | "SUBMISSION_MERGED" | "TEXT_CHANGED" | "SURVEY_NOT_OPEN" | "ALREADY_RESPONDED" | "SURVEY_HAS_RESPONSES" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
                 message: string;
             };
             /** Format: uuid */
@@ -2500,7 +2504,17 @@ export interface components {
                  * @description Stable, for programs.
                  * @enum {string}
                  */
-                code: "VALIDATION_ERROR" | "UNAUTHORIZED" | "PLAN_LIMIT_REACHED" | "FORBIDDEN" | "NOT_FOUND" | "CONFLICT" | "SUBMISSION_MERGED" | "SURVEY_NOT_OPEN" | "ALREADY_RESPONDED" | "SURVEY_HAS_RESPONSES" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
+                code: "VALIDATION_ERROR" | "UNAUTHORIZED" | "PLAN_LIMIT_REACHED" | "FORBIDDEN" | "NOT_FOUND" | "CONFLICT" | "SUBMISSION_MERGED" | "TEXT_CHANGED" | "SURVEY_NOT_OPEN" | "ALREADY_RESPONDED" | "SURVEY_HAS_RESPONSES" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
+                /** @description The present text; only with TEXT_CHANGED. */
+                current?: {
+                    body: string;
+                    title: string | null;
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601 with an offset.
+                     */
+                    updated_at: string;
+                };
                 /** @description Invalid fields; empty if not applicable. */
                 details: components["schemas"]["ErrorDetail"][];
                 /**
@@ -2605,6 +2619,8 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
+            /** @description Null if made by an operator. */
+            created_by: components["schemas"]["Author"] | null;
             /** Format: uuid */
             id: string;
             /** @description Last four characters of the secret. */
@@ -2773,9 +2789,18 @@ export interface components {
             /** @description Only with validation_error. */
             details?: components["schemas"]["ErrorDetail"][];
             /** @enum {string} */
-            error: "validation_error" | "unauthorized" | "plan_limit_reached" | "forbidden" | "not_found" | "conflict" | "submission_merged" | "survey_not_open" | "already_responded" | "survey_has_responses" | "gone" | "payload_too_large" | "unsupported_media_type" | "rate_limited" | "internal_error" | "service_unavailable";
+            error: "validation_error" | "unauthorized" | "plan_limit_reached" | "forbidden" | "not_found" | "conflict" | "submission_merged" | "text_changed" | "survey_not_open" | "already_responded" | "survey_has_responses" | "gone" | "payload_too_large" | "unsupported_media_type" | "rate_limited" | "internal_error" | "service_unavailable";
             /** @description Seconds to wait; only with rate_limited. */
             retry_after?: number;
+        };
+        /** @description What works on without the member who made it. */
+        MadeByMember: {
+            /** Format: uuid */
+            id: string;
+            /** @description The host of a webhook, the last characters of a signing secret. */
+            name: string;
+            /** @enum {string} */
+            type: "api_key" | "identify_secret" | "webhook" | "agent";
         };
         /** @description When a kind of mail is sent, by kind. */
         MailChoices: {
@@ -2910,6 +2935,15 @@ export interface components {
             /** Format: uuid */
             user_id: string;
         };
+        /** @description The end of a membership. */
+        MemberRemoved: {
+            /** @constant */
+            deleted: true;
+            /** @description What was ended: webhooks are disabled, agents retired. */
+            revoked: components["schemas"]["MadeByMember"][];
+            /** @description What they made and goes on; empty unless an admin asks, signed in. */
+            still_valid: components["schemas"]["MadeByMember"][];
+        };
         /** @description Duplicates of a submission. */
         Merge: {
             /** @description Sources, up to 20; earlier ones take precedence if several have the same vote or tag. */
@@ -2962,6 +2996,8 @@ export interface components {
             target_type: "submission" | "comment";
             /** @description With approve: content of this author needs no approval from now on. Spam revokes it. */
             trust_author?: boolean | null;
+            /** @description Required to approve: the `updated_at` of the text that was read. A changed text is a 409. */
+            updated_at?: string | null;
         };
         /** @description A submission or comment that is pending, rejected or spam. */
         ModerationItem: {
@@ -2988,6 +3024,11 @@ export interface components {
             title: string | null;
             /** @enum {string} */
             type: "submission" | "comment";
+            /**
+             * Format: date-time
+             * @description Names this text when you approve it.
+             */
+            updated_at: string;
         };
         /** @description The length of the queue, and the cursor of its next page. */
         ModerationMeta: {
@@ -3017,6 +3058,8 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
+            /** @description Null if made by an operator. */
+            created_by: components["schemas"]["Author"] | null;
             expires_at: string | null;
             /** Format: uuid */
             id: string;
@@ -3039,6 +3082,8 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
+            /** @description Null if made by an operator. */
+            created_by: components["schemas"]["Author"] | null;
             /** Format: uuid */
             id: string;
             /** @description Last four characters of the secret. */
@@ -3080,6 +3125,8 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
+            /** @description A person, also where a key of theirs made it. */
+            created_by: components["schemas"]["Author"] | null;
             /** @description `gone`: the receiver responded 410. Null while enabled. */
             disabled_reason: ("admin" | "gone") | null;
             enabled: boolean;
@@ -3210,7 +3257,7 @@ export interface components {
             settings?: {
                 [key: string]: unknown;
             };
-            /** @description Lowercase letters and digits, in words joined by single hyphens; at most 64 characters. */
+            /** @description Lowercase letters and digits, in words joined by single hyphens; at most 64 characters, and no UUID. */
             slug?: string;
             /** @description Time zone of analytics, such as `Europe/Berlin`. */
             time_zone?: string;
@@ -3626,6 +3673,11 @@ export interface components {
         QuestionType: "nps" | "rating" | "multiple_choice" | "text" | "email";
         /** @description The new role of a member. */
         RoleChange: {
+            /**
+             * @description With the role member: ends the keys, signing secrets, webhooks and agents they made.
+             * @default false
+             */
+            revoke?: boolean;
             /**
              * @description Owners may grant and revoke the role owner, admins the other roles.
              * @enum {string}
@@ -4275,6 +4327,8 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
+            /** @description A person, also where a key of theirs made it. */
+            created_by: components["schemas"]["Author"] | null;
             /** @description `gone`: the receiver responded 410. Null while enabled. */
             disabled_reason: ("admin" | "gone") | null;
             enabled: boolean;
@@ -4388,7 +4442,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request conflicts with the current state; the code is more specific. `CONFLICT`, `SUBMISSION_MERGED`, `SURVEY_NOT_OPEN`, `ALREADY_RESPONDED`, `SURVEY_HAS_RESPONSES` */
+        /** @description The request conflicts with the current state; the code is more specific. `CONFLICT`, `SUBMISSION_MERGED`, `TEXT_CHANGED`, `SURVEY_NOT_OPEN`, `ALREADY_RESPONDED`, `SURVEY_HAS_RESPONSES` */
         Conflict: {
             headers: {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4401,7 +4455,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The request conflicts with the current state; the code is more specific. Keys get the lowercase form. `CONFLICT`, `SUBMISSION_MERGED`, `SURVEY_NOT_OPEN`, `ALREADY_RESPONDED`, `SURVEY_HAS_RESPONSES` */
+        /** @description The request conflicts with the current state; the code is more specific. Keys get the lowercase form. `CONFLICT`, `SUBMISSION_MERGED`, `TEXT_CHANGED`, `SURVEY_NOT_OPEN`, `ALREADY_RESPONDED`, `SURVEY_HAS_RESPONSES` */
         ConflictInEitherForm: {
             headers: {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -8401,6 +8455,8 @@ export interface operations {
             query?: {
                 /** @description Like `X-Organization`, which takes precedence. */
                 organization?: components["parameters"]["OrganizationInQuery"];
+                /** @description Whether what they made ends: keys, signing secrets, webhooks and agents. */
+                revoke?: "true" | "false";
             };
             header?: {
                 /** @description Id or slug of the organization, required if there are several. */
@@ -8427,10 +8483,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["Deleted"];
+                        data: components["schemas"]["MemberRemoved"];
                     };
                 };
             };
+            400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];

@@ -1,11 +1,11 @@
 import { type AdminArea, type AdminWorld, doneByAdmins, forAdmins } from "./callers.ts";
 
 async function waiting({ organization, authorId }: AdminWorld): Promise<string> {
-  const { newSubmission } = await import("../../api/world.ts");
+  const { newSubmission, textOf } = await import("../../api/world.ts");
   const { sql } = await import("../../stack.ts");
   const id = await newSubmission(organization, { id: authorId });
   await sql`update public.submissions set moderation_state = 'pending' where id = ${id}`;
-  return id;
+  return `${id}@${await textOf(id)}`;
 }
 
 export const inboxArea: AdminArea = {

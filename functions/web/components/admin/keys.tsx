@@ -11,6 +11,7 @@ import { Icon } from "../icon.tsx";
 import { Cancel } from "./cancel.tsx";
 import { Choices } from "./choices.tsx";
 import { Confirm } from "./confirm.tsx";
+import { Created } from "./created.tsx";
 import { type Column, DataTable } from "./table.tsx";
 
 export type Key = z.output<typeof apiKeyListAnswer>["data"][number];
@@ -83,7 +84,7 @@ export const Keys = ({ keys, base, visit }: Props) => {
       label: words.created,
       cell: (key) => (
         <div>
-          <Day at={key.created_at} locale={visit.locale} />
+          <Created of={key} visit={visit} />
           {isOld(key) && (
             <div class="warning with-icon">
               <Icon name="triangle-alert" />

@@ -6,6 +6,7 @@ import { adminIdentify } from "../../../api/routes/identify.ts";
 import { adminAction, adminPage } from "../../admin-page.tsx";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
+import { Created } from "../../components/admin/created.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
@@ -99,7 +100,7 @@ const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit })
         {
           key: "created",
           label: own.created,
-          cell: ({ created_at }) => <Day at={created_at} locale={visit.locale} />,
+          cell: (one) => <Created of={one} visit={visit} />,
         },
         {
           key: "last",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ErrorCode } from "../../../../shared/errors.ts";
 import {
   type Moderation,
   moderationQuery,
@@ -26,7 +27,8 @@ import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 
 type Item = z.output<typeof moderationQueueAnswer>["data"][number];
-type Result = Pick<Moderation, "target_type" | "target_id"> & { ok: boolean; error?: { message: string } };
+type Target = Pick<Moderation, "target_type" | "target_id" | "updated_at">;
+type Result = Target & { ok: boolean; error?: { code: ErrorCode } };
 
 const inboxQuery = z.object({
   state: moderationQuery.shape.state.catch("pending"),
@@ -132,9 +134,14 @@ export const decide = adminAction(
   },
 );
 
-function targetOf(item: string): Pick<Moderation, "target_type" | "target_id"> {
-  const [type, id = ""] = item.split(":");
-  return { target_type: type === "comment" ? "comment" : "submission", target_id: id };
+/** Of `<type>:<id>@<updated_at>`; undoing names no text. */
+function targetOf(item: string): Target {
+  const [, type, target_id = "", updated_at] = /^(\w+):([^@]+)@?(.*)$/.exec(item) ?? [];
+  return {
+    target_type: type === "comment" ? "comment" : "submission",
+    target_id,
+    updated_at: updated_at || null,
+  };
 }
 
 const resultsOf = (json: string): Result[] => JSON.parse(json).data;
@@ -147,9 +154,11 @@ const Failures = ({ words, visit }: Props) => {
   if (!visit.answered) return null;
   const results = resultsOf(visit.answered);
   const failed = results.filter(({ ok }) => !ok);
+  const changed = failed.filter(({ error }) => error?.code === "TEXT_CHANGED").length;
   return (
     <div class="notice problem" role="alert">
-      <p>{words.failed(failed.length)}</p>
+      {changed > 0 && <p>{words.changed(changed)}</p>}
+      {failed.length > changed && <p>{words.failed(failed.length - changed)}</p>}
       {results.length > failed.length && <p>{words.succeeded(results.length - failed.length)}</p>}
     </div>
   );
@@ -268,8 +277,8 @@ const Verdicts = ({
 );
 
 const Entry = ({ item, query, words, visit }: Props & { item: Item; query: InboxQuery }) => {
-  const { type, id, submission_id, submission_title, title, body, author, is_trusted } = item;
-  const value = `${type}:${id}`;
+  const { type, id, submission_id, submission_title, title, body, author, is_trusted, updated_at } = item;
+  const value = `${type}:${id}@${updated_at}`;
   const path = submissionPath(submission_id, submission_title);
   return (
     <li>
@@ -314,6 +323,7 @@ const Entry = ({ item, query, words, visit }: Props & { item: Item; query: Inbox
                 <span class="tag">{words.untrusted}</span>
               )}
               <Day at={item.created_at} locale={visit.locale} />
+              {updated_at !== item.created_at && <span>{visit.messages.comments.edited}</span>}
             </p>
           </header>
           <div class="entry-body">

@@ -1,15 +1,29 @@
 import { z } from "zod";
-import type { inviteListAnswer, memberListAnswer, newInviteAnswer } from "../../../../shared/members.ts";
+import {
+  type inviteListAnswer,
+  type MadeByMember,
+  type memberListAnswer,
+  type newInviteAnswer,
+  roleChange,
+} from "../../../../shared/members.ts";
 import { memberRoles, type organizationDetailAnswer } from "../../../../shared/organizations.ts";
 import { notFound } from "../../../_shared/api-error.ts";
+import type { Input } from "../../../_shared/endpoint.ts";
 import { environment } from "../../../_shared/environment.ts";
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
-import { listInvites, listMembers, showInvite, showMember } from "../../../_shared/statements/members.ts";
+import {
+  listInvites,
+  listMembers,
+  madeBy,
+  showInvite,
+  showMember,
+} from "../../../_shared/statements/members.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { members as endpoints } from "../../../api/routes/members.ts";
 import { isAtLeast } from "../../admin-areas.ts";
 import { adminAction, adminPage } from "../../admin-page.tsx";
 import { Cancel } from "../../components/admin/cancel.tsx";
+import { CheckField } from "../../components/admin/check.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
@@ -155,13 +169,35 @@ const roleOptions = (words: PeopleMessages, { role }: AdminFrame) =>
     .toReversed()
     .map((value) => ({ value, label: `${words.roles[value]}: ${words.roleTexts[value]}` }));
 
+type MadeProps = { rows: readonly { data: string }[]; of: Member; label: string; visit: Visit };
+
+/** What the member made that works on without them, and a checkbox to end it. */
+const Made = ({ rows, of, label, visit }: MadeProps) => {
+  const made: MadeByMember[] = JSON.parse(rows[0]?.data ?? "[]");
+  const own = words(visit.locale);
+  if (made.length === 0) return null;
+  return (
+    <div class="stack">
+      <p>{own.made(of.name)}</p>
+      <ul class="lost">
+        {made.map(({ type, name }) => (
+          <li>
+            {own.madeTypes[type]}: {name}
+          </li>
+        ))}
+      </ul>
+      <CheckField name="revoke" label={label} checked visit={visit} />
+    </div>
+  );
+};
+
 const member = adminPage({
   area,
   path: "/members/:user_id",
   role: "member",
   words,
-  call: ({ params }) => [showMember(params.user_id ?? "")],
-  view: ([rows], { visit, words, admin }, frame) => {
+  call: ({ params: { user_id = "" } }) => [showMember(user_id), madeBy(user_id)],
+  view: ([rows, made], { visit, words, admin }, frame) => {
     const of = memberOf(rows);
     const isSelf = of.user_id === frame.viewer?.id;
     const isOwner = admin.role === "owner";
@@ -214,6 +250,7 @@ const member = adminPage({
                 options={roleOptions(words, admin)}
                 visit={visit}
               />
+              <Made rows={made} of={of} label={words.revokeAsMember} visit={visit} />
               <div class="buttons">
                 <button type="submit" class="button main">
                   {words.save}
@@ -249,8 +286,8 @@ const removeMemberPage = adminPage({
   path: "/members/:user_id/remove",
   role: "member",
   words,
-  call: ({ params }) => [showMember(params.user_id ?? "")],
-  view: ([rows], { visit, words, admin }, frame) => {
+  call: ({ params: { user_id = "" } }) => [showMember(user_id), madeBy(user_id)],
+  view: ([rows, made], { visit, words, admin }, frame) => {
     const of = memberOf(rows);
     const isSelf = of.user_id === frame.viewer?.id;
     return {
@@ -270,7 +307,9 @@ const removeMemberPage = adminPage({
           submit={isSelf ? words.leave : words.remove}
           back={memberPath(visit, of)}
           visit={visit}
-        />
+        >
+          <Made rows={made} of={of} label={words.revokeMade} visit={visit} />
+        </Confirm>
       ),
     };
   },
@@ -537,6 +576,9 @@ const tokenOf = (visit: Visit, { token }: { token?: string }) =>
 const ofApi = (method: "post" | "patch" | "delete", path: string) =>
   endpointOf(endpoints, method, `/organizations/:id${path}`);
 const params = { id: "organization_id" };
+const removal = ofApi("delete", "/members/:user_id");
+const removalForm = roleChange.pick({ revoke: true });
+const removalOf = (input: Input) => removal.call({ ...input, query: input.body });
 
 export const peoplePages = [
   people,
@@ -560,13 +602,17 @@ export const peoplePages = [
     params,
     doneMessage: "role",
   }),
-  adminAction(ofApi("delete", "/members/:user_id"), {
-    area,
-    path: "/members/:user_id/remove",
-    formPage: removeMemberPage,
-    params,
-    doneMessage: "removed",
-  }),
+  // A form has no query.
+  adminAction(
+    { ...removal, query: undefined, body: removalForm, call: removalOf },
+    {
+      area,
+      path: "/members/:user_id/remove",
+      formPage: removeMemberPage,
+      params,
+      doneMessage: "removed",
+    },
+  ),
   adminAction(ofApi("delete", "/members/:user_id/second-factor"), {
     area,
     path: "/members/:user_id/second-factor",

@@ -18,11 +18,11 @@ import { Cancel } from "../../components/admin/cancel.tsx";
 import { Choices } from "../../components/admin/choices.tsx";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
+import { Created } from "../../components/admin/created.tsx";
 import { OverlapField } from "../../components/admin/keys.tsx";
 import { formatMoment, Moment } from "../../components/admin/moment.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
-import { Day } from "../../components/day.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { FormId } from "../../components/form-id.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -107,7 +107,7 @@ const webhooks = adminPage({
             {
               key: "created",
               label: words.created,
-              cell: ({ created_at }) => <Day at={created_at} locale={visit.locale} />,
+              cell: (one) => <Created of={one} visit={visit} />,
             },
           ]}
           rows={parsed<Webhook[]>(rows, "webhook")}
@@ -233,7 +233,7 @@ const webhook = adminPage({
               </dd>
               <dt>{words.created}</dt>
               <dd>
-                <Day at={shown.created_at} locale={visit.locale} />
+                <Created of={shown} visit={visit} />
               </dd>
             </dl>
             {shown.previous_secret_expires_at && (

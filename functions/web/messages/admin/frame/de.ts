@@ -42,6 +42,8 @@ export const de: FrameMessages = {
   secretOnce: "Kopieren Sie es jetzt: Es wird nicht noch einmal gezeigt.",
   secretGone:
     "Es wurde bei der Erstellung gezeigt und wird nicht noch einmal gezeigt. Wenn Sie es nicht kopiert haben, erneuern Sie es.",
+  createdBy: (name: string) => `von ${name}`,
+  leftTeam: "Nicht mehr im Team",
   lost: "Was verloren geht",
   cancel: "Abbrechen",
   typeToConfirm: (word: string) => `Geben Sie zur Bestätigung ${word} ein`,

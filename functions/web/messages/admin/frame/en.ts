@@ -39,6 +39,8 @@ export const en = {
   copied: "Copied",
   secretOnce: "Copy it now: it is not shown again.",
   secretGone: "The secret was shown once, when it was created. If you did not copy it, rotate it.",
+  createdBy: (name: string) => `by ${name}`,
+  leftTeam: "Not on the team any more",
   lost: "What will be lost",
   cancel: "Cancel",
   typeToConfirm: (word: string) => `Type ${word} to confirm`,

@@ -41,6 +41,8 @@ export const es: FrameMessages = {
   copied: "Copiado",
   secretOnce: "Cópialo ahora: no se volverá a mostrar.",
   secretGone: "El secreto se mostró una vez, al crearlo. Si no lo copiaste, renuévalo.",
+  createdBy: (name: string) => `por ${name}`,
+  leftTeam: "Ya no está en el equipo",
   lost: "Lo que se perderá",
   cancel: "Cancelar",
   typeToConfirm: (word: string) => `Escribe ${word} para confirmar`,

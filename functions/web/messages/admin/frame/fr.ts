@@ -42,6 +42,8 @@ export const fr: FrameMessages = {
   copied: "Copié",
   secretOnce: "Copiez-le maintenant : il ne sera plus affiché.",
   secretGone: "Il a été affiché à sa création et ne l’est plus. Si vous ne l’avez pas copié, renouvelez-le.",
+  createdBy: (name: string) => `par ${name}`,
+  leftTeam: "Ne fait plus partie de l’équipe",
   lost: "Ce qui sera perdu",
   cancel: "Annuler",
   typeToConfirm: (word: string) => `Saisissez ${word} pour confirmer`,

@@ -42,6 +42,8 @@ export const it: FrameMessages = {
   secretOnce: "Copialo ora: non verrà più mostrato.",
   secretGone:
     "È stato mostrato alla creazione e non viene mostrato di nuovo. Se non l’hai copiato, rinnovalo.",
+  createdBy: (name: string) => `da ${name}`,
+  leftTeam: "Non è più nel team",
   lost: "Che cosa andrà perso",
   cancel: "Annulla",
   typeToConfirm: (word: string) => `Scrivi ${word} per confermare`,

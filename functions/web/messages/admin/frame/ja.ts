@@ -41,6 +41,8 @@ export const ja: FrameMessages = {
   copied: "コピーしました",
   secretOnce: "今すぐコピーしてください。二度と表示されません。",
   secretGone: "作成時に一度表示されたため、再表示されません。コピーしていない場合は更新してください。",
+  createdBy: (name: string) => `作成者：${name}`,
+  leftTeam: "現在はチームにいません",
   lost: "失われるもの",
   cancel: "キャンセル",
   typeToConfirm: (word: string) => `確認のため ${word} と入力してください`,

@@ -41,6 +41,8 @@ export const ptBR: FrameMessages = {
   copied: "Copiado",
   secretOnce: "Copie agora: não será mostrado de novo.",
   secretGone: "Foi exibido quando foi criado e não será exibido novamente. Se você não o copiou, renove-o.",
+  createdBy: (name: string) => `por ${name}`,
+  leftTeam: "Não está mais na equipe",
   lost: "O que será perdido",
   cancel: "Cancelar",
   typeToConfirm: (word: string) => `Digite ${word} para confirmar`,

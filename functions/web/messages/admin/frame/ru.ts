@@ -41,6 +41,8 @@ export const ru: FrameMessages = {
   secretOnce: "Скопируйте сейчас: больше это не будет показано.",
   secretGone:
     "Он был показан при создании и больше не показывается. Если вы его не скопировали, замените его.",
+  createdBy: (name: string) => `создал(а) ${name}`,
+  leftTeam: "Больше не в команде",
   lost: "Что будет потеряно",
   cancel: "Отмена",
   typeToConfirm: (word: string) => `Введите ${word} для подтверждения`,

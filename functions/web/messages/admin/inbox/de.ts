@@ -51,6 +51,11 @@ export const de: InboxMessages = {
     spam: count({ one: "# als Spam markiert.", other: "# als Spam markiert." }),
     reopen: count({ one: "# wartet wieder.", other: "# warten wieder." }),
   },
+  changed: count({
+    one: "# Text wurde geändert, nachdem Sie ihn gelesen haben. Lesen Sie unten die jetzige Fassung und entscheiden Sie erneut.",
+    other:
+      "# Texte wurden geändert, nachdem Sie sie gelesen haben. Lesen Sie unten die jetzigen Fassungen und entscheiden Sie erneut.",
+  }),
   failed: count({
     one: "# Eintrag konnte nicht entschieden werden: Er ist fort, oder worauf er antwortet, ist nicht freigegeben.",
     other:

@@ -50,6 +50,10 @@ export const en = {
     spam: count({ one: "# marked as spam.", other: "# marked as spam." }),
     reopen: count({ one: "# is pending again.", other: "# are pending again." }),
   },
+  changed: count({
+    one: "# text was changed after you read it. Read the present one below and decide again.",
+    other: "# texts were changed after you read them. Read the present ones below and decide again.",
+  }),
   failed: count({
     one: "# could not be decided: it is gone, or what it replies to is not approved.",
     other: "# could not be decided: they are gone, or what they reply to is not approved.",

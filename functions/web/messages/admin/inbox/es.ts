@@ -51,6 +51,11 @@ export const es: InboxMessages = {
     spam: count({ one: "# marcado como spam.", other: "# marcados como spam." }),
     reopen: count({ one: "# vuelve a esperar.", other: "# vuelven a esperar." }),
   },
+  changed: count({
+    one: "# texto cambió después de que lo leyeras. Lee abajo la versión actual y decide de nuevo.",
+    other:
+      "# textos cambiaron después de que los leyeras. Lee abajo las versiones actuales y decide de nuevo.",
+  }),
   failed: count({
     one: "# no se pudo decidir: ya no existe o no está aprobado aquello a lo que responde.",
     other: "# no se pudieron decidir: ya no existen o no está aprobado aquello a lo que responden.",

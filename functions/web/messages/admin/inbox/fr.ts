@@ -51,6 +51,11 @@ export const fr: InboxMessages = {
     spam: count({ one: "# marqué indésirable.", other: "# marqués indésirables." }),
     reopen: count({ one: "# attend à nouveau.", other: "# attendent à nouveau." }),
   },
+  changed: count({
+    one: "# texte a été modifié après votre lecture. Lisez la version actuelle ci-dessous et décidez à nouveau.",
+    other:
+      "# textes ont été modifiés après votre lecture. Lisez les versions actuelles ci-dessous et décidez à nouveau.",
+  }),
   failed: count({
     one: "# n’a pas pu être traité : il n’existe plus, ou ce à quoi il répond n’est pas approuvé.",
     other:

@@ -51,6 +51,11 @@ export const it: InboxMessages = {
     spam: count({ one: "# segnato come spam.", other: "# segnati come spam." }),
     reopen: count({ one: "# di nuovo in attesa.", other: "# di nuovo in attesa." }),
   },
+  changed: count({
+    one: "# testo è stato modificato dopo la tua lettura. Leggi qui sotto la versione attuale e decidi di nuovo.",
+    other:
+      "# testi sono stati modificati dopo la tua lettura. Leggi qui sotto le versioni attuali e decidi di nuovo.",
+  }),
   failed: count({
     one: "# non è stato deciso: non esiste più, o ciò a cui risponde non è approvato.",
     other: "# non sono stati decisi: non esistono più, o ciò a cui rispondono non è approvato.",

@@ -51,6 +51,10 @@ export const ja: InboxMessages = {
     spam: count({ other: "# 件をスパムにしました。" }),
     reopen: count({ other: "# 件を承認待ちに戻しました。" }),
   },
+  changed: count({
+    other:
+      "#件の文章は、お読みになった後に変更されました。下の現在の文章を読んで、もう一度判断してください。",
+  }),
   failed: count({ other: "# 件は処理できませんでした。削除されたか、返信先が承認されていません。" }),
   succeeded: count({ other: "ほかの # 件は処理しました。" }),
   decided: {

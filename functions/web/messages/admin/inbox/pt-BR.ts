@@ -51,6 +51,10 @@ export const ptBR: InboxMessages = {
     spam: count({ one: "# marcado como spam.", other: "# marcados como spam." }),
     reopen: count({ one: "# aguarda novamente.", other: "# aguardam novamente." }),
   },
+  changed: count({
+    one: "# texto foi alterado depois que você o leu. Leia abaixo a versão atual e decida de novo.",
+    other: "# textos foram alterados depois que você os leu. Leia abaixo as versões atuais e decida de novo.",
+  }),
   failed: count({
     one: "# não pôde ser decidido: não existe mais, ou aquilo a que responde não foi aprovado.",
     other: "# não puderam ser decididos: não existem mais, ou aquilo a que respondem não foi aprovado.",

@@ -28,6 +28,17 @@ export const de: PeopleMessages = {
   removeText: (name: string) =>
     `${name} verliert sofort den Zugang zum Dashboard und zu einem privaten Board.`,
   removeLost: "Die Rolle. Was die Person schrieb, bleibt, und sie kann wieder eingeladen werden.",
+  made: (name: string) => `Das hat ${name} erstellt, und es funktioniert auch ohne die Rolle weiter:`,
+  madeTypes: {
+    api_key: "API-Schlüssel",
+    identify_secret: "Signaturgeheimnis",
+    webhook: "Webhook",
+    agent: "Agent",
+  },
+  revokeMade:
+    "Alles davon beenden: Schlüssel und Signaturgeheimnisse werden ungültig, Webhooks abgeschaltet, Agenten stillgelegt.",
+  revokeAsMember:
+    "Wenn die neue Rolle „Mitglied“ ist, alles davon beenden: Schlüssel und Signaturgeheimnisse werden ungültig, Webhooks abgeschaltet, Agenten stillgelegt.",
   leave: "Team verlassen",
   leaveText: "Sie verlassen das Team dieses Boards. Der letzte Inhaber kann nicht gehen.",
   leaveLost: "Ihr Zugang zum Dashboard; nur eine neue Einladung bringt ihn zurück.",

@@ -27,6 +27,17 @@ export const es: PeopleMessages = {
   remove: "Quitar del equipo",
   removeText: (name: string) => `${name} pierde de inmediato el acceso al panel, y al tablero si es privado.`,
   removeLost: "Su rol. Lo que escribió permanece y se le puede invitar de nuevo.",
+  made: (name: string) => `${name} creó lo siguiente, que sigue funcionando sin su rol:`,
+  madeTypes: {
+    api_key: "Clave de API",
+    identify_secret: "Secreto de firma",
+    webhook: "Webhook",
+    agent: "Agente",
+  },
+  revokeMade:
+    "Revocarlo todo: las claves y los secretos de firma dejan de valer, los webhooks se desactivan y los agentes se retiran.",
+  revokeAsMember:
+    "Si el nuevo rol es Miembro, revocarlo todo: las claves y los secretos de firma dejan de valer, los webhooks se desactivan y los agentes se retiran.",
   leave: "Dejar el equipo",
   leaveText: "Dejas el equipo de este tablero. El último propietario no puede irse.",
   leaveLost: "Tu acceso al panel; solo una invitación nueva lo devuelve.",

@@ -28,6 +28,17 @@ export const fr: PeopleMessages = {
   removeText: (name: string) =>
     `${name} perd aussitôt l’accès au tableau de bord, et au tableau s’il est privé.`,
   removeLost: "Son rôle. Ce qu’elle a écrit reste, et on peut l’inviter de nouveau.",
+  made: (name: string) => `${name} a créé ces éléments, qui continuent de fonctionner sans son rôle :`,
+  madeTypes: {
+    api_key: "Clé d’API",
+    identify_secret: "Secret de signature",
+    webhook: "Webhook",
+    agent: "Agent",
+  },
+  revokeMade:
+    "Tout révoquer : les clés et les secrets de signature ne sont plus valables, les webhooks sont désactivés et les agents retirés.",
+  revokeAsMember:
+    "Si le nouveau rôle est Membre, tout révoquer : les clés et les secrets de signature ne sont plus valables, les webhooks sont désactivés et les agents retirés.",
   leave: "Quitter l’équipe",
   leaveText: "Vous quittez l’équipe de ce tableau. Le dernier propriétaire ne peut pas partir.",
   leaveLost: "Votre accès au tableau de bord ; seule une nouvelle invitation le rend.",

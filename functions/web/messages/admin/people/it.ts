@@ -27,6 +27,18 @@ export const it: PeopleMessages = {
   remove: "Rimuovi dal team",
   removeText: (name: string) => `${name} perde subito l’accesso al pannello, e alla bacheca se è privata.`,
   removeLost: "Il suo ruolo. Ciò che ha scritto resta, e si può invitare di nuovo.",
+  made: (name: string) =>
+    `${name} ha creato questi elementi, che continuano a funzionare senza il suo ruolo:`,
+  madeTypes: {
+    api_key: "Chiave API",
+    identify_secret: "Segreto di firma",
+    webhook: "Webhook",
+    agent: "Agente",
+  },
+  revokeMade:
+    "Revoca tutto: le chiavi e i segreti di firma non valgono più, i webhook vengono disattivati e gli agenti ritirati.",
+  revokeAsMember:
+    "Se il nuovo ruolo è Membro, revoca tutto: le chiavi e i segreti di firma non valgono più, i webhook vengono disattivati e gli agenti ritirati.",
   leave: "Lascia il team",
   leaveText: "Lascia il team di questa bacheca. L’ultimo proprietario non può andarsene.",
   leaveLost: "Il tuo accesso al pannello; solo un nuovo invito lo restituisce.",

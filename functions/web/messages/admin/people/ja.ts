@@ -27,6 +27,16 @@ export const ja: PeopleMessages = {
   remove: "チームから外す",
   removeText: (name: string) => `${name} さんはすぐにダッシュボードと非公開ボードを使えなくなります。`,
   removeLost: "役割。書いたものは残り、再び招待できます。",
+  made: (name: string) => `${name}さんが作成したもので、役割がなくなっても動き続けます：`,
+  madeTypes: {
+    api_key: "APIキー",
+    identify_secret: "署名シークレット",
+    webhook: "Webhook",
+    agent: "エージェント",
+  },
+  revokeMade: "すべて無効にする（キーと署名シークレットは失効し、Webhookは停止し、エージェントは引退します）",
+  revokeAsMember:
+    "新しい役割がメンバーの場合、すべて無効にする（キーと署名シークレットは失効し、Webhookは停止し、エージェントは引退します）",
   leave: "チームを離れる",
   leaveText: "このボードのチームを離れます。最後のオーナーは離れられません。",
   leaveLost: "ダッシュボードへのアクセス。戻るには新しい招待が必要です。",

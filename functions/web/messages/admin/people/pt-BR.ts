@@ -27,6 +27,17 @@ export const ptBR: PeopleMessages = {
   remove: "Remover da equipe",
   removeText: (name: string) => `${name} perde imediatamente o painel, e o quadro se for privado.`,
   removeLost: "A função. O que escreveu permanece, e pode ser convidada de novo.",
+  made: (name: string) => `${name} criou estes itens, que continuam funcionando sem a função:`,
+  madeTypes: {
+    api_key: "Chave de API",
+    identify_secret: "Segredo de assinatura",
+    webhook: "Webhook",
+    agent: "Agente",
+  },
+  revokeMade:
+    "Revogar tudo: as chaves e os segredos de assinatura deixam de valer, os webhooks são desativados e os agentes, aposentados.",
+  revokeAsMember:
+    "Se a nova função for Membro, revogar tudo: as chaves e os segredos de assinatura deixam de valer, os webhooks são desativados e os agentes, aposentados.",
   leave: "Sair da equipe",
   leaveText: "Você sai da equipe deste quadro. O último proprietário não pode sair.",
   leaveLost: "Seu acesso ao painel; só um novo convite o devolve.",

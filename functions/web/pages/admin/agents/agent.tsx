@@ -1,9 +1,9 @@
 import type { AgentPolicies } from "../../../../../shared/agents.ts";
 import { agentPolicies, listAgentKeys, listAgents } from "../../../../_shared/statements/agents.ts";
 import { adminPage } from "../../../admin-page.tsx";
+import { Created } from "../../../components/admin/created.tsx";
 import { type Key, Keys } from "../../../components/admin/keys.tsx";
 import { Secret } from "../../../components/admin/secret.tsx";
-import { Day } from "../../../components/day.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { apiKeysMessages } from "../../../messages/admin/api-keys/index.ts";
 import { Connect } from "./connect.tsx";
@@ -45,7 +45,7 @@ export const agent = adminPage({
               )}
               <dt>{words.created}</dt>
               <dd>
-                <Day at={shown.created_at} locale={visit.locale} />
+                <Created of={shown} visit={visit} />
               </dd>
             </dl>
             <div class="buttons">

@@ -1,7 +1,7 @@
 import { listAgents } from "../../../../_shared/statements/agents.ts";
 import { adminPage } from "../../../admin-page.tsx";
+import { Created } from "../../../components/admin/created.tsx";
 import { DataTable } from "../../../components/admin/table.tsx";
-import { Day } from "../../../components/day.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { type Agent, area, baseOf, pathOf, words } from "./shared.tsx";
 import { State } from "./state.tsx";
@@ -42,7 +42,7 @@ export const agents = adminPage({
             {
               key: "created",
               label: words.created,
-              cell: ({ created_at }) => <Day at={created_at} locale={visit.locale} />,
+              cell: (one) => <Created of={one} visit={visit} />,
             },
           ]}
           rows={JSON.parse(list?.data ?? "[]") as Agent[]}

@@ -1,0 +1,25 @@
+import type { z } from "zod";
+import type { author } from "../../../../shared/taxonomy.ts";
+import { frameMessages } from "../../messages/admin/frame/index.ts";
+import type { Visit } from "../../visit.ts";
+import { Day } from "../day.tsx";
+import { Icon } from "../icon.tsx";
+
+type Props = { of: { created_at: string; created_by: z.infer<typeof author> | null }; visit: Visit };
+
+/** When and by whom a key, signing secret, webhook or agent was made, with a warning if that person left the team. */
+export const Created = ({ of: { created_at, created_by }, visit }: Props) => {
+  const words = frameMessages(visit.locale);
+  return (
+    <div>
+      <Day at={created_at} locale={visit.locale} />
+      {created_by && <div class="quiet small">{words.createdBy(created_by.name)}</div>}
+      {created_by && !created_by.is_team_member && (
+        <div class="warning with-icon">
+          <Icon name="triangle-alert" />
+          {words.leftTeam}
+        </div>
+      )}
+    </div>
+  );
+};
