@@ -47,3 +47,13 @@ export function bufferBody(
     incoming.on("data", take).on("end", end).on("error", fail).on("close", leave);
   });
 }
+
+const maxRestMs = 2_000;
+
+/** Reads what still comes of an answered request for a limited time: a client that is sending may not read the answer. */
+export function dropRest(incoming: IncomingMessage): void {
+  if (incoming.complete) return;
+  incoming.resume();
+  const timer = setTimeout(() => incoming.destroy(), maxRestMs);
+  incoming.once("close", () => clearTimeout(timer));
+}
