@@ -9,6 +9,7 @@ import {
   defaultSessionName,
   identifiedCookieName,
   identifiedToken,
+  namesForApi,
   namesOfSession,
   sessionCookieName,
   sessionToken,
@@ -208,9 +209,7 @@ export const forgotten = (c: Context): NewCookie[] => [
 ];
 
 const withoutAccount = (c: Context) =>
-  [sessionCookieName, defaultSessionName].flatMap((named) =>
-    sessionCookiesOf(c, named).map(([name]) => emptied(name)),
-  );
+  namesForApi.flatMap((named) => sessionCookiesOf(c, named).map(([name]) => emptied(name)));
 
 const emptied = (name: string): NewCookie => ({ name, value: "", options: { ...cookieOptions, maxAge: 0 } });
 
