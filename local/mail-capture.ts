@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { wholeBody } from "./gateway/body.ts";
 
 /** A mail in the format of the provider's API. */
 interface CapturedMail {
@@ -28,6 +29,7 @@ export interface MailCapture {
 const maxStored = 500;
 const maxListed = 200;
 const maxBytes = 1024 * 1024;
+const maxReceiveMs = 10_000;
 
 /** Replaces a mail provider: stores mails as files readable by their owner only, and shows them. */
 export async function startMailCapture(folder: string): Promise<MailCapture> {
@@ -69,15 +71,9 @@ const same = (given: string, expected: string) =>
 let turn = Promise.resolve();
 
 async function storeMail(request: IncomingMessage, folder: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    length += (chunk as Buffer).length;
-    if (length > maxBytes) throw new Error("too large");
-    chunks.push(chunk as Buffer);
-  }
+  const body = await wholeBody(request, maxBytes, maxReceiveMs);
   const at = new Date().toISOString();
-  const mail: CapturedMail = { at, ...JSON.parse(Buffer.concat(chunks).toString()) };
+  const mail: CapturedMail = { at, ...JSON.parse(body.toString()) };
   const id = `${at.replace(/\D/g, "")}-${randomUUID()}`;
   // Written atomically for concurrent readers.
   await writeFile(join(folder, `${id}.new`), JSON.stringify(mail), { mode: 0o600 });

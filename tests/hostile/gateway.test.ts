@@ -326,6 +326,7 @@ describe("unusual requests to the data API", () => {
   test("a body of JSON in capitals is read as JSON", async () => {
     const { status } = await send("POST", "rpc/my_votes", '{"submission_ids":[]}', {
       "content-type": "APPLICATION/JSON",
+      authorization: `Bearer ${person.token}`,
     });
     expect(status).toBe(200);
   });
