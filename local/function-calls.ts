@@ -1,4 +1,3 @@
-import { request } from "node:http";
 import type { Sql } from "./database.ts";
 import type { Functions } from "./functions.ts";
 
@@ -36,24 +35,9 @@ export async function startFunctionCalls(
 }
 
 /** Errors are ignored: the next call follows soon. */
-function post(port: number, path: string, secret: string): Promise<void> {
-  return new Promise((resolve) => {
-    const call = request(
-      {
-        host: "127.0.0.1",
-        port,
-        path,
-        method: "POST",
-        headers: { authorization: `Bearer ${secret}`, "content-length": 0 },
-        timeout: 5_000,
-      },
-      (response) => {
-        response.resume();
-        response.on("close", resolve);
-      },
-    );
-    call.on("timeout", () => call.destroy());
-    call.on("error", () => resolve());
-    call.end();
-  });
+async function post(port: number, path: string, secret: string): Promise<void> {
+  const headers = { authorization: `Bearer ${secret}` };
+  const signal = AbortSignal.timeout(5_000);
+  const call = fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, signal });
+  await call.then((response) => response.text()).catch(() => undefined);
 }

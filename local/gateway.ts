@@ -1,16 +1,16 @@
 import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { isFromLoopback } from "../shared/loopback.ts";
 import { clientAddress } from "./client-address.ts";
-import { bufferBody } from "./gateway/body.ts";
+import { bufferBody, dropRest } from "./gateway/body.ts";
 import { BufferedBytes } from "./gateway/buffered-bytes.ts";
 import { limitConnections } from "./gateway/connections.ts";
 import { cors, createData, type DataOptions, preflight } from "./gateway/data.ts";
 import { type GatewayError, lateBody, sendError, serviceUnavailable, unknownPath } from "./gateway/errors.ts";
-import { forward } from "./gateway/forward.ts";
+import { forward, minCountedBytes } from "./gateway/forward.ts";
 import { defaultLimits, type GatewayLimits } from "./gateway/limits.ts";
 import { disconnectSlowReader } from "./gateway/slow-readers.ts";
 import { readTarget } from "./gateway/target.ts";
+import { readWithoutUpgrade } from "./gateway/without-upgrade.ts";
 import { notHere } from "./realtime/core.ts";
 import type { FileStorage } from "./storage.ts";
 
@@ -23,7 +23,7 @@ export interface GatewayOptions extends Pick<DataOptions, "keys" | "authPort" | 
   proxyHeader?: string | undefined;
   /** Port of a function by name; null while down, undefined if there is none. */
   functionPort(name: string): number | null | undefined;
-  /** Shows captured mail to requests from this machine; returns whether it responded. */
+  /** Shows captured mail; returns whether it responded. */
   mailbox?(response: ServerResponse, path: string): boolean;
   /** Handles /storage/v1. */
   storage?: FileStorage["answer"];
@@ -34,8 +34,6 @@ export interface GatewayOptions extends Pick<DataOptions, "keys" | "authPort" | 
 
 // Allows a session cookie in many chunks, like the functions' listener.
 const maxHeaderBytes = 64 * 1024;
-/** Limit of bodies for the functions, which are streamed. */
-const heldOfBody = 64 * 1024;
 
 type Gateway = Required<Pick<GatewayOptions, "addressHeader" | "functionPort">> &
   Pick<GatewayOptions, "proxyHeader" | "visitorHeader" | "mailbox" | "storage"> & {
@@ -60,6 +58,7 @@ export function createGateway(options: GatewayOptions): Server {
   const settings = { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: limits.headMs / 4 };
   const server = createServer(settings, (incoming, response) => {
     disconnectSlowReader(response, limits.readBytes, limits.readMs);
+    response.once("finish", () => dropRest(incoming));
     route(incoming, response, gateway).catch(() => sendError(response, unavailable));
   });
   server.keepAliveTimeout = 65_000;
@@ -68,8 +67,13 @@ export function createGateway(options: GatewayOptions): Server {
   server.requestTimeout = 3_600_000;
   limitConnections(server, limits);
   server.on("upgrade", (incoming, socket, head) => {
+    // Any other offer of a protocol, such as h2c, is declined by an ordinary answer.
+    if (incoming.headers.upgrade?.toLowerCase() !== "websocket")
+      return readWithoutUpgrade(server, incoming, socket, head);
     socket.on("error", () => undefined);
     if ("status" in readTarget(incoming) || !options.upgrade?.(incoming, socket, head)) {
+      // Of a client that does not read.
+      setTimeout(() => socket.destroy(), limits.readMs).unref();
       socket.once("finish", () => socket.destroy());
       socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     }
@@ -105,9 +109,7 @@ const noBroadcasts: GatewayError = {
 async function route(incoming: IncomingMessage, response: ServerResponse, gateway: Gateway): Promise<void> {
   const target = readTarget(incoming);
   if ("status" in target) return sendError(response, target);
-  const header = (name: string) => incoming.headers[name]?.toString();
-  const isHere = isFromLoopback(clientAddress(incoming, gateway.proxyHeader), header);
-  if (isHere && gateway.mailbox?.(response, target.path)) return;
+  if (gateway.mailbox?.(response, target.path)) return;
   const forwarded = gateway.visitorHeader && incoming.headers[gateway.visitorHeader];
   const address =
     (typeof forwarded === "string" && forwarded) || clientAddress(incoming, gateway.proxyHeader) || "unknown";
@@ -127,7 +129,7 @@ async function route(incoming: IncomingMessage, response: ServerResponse, gatewa
   if (port === null) return sendError(response, serviceUnavailable("The functions are"));
   const { addressHeader, agent, limits, heldBytes } = gateway;
   if (Number(incoming.headers["content-length"]) > limits.functionsBody) return sendError(response, tooLarge);
-  const body = await bufferBody(incoming, heldOfBody, limits.bodyMs);
+  const body = await bufferBody(incoming, minCountedBytes, limits.bodyMs);
   if (body === "late") return sendError(response, lateBody(limits.bodyMs));
   const upstream = { port, path: path + target.search, addressHeader, address, agent };
   return forward(incoming, body, response, upstream, heldBytes);

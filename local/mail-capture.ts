@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promise
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { wholeBody } from "./gateway/body.ts";
 
 /** A mail in the format of the provider's API. */
 interface CapturedMail {
@@ -18,7 +19,9 @@ interface CapturedMail {
 export interface MailCapture {
   /** The MAIL_URL of this server. */
   url: string;
-  /** Responds to /_mail of the gateway, for this machine; false for other paths. */
+  /** Path of the page that shows the mails. It contains a secret, because a proxy makes everybody look local. */
+  path: string;
+  /** Responds to /_mail of the gateway; false for other paths. */
   answer(response: ServerResponse, path: string): boolean;
   stop(): Promise<void>;
 }
@@ -26,15 +29,15 @@ export interface MailCapture {
 const maxStored = 500;
 const maxListed = 200;
 const maxBytes = 1024 * 1024;
+const maxReceiveMs = 10_000;
 
 /** Replaces a mail provider: stores mails as files readable by their owner only, and shows them. */
 export async function startMailCapture(folder: string): Promise<MailCapture> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const key = randomBytes(24).toString("base64url");
-  const expected = Buffer.from(`Bearer ${key}`);
+  const base = `/_mail/${key}`;
   const server = createServer((request, response) => {
-    const given = Buffer.from(request.headers.authorization ?? "");
-    if (given.length !== expected.length || !timingSafeEqual(given, expected))
+    if (!same(request.headers.authorization ?? "", `Bearer ${key}`))
       return void response.writeHead(401).end();
     storeMail(request, folder).then(
       (id) => response.setHeader("Content-Type", "application/json").end(JSON.stringify({ id })),
@@ -44,10 +47,11 @@ export async function startMailCapture(folder: string): Promise<MailCapture> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://:${key}@127.0.0.1:${(server.address() as AddressInfo).port}/emails`,
+    path: base,
     answer(response, path) {
-      const [known, id] = /^\/_mail(?:\/([\w-]+(?:\.html)?))?\/?$/.exec(path) ?? [];
       if (!/^\/_mail(\/|$)/.test(path)) return false;
-      const page = known ? pageOf(folder, id) : Promise.resolve(undefined);
+      const [, start = "", id] = /^(\/_mail\/[\w-]+)(?:\/([\w-]+(?:\.html)?))?\/?$/.exec(path) ?? [];
+      const page = same(start, base) ? pageOf(folder, base, id) : Promise.resolve(undefined);
       page.then(
         (html) => send(response, html),
         () => send(response, undefined),
@@ -61,18 +65,15 @@ export async function startMailCapture(folder: string): Promise<MailCapture> {
   };
 }
 
+const same = (given: string, expected: string) =>
+  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
+
 let turn = Promise.resolve();
 
 async function storeMail(request: IncomingMessage, folder: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    length += (chunk as Buffer).length;
-    if (length > maxBytes) throw new Error("too large");
-    chunks.push(chunk as Buffer);
-  }
+  const body = await wholeBody(request, maxBytes, maxReceiveMs);
   const at = new Date().toISOString();
-  const mail: CapturedMail = { at, ...JSON.parse(Buffer.concat(chunks).toString()) };
+  const mail: CapturedMail = { at, ...JSON.parse(body.toString()) };
   const id = `${at.replace(/\D/g, "")}-${randomUUID()}`;
   // Written atomically for concurrent readers.
   await writeFile(join(folder, `${id}.new`), JSON.stringify(mail), { mode: 0o600 });
@@ -107,14 +108,14 @@ export async function capturedMails(
   });
 }
 
-async function pageOf(folder: string, name: string | undefined): Promise<string | undefined> {
-  if (name === undefined) return listPage(await capturedMails(folder));
+async function pageOf(folder: string, base: string, name: string | undefined): Promise<string | undefined> {
+  if (name === undefined) return listPage(base, await capturedMails(folder));
   const id = name.replace(/\.html$/, "");
   const mail: CapturedMail = JSON.parse(await readFile(join(folder, `${id}.json`), "utf8"));
-  return name.endsWith(".html") ? (mail.html ?? "") : mailPage(id, mail);
+  return name.endsWith(".html") ? (mail.html ?? "") : mailPage(base, id, mail);
 }
 
-const listPage = (mails: (CapturedMail & { id: string })[]) =>
+const listPage = (base: string, mails: (CapturedMail & { id: string })[]) =>
   page(
     "Captured mail",
     mails.length === 0
@@ -122,19 +123,19 @@ const listPage = (mails: (CapturedMail & { id: string })[]) =>
       : `<ul>${mails
           .map(
             ({ id, at, to, subject }) =>
-              `<li><a href="/_mail/${id}">${escaped(subject)}</a><br><small>${escaped(at)} · ${escaped(to.join(", "))}</small></li>`,
+              `<li><a href="${base}/${id}">${escaped(subject)}</a><br><small>${escaped(at)} · ${escaped(to.join(", "))}</small></li>`,
           )
           .join("")}</ul>`,
   );
 
-const mailPage = (id: string, { at, from, to, subject, text, headers = {} }: CapturedMail) =>
+const mailPage = (base: string, id: string, { at, from, to, subject, text, headers = {} }: CapturedMail) =>
   page(
     subject,
-    `<p><a href="/_mail">All mail</a></p><h1>${escaped(subject)}</h1>
+    `<p><a href="${base}">All mail</a></p><h1>${escaped(subject)}</h1>
 <table>${Object.entries({ At: at, From: from, To: to.join(", "), ...headers })
       .map(([name, value]) => `<tr><th>${escaped(name)}</th><td>${escaped(value)}</td></tr>`)
       .join("")}</table>
-<iframe src="/_mail/${id}.html" sandbox="allow-popups allow-popups-to-escape-sandbox" title="HTML"></iframe>
+<iframe src="${base}/${id}.html" sandbox="allow-popups allow-popups-to-escape-sandbox" title="HTML"></iframe>
 <pre>${escaped(text ?? "")}</pre>`,
   );
 
@@ -159,5 +160,8 @@ function send(response: ServerResponse, html: string | undefined): void {
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
     })
-    .end(html ?? "<!doctype html><title>Not found</title><p>There is no such mail.</p>");
+    .end(
+      html ??
+        "<!doctype html><title>Not found</title><p>There is nothing here. The address of the mails is printed by <code>npm start</code>.</p>",
+    );
 }

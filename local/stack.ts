@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import { isLoopbackHost } from "../shared/loopback.ts";
 import { type AuthProgram, authLogin, startAuthProgram } from "./auth-program.ts";
 import { type DataApi, startDataApi } from "./data-api.ts";
 import { openDataFolder, publicPartOf, type Secrets, setupToken, writePrivately } from "./data-folder.ts";
@@ -74,6 +73,8 @@ export interface StackAddresses {
   publishable_key: string;
   secret_key: string;
   db_url: string;
+  /** Shows the mails that are not sent, for want of MAIL_URL. */
+  mails_url: string | null;
   demo: Demo | null;
 }
 
@@ -129,10 +130,6 @@ async function start(
   });
   const { secrets } = folder;
   const { SITE_URL } = process.env;
-  // Behind a proxy all requests come from this machine.
-  const trustsLoopback =
-    !options.proxyHeader && (!SITE_URL || (URL.canParse(SITE_URL) && isLoopbackHost(new URL(SITE_URL).host)));
-
   const when = <Started>(part: Part, begin: () => Promise<Started>): Promise<Started> | null =>
     options.parts === undefined || options.parts.includes(part) ? begin() : null;
   let auth: AuthProcess | null = null;
@@ -141,7 +138,7 @@ async function start(
   let dispatcher: Functions | null = null;
   let web: Functions | null = null;
   let mailer: Functions | null = null;
-  let capture: MailCapture | null = null;
+  let capture = null as MailCapture | null;
   let realtime: RealtimeProcess | null = null;
   const keys: Keys = {
     publishableKey: secrets.publishable_key,
@@ -151,12 +148,13 @@ async function start(
     issuer: tokenIssuer,
   };
   const addressHeader = `x-address-${randomBytes(8).toString("hex")}`;
+  const proxyHeader = options.proxyHeader?.toLowerCase();
   const visitorHeader = `x-visitor-${randomBytes(8).toString("hex")}`;
   const storage = openStorage(join(folder.path, "storage"));
   const gateway = createGateway({
     addressHeader,
     visitorHeader,
-    proxyHeader: options.proxyHeader?.toLowerCase(),
+    proxyHeader,
     keys,
     authPort: () => auth?.port() ?? null,
     authIsProgram: Boolean(authProgram),
@@ -175,7 +173,7 @@ async function start(
       return named?.up() ? named.port : null;
     },
     storage: storage.answer,
-    mailbox: (response, path) => (trustsLoopback && capture?.answer(response, path)) || false,
+    mailbox: (response, path) => capture?.answer(response, path) ?? false,
     upgrade: (request, socket, head) => realtime?.upgrade(request, socket, head) ?? false,
   });
   await listen(gateway, options.port, "PORT");
@@ -292,8 +290,11 @@ async function start(
   });
   const showing = when("web", async () => {
     await buildWebAssets();
-    const setup = { SETUP_TOKEN: setup_token ?? "", SETUP_FROM_LOOPBACK: String(trustsLoopback) };
-    const environment = { ...forRequests, AUTH_ADDRESS_HEADER: visitorHeader, ...(setup_token && setup) };
+    const environment = {
+      ...forRequests,
+      AUTH_ADDRESS_HEADER: visitorHeader,
+      ...(setup_token && { SETUP_TOKEN: setup_token }),
+    };
     return runFunction("web", environment, { healthPath: "/health" });
   });
   const dispatching = when("webhook-dispatch", () =>
@@ -323,6 +324,7 @@ async function start(
       databaseUrl: database.ownerUrl,
       superuserUrl: database.superuserUrl,
       keys,
+      proxyHeader,
       ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
       onWarning,
     }),
@@ -366,6 +368,7 @@ async function start(
     publishable_key: secrets.publishable_key,
     secret_key: secrets.secret_key,
     db_url: database.ownerUrl,
+    mails_url: capture && supabaseUrl + capture.path,
     demo,
   };
   await writePrivately(join(folder.path, "stack.json"), addresses);

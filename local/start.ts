@@ -36,8 +36,8 @@ async function main(): Promise<void> {
   Supabase   ${stack.supabase_url}
   Database   ${stack.db_url.replace(/:[^:@]+@/, ":…@")}
   Keys       ${resolve(dataDir, "stack.json")}
-  Mail       ${process.env.MAIL_URL ? `is sent by ${URL.canParse(process.env.MAIL_URL) ? new URL(process.env.MAIL_URL).host : "MAIL_URL"}` : `${stack.supabase_url}/_mail      (none is sent${settings.authProgram ? "" : `; codes and links are in ${resolve(dataDir, "mail.log")} too`})`}
-${stack.setupToken ? `  Setup      ${stack.site_url}/setup      (from another machine with this token: ${stack.setupToken})\n` : ""}${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
+  Mail       ${process.env.MAIL_URL ? `is sent by ${URL.canParse(process.env.MAIL_URL) ? new URL(process.env.MAIL_URL).host : "MAIL_URL"}` : `${stack.mails_url}      (none is sent${settings.authProgram ? "" : `; codes and links are in ${resolve(dataDir, "mail.log")} too`})`}
+${stack.setupToken ? `  Setup      ${stack.site_url}/setup?token=${stack.setupToken}\n` : ""}${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }
   const reason = await stopRequested;

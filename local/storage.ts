@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { exists } from "./files.ts";
+import { wholeBody } from "./gateway/body.ts";
 import { sendError, unknownPath } from "./gateway/errors.ts";
 
 /** The part of Supabase Storage that the functions use. */
@@ -68,21 +69,7 @@ export function openStorage(folder: string): FileStorage {
 
 const digest = (text: string) => createHash("sha256").update(text).digest();
 
-async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
-  const timer = setTimeout(() => incoming.destroy(), maxReceiveMs);
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of incoming) {
-      length += (chunk as Buffer).length;
-      if (length > maxBytes) throw new Error("too large");
-      chunks.push(chunk as Buffer);
-    }
-  } finally {
-    clearTimeout(timer);
-  }
-  return Buffer.concat(chunks);
-}
+const bodyOf = (incoming: IncomingMessage) => wholeBody(incoming, maxBytes, maxReceiveMs);
 
 const sendJson = (response: ServerResponse, status: number, body: object) =>
   void response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));

@@ -65,7 +65,7 @@ export const assets: Record<string, { type: string; text: string }> = ${JSON.str
 }
 
 /** The loader of the widget in one file: a classic script with its stylesheet in it. */
-async function buildWidget(folder: string): Promise<{ text: string; hash: string }> {
+async function buildWidget(folder: string): Promise<string> {
   const common = { bundle: true, minify: true, target, write: false, logLevel: "error" } as const;
   const style = await build({ ...common, entryPoints: [join(folder, "widget.css")] });
   const script = await build({
@@ -74,11 +74,11 @@ async function buildWidget(folder: string): Promise<{ text: string; hash: string
     format: "iife",
     define: { WIDGET_STYLE: JSON.stringify(style.outputFiles[0]?.text.trim()) },
   });
-  const [{ text, hash } = { text: "", hash: "" }] = script.outputFiles;
+  const [{ text } = { text: "" }] = script.outputFiles;
   const size = gzipSync(text).length;
   if (size > maxWidgetBytes)
     throw new Error(`The loader of the widget has ${size} bytes (gzip), more than ${maxWidgetBytes}.`);
-  return { text, hash };
+  return text;
 }
 
 /** The content of the svg element. */

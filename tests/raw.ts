@@ -1,7 +1,10 @@
 import { connect } from "node:net";
 
 /** Sends bytes as they are; returns what arrives until the connection is closed or no more comes. */
-export function raw(bytes: string, to: { port: number | string; from?: string }): Promise<string> {
+export function raw(
+  bytes: string,
+  to: { port: number | string; from?: string; timeoutMs?: number },
+): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({
       port: Number(to.port),
@@ -9,7 +12,7 @@ export function raw(bytes: string, to: { port: number | string; from?: string })
       localAddress: to.from ?? "127.0.0.1",
     });
     let answer = "";
-    socket.setTimeout(5_000, () => socket.destroy());
+    socket.setTimeout(to.timeoutMs ?? 5_000, () => socket.destroy());
     socket.on("error", () => undefined);
     socket.setEncoding("latin1").on("data", (text: string) => {
       answer += text;

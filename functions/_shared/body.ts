@@ -74,14 +74,7 @@ async function readParts(request: Request, chunks: Uint8Array[]): Promise<URLSea
 }
 
 /** The raw body of at most 1 MiB, to verify its signature. */
-export async function readText(request: Request): Promise<string> {
-  const chunks = await readWhole(request);
-  try {
-    return textOf(chunks);
-  } catch {
-    throw invalid("body", "is not valid UTF-8");
-  }
-}
+export const readText = async (request: Request): Promise<string> => formText(await readWhole(request));
 
 async function readWhole(request: Request): Promise<Uint8Array[]> {
   const problem = problemOfLength(request, smallBody);

@@ -33,7 +33,7 @@ export type JsonResponse = {
   status: number;
   /** The body: JSON, or HTML or plain text with such a content type. */
   json: string;
-  /** The same in UTF-8, where it is sent more than once. */
+  /** In place of `json`, where it is sent more than once: in UTF-8, or compressed. */
   bytes?: Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
   /** Runs in the background after the response is sent; its statements are a separate request. */

@@ -72,8 +72,6 @@ export const environment = {
   mailTimeoutSeconds: Number(read("MAIL_TIMEOUT_SECONDS") ?? 20),
   /** Authenticates the operator during the setup of a new installation. */
   setupToken: read("SETUP_TOKEN"),
-  /** Whether a visitor from the same machine counts as the operator. Set by the embedded stack without a proxy. */
-  setupFromLoopback: read("SETUP_FROM_LOOPBACK") === "true",
   port: read("PORT"),
   /** Variables a deployment should set; without them a feature is disabled or uses a default. */
   unset: [

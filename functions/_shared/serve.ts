@@ -10,6 +10,7 @@ import type { ApiResponse, Endpoint, Execute, ExecuteAs, StatementEndpoint, Work
 import { environment } from "./environment.ts";
 import { errorResponse } from "./error-response.ts";
 import { withoutSecret } from "./idempotency.ts";
+import { bodyOf } from "./kept-text.ts";
 import { log } from "./log.ts";
 import { isOwnOrigin } from "./own-addresses.ts";
 import { rateHeaders } from "./rate-headers.ts";
@@ -32,7 +33,7 @@ export type Presentation = {
   respond(c: Context, requestId: string, response: ApiResponse, verdict?: Verdict, body?: BodyInit): Response;
 };
 
-const asJson: Presentation = {
+export const asJson: Presentation = {
   credential: readCredential,
   input: jsonReader,
   operations: [],
@@ -114,7 +115,7 @@ export function respond(
 ): Response {
   const origin = c.req.header("Origin");
   const allowed = verdict?.origin_allowed || (origin !== undefined && isOwnOrigin(origin, c.req.url));
-  const body = "json" in response ? response.json : bodyStream;
+  const body = "json" in response ? bodyOf(response) : bodyStream;
   return new Response(body, {
     status: response.status,
     headers: {

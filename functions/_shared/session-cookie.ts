@@ -9,8 +9,15 @@ export const sessionCookieName = hostCookie(defaultSessionName);
 /** Cookie with the session of an identified person. */
 export const identifiedCookieName = hostCookie("feedback-session");
 /** An application on the host of the API may write the default name: docs/decisions/0309-cookies-of-one-host.md. */
-const namesForApi = [...new Set([sessionCookieName, defaultSessionName])];
-const maxSessionLength = 32_000;
+export const namesForApi = [...new Set([sessionCookieName, defaultSessionName])];
+/** The headers of a request have room for no more. */
+const maxChunks = 20;
+
+/** The names of the cookies with a session: whole, and in chunks. */
+export const namesOfSession = (name: string): string[] => [
+  name,
+  ...Array.from({ length: maxChunks }, (_, index) => `${name}.${index}`),
+];
 
 /**
  * The access token in the session cookie: whole or in chunks, JSON or base64url. Undefined without a cookie, "" if it
@@ -48,11 +55,10 @@ export function identifiedToken(header: string | undefined): string | null | und
 
 /** Undefined without the cookie, null if two writers have set it: a session is either whole or in chunks. */
 function joinChunks(cookies: Map<string, string | null>, name: string): string | null | undefined {
-  const whole = cookies.get(name);
+  const [whole, ...chunks] = namesOfSession(name).map((part) => cookies.get(part));
   let joined: string | null | undefined;
-  for (let index = 0; cookies.has(`${name}.${index}`); index++) {
-    if ((joined?.length ?? 0) > maxSessionLength) break;
-    const chunk = cookies.get(`${name}.${index}`) ?? null;
+  for (const chunk of chunks) {
+    if (chunk === undefined) break;
     joined = joined === null || chunk === null ? null : (joined ?? "") + chunk;
   }
   return whole === undefined ? joined : joined === undefined ? whole : null;

@@ -64,13 +64,13 @@ export const endpoints: Endpoint[] = [
 
 export const app = new Hono().basePath("/api");
 
-// Not rate limited: health, readiness, the documents and preflight requests.
+// Not rate limited: health, readiness and preflight requests.
 const uncharged: MiddlewareHandler = async (c, next) => {
   await next();
   const headers = { "X-Request-Id": crypto.randomUUID(), ...rateHeaders() };
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
 };
-for (const path of ["/health", "/ready", "/openapi.json", "/docs", "/mcp/health"]) app.get(path, uncharged);
+for (const path of ["/health", "/ready", "/mcp/health"]) app.get(path, uncharged);
 app.route("/", health);
 app.route("/", documentation(endpoints));
 

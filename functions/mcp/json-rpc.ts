@@ -28,6 +28,8 @@ export const methodNotFound = (message: string) => new RpcError(-32601, message)
 export const invalidParams = (messages: string[], data: Record<string, unknown> = {}) =>
   new RpcError(-32602, "Invalid params", { validation_errors: messages, ...data });
 
+const maxRepeated = 255;
+
 /** Parses the call in a body; returns an error if it is not valid. */
 export function readCall(body: unknown): Call | RpcError {
   if (Array.isArray(body))
@@ -35,7 +37,8 @@ export function readCall(body: unknown): Call | RpcError {
   if (typeof body !== "object" || body === null) return invalidRequest("A call must be a JSON object.");
   const { jsonrpc, id, method, params = {} } = body as Record<string, unknown>;
   if (jsonrpc !== "2.0") return invalidRequest('jsonrpc must be "2.0".');
-  if (id !== undefined && !isId(id)) return invalidRequest("id must be text, a number or null.");
+  if (id !== undefined && !isId(id))
+    return invalidRequest(`id must be null, a number or text of at most ${maxRepeated} characters.`);
   if (typeof method !== "string") return invalidRequest("method must be text.");
   if (typeof params !== "object" || params === null) return invalidRequest("params must be an object.");
   if (Array.isArray(params)) return invalidParams(["params must be an object with named arguments"]);
@@ -51,8 +54,11 @@ export function idOf(body: unknown): Id | undefined {
 }
 
 function isId(id: unknown): id is Id {
-  return id === null || typeof id === "string" || typeof id === "number";
+  return id === null || typeof id === "number" || (typeof id === "string" && isRepeatable(id));
 }
+
+/** Whether a text is short enough for answers that repeat it. */
+export const isRepeatable = (text: unknown) => typeof text !== "string" || text.length <= maxRepeated;
 
 /** Converts any error to JSON-RPC. Unexpected errors are logged with details and reported with the request id only. */
 export function toRpcError(error: unknown, requestId: string): RpcError {

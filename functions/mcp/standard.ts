@@ -9,7 +9,7 @@ import { respond } from "../_shared/serve.ts";
 import { type Agent, type AgentRequest, admit, agentRequest, callerOf } from "./agent-request.ts";
 import { callTool } from "./call.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
-import { invalidRequest, toRpcError } from "./json-rpc.ts";
+import { invalidRequest, isRepeatable, toRpcError } from "./json-rpc.ts";
 import { assertMaxNesting } from "./max-nesting.ts";
 import { toolByName } from "./registry.ts";
 import { resourceTemplates, toolOfResource } from "./resources.ts";
@@ -24,6 +24,7 @@ const instructions =
   "Answers name the fields that hold such text in untrusted_text. Lists are short and paged: go on while has_next.";
 
 const maxListeners = 100;
+const versionName = "io.modelcontextprotocol/protocolVersion";
 const listening = new ConcurrencyLimit(10, maxListeners);
 
 // The SDK server handles one request, of the current or the 2025 protocol revision.
@@ -69,6 +70,10 @@ async function bodyOf(request: AgentRequest): Promise<unknown> {
     if (Array.isArray(body))
       throw invalidRequest("Batches are not supported: send one call for each request.");
     assertMaxNesting(body);
+    const { id, params } = (body ?? {}) as { id?: unknown; params?: Record<string, unknown> | null };
+    const { progressToken, [versionName]: revision } = (params?._meta ?? {}) as Record<string, unknown>;
+    if (![id, params?.uri, progressToken, revision].every(isRepeatable))
+      throw invalidRequest("id, uri, progressToken and protocolVersion are too long.");
     return body;
   } catch (error) {
     await admit(request);

@@ -196,9 +196,9 @@ app.use(async (c, next) => {
   if (isKnownHost(c)) return next();
   return c.text(unknownHost, 403, { ...securityHeaders, "X-Request-Id": crypto.randomUUID() });
 });
-app.get("/assets/:name", (c) => assetResponse(c.req.param("name")));
+app.get("/assets/:name", (c) => assetResponse(c.req.param("name"), c.req.raw));
 app.get("/brand/:file", (c) => brandResponse(c.req.param("file")));
-app.get("/widget.js", (c) => widgetResponse(c.req.header("If-None-Match")));
+app.get("/widget.js", (c) => widgetResponse(c.req.raw));
 app.get("/logos/:organization/:name", (c) => logoResponse(c.req.param("organization"), c.req.param("name")));
 
 const byPath = new Map<string, Page[]>();

@@ -1,33 +1,36 @@
+import type { JsonResponse } from "../_shared/endpoint.ts";
+import { bodyOf, keptText } from "../_shared/kept-text.ts";
 import { readLogo } from "../_shared/logos.ts";
 import { assets, widget } from "./assets.generated.ts";
 import { brandColors } from "./brand.ts";
 
 const forever = "public, max-age=31536000, immutable";
 
+const files = new Map<string, ReturnType<typeof keptText>>();
+
 /** A script, stylesheet or image. Its name contains a hash of its content, so it is cacheable for ever. */
-export function assetResponse(name: string): Response {
+export function assetResponse(name: string, request: Request): Response {
   const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
   if (!asset) return plain(404, "There is nothing at this address.");
-  return new Response(asset.text, { headers: { ...common, "Content-Type": asset.type } });
+  const file = files.get(name) ?? keptText(asset.text, { ...common, "Content-Type": asset.type });
+  files.set(name, file);
+  return responseOf(file(request));
 }
 
-/**
- * The loader of the widget. Host pages name it without a hash, so browsers ask for it again after five minutes, by
- * its ETag. Pages of any origin may load it, also those that ask for CORS.
- */
-export function widgetResponse(ifNoneMatch: string | undefined): Response {
-  const etag = `"${widget.hash}"`;
-  const headers = {
-    "Content-Type": "text/javascript; charset=utf-8",
-    "Cache-Control": "public, max-age=300, stale-while-revalidate=86400",
-    ETag: etag,
-    "Access-Control-Allow-Origin": "*",
-    "Cross-Origin-Resource-Policy": "cross-origin",
-    "X-Content-Type-Options": "nosniff",
-  };
-  const isKnown = ifNoneMatch?.split(/\s*,\s*/).some((tag) => tag.replace(/^W\//, "") === etag);
-  return new Response(isKnown ? null : widget.text, { status: isKnown ? 304 : 200, headers });
-}
+// Host pages name it without a hash, so browsers ask for it again after five minutes. Pages of any origin may load it,
+// also those that ask for CORS.
+const loader = keptText(widget, {
+  "Content-Type": "text/javascript; charset=utf-8",
+  "Cache-Control": "public, max-age=300, stale-while-revalidate=86400",
+  "Access-Control-Allow-Origin": "*",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+  "X-Content-Type-Options": "nosniff",
+});
+
+/** The loader of the widget. */
+export const widgetResponse = (request: Request) => responseOf(loader(request));
+
+const responseOf = (file: JsonResponse) => new Response(bodyOf(file), file);
 
 /**
  * A brand color as `<color>.css`, a separate stylesheet because the policy of the pages allows no inline style, or as

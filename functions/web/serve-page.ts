@@ -4,6 +4,7 @@ import { isUuid } from "../../shared/fields.ts";
 import { ApiError, forbidden, notFound, toApiError } from "../_shared/api-error.ts";
 import { errorResponse } from "../_shared/error-response.ts";
 import { valueOfForm } from "../_shared/form.ts";
+import { bodyOf } from "../_shared/kept-text.ts";
 import { isOwnOrigin } from "../_shared/own-addresses.ts";
 import { type Presentation, serve } from "../_shared/serve.ts";
 import { errorPage } from "./error-page.tsx";
@@ -89,7 +90,7 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
     return servePage(c, page, { ...visit, session, isSignedIn: false });
   }
   if (failed && page.formPage && visit.form instanceof URLSearchParams && isOfTheForm(failed)) {
-    const typed = visit.form;
+    const typed = shownAgain(visit.form);
     const { message, details } = problemOf(failed, visit);
     const refused = {
       typed,
@@ -110,6 +111,13 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
   if (visit.accountLocale) visit.session.cookies.push(languageCookie(locale));
   return servePage(c, page, { ...visit, locale, messages: messagesOf(locale) });
 }
+
+/** The longest text of a form has 5,000 characters. */
+const maxShownAgain = 20_000;
+
+/** A rejected form as it was typed; of a text that is too long for any field, the beginning. */
+const shownAgain = (form: URLSearchParams) =>
+  new URLSearchParams([...form].map(([name, text]) => [name, text.slice(0, maxShownAgain)]));
 
 /** Whether the account has a second factor that this session has not passed. */
 const needsFactor = (error: ApiError | undefined) =>
@@ -192,7 +200,7 @@ function pagePresentation(
       if (page.hasSecretAddress) headers.set("Referrer-Policy", "strict-origin");
       for (const { name, value, options } of visit.session.cookies)
         headers.append("Set-Cookie", generateCookie(name, value, options as HonoCookieOptions));
-      const body = stream ?? ("json" in shown ? (shown.bytes ?? shown.json) : null);
+      const body = stream ?? ("json" in shown ? bodyOf(shown) : null);
       return new Response(body, { status: shown.status, headers });
     },
   };

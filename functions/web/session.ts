@@ -9,6 +9,8 @@ import {
   defaultSessionName,
   identifiedCookieName,
   identifiedToken,
+  namesForApi,
+  namesOfSession,
   sessionCookieName,
   sessionToken,
 } from "../_shared/session-cookie.ts";
@@ -162,9 +164,9 @@ export function authOf(
   const address = environment.authAddressHeader && addressOf(c);
   const [publishableKey = ""] = environment.publicKeys;
   // Once: the client asks for all cookies again for each part of a session.
-  const given = [...cookiesOf(c)].flatMap(([name, value]) =>
-    value === null ? [] : [[name, value] as const],
-  );
+  const given = [sessionCookieName, `${sessionCookieName}-code-verifier`]
+    .flatMap((name) => sessionCookiesOf(c, name))
+    .flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
   const secretKey = needsCaptcha && environment.captcha ? undefined : environment.authApiKey;
   return createServerClient(environment.supabaseUrl, secretKey ?? publishableKey, {
     cookieOptions: { ...cookieOptions, name: sessionCookieName },
@@ -207,14 +209,17 @@ export const forgotten = (c: Context): NewCookie[] => [
 ];
 
 const withoutAccount = (c: Context) =>
-  [sessionCookieName, defaultSessionName].flatMap((named) =>
-    sessionCookiesOf(c, named).map(([name]) => emptied(name)),
-  );
+  namesForApi.flatMap((named) => sessionCookiesOf(c, named).map(([name]) => emptied(name)));
 
 const emptied = (name: string): NewCookie => ({ name, value: "", options: { ...cookieOptions, maxAge: 0 } });
 
-const sessionCookiesOf = (c: Context, named: string) =>
-  [...cookiesOf(c)].filter(([name]) => name === named || name.startsWith(`${named}.`));
+function sessionCookiesOf(c: Context, named: string): [name: string, value: string | null][] {
+  const cookies = cookiesOf(c);
+  return namesOfSession(named).flatMap((name) => {
+    const value = cookies.get(name);
+    return value === undefined ? [] : [[name, value]];
+  });
+}
 
 const cookiesOf = (c: Context) => readCookies(c.req.header("Cookie"));
 

@@ -47,3 +47,24 @@ export function bufferBody(
     incoming.on("data", take).on("end", end).on("error", fail).on("close", leave);
   });
 }
+
+/** A small body; throws if it is larger or late. */
+export async function wholeBody(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  timeMs: number,
+): Promise<Buffer> {
+  const body = await bufferBody(incoming, maxBytes, timeMs);
+  if (body === "late" || !body.isWhole) throw new Error("the body is too large or late");
+  return Buffer.concat(body.chunks);
+}
+
+const maxRestMs = 2_000;
+
+/** Reads what still comes of an answered request for a limited time: a client that is sending may not read the answer. */
+export function dropRest(incoming: IncomingMessage): void {
+  if (incoming.complete) return;
+  incoming.resume();
+  const timer = setTimeout(() => incoming.destroy(), maxRestMs);
+  incoming.once("close", () => clearTimeout(timer));
+}

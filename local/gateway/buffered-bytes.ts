@@ -2,6 +2,8 @@ import type { GatewayLimits } from "./limits.ts";
 
 /** A response to the client or of a function, which occupies memory until it is closed. */
 export interface Holder {
+  /** Also true where the client left. */
+  readonly destroyed: boolean;
   once(event: "close", listener: () => void): unknown;
   destroy(): unknown;
 }
@@ -15,21 +17,23 @@ export class BufferedBytes {
   constructor(private readonly limits: Pick<GatewayLimits, "heldBytes" | "heldBytesPerAddress">) {}
 
   /**
-   * Counts the bytes until the holder is closed; returns false above the limit of the address. Above the total limit
-   * the oldest holders of the address with the most bytes are closed, so that a few addresses cannot block others.
+   * Counts the bytes until the holder is closed; returns false above the limit of the address, unless the bytes must be
+   * kept. Above the total limit the oldest holders of the address with the most bytes are closed, so that a few addresses
+   * cannot block others.
    */
-  hold(address: string, bytes: number, holder: Holder): boolean {
+  hold(address: string, bytes: number, holder: Holder, isRefusable = true): boolean {
     const { heldBytes, heldBytesPerAddress } = this.limits;
     const own = (this.#of.get(address)?.bytes ?? 0) + bytes;
-    if (own > heldBytesPerAddress) return false;
+    if (isRefusable && own > heldBytesPerAddress) return false;
     while (this.#total + bytes > heldBytes) {
       const [most, entry] = this.#most();
-      if (!entry || most === address || entry.bytes <= own) return false;
-      const [oldest] = entry.holders.keys();
-      if (!oldest) return false;
+      const [oldest] = entry && most !== address && entry.bytes > own ? entry.holders.keys() : [];
+      if (!oldest && isRefusable) return false;
+      if (!oldest) break;
       this.#release(most, oldest);
       oldest.destroy();
     }
+    if (bytes === 0 || holder.destroyed) return true;
     this.#add(address, bytes, holder);
     holder.once("close", () => this.#release(address, holder));
     return true;

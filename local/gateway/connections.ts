@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { networkOf } from "../../shared/network-address.ts";
 import type { GatewayLimits } from "./limits.ts";
 
 /** Closes connections of an address above its limit. */
@@ -9,8 +10,11 @@ export function limitConnections(
 ): void {
   server.maxConnections = connections;
   const open = new Map<string, number>();
+  const counted = new WeakSet<Socket>();
   server.on("connection", (socket: Socket) => {
-    const address = socket.remoteAddress ?? "";
+    if (counted.has(socket)) return;
+    counted.add(socket);
+    const address = networkOf(socket.remoteAddress ?? "");
     const count = (open.get(address) ?? 0) + 1;
     open.set(address, count);
     socket.once("close", () => {

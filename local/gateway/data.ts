@@ -158,6 +158,7 @@ export function createData(options: DataOptions) {
 
   async function admitToDataApi(incoming: IncomingMessage, target: Target): Promise<Admitted | GatewayError> {
     const { method = "", rawHeaders } = incoming;
+    const type = incoming.headers["content-type"];
     const query = parametersOf(target.search);
     if ("status" in query) return query;
     const credentials = await credentialsOf(keys, incoming, target.path, query);
@@ -172,7 +173,9 @@ export function createData(options: DataOptions) {
       person,
       path: `${target.path.replace("/rest/v1", "")}?${query}`,
       headers: [
-        ...headersFor(incoming, ...replaced),
+        ...headersFor(incoming, ...replaced, "content-type"),
+        // PostgREST knows media types in lower case only.
+        ...(type ? ["content-type", type.toLowerCase()] : []),
         ...(prefer ? ["prefer", prefer] : []),
         ...(authorization ? ["authorization", authorization] : []),
       ],

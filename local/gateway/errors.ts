@@ -59,7 +59,6 @@ export const tooMuchHeld = tooManyRequests(
 export function sendError(response: ServerResponse, error: GatewayError): void {
   const { status, retryAfter, headers } = error;
   if (response.headersSent) return void response.destroy();
-  dropBody(response);
   const requestId = randomUUID();
   const body = JSON.stringify(bodyOf(error, requestId));
   response.writeHead(status, {
@@ -71,14 +70,6 @@ export function sendError(response: ServerResponse, error: GatewayError): void {
     "content-length": Buffer.byteLength(body),
   });
   response.end(body);
-}
-
-/** Reads the rest of the body for a limited time, so that the client can read the response. */
-function dropBody({ req }: ServerResponse): void {
-  if (req.complete) return;
-  req.resume();
-  const timer = setTimeout(() => req.destroy(), 2_000);
-  req.once("close", () => clearTimeout(timer));
 }
 
 function bodyOf(

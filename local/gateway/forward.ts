@@ -15,20 +15,22 @@ export interface Upstream {
   agent: Agent;
 }
 
-/** Smaller responses fit into the socket buffers and do not count. */
-const minCountedBytes = 64 * 1024;
-/** Assumed size of a response without Content-Length: a compressed one, or a part of an export. */
+/** Smaller bodies and responses fit into the socket buffers and do not count. */
+export const minCountedBytes = 64 * 1024;
+/** Assumed size without Content-Length: of a compressed response, a part of an export, or a body. */
 const assumedBytes = 1024 * 1024;
 
-/** The bytes of a response that a function keeps in memory until the client has read them. */
-function heldOf({ method }: IncomingMessage, { headers }: IncomingMessage): number {
-  // Event streams have their own limits. The response to a committed write is never replaced by an error.
-  if (method !== "GET" || headers["content-type"]?.startsWith("text/event-stream")) return 0;
+/** The bytes of a body or response that a function keeps in memory. */
+function heldOf({ headers }: IncomingMessage): number {
+  // Event streams have their own limits.
+  if (headers["content-type"]?.startsWith("text/event-stream")) return 0;
   const bytes = headers["content-length"] === undefined ? assumedBytes : Number(headers["content-length"]);
   return bytes > minCountedBytes ? bytes : 0;
 }
 
-/** Streams a request, including the part already read, and its response. */
+/**
+ * Streams a request, including the part already read, and its response; refuses it if its address leaves too much unread.
+ */
 export function forward(
   incoming: IncomingMessage,
   bufferedBody: BufferedBody,
@@ -38,13 +40,20 @@ export function forward(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const { port, path, agent, addressHeader, address } = upstream;
+    const network = networkOf(address);
+    // The function has a body as bytes and parsed; larger ones it streams.
+    const bodyBytes = bufferedBody.isWhole ? 0 : 2 * Math.min(heldOf(incoming), assumedBytes);
+    if (!heldBytes.hold(network, bodyBytes, response)) {
+      sendError(response, tooMuchHeld);
+      return resolve();
+    }
     const headers = [...headersFor(incoming, addressHeader), addressHeader, address];
     if (incoming.headers["transfer-encoding"]) headers.push("transfer-encoding", "chunked");
     if (incoming.headers.host === undefined) headers.push("host", `127.0.0.1:${port}`);
     const outgoing = request({ host: "127.0.0.1", port, path, method: incoming.method, agent, headers });
     outgoing.on("response", (answer) => {
-      const bytes = heldOf(incoming, answer);
-      if (bytes > 0 && !heldBytes.hold(networkOf(address), bytes, answer)) {
+      // The response to a committed write is never replaced by an error.
+      if (!heldBytes.hold(network, heldOf(answer), answer, incoming.method === "GET")) {
         outgoing.destroy();
         sendError(response, tooMuchHeld);
         return resolve();
@@ -54,10 +63,9 @@ export function forward(
       // Event streams: flush headers and each write at once.
       response.flushHeaders();
       pipeline(answer, response).then(() => {
-        // The response came before the body was read: close the connection after it.
+        // The response came before the body was read.
         if (!outgoing.writableFinished) {
           incoming.unpipe(outgoing);
-          incoming.resume();
           outgoing.destroy();
         }
         resolve();

@@ -16,17 +16,13 @@ export const hopByHop = new Set([
 export const valuesOf = (rawHeaders: string[], name: string) =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 
-/** Headers for upstream: the client's without those that the gateway sets. A Via header indicates a proxy. */
+/** Headers for upstream: the client's without those that the gateway sets. */
 export function headersFor(incoming: IncomingMessage, ...leaveOut: string[]): string[] {
   const headers: string[] = [];
-  let isPassedOn = false;
   for (let index = 0; index + 1 < incoming.rawHeaders.length; index += 2) {
     const name = (incoming.rawHeaders[index] ?? "").toLowerCase();
-    isPassedOn ||= untrusted.test(name);
     if (hopByHop.has(name) || untrusted.test(name) || leaveOut.includes(name)) continue;
     headers.push(name, incoming.rawHeaders[index + 1] ?? "");
   }
-  // Tells the setup page that the request came through a proxy.
-  if (isPassedOn) headers.push("via", "1.1 proxy");
   return headers;
 }

@@ -3,6 +3,8 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import postgres from "postgres";
 import { WebSocketServer } from "ws";
+import { networkOf } from "../../shared/network-address.ts";
+import { clientAddress } from "../client-address.ts";
 import { withDatabase } from "../database.ts";
 import type { Keys } from "../identity.ts";
 import { createAuthorization } from "./authorization.ts";
@@ -23,6 +25,8 @@ export interface RealtimeOptions {
   /** Installs the SQL functions of this server. */
   superuserUrl: string;
   keys: Keys;
+  /** Header with the client address, of the operator's proxy. */
+  proxyHeader?: string | undefined;
   limits?: Partial<Limits>;
   onWarning(message: string): void;
 }
@@ -129,7 +133,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       const handshake = readHandshake(request, options.keys);
       if (!handshake.accepted) return refuse(socket, handshake.status, handshake.error);
       if (connections.size >= limits.sockets) return refuse(socket, 429, "Too many connected users");
-      const name = request.socket.remoteAddress ?? "";
+      const name = networkOf(clientAddress(request, options.proxyHeader));
       const address = addresses.get(name) ?? newAddress(name);
       if (address.sockets >= limits.socketsPerAddress)
         return refuse(socket, 429, "Too many connections from this address");

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { Agent } from "node:http";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { parse } from "node-html-parser";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -17,10 +18,13 @@ import {
   submissionListQuery,
 } from "../../shared/submissions.ts";
 import { voteAnswer, voteByKey } from "../../shared/votes.ts";
+import { send } from "../http.ts";
 import { importFunction } from "../import-function.ts";
+import { stack } from "../stack.ts";
 
-type App = { endpoints: DocumentedEndpoint[]; app: { request: (path: string) => Promise<Response> } };
+type App = { endpoints: DocumentedEndpoint[] };
 
+const agent = new Agent();
 let service: App;
 let document: OpenApi;
 let html: string;
@@ -29,8 +33,8 @@ let served: Record<"/api/openapi.json" | "/api/docs", Response>;
 beforeAll(async () => {
   service = await importFunction<App>(new URL("../../functions/api/app.ts", import.meta.url));
   served = {
-    "/api/openapi.json": await service.app.request("/api/openapi.json"),
-    "/api/docs": await service.app.request("/api/docs"),
+    "/api/openapi.json": await fetch(`${stack.supabase_url}/api/openapi.json`),
+    "/api/docs": await fetch(`${stack.supabase_url}/api/docs`),
   };
   document = (await served["/api/openapi.json"].json()) as OpenApi;
   html = await served["/api/docs"].text();
@@ -155,10 +159,27 @@ describe("both documents are served", () => {
     expect(headers.get("Content-Type")).toBe(type);
     expect(headers.get("Cache-Control")).toBe("public, max-age=300");
     expect(headers.get("X-Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
-    expect(headers.get("X-RateLimit-Limit")).toBe(String(rateLimits.level_public.max_requests));
-    expect(headers.get("X-RateLimit-Remaining")).toBe(headers.get("X-RateLimit-Limit"));
-    expect(Number(headers.get("X-RateLimit-Reset"))).toBeGreaterThan(0);
+    for (const name of ["Limit", "Remaining", "Reset"])
+      expect(Number(headers.get(`X-RateLimit-${name}`)), name).toBeGreaterThan(0);
   });
+
+  test.each(["/api/openapi.json", "/api/docs"] as const)(
+    "%s: compressed for who takes it, and not sent again to who has it",
+    async (path) => {
+      const ask = (headers: Record<string, string>) =>
+        send("GET", stack.supabase_url + path, { agent, headers });
+      const packed = await ask({ "accept-encoding": "br;q=1, gzip;q=0.5" });
+      expect([packed.status, packed.headers["content-encoding"]]).toEqual([200, "gzip"]);
+      for (const encodings of ["identity", "gzip;q=0"])
+        expect((await ask({ "accept-encoding": encodings })).headers["content-encoding"]).toBeUndefined();
+      const etag = String(packed.headers.etag);
+      for (const known of [etag, `"x", ${etag}`, etag.replace("W/", "")]) {
+        const again = await ask({ "if-none-match": known });
+        expect([again.status, again.text], known).toEqual([304, ""]);
+      }
+      expect((await ask({ "if-none-match": 'W/"x"' })).status).toBe(200);
+    },
+  );
 });
 
 describe("the HTML page", () => {

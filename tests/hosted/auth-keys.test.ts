@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Agent } from "node:http";
+import { base64url, exportSPKI, importJWK } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { denoProgram, type Functions } from "../../local/functions.ts";
 import { send } from "../http.ts";
@@ -102,6 +103,51 @@ describe("the keys of auth", () => {
     withApi(unset, async (api) => {
       expect((await statusOf(api, await project.signIn(person, project.keys.shared))).status).toBe(401);
     }));
+});
+
+describe("a key", () => {
+  test.each(["ES256", "RS256", "EdDSA"])("of %s verifies tokens that it signed, and no others", (alg) =>
+    withApi(unset, async (api) => {
+      const [first, second] = await Promise.all([makeKey("first", alg), makeKey("second", alg)]);
+      project.published.keys = [first.published, second.published];
+      const status = async (key: Parameters<typeof project.signIn>[1]) =>
+        (await statusOf(api, await project.signIn(person, key))).status;
+      expect([await status(first), await status(second)]).toEqual([200, 200]);
+      // Signed by one, with the id of the other.
+      expect(await status({ ...first, kid: "second" })).toBe(401);
+      const token = await project.signIn(person, first);
+      const [head = "", claims = ""] = token.split(".");
+      for (const altered of [`${head}.${claims}.`, `${head}.${claims}`, `${head}.${claims}.AAAA`])
+        expect((await statusOf(api, altered)).status).toBe(401);
+    }),
+  );
+
+  test.each(["RS256", "EdDSA"])("of %s is never taken for one of another algorithm, or for a secret", (alg) =>
+    withApi({ SUPABASE_JWKS: "" }, async (api) => {
+      const key = await makeKey("only", alg);
+      project.published.keys = [key.published];
+      expect((await statusOf(api, await project.signIn(person, key))).status).toBe(200);
+      const text = JSON.stringify(key.published);
+      const pem = await exportSPKI((await importJWK(key.published)) as CryptoKey);
+      const secrets = [text, pem, pem.trim(), key.published.n ?? key.published.x ?? ""];
+      for (const secret of secrets) {
+        const forged = { alg: "HS256", kid: "only", key: new TextEncoder().encode(secret) };
+        expect((await statusOf(api, await project.signIn(person, forged))).status).toBe(401);
+      }
+      // Its own signature under the name of another algorithm, and none at all.
+      const [, claims = "", signature = ""] = (await project.signIn(person, key)).split(".");
+      for (const named of ["none", "None", "HS256", "ES256", "RS256", "PS256", "EdDSA", "Ed25519"]) {
+        if (named === alg || (alg === "EdDSA" && named === "Ed25519")) continue;
+        const head = base64url.encode(JSON.stringify({ alg: named, kid: "only", typ: "JWT" }));
+        for (const signed of [signature, ""])
+          expect((await statusOf(api, `${head}.${claims}.${signed}`)).status, named).toBe(401);
+      }
+      // Published under the name of the other algorithm: it verifies nothing, and ends no other request.
+      project.published.keys = [{ ...key.published, kid: "named", alg: alg === "EdDSA" ? "RS256" : "EdDSA" }];
+      expect((await statusOf(api, await project.signIn(person, { ...key, kid: "named" }))).status).toBe(401);
+      expect((await statusOf(api, await project.signIn(person, project.keys.shared))).status).toBe(200);
+    }),
+  );
 });
 
 describe("the claims of a token", () => {

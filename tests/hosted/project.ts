@@ -174,10 +174,10 @@ export async function startProject(): Promise<Project> {
   };
 }
 
-export async function makeKey(kid: string): Promise<SigningKey & { published: JWK }> {
-  const { privateKey, publicKey } = await generateKeyPair("ES256");
-  const published = { ...(await exportJWK(publicKey)), alg: "ES256", kid, use: "sig" };
-  return { alg: "ES256", kid, key: privateKey, published };
+export async function makeKey(kid: string, alg = "ES256"): Promise<SigningKey & { published: JWK }> {
+  const { privateKey, publicKey } = await generateKeyPair(alg);
+  const published = { ...(await exportJWK(publicKey)), alg, kid, use: "sig" };
+  return { alg, kid, key: privateKey, published };
 }
 
 /**

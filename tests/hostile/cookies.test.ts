@@ -73,6 +73,22 @@ describe("over http, where no name of a cookie is ours alone, two writers of a s
       .join("; ");
 });
 
+test("a session in more chunks than a browser sends is nobody, and only so many cookies are taken back", async () => {
+  const chunks = Array.from({ length: 1900 }, (_, index) => `${name}.${index}=aaaaaaaa`).join("; ");
+  const page = await pageOf(chunks, "/sign-in");
+  expect(page.status).toBe(200);
+  expect(page.headers["set-cookie"]).toHaveLength(20);
+  expect((await votesOf(chunks)).status).toBe(401);
+  const value = (await signedIn()).cookie(name) ?? "";
+  const inChunks = (count: number) => {
+    const length = Math.ceil(value.length / count);
+    const part = (index: number) => value.slice(index * length, (index + 1) * length);
+    return Array.from({ length: count }, (_, index) => `${name}.${index}=${part(index)}`).join("; ");
+  };
+  expect((await votesOf(inChunks(20))).status).toBe(200);
+  expect((await votesOf(inChunks(30))).status).toBe(401);
+});
+
 test("a form that this site has not kept is not shown", async () => {
   const typed = {
     title: "A title of my own",

@@ -90,6 +90,14 @@ test.each(["127.999.999.999", "127.0.0.1:99999"])(
   async (host) => {
     for (const path of ["/", "/sign-in"]) expect((await page("GET", path, host)).status, path).toBe(400);
     expect((await page("POST", "/preferences", host, `http://${host}`)).status).toBe(400);
+    for (const path of [
+      "/functions/v1/webhook-dispatch",
+      "/webhook-dispatch",
+      "/functions/v1/auth-mail/health",
+    ])
+      expect((await send("POST", own.supabase_url + path, { agent, headers: { host } })).status, path).toBe(
+        400,
+      );
     const token = await own.key(["submissions:read"]);
     for (const base of [own.base_url, own.supabase_url])
       for (const path of ["/api/submissions", "/api/mcp"])
@@ -100,6 +108,25 @@ test.each(["127.999.999.999", "127.0.0.1:99999"])(
         }
   },
 );
+
+test.each([
+  ["referer", "http://a:99999/"],
+  ["origin", "http://[::1"],
+  ["x-forwarded-host", "a:99999"],
+  ["x-forwarded-proto", ":"],
+  ["forwarded", "host=a:99999;proto=:"],
+])("a malformed %s is no internal error", async (name, value) => {
+  for (const [method, url] of [
+    ["GET", `${own.supabase_url}/sign-in`],
+    ["POST", `${own.supabase_url}/preferences`],
+    ["GET", `${own.supabase_url}/o/${own.organization.slug}/sso?token=x`],
+    ["GET", `${own.supabase_url}/api/submissions`],
+    ["POST", `${own.supabase_url}/api/mcp`],
+    ["OPTIONS", `${own.supabase_url}/api/submissions`],
+    ["POST", `${own.supabase_url}/auth/v1/signup`],
+  ] as const)
+    expect((await send(method, url, { agent, headers: { [name]: value } })).status, url).toBeLessThan(500);
+});
 
 test("a program with a credential may call the API by any name, and checks of health too", async () => {
   const call = { agent, headers: { host: "10.1.2.3:8080" } };

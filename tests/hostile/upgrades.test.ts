@@ -84,3 +84,30 @@ test("one address can open websockets up to its limit; others have their own, an
   });
   for (const socket of [...open, other, restarted]) if (typeof socket !== "number") socket.close();
 });
+
+test("behind a proxy, websockets are counted by client address, and IPv6 by /64", async () => {
+  const behind = await startOwnStack({
+    parts: ["realtime"],
+    realtimeLimits: { socketsPerAddress: 1 },
+    proxyHeader: "X-Client-IP",
+  });
+  const url = `${behind.supabase_url.replace("http", "ws")}/realtime/v1/websocket?apikey=${behind.publishable_key}`;
+  const open: WebSocket[] = [];
+  const join = (address: string) =>
+    new Promise<number>((resolve) => {
+      const socket = new WebSocket(url, { headers: { "x-client-ip": address } });
+      open.push(socket);
+      socket.once("open", () => resolve(101));
+      socket.once("unexpected-response", (_, answer) => resolve(answer.statusCode ?? 0));
+      socket.on("error", () => undefined);
+    });
+  try {
+    expect(await join("2001:db8:1:2::1")).toBe(101);
+    expect(await join("203.0.113.7, 2001:db8:1:2:ffff::9")).toBe(429);
+    expect([await join("2001:db8:1:3::1"), await join("203.0.113.7")]).toEqual([101, 101]);
+    expect(await join("203.0.113.7")).toBe(429);
+  } finally {
+    for (const socket of open) socket.terminate();
+    await behind.remove();
+  }
+});

@@ -312,7 +312,16 @@ describe("charged requests", () => {
     expect(remainingOf(await own.call("GET", list))).toBe(28);
   });
 
-  test.each(["/api/health", "/api/ready", "/api/docs", "/api/openapi.json"])(
+  test.each(["/api/docs", "/api/openapi.json"])("%s is charged, whatever the credential", async (path) => {
+    const answers = [await own.call("GET", path), await own.call("GET", path, { token: "nonsense" })];
+    expect(answers.map((answer) => [answer.status, remainingOf(answer)])).toEqual([
+      [200, 29],
+      [200, 28],
+    ]);
+    expect((await times(40, () => own.call("GET", path))).map(({ status }) => status)).toContain(429);
+  });
+
+  test.each(["/api/health", "/api/ready"])(
     "%s is not charged and returns the level's limit",
     async (path) => {
       const answers = await times(40, () => own.call("GET", path));

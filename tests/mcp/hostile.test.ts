@@ -176,3 +176,31 @@ test("an internal error reveals no details", async () => {
   });
   expect(response.text).not.toMatch(/constraint|sql|private\./i);
 });
+
+const long = "x".repeat(100_000);
+const meta = { _meta: { progressToken: long } };
+const version = { "io.modelcontextprotocol/protocolVersion": long };
+test.each([
+  ["/api/mcp/tools", { id: long, method: "tools/list" }],
+  ["/api/mcp/tools", { id: long, result: {} }],
+  ["/api/mcp", { id: long, method: "tools/list" }],
+  ["/api/mcp", { id: 1, method: "tools/list", params: { _meta: version } }],
+  ["/api/mcp", { id: 1, method: "tools/call", params: { name: "list_submissions", arguments: {}, ...meta } }],
+  ["/api/mcp", { id: 1, method: "resources/read", params: { uri: `feedback://submissions/${long}` } }],
+])("no answer of %s repeats a long text, also without a key: %.40j", async (path, call) => {
+  for (const as of [agent, undefined]) {
+    const answer = await send("POST", path, {
+      as,
+      body: { jsonrpc: "2.0", ...call },
+      headers: { accept: "application/json, text/event-stream" },
+    });
+    expect(answer.status).toBe(as ? 400 : 401);
+    expect(answer.text.length).toBeLessThan(1_000);
+  }
+});
+
+test("an id of 255 characters is repeated", async () => {
+  const body = { jsonrpc: "2.0", id: "x".repeat(255), method: "tools/list" };
+  const answer = await send("POST", "/api/mcp/tools", { as: agent, body });
+  expect([answer.status, answer.body]).toMatchObject([200, { id: body.id }]);
+});

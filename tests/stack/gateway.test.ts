@@ -1,6 +1,6 @@
-import { once } from "node:events";
+import { on, once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createGateway } from "../../local/gateway.ts";
 import { raw } from "../raw.ts";
@@ -16,6 +16,8 @@ let functionIsUp = true;
 
 beforeAll(async () => {
   upstream = createServer(async (incoming, response) => {
+    if (incoming.url === "/api/early") return void response.writeHead(401).end();
+    if (incoming.url === "/api/slow") return void setTimeout(() => response.end("slow"), 300);
     if (incoming.url === "/api/stream") {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write("data: 1\n\n");
@@ -199,6 +201,71 @@ test("a body of more than 10 MiB for the data API is rejected", async () => {
     body: "x".repeat(11 << 20),
   });
   expect(answer.status).toBe(413);
+});
+
+// Any client may offer it: Java's offers h2c with each request.
+test.each([
+  "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n",
+  "Connection: Upgrade\r\nUpgrade: TLS/1.0, HTTP/1.1\r\n",
+  "Connection: Upgrade\r\nUpgrade: websocket, h2c\r\n",
+])(
+  "an offer of another protocol is declined by an ordinary answer, with and without a body: %j",
+  async (offer) => {
+    const post = (length: number) =>
+      `POST /api/echo HTTP/1.1\r\nHost: x\r\n${offer}Content-Length: ${length}\r\n\r\n${"x".repeat(length)}`;
+    const get = `GET /api/echo HTTP/1.1\r\nHost: x\r\n${offer}`;
+    const { port } = new URL(base);
+    for (const [bytes, length] of [
+      [`${get}Connection: close\r\n\r\n`, 0],
+      [post(10).replace(offer, `${offer}Connection: close\r\n`), 10],
+    ] as const) {
+      const answer = await raw(bytes, { port });
+      expect(answer).toMatch(/^HTTP\/1.1 200 /);
+      expect(answer).toContain(`"length":${length}`);
+      expect(answer).not.toContain('"upgrade"');
+    }
+    // One after the other on one connection, which counts once.
+    const socket = connect(Number(port), "127.0.0.1");
+    for (let n = 0; n < 20; n++) {
+      socket.write(post(n * 5_000));
+      const chunks: string[] = [];
+      for await (const [chunk] of on(socket, "data"))
+        if (chunks.push(`${chunk}`) && chunks.join("").endsWith("}")) break;
+      expect(chunks.join("")).toContain(`"length":${n * 5_000}`);
+    }
+    expect(socket.listenerCount("error")).toBeLessThan(3);
+    socket.destroy();
+  },
+);
+
+test("two requests at once on one connection are not answered in the wrong order by such an offer", async () => {
+  const first = "GET /api/slow HTTP/1.1\r\nHost: x\r\n\r\n";
+  const second = "GET /api/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
+  expect(await raw(first + second, { port: new URL(base).port })).not.toContain("/api/echo");
+});
+
+test.each([
+  ["a function", "POST", "/api/early"],
+  ["a preflight", "OPTIONS", "/rest/v1/submissions"],
+  ["a path of nobody", "POST", "/functions/v1/nothing"],
+  ["a refusal of the data API", "POST", "/rest/v1/submissions"],
+])("the body of a request that %s has answered is not read without end", async (_by, method, path) => {
+  const socket = connect(Number(new URL(base).port), "127.0.0.1");
+  socket.on("error", () => undefined);
+  const answered = once(socket, "data");
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  const chunk = `400\r\n${"x".repeat(1024)}\r\n`;
+  socket.write(
+    `${method} ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(128)}`,
+  );
+  const more = setInterval(() => socket.write(chunk), 20);
+  try {
+    await answered;
+    await closed;
+  } finally {
+    clearInterval(more);
+    socket.destroy();
+  }
 });
 
 test("an unknown websocket upgrade is rejected", async () => {

@@ -46,3 +46,24 @@ test("the stylesheet is at most 15 KB", async () => {
   const [, path = ""] = /<link rel="stylesheet" href="(\/assets\/[^"]+)"/.exec(await textOf("/")) ?? [];
   expect(gzipped(await textOf(path))).toBeLessThanOrEqual(15 * kilobyte);
 });
+
+test("scripts, styles and the widget's loader are sent compressed, without compressing them again", async () => {
+  const [, asset = ""] = /<link rel="stylesheet" href="(\/assets\/[^"]+)"/.exec(await textOf("/")) ?? [];
+  for (const path of [asset, "/widget.js"]) {
+    const answer = await fetch(stack.site_url + path);
+    expect(answer.headers.get("content-encoding"), path).toBe("gzip");
+    // What is compressed while it is sent has no known length.
+    expect(Number(answer.headers.get("content-length")), path).toBeGreaterThan(0);
+  }
+});
+
+test("an If-None-Match of spaces costs as much as any other", async () => {
+  const header = `"a${" ".repeat(60_000)}b"`;
+  const startedAt = performance.now();
+  for (let n = 0; n < 20; n++) {
+    const answer = await fetch(`${stack.site_url}/widget.js`, { headers: { "If-None-Match": header } });
+    expect([answer.status, (await answer.text()).length > 1_000]).toEqual([200, true]);
+  }
+  // Far more than a loaded machine needs; by a quadratic pattern each took a second and a half.
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});

@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { emailAddress, newSlug, personName } from "../../../shared/fields.ts";
-import { isFromLoopback } from "../../../shared/loopback.ts";
 import { organizationName, visibilities } from "../../../shared/organizations.ts";
 import { InvalidInput, notFound } from "../../_shared/api-error.ts";
 import { runStatement } from "../../_shared/database.ts";
@@ -42,6 +41,7 @@ export const redirectToSetup = plain({
 /** The first visit to a new installation: the operator makes the first organization and its owner. */
 export const setup = page({
   path: "/setup",
+  hasSecretAddress: true,
   call: () => [setupIsOpen()],
   view: (results, { visit }, { viewer }) => {
     requireOpen(results);
@@ -70,7 +70,7 @@ export const setupForm = form({
   work: async ({ body: { token, organization }, visit }, execute) => {
     const words = setupMessages(visit.locale);
     requireOpen(await execute([setupIsOpen()]));
-    if (!needsNoToken(visit) && !isToken(token)) {
+    if (!isToken(token)) {
       const details = [{ field: "token", message: words.tokenWrong }];
       throw new WordedError("VALIDATION_ERROR", words.tokenWrong, details);
     }
@@ -97,15 +97,13 @@ async function newOwner(visit: Visit): Promise<string | undefined> {
 
 const digestOf = (text: string) => createHash("sha256").update(text).digest();
 
-function isToken(token: string | undefined): boolean {
+function isToken(token: string | null | undefined): boolean {
   const { setupToken } = environment;
   return setupToken !== undefined && timingSafeEqual(digestOf(token?.trim() ?? ""), digestOf(setupToken));
 }
 
-function needsNoToken({ header }: Visit): boolean {
-  const address = environment.addressHeader && header(environment.addressHeader);
-  return environment.setupFromLoopback && isFromLoopback(address ?? "", header);
-}
+/** In the address that npm start prints, or in the form. */
+const givenToken = ({ query, refused }: Visit) => refused?.typed.get("token") ?? query.get("token");
 
 const Setup = ({
   viewerName,
@@ -121,7 +119,9 @@ const Setup = ({
     <p>{words.intro}</p>
     <form method="post" action="/setup" class="stack" data-turbo="false">
       <Problem visit={visit} />
-      {!needsNoToken(visit) && (
+      {isToken(givenToken(visit)) ? (
+        <input type="hidden" name="token" value={givenToken(visit) ?? ""} />
+      ) : (
         <Field
           name="token"
           label={words.token}
