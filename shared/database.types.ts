@@ -633,10 +633,10 @@ export type Database = {
         Relationships: [
           {
             foreignKeyName: "survey_options_question_is_of_the_same_survey";
-            columns: ["survey_id", "question_id"];
+            columns: ["survey_id", "question_id", "organization_id"];
             isOneToOne: false;
             referencedRelation: "survey_questions";
-            referencedColumns: ["survey_id", "id"];
+            referencedColumns: ["survey_id", "id", "organization_id"];
           },
           {
             foreignKeyName: "survey_options_survey_is_of_the_same_organization";
@@ -1087,15 +1087,11 @@ export type Database = {
       };
     };
     Functions: {
-      create_comment: {
-        Args: { body: string; id?: string; parent_id?: string; submission_id: string };
-        Returns: string;
-      };
+      create_comment: { Args: { body: string; parent_id?: string; submission_id: string }; Returns: string };
       create_submission: {
         Args: {
           category_id?: string;
           description: string;
-          id?: string;
           organization_id?: string;
           title: string;
           type: string;

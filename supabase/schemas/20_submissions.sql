@@ -364,7 +364,8 @@ create trigger announce_edit after update of title, description, category_id,
 
 -- A merge target holds votes of its sources. Deleting it would lose them, so unmerge first.
 create function private.protect_merge_target() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: the caller may not see all sources
+language plpgsql security definer set search_path = pg_temp
+as $$ -- definer: the caller may not see all sources
 begin
   if exists (select from public.submissions
     where organization_id = old.organization_id and merged_into_id = old.id)

@@ -125,7 +125,8 @@ comment on function private.search_tiers(uuid, integer, uuid) is
 
 create function private.submission_lexemes(organization_id uuid, title text, description text,
   out title_lexemes text[], out lexemes text[], out known text[])
-language plpgsql immutable set search_path = pg_temp set jit = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql immutable set search_path = pg_temp set jit = off
+set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   board constant text := left(organization_id::text, 8);

@@ -148,8 +148,10 @@ create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare fanout private.fanouts; done integer := 0; next uuid[] := array(
   -- Of each organization the oldest, then its next; together they get one batch, so that a run stays short.
-  select o.event_id from (select f.event_id, row_number() over (partition by f.organization_id order by f.created_at)
-      as turn from private.fanouts f) o order by o.turn, random() limit 20);
+  select o.event_id
+  from (select f.event_id, row_number() over (partition by f.organization_id order by f.created_at) as turn
+    from private.fanouts f) o
+  order by o.turn, random() limit 20);
 begin
   for fanout in select * from private.fanouts f where f.event_id = any (next) for update skip locked loop
     fanout.after_user_id := private.notify_batch(fanout, greatest(batch / cardinality(next), 1));
@@ -164,8 +166,8 @@ begin
 end
 $$;
 comment on function private.run_fanouts(integer) is
-  'Notifies the next recipients, divided among 20 pending fan-outs, of organizations in turn. Idempotent; safe to '
-  'run concurrently.';
+  'Notifies the next recipients, divided among 20 pending fan-outs, of organizations in turn. Idempotent; '
+  'safe to run concurrently.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 

@@ -326,7 +326,8 @@ comment on function private.admin_list_agent_keys(uuid) is
 
 create function private.admin_create_agent_key(
   agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
-returns json language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
+returns json language plpgsql security definer set search_path = pg_temp
+as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id); key_id uuid;
 begin
   if agent.retired_at is not null then

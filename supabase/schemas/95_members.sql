@@ -34,7 +34,8 @@ create trigger keep_owner_removed after delete on public.memberships
   referencing old table as removed for each statement execute function private.enforce_owner();
 
 create function private.enforce_member_limit() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp
+as $$ -- definer: clients may only read memberships
 declare organization public.organizations; used bigint;
 begin
   for organization in
@@ -260,7 +261,8 @@ comment on function private.admin_change_role(uuid, uuid, text, boolean) is
 
 create function private.admin_remove_member(organization_id uuid, user_id uuid, revoke boolean default false)
   returns json
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp
+as $$ -- definer: clients may only read memberships
 declare
   member public.memberships;
   leaves boolean := not private.is_key() and user_id = private.caller_id();
@@ -291,7 +293,8 @@ comment on function private.admin_remove_member(uuid, uuid, boolean) is
   'valid.';
 
 create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp
+as $$ -- definer: clients may only read memberships
 declare member public.memberships; own_id uuid := private.caller_id();
 begin
   perform private.require_visible_organization(organization_id);
@@ -461,7 +464,8 @@ comment on function private.queue_invite(private.invites) is
   'mailbox. Returns whether it did. Call it with the team locked.';
 
 create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp
+as $$ -- definer: clients may only read memberships
 declare organization public.organizations; own_role text; address text := lower(email); invite
   private.invites; expected bigint;
 begin
@@ -505,7 +509,8 @@ comment on function private.admin_invite(uuid, text, text, bytea) is
   'the address by mail.';
 
 create function private.admin_revoke_invite(organization_id uuid, invite_id uuid) returns json
-language plpgsql security definer set search_path = pg_temp as $$ -- definer: clients may only read memberships
+language plpgsql security definer set search_path = pg_temp
+as $$ -- definer: clients may only read memberships
 declare own_id uuid := private.require_organization_admin(organization_id, 'members:write'); invite
   private.invites;
 begin
