@@ -633,10 +633,10 @@ export type Database = {
         Relationships: [
           {
             foreignKeyName: "survey_options_question_is_of_the_same_survey";
-            columns: ["survey_id", "question_id", "organization_id"];
+            columns: ["organization_id", "survey_id", "question_id"];
             isOneToOne: false;
             referencedRelation: "survey_questions";
-            referencedColumns: ["survey_id", "id", "organization_id"];
+            referencedColumns: ["organization_id", "survey_id", "id"];
           },
           {
             foreignKeyName: "survey_options_survey_is_of_the_same_organization";

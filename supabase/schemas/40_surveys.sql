@@ -95,8 +95,8 @@ create table public.survey_options (
   constraint one_option_a_text unique (question_id, text, organization_id),
   constraint one_option_a_position unique (question_id, position, organization_id),
   constraint survey_options_question_is_of_the_same_survey foreign key
-    (survey_id, question_id, organization_id)
-    references public.survey_questions (survey_id, id, organization_id) on delete cascade,
+    (organization_id, survey_id, question_id)
+    references public.survey_questions (organization_id, survey_id, id) on delete cascade,
   constraint survey_options_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
     references public.surveys (organization_id, id) on delete cascade,
   constraint text_has_1_to_200_characters check (char_length(text) between 1 and 200),

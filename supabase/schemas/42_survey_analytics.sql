@@ -33,8 +33,8 @@ create table private.survey_answer_counts (
   total bigint not null,
   primary key (question_id, value, shard),
   constraint survey_answer_counts_question_is_of_the_same_survey foreign key
-    (survey_id, question_id, organization_id)
-    references public.survey_questions (survey_id, id, organization_id) on delete cascade
+    (organization_id, survey_id, question_id)
+    references public.survey_questions (organization_id, survey_id, id) on delete cascade
 ) with (fillfactor = 50);
 comment on table private.survey_answer_counts is
   'Number of answers for each value of a question: a number or an option text. The empty value counts '

@@ -136,7 +136,7 @@ begin
   order by b.xid desc, b.id desc limit 1;
   events := coalesce(reached.events, 0);
   if events > 0 then
-    update private.webhook_cursor c set xid = reached.xid, id = reached.id;
+    update private.webhook_cursor c set xid = reached.xid, id = reached.id where c.xid <= reached.xid;
   else
     reached := at;
   end if;

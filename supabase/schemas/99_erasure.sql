@@ -18,6 +18,7 @@ begin atomic
     ('private.api_keys', 'created_by', 'reassign', false, null, null),
     ('private.agents', 'created_by', 'reassign', false, null, null),
     ('private.identify_secrets', 'created_by', 'reassign', false, null, null),
+    ('private.webhooks', 'created_by', 'reassign', false, null, null),
     ('public.follows', 'user_id', 'delete', true, 'follows', 'submission_id, reason, created_at'),
     ('public.notifications', 'user_id', 'delete', false, 'notifications',
       'type, submission_id, comment_id, read_at, created_at'),

@@ -8,9 +8,9 @@ select is(tests.see(who, 'select private.setup_is_open()'), 'true', who || ' rea
 from unnest(array['anon', 'alice']) as who;
 select is(tests.see(who, format('select private.set_up(%L, ''Mine'', ''mine'', ''public'')', tests.id('alice'))), '42501', who || ' cannot run the setup')
 from unnest(array['anon', 'alice', 'service_role']) as who;
-select isnt(tests.see('feedback_api', format('select private.set_up(%L, ''Acme'', ''acme'', ''public'')', tests.id('olga'))), null, 'the functions do, for whoever proved to be the operator');
+select isnt(tests.see('feedback_api', format('select private.set_up(%L, ''Acme'', ''acme-itself'', ''public'')', tests.id('olga'))), null, 'the functions do, for whoever proved to be the operator');
 select results_eq($$ select o.slug, o.is_default, m.role, m.user_id from public.organizations o join public.memberships m on m.organization_id = o.id $$,
-  $$ values ('acme', true, 'owner', tests.id('olga')) $$, 'the organization is the default and has its owner');
+  $$ values ('acme-itself', true, 'owner', tests.id('olga')) $$, 'the organization is the default and has its owner');
 select is(tests.see('feedback_api', format('select private.set_up(%L, ''Other'', ''other'', ''public'')', tests.id('rita'))), 'FB409', 'once');
 delete from public.organizations;
 select is(tests.see('anon', 'select private.setup_is_open()'), 'false', 'the setup stays closed after the last organization is deleted');

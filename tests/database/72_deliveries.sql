@@ -193,6 +193,7 @@ do $$ begin
   select tests.id('acme'), tests.id('busy'), tests.id('past ' || n), 'submission.created', '{}', 'delivered', now(), now() - make_interval(mins => n) from generate_series(1, 250) n;
   insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data)
   select tests.id('acme'), tests.id(hook), tests.id('waiting'), 'submission.created', '{}' from unnest(array['busy', 'paused']) hook;
+  set constraints all immediate;
   alter table private.webhooks disable trigger touch_updated_at;
   update private.webhooks set is_enabled = false, disabled_reason = 'admin', updated_at = now() - interval '1 hour' where id = tests.id('paused');
 end $$;

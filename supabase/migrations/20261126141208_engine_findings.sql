@@ -1547,7 +1547,7 @@ begin
   order by b.xid desc, b.id desc limit 1;
   events := coalesce(reached.events, 0);
   if events > 0 then
-    update private.webhook_cursor c set xid = reached.xid, id = reached.id;
+    update private.webhook_cursor c set xid = reached.xid, id = reached.id where c.xid <= reached.xid;
   else
     reached := at;
   end if;
@@ -2028,7 +2028,7 @@ CREATE OR REPLACE FUNCTION private.personal_columns()
  IMMUTABLE
  SET search_path TO 'pg_temp'
 BEGIN ATOMIC
- VALUES ('public.submissions'::text,'author_id'::text,'reassign'::text,true,'submissions'::text,'id, title, description, type, status, source, updated_at, created_at'::text), ('public.comments'::text,'author_id'::text,'reassign'::text,true,'comments'::text,'id, submission_id, parent_id, body, updated_at, created_at'::text), ('public.votes'::text,'user_id'::text,'reassign'::text,true,'votes'::text,'submission_id, created_at'::text), ('public.comment_votes'::text,'user_id'::text,'reassign'::text,true,'comment_votes'::text,'comment_id, created_at'::text), ('private.merged_votes'::text,'user_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.status_changes'::text,'changed_by'::text,'reassign'::text,true,'status_changes'::text,'submission_id, previous_status, new_status, note, created_at'::text), ('private.api_keys'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.agents'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.identify_secrets'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.follows'::text,'user_id'::text,'delete'::text,true,'follows'::text,'submission_id, reason, created_at'::text), ('public.notifications'::text,'user_id'::text,'delete'::text,false,'notifications'::text,'type, submission_id, comment_id, read_at, created_at'::text), ('private.mails'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_items'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_choices'::text,'profile_id'::text,'delete'::text,false,'mail_choices'::text,'kind, choice'::text), ('private.mail_mutes'::text,'profile_id'::text,'delete'::text,false,'mail_mutes'::text,'submission_id, created_at'::text), ('private.survey_requests'::text,'profile_id'::text,'delete'::text,false,'survey_requests'::text,'survey_id, reminded_at, created_at'::text), ('private.invites'::text,'invited_by'::text,'delete'::text,false,NULL::text,NULL::text), ('private.invites'::text,'accepted_by'::text,'delete'::text,false,NULL::text,NULL::text), ('public.memberships'::text,'user_id'::text,NULL::text,true,'memberships'::text,'role, created_at'::text), ('public.survey_responses'::text,'user_id'::text,NULL::text,true,NULL::text,NULL::text), ('private.survey_starts'::text,'user_id'::text,NULL::text,true,'survey_starts'::text,'survey_id, started_at'::text), ('private.author_trust'::text,'user_id'::text,NULL::text,false,'trust'::text,'is_trusted, created_at'::text), ('private.mail_suppressions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identified_people'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identify_sessions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.external_ids'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text);
+ VALUES ('public.submissions'::text,'author_id'::text,'reassign'::text,true,'submissions'::text,'id, title, description, type, status, source, updated_at, created_at'::text), ('public.comments'::text,'author_id'::text,'reassign'::text,true,'comments'::text,'id, submission_id, parent_id, body, updated_at, created_at'::text), ('public.votes'::text,'user_id'::text,'reassign'::text,true,'votes'::text,'submission_id, created_at'::text), ('public.comment_votes'::text,'user_id'::text,'reassign'::text,true,'comment_votes'::text,'comment_id, created_at'::text), ('private.merged_votes'::text,'user_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.status_changes'::text,'changed_by'::text,'reassign'::text,true,'status_changes'::text,'submission_id, previous_status, new_status, note, created_at'::text), ('private.api_keys'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.agents'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.identify_secrets'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.webhooks'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.follows'::text,'user_id'::text,'delete'::text,true,'follows'::text,'submission_id, reason, created_at'::text), ('public.notifications'::text,'user_id'::text,'delete'::text,false,'notifications'::text,'type, submission_id, comment_id, read_at, created_at'::text), ('private.mails'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_items'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_choices'::text,'profile_id'::text,'delete'::text,false,'mail_choices'::text,'kind, choice'::text), ('private.mail_mutes'::text,'profile_id'::text,'delete'::text,false,'mail_mutes'::text,'submission_id, created_at'::text), ('private.survey_requests'::text,'profile_id'::text,'delete'::text,false,'survey_requests'::text,'survey_id, reminded_at, created_at'::text), ('private.invites'::text,'invited_by'::text,'delete'::text,false,NULL::text,NULL::text), ('private.invites'::text,'accepted_by'::text,'delete'::text,false,NULL::text,NULL::text), ('public.memberships'::text,'user_id'::text,NULL::text,true,'memberships'::text,'role, created_at'::text), ('public.survey_responses'::text,'user_id'::text,NULL::text,true,NULL::text,NULL::text), ('private.survey_starts'::text,'user_id'::text,NULL::text,true,'survey_starts'::text,'survey_id, started_at'::text), ('private.author_trust'::text,'user_id'::text,NULL::text,false,'trust'::text,'is_trusted, created_at'::text), ('private.mail_suppressions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identified_people'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identify_sessions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.external_ids'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text);
 END;
 
 ALTER FUNCTION "private"."personal_columns"() OWNER TO "postgres";
@@ -2661,10 +2661,10 @@ ALTER TABLE "public"."survey_questions" ADD CONSTRAINT "one_question_a_position"
 ALTER TABLE "public"."survey_questions" ADD CONSTRAINT "questions_belong_to_their_survey" UNIQUE (survey_id, id, organization_id);
 
 -- squawk-ignore constraint-missing-not-valid, disallowed-unique-constraint, adding-foreign-key-constraint
-ALTER TABLE "private"."survey_answer_counts" ADD CONSTRAINT "survey_answer_counts_question_is_of_the_same_survey" FOREIGN KEY (survey_id, question_id, organization_id) REFERENCES public.survey_questions(survey_id, id, organization_id) ON DELETE CASCADE;
+ALTER TABLE "private"."survey_answer_counts" ADD CONSTRAINT "survey_answer_counts_question_is_of_the_same_survey" FOREIGN KEY (organization_id, survey_id, question_id) REFERENCES public.survey_questions(organization_id, survey_id, id) ON DELETE CASCADE;
 
 -- squawk-ignore constraint-missing-not-valid, disallowed-unique-constraint, adding-foreign-key-constraint
-ALTER TABLE "public"."survey_options" ADD CONSTRAINT "survey_options_question_is_of_the_same_survey" FOREIGN KEY (survey_id, question_id, organization_id) REFERENCES public.survey_questions(survey_id, id, organization_id) ON DELETE CASCADE;
+ALTER TABLE "public"."survey_options" ADD CONSTRAINT "survey_options_question_is_of_the_same_survey" FOREIGN KEY (organization_id, survey_id, question_id) REFERENCES public.survey_questions(organization_id, survey_id, id) ON DELETE CASCADE;
 
 CREATE VIEW "private"."personal_rows" WITH (security_invoker=true) AS  SELECT submissions.author_id AS profile_id,
     submissions.organization_id,
@@ -2710,6 +2710,11 @@ UNION ALL
     identify_secrets.organization_id,
     false AS takes_part
    FROM private.identify_secrets
+UNION ALL
+ SELECT webhooks.created_by AS profile_id,
+    webhooks.organization_id,
+    false AS takes_part
+   FROM private.webhooks
 UNION ALL
  SELECT follows.user_id AS profile_id,
     follows.organization_id,
@@ -3104,17 +3109,6 @@ begin
   end if;
 end
 $$;
--- Temporary objects can stand in the place of others. Nothing needs them but the owner.
-do $$
-begin
-  if (select pg_has_role(d.datdba, 'usage') from pg_database d where d.datname = current_database()) then
-    execute format('revoke temporary on database %I from public', current_database());
-  else
-    raise warning 'Let the owner of the database revoke temporary on it from public.';
-  end if;
-end
-$$;
-
 -- Temporary objects can stand in the place of others. Nothing needs them but the owner.
 do $$
 begin
