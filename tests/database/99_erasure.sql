@@ -78,8 +78,8 @@ begin
   perform tests.survey('Asked', 'published'), private.create_agent_key(agent_id, 'Key', '{}', sha256('k'), 'p', 'last', null, tests.id('carol'));
   insert into private.identify_secrets (id, organization_id, encrypted_secret, last_four, created_by)
   values (tests.id('secret'), tests.id('acme'), 'a.b', 'last', tests.id('carol'));
-  insert into private.webhooks (organization_id, url, events, encrypted_secret, created_by)
-  values (tests.id('acme'), 'https://receiver.example/', array['submission.created'], 'first.AAAA', tests.id('carol'));
+  insert into private.webhooks (id, organization_id, url, events, encrypted_secret, created_by)
+  values (tests.id('hook'), tests.id('acme'), 'https://receiver.example/', array['submission.created'], 'first.AAAA', tests.id('carol'));
   insert into private.invites (organization_id, email, role, digest, invited_by, accepted_at, accepted_by) values
     (tests.id('acme'), 'a@example.test', 'member', sha256('a'), tests.id('carol'), null, null),
     (tests.id('acme'), 'b@example.test', 'member', sha256('b'), tests.id('olga'), now(), tests.id('carol'));
