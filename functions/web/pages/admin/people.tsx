@@ -8,7 +8,7 @@ import {
 } from "../../../../shared/members.ts";
 import { memberRoles, type organizationDetailAnswer } from "../../../../shared/organizations.ts";
 import { notFound } from "../../../_shared/api-error.ts";
-import type { Input } from "../../../_shared/endpoint.ts";
+import type { Input, StatementEndpoint } from "../../../_shared/endpoint.ts";
 import { environment } from "../../../_shared/environment.ts";
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
 import {
@@ -576,7 +576,7 @@ const tokenOf = (visit: Visit, { token }: { token?: string }) =>
 const ofApi = (method: "post" | "patch" | "delete", path: string) =>
   endpointOf(endpoints, method, `/organizations/:id${path}`);
 const params = { id: "organization_id" };
-const removal = ofApi("delete", "/members/:user_id");
+const removal = ofApi("delete", "/members/:user_id") as StatementEndpoint;
 const removalForm = roleChange.pick({ revoke: true });
 const removalOf = (input: Input) => removal.call({ ...input, query: input.body });
 
