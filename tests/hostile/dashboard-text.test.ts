@@ -36,6 +36,8 @@ async function poison({ id }: Organization, text: string): Promise<string[]> {
     where c.table_schema in ('public', 'private') and t.table_type = 'BASE TABLE' and c.data_type = 'text'
       -- Derived by the schedule, at any time, from columns of others.
       and c.table_name !~ '_(activity|counts|days|zones)$'
+      -- The keys by which pages find the organization.
+      and c.table_name <> 'organization_slugs'
       and exists (select from information_schema.columns o where o.table_schema = c.table_schema
         and o.table_name = c.table_name and o.column_name = 'organization_id')
     union all select 'public.organizations', 'name'

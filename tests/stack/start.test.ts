@@ -30,6 +30,7 @@ test("a start from an empty folder runs all processes, and SIGTERM stops them an
     "publishable_key",
     "secret_key",
     "db_url",
+    "mails_url",
     "demo",
   ]);
   expect(stack.demo).toEqual({
