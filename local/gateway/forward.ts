@@ -65,7 +65,7 @@ export function forward(
       pipeline(answer, response).then(() => {
         // The response came before the body was read.
         if (!outgoing.writableFinished) {
-          incoming.unpipe(outgoing);
+          incoming.unpipe(outgoing).resume();
           outgoing.destroy();
         }
         resolve();
