@@ -214,6 +214,20 @@ describe("a private board", () => {
     expectError(await api("GET", "/api/submissions", { as: own.key, on: hidden.organization }), "NOT_FOUND");
   });
 
+  it("is told by a former slug no more than by one that nobody ever had", async () => {
+    const { organization } = await newBoard("private");
+    await sql`update public.organizations set slug = ${`${organization.slug}-new`} where id = ${organization.id}`;
+    for (const as of [undefined, stranger, own.owner]) {
+      const [former, unknown] = await Promise.all(
+        [organization.slug, `${organization.slug}-nobody`].map((slug) =>
+          api("GET", "/api/submissions", { as, headers: { "x-organization": slug } }),
+        ),
+      );
+      expectError(former, "NOT_FOUND");
+      expect(former.body).toEqual(unknown.body);
+    }
+  });
+
   it.each([
     ["a member", () => member],
     ["the owner", () => hidden.owner],
