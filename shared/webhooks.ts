@@ -70,7 +70,9 @@ const webhookFields = {
     .nullable()
     .describe("Until when deliveries are also signed with the previous secret."),
   created_at: timestamp,
-  created_by: author.nullable().describe("A person, also where a key of theirs made it."),
+  created_by: author
+    .nullable()
+    .describe("The person, also behind a key, who gave it its URL and secret last."),
   updated_at: timestamp,
 };
 

@@ -22,14 +22,13 @@ export async function clientTypesOf(document: string): Promise<string> {
   return types;
 }
 
-/** The document as the service serves it, without a database. */
+/** The document that the service serves. */
 async function servedDocument(): Promise<string> {
   const env = { get: (name: string) => (name === "DATABASE_URL" ? "postgres://127.0.0.1:1" : undefined) };
   Object.assign(globalThis, { Deno: { env } });
-  const { app } = (await import(pathToFileURL(join(root, "functions", "api", "app.ts")).href)) as {
-    app: { request: (path: string) => Promise<Response> };
-  };
-  return (await app.request("/api/openapi.json")).text();
+  const api = (file: string) => import(pathToFileURL(join(root, "functions", "api", file)).href);
+  const [{ endpoints }, { openApi }] = await Promise.all([api("app.ts"), api("documentation/openapi.ts")]);
+  return JSON.stringify(openApi(endpoints));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

@@ -211,6 +211,11 @@ return case when private.is_key()
 comment on function private.key_organization_id() is
   'Organization of the calling key; null for other callers.';
 
+create function private.key_id() returns uuid
+language sql stable
+return case when private.is_key() then nullif(current_setting('feedback.key_id', true), '')::uuid end;
+comment on function private.key_id() is 'Id of the calling key; null for other callers.';
+
 -- plpgsql, so that service_key needs no privileges on schema auth.
 create function private.caller_id() returns uuid
 language plpgsql stable set search_path = pg_temp as $$

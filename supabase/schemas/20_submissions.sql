@@ -218,7 +218,7 @@ begin
     if private.needs_approval(new.organization_id, new.author_id) then
       new.moderation_state := 'pending';
     end if;
-    new.vote_count := 1;
+    new.vote_count := (not private.was_erased(new.organization_id, new.author_id))::integer;
   end if;
   new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
   return new;
@@ -226,7 +226,7 @@ end
 $$;
 comment on function private.prepare_submission() is
   'Trigger: sets organization, author, moderation state and visibility, and starts vote_count at the '
-  'author''s vote.';
+  'author''s vote, which an account that was erased here does not have.';
 create trigger prepare before insert on public.submissions
   for each row execute function private.prepare_submission();
 
@@ -260,7 +260,7 @@ begin
   if private.is_importing() then return null; end if;
   perform set_config('feedback.suppress_events', 'on', true);
   insert into public.votes (organization_id, submission_id, user_id, created_at)
-  values (new.organization_id, new.id, new.author_id, new.created_at);
+  select new.organization_id, new.id, new.author_id, new.created_at where new.vote_count = 1;
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
   perform set_config('feedback.suppress_events', 'off', true);

@@ -386,8 +386,7 @@ create function private.find_idempotent_response(key text, request bytea) return
 language plpgsql security definer set search_path = pg_temp as $$
 declare
   earlier private.idempotency_keys;
-  own_id uuid := case when private.is_key()
-    then nullif(current_setting('feedback.key_id', true), '')::uuid end;
+  own_id uuid := private.key_id();
   person_id uuid := case when not private.is_key() then private.caller_id() end;
 begin
   insert into private.idempotency_keys as k (organization_id, key_id, profile_id, key, request)
@@ -412,7 +411,7 @@ create function private.save_idempotent_response(key text, answer text) returns 
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   update private.idempotency_keys k set answer = save_idempotent_response.answer
-  where case when private.is_key() then k.key_id = nullif(current_setting('feedback.key_id', true), '')::uuid
+  where case when private.is_key() then k.key_id = private.key_id()
       else k.profile_id = private.caller_id() end
     and k.key = save_idempotent_response.key;
 end

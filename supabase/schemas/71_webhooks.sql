@@ -31,8 +31,8 @@ create table private.webhooks (
 comment on table private.webhooks is
   'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. '
   'Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a '
-  'success, so several deliveries may be in flight. created_by: a person, also where a key of theirs made '
-  'it.';
+  'success, so several deliveries may be in flight. created_by: the person, also behind a key, who gave it '
+  'its URL and secret last.';
 create index webhooks_created_by_idx on private.webhooks (created_by);
 alter table private.webhooks enable row level security;
 revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;
@@ -114,6 +114,15 @@ $$;
 comment on function private.admin_show_webhook(uuid, uuid) is
   'One webhook; null if the organization has none with this id.';
 
+create function private.person_behind() returns uuid
+language plpgsql stable set search_path = pg_temp as $$
+begin
+  if not private.is_key() then return private.caller_id(); end if;
+  return (select k.created_by from private.api_keys k where k.id = private.key_id());
+end
+$$;
+comment on function private.person_behind() is 'The signed-in caller, or who made the calling key.';
+
 create function private.admin_create_webhook(organization_id uuid, webhook_id uuid, url text, events text[],
   encrypted_secret text) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
@@ -128,9 +137,7 @@ begin
     perform private.raise_error('CONFLICT', 'An organization has at most 100 webhooks: delete one first.');
   end if;
   insert into private.webhooks (id, organization_id, url, events, encrypted_secret, created_by)
-  values (webhook_id, organization_id, url, events, encrypted_secret, case when private.is_key()
-    then (select k.created_by from private.api_keys k where k.profile_id = private.caller_id()
-      order by k.created_at desc limit 1) else private.caller_id() end)
+  values (webhook_id, organization_id, url, events, encrypted_secret, private.person_behind())
   returning * into made;
   perform private.audit_webhook('create', made, jsonb_build_object('events', made.events));
   return private.webhook_shape(made);
@@ -152,6 +159,8 @@ begin
     url = coalesce(admin_update_webhook.url, w.url),
     -- A new URL has to prove its health again.
     is_healthy = w.is_healthy and coalesce(admin_update_webhook.url = w.url, true),
+    created_by = case when admin_update_webhook.url <> w.url then private.person_behind()
+      else w.created_by end,
     events = coalesce(admin_update_webhook.events, w.events),
     is_enabled = coalesce(enabled, w.is_enabled),
     disabled_reason = case when not coalesce(enabled, w.is_enabled)
@@ -191,7 +200,7 @@ begin
   perform private.require_webhook_admin(organization_id, 'webhooks:write');
   update private.webhooks w set
     previous_encrypted_secret = w.encrypted_secret, previous_secret_until = now() + overlap,
-      encrypted_secret = admin_rotate_webhook.encrypted_secret
+      encrypted_secret = admin_rotate_webhook.encrypted_secret, created_by = private.person_behind()
   where w.organization_id = admin_rotate_webhook.organization_id and w.id = webhook_id
   returning w.* into changed;
   if changed.id is null then return null; end if;

@@ -78,7 +78,7 @@ begin
   insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id,
     request_id, details)
   values (coalesce(audit.organization_id, private.current_organization_id()), private.caller_id(),
-    case when private.is_key() then nullif(current_setting('feedback.key_id', true), '')::uuid end,
+    private.key_id(),
     audit.action, audit.target_type, audit.target_id, private.request_id(),
     details);
 end

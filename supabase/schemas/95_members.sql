@@ -210,22 +210,26 @@ comment on function private.end_made_by(uuid, uuid) is
 create function private.keep_maker_in_team() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if not private.is_key() and new.created_by = private.caller_id() then
+  if private.is_key() or new.created_by = private.caller_id() then
     -- Removing the person waits until this is made, or this until the person is removed.
-    perform 1 from public.memberships m where m.organization_id = new.organization_id
-      and m.user_id = new.created_by and m.role in ('owner', 'admin') for share;
-    if not found then perform private.require_admin(new.organization_id, ''); end if;
+    perform private.lock_team(new.organization_id);
+    if not private.is_key() then
+      perform private.require_admin(new.organization_id, '');
+    elsif exists (select from private.api_keys k
+      where k.id = private.key_id() and k.revoked_at is not null) then
+      perform private.raise_error('UNAUTHORIZED', 'This key was revoked.');
+    end if;
   end if;
   return new;
 end
 $$;
 comment on function private.keep_maker_in_team() is
-  'Trigger: what an admin makes while being removed is refused, or ended with the rest.';
+  'Trigger: what an admin or their key makes while the admin is removed is refused, or ended with the rest.';
 create trigger keep_maker before insert on private.api_keys
   for each row execute function private.keep_maker_in_team();
 create trigger keep_maker before insert on private.identify_secrets
   for each row execute function private.keep_maker_in_team();
-create trigger keep_maker before insert on private.webhooks
+create trigger keep_maker before insert or update of created_by on private.webhooks
   for each row execute function private.keep_maker_in_team();
 create trigger keep_maker before insert on private.agents
   for each row execute function private.keep_maker_in_team();

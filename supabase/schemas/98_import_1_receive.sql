@@ -217,7 +217,7 @@ begin
   update private.imports i set state = 'receiving', query = admin_start_import.query,
     file_type = admin_start_import.file_type,
     profile_id = nullif(current_setting('feedback.profile_id', true), '')::uuid,
-    key_id = nullif(current_setting('feedback.key_id', true), '')::uuid
+    key_id = private.key_id()
   where i.id = import_id;
   return import_id;
 end

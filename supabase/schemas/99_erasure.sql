@@ -203,15 +203,24 @@ comment on function private.erase_person(uuid, uuid) is
   'Erases a person in one organization: content, votes and answers stay without a person. Repeating it is '
   'not an error.';
 
+create function private.was_erased(organization_id uuid, profile_id uuid) returns boolean
+language plpgsql set search_path = pg_temp as $$
+begin
+  -- Waits for a concurrent erasure.
+  perform 1 from public.profiles p where p.id = profile_id and p.kind = 'user' for key share;
+  return found and exists (select from private.audit_log a
+    where a.organization_id = was_erased.organization_id
+      and a.target_id = profile_id and a.action = 'person.erase');
+end
+$$;
+comment on function private.was_erased(uuid, uuid) is
+  'Whether the account was erased in this organization, where it no longer takes part in what counts once.';
+
 -- definer: private tables.
 create function private.refuse_erased() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if private.events_suppressed() then return new; end if;
-  -- Waits for a concurrent erasure.
-  perform 1 from public.profiles p where p.id = new.user_id and p.kind = 'user' for key share;
-  if found and exists (select from private.audit_log a where a.organization_id = new.organization_id
-    and a.target_id = new.user_id and a.action = 'person.erase') then
+  if not private.events_suppressed() and private.was_erased(new.organization_id, new.user_id) then
     perform private.raise_error('FORBIDDEN', 'This account was erased here. Its votes and answers stay and '
       'count: to take part again, use another account.');
   end if;

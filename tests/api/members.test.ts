@@ -439,18 +439,51 @@ describe("what an admin made", () => {
     expect(await remove(team, team.admin, team.admin)).toEqual([[], []]);
   });
 
+  it("includes a webhook of another that they gave its URL or its secret, in person or by any of their keys", async () => {
+    const changes: ["PATCH" | "POST", string][] = [
+      ["PATCH", ""],
+      ["POST", "/rotate"],
+    ];
+    for (const [method, at] of changes) {
+      const team = await newTeam();
+      const by = (as: User, way: string, body: object) =>
+        api("POST", way, { as, on: team.organization, body });
+      const key = (await by(team.admin, "/api/admin/api-keys", { name: "Old", scopes: ["webhooks:write"] }))
+        .body as { data: { id: string; secret: string } };
+      // Its former secret is still that of who made it.
+      await by(team.owner, `/api/admin/api-keys/${key.data.id}/rotate`, {});
+      for (const as of [team.admin, { token: key.data.secret }]) {
+        const hook = { url: "https://team.example/", events: ["comment.created"] };
+        const made = (await by(team.owner, `${team.path}/webhooks`, hook)).body as { data: { id: string } };
+        const answer = await api(method, `${team.path}/webhooks/${made.data.id}${at}`, {
+          as,
+          body: method === "PATCH" ? { url: "https://theirs.example/" } : {},
+        });
+        expect(answer.status).toBeLessThan(300);
+      }
+      await remove(team, team.admin, team.owner, "?revoke=true");
+      const left = await sql`select from private.webhooks where is_enabled
+        and organization_id = ${team.organization.id}`;
+      expect(left, `${method} ${at}`).toHaveLength(0);
+    }
+  });
+
   it("while being removed is refused, or ended with the rest", async () => {
     for (let n = 0; n < 5; n++) {
       const team = await newTeam();
       const body = { name: "Late", scopes: ["submissions:read"] };
+      const secret = await makes(team.admin, team);
+      const hook = { url: "https://late.example/", events: ["comment.created"] };
       await Promise.all([
+        ...[1, 2, 3].map(() => api("POST", `${team.path}/webhooks`, { as: { token: secret }, body: hook })),
         ...[1, 2, 3].map(() =>
           api("POST", "/api/admin/api-keys", { as: team.admin, on: team.organization, body }),
         ),
         api("DELETE", `${team.path}/members/${team.admin.id}?revoke=true`, { as: team.owner }),
       ]);
       expect(
-        await sql`select from private.api_keys where created_by = ${team.admin.id} and revoked_at is null`,
+        await sql`select from private.api_keys where created_by = ${team.admin.id} and revoked_at is null
+          union all select from private.webhooks where created_by = ${team.admin.id} and is_enabled`,
       ).toHaveLength(0);
     }
   });

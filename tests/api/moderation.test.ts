@@ -235,6 +235,21 @@ describe("an approval", () => {
     expect((await api("GET", `/api/submissions/${id}`)).status).toBe(200);
   });
 
+  it("at the same moment as an edit publishes the text that was read, or nothing", async () => {
+    const author = await newUser("Ann");
+    const { id } = (await submit(author, "A harmless request")).data;
+    for (let n = 0; n < 8; n++) {
+      const updated_at = await textOf(id);
+      const [approval] = await Promise.all([
+        decide("submission", id, "approve", { updated_at }),
+        api("PATCH", `/api/submissions/${id}`, { as: author, body: { title: `Nobody has read ${n}` } }),
+      ]);
+      expect([200, 409]).toContain(approval.status);
+      expectError(await api("GET", `/api/submissions/${id}`), "NOT_FOUND");
+      await decide("submission", id, "reopen");
+    }
+  });
+
   it("of a comment publishes no reply that was edited while it was hidden", async () => {
     const id = await newSubmission(organization, member);
     const comment = await addComment(member, id);

@@ -214,6 +214,19 @@ describe("a private board", () => {
     expectError(await api("GET", "/api/submissions", { as: own.key, on: hidden.organization }), "NOT_FOUND");
   });
 
+  it("is told by a former slug no more than by one that nobody ever had", async () => {
+    const { organization } = await newBoard("private");
+    await sql`update public.organizations set slug = ${`${organization.slug}-new`} where id = ${organization.id}`;
+    for (const as of [undefined, stranger, own.owner]) {
+      const answer = (slug: string) =>
+        api("GET", "/api/submissions", { as, headers: { "x-organization": slug } });
+      const former = await answer(organization.slug);
+      const unknown = await answer(`${organization.slug}-nobody`);
+      expectError(former, "NOT_FOUND");
+      expect(former.body).toEqual(unknown.body);
+    }
+  });
+
   it.each([
     ["a member", () => member],
     ["the owner", () => hidden.owner],

@@ -63,6 +63,21 @@ describe.each([
     expect((await vote(await newSubmission(await newOrganization(), author), person)).status).toBe(201);
   });
 
+  it("has no vote for what they submit there afterwards, which a merge could add to another", async () => {
+    const id = await newSubmission(organization, author);
+    const person = await account();
+    expect((await vote(id, person)).status).toBe(201);
+    const later: string[] = [];
+    for (const _ of ["once", "twice"]) {
+      await erase(person);
+      later.push(await newSubmission(organization, person));
+    }
+    for (const submission of later) expect(await votesOf(submission)).toBe(0);
+    for (const submission of later) await merge(submission, id);
+    expect(await votesOf(id)).toBe(2);
+    expect(await countMistakes(organization)).toEqual([]);
+  });
+
   it("cannot respond again to a survey of one response, and can to one of many", async () => {
     const questions = [{ type: "nps", text: "Would you recommend us?" }];
     const once = await newSurvey(admin, organization, { questions });

@@ -3125,7 +3125,7 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
-            /** @description A person, also where a key of theirs made it. */
+            /** @description The person, also behind a key, who gave it its URL and secret last. */
             created_by: components["schemas"]["Author"] | null;
             /** @description `gone`: the receiver responded 410. Null while enabled. */
             disabled_reason: ("admin" | "gone") | null;
@@ -4327,7 +4327,7 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             created_at: string;
-            /** @description A person, also where a key of theirs made it. */
+            /** @description The person, also behind a key, who gave it its URL and secret last. */
             created_by: components["schemas"]["Author"] | null;
             /** @description `gone`: the receiver responded 410. Null while enabled. */
             disabled_reason: ("admin" | "gone") | null;
