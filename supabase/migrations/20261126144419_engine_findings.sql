@@ -239,9 +239,7 @@ begin
     perform private.raise_error('CONFLICT', 'An organization has at most 100 webhooks: delete one first.');
   end if;
   insert into private.webhooks (id, organization_id, url, events, encrypted_secret, created_by)
-  values (webhook_id, organization_id, url, events, encrypted_secret, case when private.is_key()
-    then (select k.created_by from private.api_keys k where k.profile_id = private.caller_id()
-      order by k.created_at desc limit 1) else private.caller_id() end)
+  values (webhook_id, organization_id, url, events, encrypted_secret, private.person_behind())
   returning * into made;
   perform private.audit_webhook('create', made, jsonb_build_object('events', made.events));
   return private.webhook_shape(made);
@@ -449,6 +447,27 @@ $function$;
 
 ALTER FUNCTION "private"."admin_remove_member"(uuid, uuid, boolean) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.admin_rotate_webhook(organization_id uuid, webhook_id uuid, encrypted_secret text, overlap interval)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$ -- definer: accesses private tables
+declare changed private.webhooks;
+begin
+  perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  update private.webhooks w set
+    previous_encrypted_secret = w.encrypted_secret, previous_secret_until = now() + overlap,
+      encrypted_secret = admin_rotate_webhook.encrypted_secret, created_by = private.person_behind()
+  where w.organization_id = admin_rotate_webhook.organization_id and w.id = webhook_id
+  returning w.* into changed;
+  if changed.id is null then return null; end if;
+  perform private.audit_webhook('rotate', changed,
+    jsonb_build_object('previous_secret_until', changed.previous_secret_until));
+  return private.webhook_shape(changed);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.admin_run_import(import_id uuid, records jsonb, refused jsonb, at bigint, chunk integer, next jsonb, nameless_votes integer)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -553,6 +572,34 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.admin_start_import(query jsonb, file_type text)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
+  import_id uuid;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('imports of ' || own_id, 0));
+  perform private.end_idle_imports(own_id);
+  if (select count(*) >= 5 from private.imports i
+      where i.organization_id = own_id and i.state in ('receiving', 'running') and i.query is not null) then
+    perform private.raise_error('CONFLICT',
+      'Five imports of this organization have not ended: wait for one, or cancel it.');
+  end if;
+  import_id := private.start_import(own_id, query ->> 'format',
+    coalesce(query ->> 'source', query ->> 'format'),
+    (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean);
+  update private.imports i set state = 'receiving', query = admin_start_import.query,
+    file_type = admin_start_import.file_type,
+    profile_id = nullif(current_setting('feedback.profile_id', true), '')::uuid,
+    key_id = private.key_id()
+  where i.id = import_id;
+  return import_id;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.admin_update_organization(organization_id uuid, fields jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -588,6 +635,37 @@ begin
 exception when check_violation then
   perform private.raise_error('VALIDATION_ERROR', 'must be an object of at most 20,000 bytes as JSON',
     'settings');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[], enabled boolean)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$ -- definer: accesses private tables
+declare before private.webhooks; changed private.webhooks;
+begin
+  perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  select * into before from private.webhooks w
+  where w.organization_id = admin_update_webhook.organization_id and w.id = webhook_id for no key update;
+  if before.id is null then return null; end if;
+  update private.webhooks w set
+    url = coalesce(admin_update_webhook.url, w.url),
+    -- A new URL has to prove its health again.
+    is_healthy = w.is_healthy and coalesce(admin_update_webhook.url = w.url, true),
+    created_by = case when admin_update_webhook.url <> w.url then private.person_behind()
+      else w.created_by end,
+    events = coalesce(admin_update_webhook.events, w.events),
+    is_enabled = coalesce(enabled, w.is_enabled),
+    disabled_reason = case when not coalesce(enabled, w.is_enabled)
+      then coalesce(w.disabled_reason, 'admin') end
+  where w.id = before.id returning w.* into changed;
+  perform private.audit_webhook('update', changed, jsonb_strip_nulls(jsonb_build_object(
+    'previous_host', case when changed.url <> before.url then private.host_of(before.url) end,
+    'events', case when changed.events <> before.events then changed.events end,
+    'enabled', case when changed.is_enabled <> before.is_enabled then changed.is_enabled end)));
+  return private.webhook_shape(changed);
 end
 $function$;
 
@@ -824,6 +902,24 @@ begin
       new.changed_by);
   end if;
   return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.audit(action text, target_type text, target_id uuid, details jsonb DEFAULT '{}'::jsonb, organization_id uuid DEFAULT NULL::uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  details := private.mask_email_addresses(details);
+  -- Oversized details must not reject the change.
+  if octet_length(details::text) > 20000 then details := '{"left_out": "more than 20,000 bytes"}'; end if;
+  insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id,
+    request_id, details)
+  values (coalesce(audit.organization_id, private.current_organization_id()), private.caller_id(),
+    private.key_id(),
+    audit.action, audit.target_type, audit.target_id, private.request_id(),
+    details);
 end
 $function$;
 
@@ -1599,6 +1695,32 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.find_idempotent_response(key text, request bytea)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+declare
+  earlier private.idempotency_keys;
+  own_id uuid := private.key_id();
+  person_id uuid := case when not private.is_key() then private.caller_id() end;
+begin
+  insert into private.idempotency_keys as k (organization_id, key_id, profile_id, key, request)
+  values (private.key_organization_id(), own_id, person_id, find_idempotent_response.key,
+    find_idempotent_response.request)
+  on conflict do nothing;
+  if found then return null; end if;
+  select * into earlier from private.idempotency_keys k
+    where (k.key_id = own_id or k.profile_id = person_id) and k.key = find_idempotent_response.key;
+  if earlier.request is distinct from find_idempotent_response.request then
+    perform private.raise_error('CONFLICT', 'This Idempotency-Key was used for another request.',
+      'Idempotency-Key');
+  end if;
+  return earlier.answer;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.find_organization(hint text, caller_id uuid)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -1876,17 +1998,29 @@ CREATE OR REPLACE FUNCTION private.keep_maker_in_team()
  SET search_path TO 'pg_temp'
 AS $function$
 begin
-  if not private.is_key() and new.created_by = private.caller_id() then
+  if private.is_key() or new.created_by = private.caller_id() then
     -- Removing the person waits until this is made, or this until the person is removed.
-    perform 1 from public.memberships m where m.organization_id = new.organization_id
-      and m.user_id = new.created_by and m.role in ('owner', 'admin') for share;
-    if not found then perform private.require_admin(new.organization_id, ''); end if;
+    perform private.lock_team(new.organization_id);
+    if not private.is_key() then
+      perform private.require_admin(new.organization_id, '');
+    elsif exists (select from private.api_keys k
+      where k.id = private.key_id() and k.revoked_at is not null) then
+      perform private.raise_error('UNAUTHORIZED', 'This key was revoked.');
+    end if;
   end if;
   return new;
 end
 $function$;
 
 ALTER FUNCTION "private"."keep_maker_in_team"() OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.key_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+RETURN CASE WHEN private.is_key() THEN (NULLIF(current_setting('feedback.key_id'::text, true), ''::text))::uuid ELSE NULL::uuid END;
+
+ALTER FUNCTION "private"."key_id"() OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.made_by(organization_id uuid, user_id uuid)
  RETURNS jsonb
@@ -2022,6 +2156,20 @@ RETURN CASE WHEN private.is_uuid(name) THEN (name)::uuid ELSE (SELECT s.organiza
 
 ALTER FUNCTION "private"."organization_named"(text) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.person_behind()
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  if not private.is_key() then return private.caller_id(); end if;
+  return (select k.created_by from private.api_keys k where k.id = private.key_id());
+end
+$function$;
+
+ALTER FUNCTION "private"."person_behind"() OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.personal_columns()
  RETURNS TABLE(relation text, person text, at_erasure text, takes_part boolean, exported_as text, exported text)
  LANGUAGE sql
@@ -2072,6 +2220,34 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.prepare_submission()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+declare organization public.organizations;
+begin
+  new.organization_id := coalesce(new.organization_id, private.default_organization_id());
+  new.title := private.trim_text(new.title);
+  new.description := private.trim_text(new.description);
+  if new.organization_id is null then
+    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.',
+      'organization_id');
+  end if;
+  select * into organization from public.organizations where id = new.organization_id for key share;
+  if private.is_direct() then perform private.charge_direct('submission_create_user', 1); end if;
+  if not private.is_importing() then
+    if private.needs_approval(new.organization_id, new.author_id) then
+      new.moderation_state := 'pending';
+    end if;
+    new.vote_count := (not private.was_erased(new.organization_id, new.author_id))::integer;
+  end if;
+  new.is_public := organization.visibility = 'public' and new.moderation_state = 'approved';
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.record_and_claim_deliveries(results jsonb, max_rows integer, max_unproven integer DEFAULT 0)
  RETURNS TABLE(webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamp with time zone, is_healthy boolean, url text, encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text, occurred_at timestamp with time zone, data jsonb)
  LANGUAGE plpgsql
@@ -2108,11 +2284,7 @@ CREATE OR REPLACE FUNCTION private.refuse_erased()
  SET search_path TO 'pg_temp'
 AS $function$
 begin
-  if private.events_suppressed() then return new; end if;
-  -- Waits for a concurrent erasure.
-  perform 1 from public.profiles p where p.id = new.user_id and p.kind = 'user' for key share;
-  if found and exists (select from private.audit_log a where a.organization_id = new.organization_id
-    and a.target_id = new.user_id and a.action = 'person.erase') then
+  if not private.events_suppressed() and private.was_erased(new.organization_id, new.user_id) then
     perform private.raise_error('FORBIDDEN', 'This account was erased here. Its votes and answers stay and '
       'count: to take part again, use another account.');
   end if;
@@ -2309,6 +2481,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.save_idempotent_response(key text, answer text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  update private.idempotency_keys k set answer = save_idempotent_response.answer
+  where case when private.is_key() then k.key_id = private.key_id()
+      else k.profile_id = private.caller_id() end
+    and k.key = save_idempotent_response.key;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.signing_secrets(organization text)
  RETURNS json
  LANGUAGE plpgsql
@@ -2342,6 +2528,24 @@ begin
   return (select jsonb_object_agg(r.key, case when r.key in ('people', 'categories', 'tags') then coalesce((
       select jsonb_object_agg(k.key, k.value) from jsonb_each(r.value) k where k.key = any (named)), '{}')
     else r.value end) from jsonb_each(part) r);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.start_submission()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  if private.is_importing() then return null; end if;
+  perform set_config('feedback.suppress_events', 'on', true);
+  insert into public.votes (organization_id, submission_id, user_id, created_at)
+  select new.organization_id, new.id, new.author_id, new.created_at where new.vote_count = 1;
+  insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
+  values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
+  perform set_config('feedback.suppress_events', 'off', true);
+  return null;
 end
 $function$;
 
@@ -2464,6 +2668,22 @@ end
 $function$;
 
 ALTER FUNCTION "private"."unless_erased"(uuid) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.was_erased(organization_id uuid, profile_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  -- Waits for a concurrent erasure.
+  perform 1 from public.profiles p where p.id = profile_id and p.kind = 'user' for key share;
+  return found and exists (select from private.audit_log a
+    where a.organization_id = was_erased.organization_id
+      and a.target_id = profile_id and a.action = 'person.erase');
+end
+$function$;
+
+ALTER FUNCTION "private"."was_erased"(uuid, uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.webhook_shape(webhook private.webhooks)
  RETURNS json
@@ -2815,7 +3035,7 @@ CREATE TRIGGER keep_maker BEFORE INSERT ON private.api_keys FOR EACH ROW EXECUTE
 
 CREATE TRIGGER keep_maker BEFORE INSERT ON private.identify_secrets FOR EACH ROW EXECUTE FUNCTION private.keep_maker_in_team();
 
-CREATE TRIGGER keep_maker BEFORE INSERT ON private.webhooks FOR EACH ROW EXECUTE FUNCTION private.keep_maker_in_team();
+CREATE TRIGGER keep_maker BEFORE INSERT OR UPDATE OF created_by ON private.webhooks FOR EACH ROW EXECUTE FUNCTION private.keep_maker_in_team();
 
 CREATE TRIGGER refuse_erased BEFORE INSERT ON public.comment_votes FOR EACH ROW EXECUTE FUNCTION private.refuse_erased();
 
@@ -2881,13 +3101,19 @@ COMMENT ON FUNCTION "private"."is_slug"(text) IS 'Lowercase ASCII letters, digit
 
 COMMENT ON FUNCTION "private"."is_uuid"(text) IS 'Whether a name is an id; a slug never is.';
 
-COMMENT ON FUNCTION "private"."keep_maker_in_team"() IS 'Trigger: what an admin makes while being removed is refused, or ended with the rest.';
+COMMENT ON FUNCTION "private"."keep_maker_in_team"() IS 'Trigger: what an admin or their key makes while the admin is removed is refused, or ended with the rest.';
+
+COMMENT ON FUNCTION "private"."key_id"() IS 'Id of the calling key; null for other callers.';
 
 COMMENT ON FUNCTION "private"."made_by"(uuid, uuid) IS 'What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as [{type, id, name}]. Empty unless the caller is a signed-in Admin.';
 
 COMMENT ON FUNCTION "private"."organization_named"(text) IS 'Id of an organization by id, or by present or former slug; the organization may be deleted. For definer functions.';
 
+COMMENT ON FUNCTION "private"."person_behind"() IS 'The signed-in caller, or who made the calling key.';
+
 COMMENT ON FUNCTION "private"."personal_columns"() IS 'The columns that name people in rows of an organization. at_erasure: reassign (to a nameless profile), delete (the row), or null (99_erasure.sql does it otherwise). takes_part: whoever is named there is a person of the organization. exported_as: name in an export of personal data, of the columns in exported, newest by the last one.';
+
+COMMENT ON FUNCTION "private"."prepare_submission"() IS 'Trigger: sets organization, author, moderation state and visibility, and starts vote_count at the author''s vote, which an account that was erased here does not have.';
 
 COMMENT ON FUNCTION "private"."record_and_claim_deliveries"(jsonb, integer, integer) IS 'One round of a dispatcher: records results and claims due deliveries. max_unproven has no effect: release 0.1.0 gives it.';
 
@@ -2911,6 +3137,8 @@ COMMENT ON FUNCTION "private"."trim_logs"() IS 'Runs every hour, as pg_cron: del
 
 COMMENT ON FUNCTION "private"."unless_erased"(uuid) IS 'The profile of a user, or of an identified person; null if it was erased.';
 
+COMMENT ON FUNCTION "private"."was_erased"(uuid, uuid) IS 'Whether the account was erased in this organization, where it no longer takes part in what counts once.';
+
 COMMENT ON FUNCTION "public"."create_comment"(uuid, text, uuid) IS 'Comments on a submission, or replies to its comment parent_id, as the signed-in user; returns the comment''s id.';
 
 COMMENT ON FUNCTION "public"."create_submission"(text, text, text, uuid, uuid) IS 'Creates an idea or a problem as the signed-in user, who votes for it and follows it; returns its id. organization_id is required if there is more than one organization.';
@@ -2925,7 +3153,7 @@ COMMENT ON TABLE "private"."outbox" IS 'Events in commit order: readers select x
 
 COMMENT ON TABLE "private"."webhook_backlogs" IS 'Endpoints that are behind private.webhook_cursor, and the outbox position up to which their deliveries exist: those of organizations with many deliveries at a time, and those with many due ones.';
 
-COMMENT ON TABLE "private"."webhooks" IS 'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a success, so several deliveries may be in flight. created_by: a person, also where a key of theirs made it.';
+COMMENT ON TABLE "private"."webhooks" IS 'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a success, so several deliveries may be in flight. created_by: the person, also behind a key, who gave it its URL and secret last.';
 
 COMMENT ON VIEW "private"."personal_rows" IS 'Who is named in which organization, by private.personal_columns.';
 
@@ -3005,6 +3233,12 @@ REVOKE ALL ON FUNCTION "private"."keep_maker_in_team"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."keep_maker_in_team"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."key_id"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."key_id"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."key_id"() TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."made_by"(uuid, uuid) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."made_by"(uuid, uuid) TO "authenticated";
@@ -3018,6 +3252,12 @@ REVOKE ALL ON FUNCTION "private"."organization_named"(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."organization_named"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."organization_named"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."person_behind"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."person_behind"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."person_behind"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."personal_columns"() FROM PUBLIC;
 
@@ -3072,6 +3312,12 @@ REVOKE ALL ON FUNCTION "private"."unless_erased"(uuid) FROM "postgres";
 GRANT EXECUTE ON FUNCTION "private"."unless_erased"(uuid) TO "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."unless_erased"(uuid) TO "service_role";
+
+REVOKE ALL ON FUNCTION "private"."was_erased"(uuid, uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."was_erased"(uuid, uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."was_erased"(uuid, uuid) TO "postgres";
 
 REVOKE ALL ON FUNCTION "public"."create_comment"(uuid, text, uuid) FROM PUBLIC;
 
