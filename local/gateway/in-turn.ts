@@ -9,7 +9,7 @@ const waitingOf = new WeakMap<Socket, number>();
  * nothing of a client that left, and passes on any number of requests.
  */
 export function inTurn({ socket }: IncomingMessage, response: ServerResponse, begin: () => void): void {
-  if (response.socket) return begin();
+  if (response.socket) return void begin();
   const count = (more: number) => {
     const waiting = (waitingOf.get(socket) ?? 0) + more;
     waitingOf.set(socket, waiting);
