@@ -255,6 +255,21 @@ test("no number of headers hides the length of a body, so that it becomes the ne
   }
 });
 
+test.each([
+  "Content-Length: 5\r\nTransfer-Encoding: chunked",
+  "Content-Length: 5\r\nContent-Length: 6",
+  "Transfer-Encoding: chunked, identity",
+  "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+  "Transfer-Encoding: xchunked",
+])("a body of unclear length hides no request either, with and without an offer: %s", async (length) => {
+  const rest = "0\r\n\r\nGET /api/echo HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (const offer of ["", "Connection: Upgrade\r\nUpgrade: h2c\r\n"]) {
+    const head = `POST /functions/v1/nothing HTTP/1.1\r\nHost: x\r\n${offer}${length}\r\n\r\n`;
+    const answer = await raw(head + rest, { port: new URL(base).port, timeoutMs: 1_000 });
+    expect(answer.match(/HTTP\/1.1 \d+/g)?.filter((line) => line.endsWith("200"))).toEqual([]);
+  }
+});
+
 test("requests sent before an answer run in turn, none after their client left, and more than ten end the connection", async () => {
   const port = Number(new URL(base).port);
   const slow = "GET /api/slow HTTP/1.1\r\nHost: x\r\n\r\n";
