@@ -7,6 +7,7 @@ import { limitConnections } from "./gateway/connections.ts";
 import { cors, createData, type DataOptions, preflight } from "./gateway/data.ts";
 import { type GatewayError, lateBody, sendError, serviceUnavailable, unknownPath } from "./gateway/errors.ts";
 import { forward, minCountedBytes } from "./gateway/forward.ts";
+import { inTurn } from "./gateway/in-turn.ts";
 import { defaultLimits, type GatewayLimits } from "./gateway/limits.ts";
 import { disconnectSlowReader } from "./gateway/slow-readers.ts";
 import { readTarget } from "./gateway/target.ts";
@@ -56,13 +57,17 @@ export function createGateway(options: GatewayOptions): Server {
   };
   // By default Node checks for late heads every half minute.
   const settings = { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: limits.headMs / 4 };
-  const server = createServer(settings, (incoming, response) => {
-    disconnectSlowReader(response, limits.readBytes, limits.readMs);
-    response.once("finish", () => dropRest(incoming));
-    route(incoming, response, gateway).catch(() => sendError(response, unavailable));
-  });
+  const server = createServer(settings, (incoming, response) =>
+    inTurn(incoming, response, () => {
+      disconnectSlowReader(response, limits.readBytes, limits.readMs);
+      response.once("finish", () => dropRest(incoming));
+      route(incoming, response, gateway).catch(() => sendError(response, unavailable));
+    }),
+  );
   server.keepAliveTimeout = 65_000;
   server.headersTimeout = limits.headMs;
+  // By default Node drops headers after the 2,000th, also Content-Length and the proxy's; their bytes are limited.
+  server.maxHeadersCount = 0;
   // An import is read as fast as the database writes it.
   server.requestTimeout = 3_600_000;
   limitConnections(server, limits);

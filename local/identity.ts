@@ -107,7 +107,8 @@ function identity(role: Role, payload: JWTPayload): Identity {
   };
 }
 
-function same(given: string, expected: string): boolean {
+/** Compares a secret in constant time. */
+export function same(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

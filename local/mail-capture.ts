@@ -1,9 +1,10 @@
-import { randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { wholeBody } from "./gateway/body.ts";
+import { same } from "./identity.ts";
 
 /** A mail in the format of the provider's API. */
 interface CapturedMail {
@@ -64,9 +65,6 @@ export async function startMailCapture(folder: string): Promise<MailCapture> {
     },
   };
 }
-
-const same = (given: string, expected: string) =>
-  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
 
 let turn = Promise.resolve();
 

@@ -10,6 +10,7 @@ create table private.webhooks (
   previous_encrypted_secret text,
   previous_secret_until timestamptz,
   is_enabled boolean not null default true,
+  enabled_at timestamptz not null default now(),
   disabled_reason text,
   is_healthy boolean not null default false,
   created_by uuid references public.profiles (id) deferrable initially deferred,
@@ -31,8 +32,8 @@ create table private.webhooks (
 comment on table private.webhooks is
   'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. '
   'Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a '
-  'success, so several deliveries may be in flight. created_by: the person, also behind a key, who gave it '
-  'its URL and secret last.';
+  'success, so several deliveries may be in flight. enabled_at: earlier events are not sent. created_by: the '
+  'person, also behind a key, who gave it its URL and secret last.';
 create index webhooks_created_by_idx on private.webhooks (created_by);
 alter table private.webhooks enable row level security;
 revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;
@@ -163,6 +164,7 @@ begin
       else w.created_by end,
     events = coalesce(admin_update_webhook.events, w.events),
     is_enabled = coalesce(enabled, w.is_enabled),
+    enabled_at = case when enabled and not w.is_enabled then now() else w.enabled_at end,
     disabled_reason = case when not coalesce(enabled, w.is_enabled)
       then coalesce(w.disabled_reason, 'admin') end
   where w.id = before.id returning w.* into changed;

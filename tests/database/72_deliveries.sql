@@ -1,7 +1,7 @@
 -- From the outbox to the endpoints: once each, fairly, and with a log of each attempt.
 begin;
 set local search_path = public, extensions;
-select plan(68);
+select plan(69);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.webhook(name text, organization text, events text[]) returns void language sql as $$
@@ -54,6 +54,17 @@ select is((select count(*) from private.webhook_deliveries), 5::bigint, 'no deli
 do $$ begin perform private.fan_out_events(); end $$;
 delete from private.webhooks where id in (tests.id('alias'), tests.id('both'), tests.id('off'), tests.id('foreign'));
 select is((select count(*) from private.webhook_deliveries), 2::bigint, 'deleting a webhook deletes its deliveries');
+do $$ begin
+  perform pg_temp.webhook('again', 'acme', array['submission.created']);
+  update private.webhooks set created_at = now() - interval '1 hour', enabled_at = now() - interval '1 hour', is_enabled = false, disabled_reason = 'admin'
+  where id = tests.id('again');
+  perform tests.see('adam', format('select private.admin_update_webhook(%L, %L, null, null, true)', tests.id('acme'), tests.id('again')));
+  update private.webhook_cursor set xid = '0', id = 0;
+  perform private.fan_out_events();
+end $$;
+select is((select array_agg(event_id) from private.webhook_deliveries where webhook_id = tests.id('again')), array[tests.id('made')],
+  'what happened while a webhook was disabled is not sent after it was enabled again, however late events are read');
+delete from private.webhooks where id = tests.id('again');
 delete from private.outbox where xid = pg_current_xact_id();
 select results_eq('select events, held_back from private.fan_out_events()', 'values (0, false)', 'no events are left');
 

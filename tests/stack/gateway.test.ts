@@ -244,6 +244,53 @@ test("two requests at once on one connection are not answered in the wrong order
   expect(await raw(first + second, { port: new URL(base).port })).not.toContain("/api/echo");
 });
 
+test("no number of headers hides the length of a body, so that it becomes the next request", async () => {
+  const many = Array.from({ length: 2_100 }, (_, n) => `a${n}: b\r\n`).join("");
+  const body = "GET /api/echo HTTP/1.1\r\nHost: x\r\n\r\n";
+  const head = (offer: string) =>
+    `POST /functions/v1/nothing HTTP/1.1\r\nHost: x\r\n${offer}${many}Content-Length: ${body.length}\r\n\r\n`;
+  for (const offer of ["", "Connection: Upgrade\r\nUpgrade: h2c\r\n"]) {
+    const answer = await raw(head(offer) + body, { port: new URL(base).port, timeoutMs: 1_000 });
+    expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 404"]);
+  }
+});
+
+test.each([
+  "Content-Length: 5\r\nTransfer-Encoding: chunked",
+  "Content-Length: 5\r\nContent-Length: 6",
+  "Transfer-Encoding: chunked, identity",
+  "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+  "Transfer-Encoding: xchunked",
+])("a body of unclear length hides no request either, with and without an offer: %s", async (length) => {
+  const rest = "0\r\n\r\nGET /api/echo HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (const offer of ["", "Connection: Upgrade\r\nUpgrade: h2c\r\n"]) {
+    const head = `POST /functions/v1/nothing HTTP/1.1\r\nHost: x\r\n${offer}${length}\r\n\r\n`;
+    const answer = await raw(head + rest, { port: new URL(base).port, timeoutMs: 1_000 });
+    expect(answer.match(/HTTP\/1.1 \d+/g)?.filter((line) => line.endsWith("200"))).toEqual([]);
+  }
+});
+
+test("requests sent before an answer run in turn, none after their client left, and more than ten end the connection", async () => {
+  const port = Number(new URL(base).port);
+  const slow = "GET /api/slow HTTP/1.1\r\nHost: x\r\n\r\n";
+  const post = `POST /api/echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n${"x".repeat(100_000)}`;
+  const answer = await raw(slow + post + slow + post.replace("Host", "Connection: close\r\nHost"), { port });
+  expect(answer.match(/slow|"length":\d+/g)).toEqual(["slow", '"length":100000', "slow", '"length":100000']);
+
+  const asked: string[] = [];
+  const note = ({ url }: { url?: string }) => asked.push(url ?? "");
+  upstream.on("request", note);
+  const stream = "GET /api/stream HTTP/1.1\r\nHost: x\r\n\r\n";
+  const socket = connect(port, "127.0.0.1");
+  socket.write(stream + stream + post + slow);
+  await once(socket, "data");
+  await new Promise((resolve) => socket.destroy().once("close", resolve));
+  await raw(slow.replace("Host", "Connection: close\r\nHost"), { port });
+  upstream.off("request", note);
+  expect(asked).toEqual(["/api/stream", "/api/slow"]);
+  expect(await raw(slow.repeat(12), { port })).toBe("");
+});
+
 test.each([
   ["a function", "POST", "/api/early"],
   ["a preflight", "OPTIONS", "/rest/v1/submissions"],

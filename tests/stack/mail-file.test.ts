@@ -2,6 +2,8 @@ import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mailFile } from "../../local/auth/mail-file.ts";
+import { startMailCapture } from "../../local/mail-capture.ts";
+import { raw } from "../raw.ts";
 import { temporaryFolder } from "./launcher.ts";
 
 test("concurrent mails are one line each, and text cannot add a line", async () => {
@@ -28,4 +30,17 @@ test("the file is rotated at one megabyte, and two are kept", async () => {
     await send({ to: "a@test.example", subject: String(index), text: "x".repeat(600_000) });
   expect((await stat(path)).size).toBeLessThan(1_300_000);
   expect((await stat(`${path}.old`)).size).toBeLessThan(1_300_000);
+});
+
+test("a wrong password for captured mails is refused, also one of other letters and the right length", async () => {
+  const capture = await startMailCapture(await temporaryFolder());
+  const { port, password } = new URL(capture.url);
+  try {
+    for (const wrong of ["é".repeat(password.length), "x".repeat(password.length), ""]) {
+      const head = `POST /emails HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${wrong}\r\n\r\n`;
+      expect(await raw(head, { port })).toMatch(/^HTTP\/1.1 401 /);
+    }
+  } finally {
+    await capture.stop();
+  }
 });
