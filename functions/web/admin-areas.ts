@@ -1,6 +1,6 @@
 import type { MemberRole } from "../../shared/organizations.ts";
 import type { IconName } from "./icons.ts";
-import type { FrameMessages } from "./messages/admin/frame/en.ts";
+import type { FrameMessages } from "./messages/admin/index.ts";
 
 export type AreaName = keyof FrameMessages["areas"];
 export type AreaGroup = keyof FrameMessages["groups"];

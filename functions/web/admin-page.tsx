@@ -12,7 +12,7 @@ import { type AreaName, areas } from "./admin-areas.ts";
 import { adminScript, adminStylesheet } from "./assets.generated.ts";
 import { AdminSide } from "./components/admin/side.tsx";
 import { Icon } from "./components/icon.tsx";
-import { frameMessages } from "./messages/admin/frame/index.ts";
+import { frameMessages } from "./messages/admin/index.ts";
 import { action, type Page, type PageInput, page } from "./page.tsx";
 import { adminPath } from "./paths.ts";
 import { ownPath } from "./visit.ts";

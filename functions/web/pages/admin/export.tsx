@@ -4,7 +4,7 @@ import { importExport } from "../../../api/routes/import-export.ts";
 import { adminPage } from "../../admin-page.tsx";
 import { Field } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { dataMessages } from "../../messages/admin/data/index.ts";
+import { dataMessages } from "../../messages/admin/index.ts";
 import { action, endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 

@@ -1,7 +1,7 @@
 import { areas } from "../../admin-areas.ts";
 import { adminPage, isBuilt } from "../../admin-page.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { setupMessages } from "../../messages/admin/setup/index.ts";
+import { setupMessages } from "../../messages/admin/index.ts";
 import { adminPath, organizationPath } from "../../paths.ts";
 
 const next = ["general", "apiKeys", "people", "surveys", "import"] as const;
