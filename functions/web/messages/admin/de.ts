@@ -53,7 +53,6 @@ export const de: AdminMessages = {
     typeToConfirm: (word: string) => `Geben Sie zur Bestätigung ${word} ein`,
     choose: "Auswählen",
     chooseAll: "Alle auswählen",
-    chosen: "ausgewählt",
     asTable: "Als Tabelle",
     unchanged: "unverändert",
     newly: "vorher keine",
@@ -693,10 +692,6 @@ export const de: AdminMessages = {
         members: "Team",
       },
       submit: "Herunterladen",
-      progress: "Fortschritt des Exports",
-      received: "# empfangen",
-      finished: "# empfangen: Die Datei ist vollständig.",
-      broken: "Der Export ist abgebrochen. Versuchen Sie es noch einmal.",
     },
     audit: {
       title: "Prüfprotokoll",

@@ -52,7 +52,6 @@ export const en = {
     typeToConfirm: (word: string) => `Type ${word} to confirm`,
     choose: "Choose",
     chooseAll: "Choose all",
-    chosen: "chosen",
     asTable: "As a table",
     unchanged: "unchanged",
     newly: "none before",
@@ -666,10 +665,6 @@ export const en = {
         members: "Team",
       },
       submit: "Download",
-      progress: "Progress of the export",
-      received: "# received",
-      finished: "# received: the file is complete.",
-      broken: "The export broke off. Try again.",
     },
     audit: {
       title: "Audit trail",

@@ -52,7 +52,6 @@ export const es: AdminMessages = {
     typeToConfirm: (word: string) => `Escribe ${word} para confirmar`,
     choose: "Elegir",
     chooseAll: "Elegir todo",
-    chosen: "elegidos",
     asTable: "Como tabla",
     unchanged: "sin cambios",
     newly: "antes ninguno",
@@ -671,10 +670,6 @@ export const es: AdminMessages = {
         members: "Equipo",
       },
       submit: "Descargar",
-      progress: "Progreso de la exportación",
-      received: "# recibidos",
-      finished: "# recibidos: el archivo está completo.",
-      broken: "La exportación se interrumpió. Inténtalo de nuevo.",
     },
     audit: {
       title: "Registro de auditoría",

@@ -54,7 +54,6 @@ export const fr: AdminMessages = {
     typeToConfirm: (word: string) => `Saisissez ${word} pour confirmer`,
     choose: "Choisir",
     chooseAll: "Tout choisir",
-    chosen: "choisis",
     asTable: "Sous forme de tableau",
     unchanged: "inchangé",
     newly: "aucun auparavant",
@@ -690,10 +689,6 @@ export const fr: AdminMessages = {
         members: "Équipe",
       },
       submit: "Télécharger",
-      progress: "Progression de l’export",
-      received: "# reçus",
-      finished: "# reçus : le fichier est complet.",
-      broken: "L’export s’est interrompu. Réessayez.",
     },
     audit: {
       title: "Journal d’audit",

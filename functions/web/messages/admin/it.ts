@@ -54,7 +54,6 @@ export const it: AdminMessages = {
     typeToConfirm: (word: string) => `Scrivi ${word} per confermare`,
     choose: "Scegli",
     chooseAll: "Scegli tutto",
-    chosen: "scelti",
     asTable: "Come tabella",
     unchanged: "invariato",
     newly: "prima nessuno",
@@ -684,10 +683,6 @@ export const it: AdminMessages = {
         members: "Squadra",
       },
       submit: "Scarica",
-      progress: "Avanzamento dell’esportazione",
-      received: "# ricevuti",
-      finished: "# ricevuti: il file è completo.",
-      broken: "L’esportazione si è interrotta. Riprova.",
     },
     audit: {
       title: "Registro di controllo",

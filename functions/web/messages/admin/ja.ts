@@ -52,7 +52,6 @@ export const ja: AdminMessages = {
     typeToConfirm: (word: string) => `確認のため ${word} と入力してください`,
     choose: "選択",
     chooseAll: "すべて選択",
-    chosen: "件選択中",
     asTable: "表で見る",
     unchanged: "変化なし",
     newly: "以前はなし",
@@ -645,10 +644,6 @@ export const ja: AdminMessages = {
         members: "チーム",
       },
       submit: "ダウンロード",
-      progress: "エクスポートの進捗",
-      received: "# 受信しました",
-      finished: "# 受信しました。ファイルは完全です。",
-      broken: "エクスポートが中断されました。もう一度お試しください。",
     },
     audit: {
       title: "監査ログ",

@@ -52,7 +52,6 @@ export const ptBR: AdminMessages = {
     typeToConfirm: (word: string) => `Digite ${word} para confirmar`,
     choose: "Escolher",
     chooseAll: "Escolher tudo",
-    chosen: "escolhidos",
     asTable: "Como tabela",
     unchanged: "sem mudança",
     newly: "antes nenhum",
@@ -674,10 +673,6 @@ export const ptBR: AdminMessages = {
         members: "Equipe",
       },
       submit: "Baixar",
-      progress: "Progresso da exportação",
-      received: "# recebidos",
-      finished: "# recebidos: o arquivo está completo.",
-      broken: "A exportação foi interrompida. Tente de novo.",
     },
     audit: {
       title: "Trilha de auditoria",

@@ -53,7 +53,6 @@ export const ru: AdminMessages = {
     typeToConfirm: (word: string) => `Введите ${word} для подтверждения`,
     choose: "Выбрать",
     chooseAll: "Выбрать всё",
-    chosen: "выбрано",
     asTable: "В виде таблицы",
     unchanged: "без изменений",
     newly: "раньше не было",
@@ -727,10 +726,6 @@ export const ru: AdminMessages = {
         members: "Команда",
       },
       submit: "Скачать",
-      progress: "Ход экспорта",
-      received: "Получено #",
-      finished: "Получено #: файл полный.",
-      broken: "Экспорт прервался. Попробуйте ещё раз.",
     },
     audit: {
       title: "Журнал аудита",

@@ -27,10 +27,6 @@ export const exporting = adminPage({
           class="stack"
           id="export"
           data-turbo="false"
-          data-island="export"
-          data-received={words.received}
-          data-finished={words.finished}
-          data-broken={words.broken}
         >
           <Field
             name="what"
@@ -52,10 +48,6 @@ export const exporting = adminPage({
               <Icon name="download" />
               {words.submit}
             </button>
-          </div>
-          <div class="progress-line" data-progress hidden>
-            <progress aria-label={words.progress} />
-            <p class="number" role="status" data-said />
           </div>
         </form>
       </section>
