@@ -1,6 +1,6 @@
 import type { MemberRole } from "../../shared/organizations.ts";
 import type { IconName } from "./icons.ts";
-import type { FrameMessages } from "./messages/admin/frame/en.ts";
+import type { FrameMessages } from "./messages/admin/index.ts";
 
 export type AreaName = keyof FrameMessages["areas"];
 export type AreaGroup = keyof FrameMessages["groups"];
@@ -14,7 +14,7 @@ export type Area = {
   role: MemberRole;
 };
 
-/** Areas of the dashboard in the order of its navigation, which omits areas without a page. */
+/** Areas of the dashboard in the order of its navigation. */
 export const areas: Record<AreaName, Area> = {
   overview: { path: "", icon: "layout-dashboard", group: "work", role: "admin" },
   inbox: { path: "/inbox", icon: "inbox", group: "work", role: "admin" },

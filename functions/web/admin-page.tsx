@@ -12,7 +12,7 @@ import { type AreaName, areas } from "./admin-areas.ts";
 import { adminScript, adminStylesheet } from "./assets.generated.ts";
 import { AdminSide } from "./components/admin/side.tsx";
 import { Icon } from "./components/icon.tsx";
-import { frameMessages } from "./messages/admin/frame/index.ts";
+import { frameMessages } from "./messages/admin/index.ts";
 import { action, type Page, type PageInput, page } from "./page.tsx";
 import { adminPath } from "./paths.ts";
 import { ownPath } from "./visit.ts";
@@ -81,10 +81,6 @@ const elsewhere = page({
   },
 });
 
-/** Areas that have a page: the navigation lists these. */
-const builtAreas = new Set<AreaName>();
-export const isBuilt = (area: AreaName) => builtAreas.has(area);
-
 /** Declares a page of the dashboard, at /admin and /o/:organization/admin. The database decides who sees it. */
 export function adminPage<
   const Statements extends readonly Statement[],
@@ -106,7 +102,6 @@ export function adminPage<
   view: (results: Results<Statements>, input: AdminInput<Parsed<Query>, Words>, frame: Frame) => AdminView;
 }): Page {
   const { area, path = "", role = "admin", runsLong, query, words, row, call, view } = definition;
-  builtAreas.add(area);
   return page({
     path: `/admin${areas[area].path}${path}`,
     access: "person",
@@ -138,7 +133,7 @@ export function adminPage<
             {shown.head}
           </>
         ),
-        side: <AdminSide area={area} admin={admin} frame={frame} visit={visit} built={builtAreas} />,
+        side: <AdminSide area={area} admin={admin} frame={frame} visit={visit} />,
         content: (
           <AdminContent
             view={shown}

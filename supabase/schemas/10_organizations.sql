@@ -86,8 +86,6 @@ comment on table private.organization_slugs is
   'Every slug that an organization has or had: links with a former one lead on, and no other organization '
   'can take it. Without a foreign key, since slugs of deleted organizations stay taken.';
 create index organization_slugs_organization_idx on private.organization_slugs (organization_id);
-alter table private.organization_slugs enable row level security;
-revoke all on private.organization_slugs from public, anon, authenticated, service_role, service_key;
 
 -- definer: slugs of all organizations are not granted.
 create function private.take_slug() returns trigger

@@ -10,8 +10,6 @@ create table private.unconfirmed_requests (
 comment on table private.unconfirmed_requests is
   'Sign-ups, codes, links, resets and invitations that were requested for an account whose address nobody '
   'has confirmed yet. More than one: they can be by different people.';
-alter table private.unconfirmed_requests enable row level security;
-revoke all on private.unconfirmed_requests from public, anon, authenticated, service_role, service_key;
 
 -- definer: the role of the auth service may not write the table.
 create function private.count_request() returns trigger

@@ -19,8 +19,6 @@ comment on table private.author_trust is
   'The team''s decisions about authors: trusted authors need no approval; the others always need it, '
   'regardless of earlier approvals.';
 create index author_trust_user_idx on private.author_trust (user_id);
-alter table private.author_trust enable row level security;
-revoke all on private.author_trust from public, anon, authenticated, service_role, service_key;
 
 create function private.is_trusted(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
@@ -54,8 +52,6 @@ create table private.hidden_replies (
 comment on table private.hidden_replies is
   'Replies that were rejected only because an ancestor was rejected; approving the ancestor restores them.';
 create index hidden_replies_under_idx on private.hidden_replies (under_id);
-alter table private.hidden_replies enable row level security;
-revoke all on private.hidden_replies from public, anon, authenticated, service_role, service_key;
 
 create function private.decide_alone(reply_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$

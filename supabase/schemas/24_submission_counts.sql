@@ -13,8 +13,6 @@ create table private.submission_counts (
 comment on table private.submission_counts is
   'Number of listed (not merged) submissions by status, type, category and visibility. Maintained by '
   'triggers; private.count_discrepancies compares it with the rows.';
-alter table private.submission_counts enable row level security;
-revoke all on private.submission_counts from public, anon, authenticated, service_role, service_key;
 
 -- Counter rows are locked in key order, after the submission. definer: no client may write counters.
 create function private.count_changed_submissions() returns trigger

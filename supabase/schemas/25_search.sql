@@ -22,7 +22,6 @@ comment on table private.submission_search is
   'Search data of submissions: lexemes for search, title_lexemes those of the title only; title and content '
   '(lowercase, without accents) for similarity.';
 create index submission_search_lexemes_idx on private.submission_search using gin (lexemes);
-alter table private.submission_search enable row level security;
 
 create table private.search_words (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -34,7 +33,6 @@ comment on table private.search_words is
 create index search_words_word_idx on private.search_words (organization_id, word);
 create index search_words_trigram_idx on private.search_words
   using gin (organization_id, word extensions.gin_trgm_ops);
-alter table private.search_words enable row level security;
 
 create table private.search_statistics (
   organization_id uuid primary key references public.organizations (id) on delete cascade,
@@ -53,8 +51,6 @@ create table private.search_frequencies (
 comment on table private.search_frequencies is
   'Share of submissions with a common lexeme. It decides how a search for all words reads, not what it '
   'finds.';
-alter table private.search_statistics enable row level security;
-alter table private.search_frequencies enable row level security;
 
 -- Words -----------------------------------------------------------------------------------------------------
 
@@ -1042,8 +1038,6 @@ comment on function public.search_submissions(text, uuid, integer) is
   '-exclusions and OR. At most max_results, up to 100. match is any if none has all words. Errors: '
   'VALIDATION_ERROR.';
 
-revoke all on private.submission_search, private.search_words, private.search_statistics,
-  private.search_frequencies from public, anon, authenticated, service_role, service_key;
 grant execute on function private.find_submissions(uuid, text, text, text, uuid, uuid, uuid,
     private.search_hit, integer),
   private.highlight(text, text, boolean), private.escape_html(text),

@@ -130,20 +130,6 @@ create table private.replies_due (
 comment on table private.replies_due is 'Submissions whose first reply must be recomputed.';
 create index replies_due_organization_idx on private.replies_due (organization_id, submission_id);
 
-alter table private.person_activity enable row level security;
-alter table private.submission_activity enable row level security;
-alter table private.activity_zones enable row level security;
-alter table private.person_days enable row level security;
-alter table private.day_activity enable row level security;
-alter table private.submission_days enable row level security;
-alter table private.first_replies enable row level security;
-alter table private.reply_days enable row level security;
-alter table private.replies_due enable row level security;
-revoke all on private.person_activity, private.submission_activity, private.activity_zones,
-  private.person_days, private.day_activity,
-  private.submission_days, private.first_replies, private.reply_days, private.replies_due
-    from public, anon, authenticated, service_role, service_key;
-
 -- definer: no client may write counters.
 create function private.delete_activity() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$

@@ -39,8 +39,6 @@ create table private.fanouts (
 comment on table private.fanouts is
   'Pending notification batches: an event on a submission with more than 500 followers is delivered in '
   'batches, resumed after the last notified follower.';
-alter table private.fanouts enable row level security;
-revoke all on private.fanouts from public, anon, authenticated, service_role, service_key;
 
 -- rows: with the default estimate of 1000 the join with profiles would read all profiles.
 create function private.next_recipients(fanout private.fanouts, max_rows integer) returns setof uuid

@@ -8,8 +8,6 @@ create table private.setup (
 comment on table private.setup is
   'Has a row once an organization was created: the setup is then closed forever, even if all organizations '
   'are deleted.';
-alter table private.setup enable row level security;
-revoke all on private.setup from public, anon, authenticated, service_role, service_key;
 
 -- definer: any insert of an organization ends the setup.
 create function private.end_setup() returns trigger

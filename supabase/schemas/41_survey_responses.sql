@@ -72,8 +72,7 @@ comment on view public.survey_answers is 'One row for each answer of the respons
 
 
 alter table public.survey_responses enable row level security;
-alter table private.survey_starts enable row level security;
-revoke all on public.survey_responses, public.survey_answers, private.survey_starts
+revoke all on public.survey_responses, public.survey_answers
   from public, anon, authenticated, service_role, service_key;
 grant select (id, organization_id, survey_id, user_id, answers, locale, started_at, submitted_at,
   sentiment_score, sentiment, sentiment_engine)

@@ -39,10 +39,6 @@ create table private.survey_answer_counts (
 comment on table private.survey_answer_counts is
   'Number of answers for each value of a question: a number or an option text. The empty value counts '
   'answers of text, email and multiple-selection questions.';
-alter table private.survey_counts enable row level security;
-alter table private.survey_answer_counts enable row level security;
-revoke all on private.survey_counts, private.survey_answer_counts
-  from public, anon, authenticated, service_role, service_key;
 
 create function private.claim_shard(organization_id uuid, survey_id uuid) returns integer
 language plpgsql set search_path = pg_temp as $$
@@ -165,7 +161,6 @@ create view private.survey_actual_counts with (security_invoker = true) as
     from public.survey_responses r where r.survey_id = s.id) r;
 comment on view private.survey_actual_counts is
   'Values that private.survey_counts must add up to, computed from the responses.';
-revoke all on private.survey_actual_counts from public, anon, authenticated, service_role, service_key;
 
 create function private.recount_survey(survey_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$

@@ -24,8 +24,6 @@ comment on table private.api_keys is
   'API keys of organizations and of agents (which act as the agent''s profile). Stores only the SHA-256 '
   'digest of the secret, its prefix and its last four characters.';
 create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
-alter table private.api_keys enable row level security;
-revoke all on private.api_keys from public, anon, authenticated, service_role, service_key;
 
 create function private.create_api_key(
   organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,

@@ -8,7 +8,6 @@ create table private.rate_limit_rules (
 comment on table private.rate_limit_rules is
   'Rate limit rules; changes take effect at once. A rule <operation>_<kind of caller> takes precedence over '
   '<operation>: it counts by key, the other one by the person the key acts for.';
-alter table private.rate_limit_rules enable row level security;
 insert into private.rate_limit_rules (name, max_requests, window_seconds) values
   ('page', 600, 60), ('sign_in', 20, 300), ('sign_in_mail', 20, 300),
   ('token_exchange', 300, 60),
@@ -35,9 +34,6 @@ create unlogged table private.rate_counters (
 comment on table private.rate_counters is
   'Calls in the current window by rule and subject. Unlogged: a crash empties it. Subjects are ids or keyed '
   'hashes, never addresses.';
-alter table private.rate_counters enable row level security;
-revoke all on private.rate_limit_rules, private.rate_counters
-  from public, anon, authenticated, service_role, service_key;
 
 -- definer: the rules are not granted.
 create function private.rate_limits() returns json

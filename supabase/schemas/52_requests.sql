@@ -378,8 +378,6 @@ comment on table private.idempotency_keys is
   'Responses to POST requests with an Idempotency-Key, by a key, or to a form with an id, by a person; kept '
   'for a day. request is the SHA-256 of route, path, query and body.';
 create index idempotency_keys_age_idx on private.idempotency_keys (created_at);
-alter table private.idempotency_keys enable row level security;
-revoke all on private.idempotency_keys from public, anon, authenticated, service_role, service_key;
 
 -- definer: private tables.
 create function private.find_idempotent_response(key text, request bytea) returns text

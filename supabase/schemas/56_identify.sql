@@ -61,13 +61,6 @@ comment on table private.identify_tokens is
   'of the jti.';
 create index identify_tokens_age_idx on private.identify_tokens (expires_at);
 
-alter table private.identify_secrets enable row level security;
-alter table private.identified_people enable row level security;
-alter table private.identify_sessions enable row level security;
-alter table private.identify_tokens enable row level security;
-revoke all on private.identify_secrets, private.identified_people, private.identify_sessions,
-  private.identify_tokens from public, anon, authenticated, service_role, service_key;
-
 -- Sessions --------------------------------------------------------------------------------------------------
 
 create function private.resolve_session(digest bytea) returns private.caller

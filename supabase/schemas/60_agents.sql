@@ -27,8 +27,6 @@ comment on table private.agents is
   'Agents of an organization. id is the profile the agent acts as. tier names its rate limit rule. '
   'read_only to calls_a_day are policies that restrict its keys; null means no restriction.';
 create index agents_organization_idx on private.agents (organization_id, created_at desc, id);
-alter table private.agents enable row level security;
-revoke all on private.agents from public, anon, authenticated, service_role, service_key;
 create trigger touch_updated_at before update on private.agents
   for each row execute function private.touch_updated_at();
 
@@ -112,8 +110,6 @@ comment on table private.agent_audit is
   'call would lock the agent''s row.';
 create index agent_audit_agent_idx on private.agent_audit (agent_id, id desc);
 create index agent_audit_age_idx on private.agent_audit using brin (created_at);
-alter table private.agent_audit enable row level security;
-revoke all on private.agent_audit from public, anon, authenticated, service_role, service_key;
 
 create function private.protect_agent_audit() returns trigger
 language plpgsql set search_path = pg_temp as $$

@@ -46,13 +46,6 @@ comment on table private.open_streams is
   'crashed process expire. address is a keyed hash.';
 create index open_streams_expiry_idx on private.open_streams (expires_at);
 
-alter table private.open_streams enable row level security;
-revoke all on private.open_streams from public, anon, authenticated, service_role, service_key;
-alter table private.agent_streams enable row level security;
-alter table private.agent_subscriptions enable row level security;
-revoke all on private.agent_streams, private.agent_subscriptions
-  from public, anon, authenticated, service_role, service_key;
-
 -- definer: private tables. Each function accesses rows of the calling agent only.
 create function private.open_stream(id uuid, tool text, arguments jsonb, confirmed boolean, locale text)
   returns void

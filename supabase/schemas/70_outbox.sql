@@ -21,8 +21,6 @@ create index outbox_organization_idx on private.outbox (organization_id, xid, id
 create index outbox_created_idx on private.outbox (subject_id)
   where type in ('submission.created', 'comment.created');
 create index outbox_age_idx on private.outbox using brin (created_at);
-alter table private.outbox enable row level security;
-revoke all on private.outbox from public, anon, authenticated, service_role, service_key;
 
 create function private.submission_of(data jsonb) returns uuid
 language sql immutable

@@ -35,8 +35,6 @@ comment on table private.webhooks is
   'success, so several deliveries may be in flight. enabled_at: earlier events are not sent. created_by: the '
   'person, also behind a key, who gave it its URL and secret last.';
 create index webhooks_created_by_idx on private.webhooks (created_by);
-alter table private.webhooks enable row level security;
-revoke all on private.webhooks from public, anon, authenticated, service_role, service_key;
 create trigger touch_updated_at before update of url, events, is_enabled, encrypted_secret on private.webhooks
   for each row execute function private.touch_updated_at();
 

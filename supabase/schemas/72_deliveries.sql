@@ -81,12 +81,6 @@ comment on table private.webhook_backlogs is
   'Endpoints that are behind private.webhook_cursor, and the outbox position up to which their deliveries '
   'exist: those of organizations with many deliveries at a time, and those with many due ones.';
 
-alter table private.webhook_deliveries enable row level security;
-alter table private.webhook_cursor enable row level security;
-alter table private.webhook_backlogs enable row level security;
-revoke all on private.webhook_deliveries, private.webhook_cursor, private.webhook_backlogs
-  from public, anon, authenticated, service_role, service_key;
-
 -- Dispatch --------------------------------------------------------------------------------------------------
 
 create function private.is_full(webhook_id uuid) returns boolean

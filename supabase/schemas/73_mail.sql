@@ -155,18 +155,6 @@ comment on table private.survey_requests is
 create index survey_requests_profile_idx on private.survey_requests (profile_id);
 create index survey_requests_survey_idx on private.survey_requests (organization_id, survey_id);
 
-alter table private.mails enable row level security;
-alter table private.mail_items enable row level security;
-alter table private.mail_budgets enable row level security;
-alter table private.mail_choices enable row level security;
-alter table private.mail_mutes enable row level security;
-alter table private.mail_suppressions enable row level security;
-alter table private.address_key enable row level security;
-alter table private.survey_requests enable row level security;
-revoke all on private.mails, private.mail_items, private.mail_budgets, private.mail_choices,
-  private.mail_mutes, private.mail_suppressions, private.address_key, private.survey_requests
-  from public, anon, authenticated, service_role, service_key;
-
 -- Preferences -----------------------------------------------------------------------------------------------
 
 create function private.mail_kind(notification_type text) returns text

@@ -126,11 +126,6 @@ comment on table private.account_undos is
 create index account_undos_user_idx on private.account_undos (user_id, created_at);
 create index account_undos_created_at_idx on private.account_undos (created_at);
 
-alter table private.stopped_account_mail enable row level security;
-alter table private.account_undos enable row level security;
-revoke all on private.stopped_account_mail, private.account_undos
-  from public, anon, authenticated, service_role, service_key;
-
 -- definer: private tables, and users of the auth service.
 create function private.open_account_undo(account_id uuid, address text, link_hash bytea) returns boolean
 language plpgsql security definer set search_path = pg_temp as $$

@@ -36,8 +36,6 @@ create table private.feature_flags (
 comment on table private.feature_flags is
   'Flags an operator sets with SQL; read by each statement. broadcast_changes: also broadcast changes to '
   'the topics of their submissions.';
-alter table private.feature_flags enable row level security;
-revoke all on private.feature_flags from public, anon, authenticated, service_role, service_key;
 insert into private.feature_flags values ('broadcast_changes', true);
 
 create function private.broadcasts_changes() returns boolean
@@ -321,8 +319,6 @@ create table private.broadcast_cursor (
 );
 comment on table private.broadcast_cursor is 'Outbox position up to which vote counts were sent to boards.';
 insert into private.broadcast_cursor (xid, id) values ('0', 0);
-alter table private.broadcast_cursor enable row level security;
-revoke all on private.broadcast_cursor from public, anon, authenticated, service_role, service_key;
 
 create function private.broadcast_counts() returns integer
 language plpgsql set search_path = pg_temp as $$

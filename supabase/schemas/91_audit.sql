@@ -25,8 +25,6 @@ create index audit_log_newest_idx on private.audit_log (organization_id, created
 create index audit_log_target_idx on private.audit_log (organization_id, target_id, created_at desc, id desc);
 create index audit_log_actor_idx on private.audit_log (organization_id, actor_id, created_at desc, id desc);
 create index audit_log_action_idx on private.audit_log (organization_id, action, created_at desc, id desc);
-alter table private.audit_log enable row level security;
-revoke all on private.audit_log from public, anon, authenticated, service_role, service_key;
 
 create function private.protect_audit_log() returns trigger
 language plpgsql set search_path = pg_temp as $$

@@ -62,13 +62,6 @@ comment on table private.merged_comments is
   'Merge journal: top-level comments of a source; their replies, including later ones, move with them.';
 create index merged_comments_source_idx on private.merged_comments (source_id);
 
-alter table private.merges enable row level security;
-alter table private.merged_votes enable row level security;
-alter table private.merged_tags enable row level security;
-alter table private.merged_comments enable row level security;
-revoke all on private.merges, private.merged_votes, private.merged_tags, private.merged_comments
-  from public, anon, authenticated, service_role, service_key;
-
 create function private.delete_merge_journal() returns trigger
 -- definer: an author may delete their merged source
 language plpgsql security definer set search_path = pg_temp as $$

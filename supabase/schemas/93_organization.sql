@@ -145,8 +145,6 @@ create table private.removed_logos (
 comment on table private.removed_logos is
   'Paths of uploaded logos that were replaced, or whose organization was deleted: their files are to be '
   'deleted.';
-alter table private.removed_logos enable row level security;
-revoke all on private.removed_logos from public, anon, authenticated, service_role, service_key;
 
 -- definer: clients may not write to private.
 create function private.remember_removed_logo() returns trigger

@@ -191,8 +191,6 @@ comment on table private.retired_labels is
   'Deleted or merged categories and tags that still have submissions. The schedule moves these to into_id, '
   'or to none, and then deletes the label.';
 create index retired_labels_organization_idx on private.retired_labels (organization_id);
-alter table private.retired_labels enable row level security;
-revoke all on private.retired_labels from public, anon, authenticated, service_role, service_key;
 
 create function private.move_to_category(organization_id uuid, from_id uuid, to_id uuid, batch integer)
   returns integer

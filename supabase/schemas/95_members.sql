@@ -399,8 +399,6 @@ create index invites_address_idx on private.invites (email);
 -- An erased invite leaves its mail, without the address: it counts for the limit of the day.
 alter table private.mails add constraint mails_invite_id_fkey
   foreign key (invite_id) references private.invites (id) on delete set null;
-alter table private.invites enable row level security;
-revoke all on private.invites from public, anon, authenticated, service_role, service_key;
 
 create function private.invite_status(invite private.invites) returns text
 language plpgsql stable set search_path = pg_temp as $$

@@ -77,13 +77,6 @@ create table private.import_ids (
 );
 comment on table private.import_ids is 'Ids seen in earlier chunks of a dry run, which rolls back its rows.';
 
-alter table private.imports enable row level security;
-alter table private.import_errors enable row level security;
-alter table private.import_file_parts enable row level security;
-alter table private.import_ids enable row level security;
-revoke all on private.imports, private.import_errors, private.import_file_parts, private.import_ids
-  from public, anon, authenticated, service_role, service_key;
-
 create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean,
   makes_missing boolean) returns uuid
 language plpgsql set search_path = pg_temp as $$

@@ -32,9 +32,6 @@ create index external_ids_survey_idx on private.external_ids (survey_id) where s
 create index external_ids_question_idx on private.external_ids (question_id) where question_id is not null;
 create index external_ids_response_idx on private.external_ids (response_id) where response_id is not null;
 
-alter table private.external_ids enable row level security;
-revoke all on private.external_ids from public, anon, authenticated, service_role, service_key;
-
 -- Resolving ids ---------------------------------------------------------------------------------------------
 
 create function private.imported_row(import private.imports, kind text, external_id text) returns uuid

@@ -61,5 +61,4 @@ test("10,000 rows are imported while the page is reloaded, and exported again", 
   const file = await download;
   expect(file.suggestedFilename()).toBe("submissions.jsonl");
   expect((await readFile(await file.path(), "utf8")).trim().split("\n")).toHaveLength(rows);
-  await page.getByText("the file is complete").waitFor();
 }, 150_000);

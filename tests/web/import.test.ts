@@ -3,7 +3,7 @@ import { Agent } from "node:http";
 import { connect } from "node:net";
 import { parse } from "node-html-parser";
 import { beforeAll, describe, expect, test } from "vitest";
-import { dataMessages } from "../../functions/web/messages/admin/data/index.ts";
+import { dataMessages } from "../../functions/web/messages/admin/index.ts";
 import { joinTeam, newOrganization, newSubmission, type Organization, only } from "../api/world.ts";
 import { send } from "../http.ts";
 import { sql, stack } from "../stack.ts";

@@ -1,7 +1,7 @@
 import { environment } from "../../_shared/environment.ts";
 import { signInviteLink } from "../../_shared/mail-links.ts";
 import { formatDay } from "../../web/format.ts";
-import { peopleMessages } from "../../web/messages/admin/people/index.ts";
+import { peopleMessages } from "../../web/messages/admin/index.ts";
 import type { InviteClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, type Wording } from "./layout.tsx";

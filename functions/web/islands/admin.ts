@@ -4,7 +4,6 @@ import { addIslands } from "./islands.ts";
 addIslands({
   "live-inbox": () => import("./live-inbox.ts"),
   inbox: () => import("./inbox.ts"),
-  export: () => import("./export.ts"),
   "file-size": () => import("./file-size.ts"),
   follow: () => import("./follow.ts"),
   copy: () => import("./copy.ts"),

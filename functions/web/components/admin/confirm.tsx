@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { frameMessages } from "../../messages/admin/frame/index.ts";
+import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Problem } from "../field.tsx";
 import { FormId } from "../form-id.tsx";

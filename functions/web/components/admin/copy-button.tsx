@@ -1,4 +1,4 @@
-import { frameMessages } from "../../messages/admin/frame/index.ts";
+import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Icon } from "../icon.tsx";
 

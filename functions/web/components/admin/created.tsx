@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { author } from "../../../../shared/taxonomy.ts";
-import { frameMessages } from "../../messages/admin/frame/index.ts";
+import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Day } from "../day.tsx";
 import { Icon } from "../icon.tsx";

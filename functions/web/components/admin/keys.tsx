@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { apiKeyListAnswer } from "../../../../shared/admin.ts";
 import { scopes } from "../../../../shared/scopes.ts";
 import { formatDay } from "../../format.ts";
-import { apiKeysMessages } from "../../messages/admin/api-keys/index.ts";
+import { apiKeysMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Day } from "../day.tsx";
 import { Field, Problem } from "../field.tsx";

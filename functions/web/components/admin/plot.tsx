@@ -1,7 +1,7 @@
 import { scaleLinear } from "d3-scale";
 import { area, curveMonotoneX, line } from "d3-shape";
 import { formatNumber } from "../../format.ts";
-import { frameMessages } from "../../messages/admin/frame/index.ts";
+import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 
 type LineProps = {

@@ -1,5 +1,5 @@
 import { questionTypes } from "../../../../shared/surveys.ts";
-import type { SurveysMessages } from "../../messages/admin/surveys/en.ts";
+import type { SurveysMessages } from "../../messages/admin/index.ts";
 import type { DraftQuestion } from "../../survey-draft.ts";
 import type { Visit } from "../../visit.ts";
 import { Field } from "../field.tsx";

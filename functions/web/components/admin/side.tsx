@@ -1,7 +1,7 @@
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
 import type { Frame } from "../../../_shared/statements/pages.ts";
 import { type AreaGroup, type AreaName, areas, isAtLeast } from "../../admin-areas.ts";
-import { frameMessages } from "../../messages/admin/frame/index.ts";
+import { frameMessages } from "../../messages/admin/index.ts";
 import { adminPath, organizationPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 import { Icon } from "../icon.tsx";
@@ -11,18 +11,14 @@ type Props = {
   admin: AdminFrame;
   frame: Frame;
   visit: Visit;
-  /** Those that have a page. */
-  built: ReadonlySet<AreaName>;
 };
 
 const groups: AreaGroup[] = ["work", "data", "settings"];
 
 /** The navigation of the dashboard. On a phone it opens by its button. */
-export const AdminSide = ({ area: current, admin, frame, visit, built }: Props) => {
+export const AdminSide = ({ area: current, admin, frame, visit }: Props) => {
   const words = frameMessages(visit.locale);
-  const shown = Object.entries(areas).filter(
-    ([name, { role }]) => built.has(name as AreaName) && isAtLeast(admin.role, role),
-  );
+  const shown = Object.entries(areas).filter(([, { role }]) => isAtLeast(admin.role, role));
   return (
     <div class="side">
       <details class="side-menu" id="side-menu">

@@ -7,7 +7,7 @@ import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { type Key, KeyForm, Keys, keyNamed, RevokeKey, RotateKey } from "../../components/admin/keys.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { apiKeysMessages } from "../../messages/admin/api-keys/index.ts";
+import { apiKeysMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";

@@ -4,7 +4,7 @@ import { importExport } from "../../../api/routes/import-export.ts";
 import { adminPage } from "../../admin-page.tsx";
 import { Field } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { dataMessages } from "../../messages/admin/data/index.ts";
+import { dataMessages } from "../../messages/admin/index.ts";
 import { action, endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 
@@ -27,10 +27,6 @@ export const exporting = adminPage({
           class="stack"
           id="export"
           data-turbo="false"
-          data-island="export"
-          data-received={words.received}
-          data-finished={words.finished}
-          data-broken={words.broken}
         >
           <Field
             name="what"
@@ -52,10 +48,6 @@ export const exporting = adminPage({
               <Icon name="download" />
               {words.submit}
             </button>
-          </div>
-          <div class="progress-line" data-progress hidden>
-            <progress aria-label={words.progress} />
-            <p class="number" role="status" data-said />
           </div>
         </form>
       </section>

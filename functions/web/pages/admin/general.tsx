@@ -6,7 +6,7 @@ import { organizations } from "../../../api/routes/organizations.ts";
 import { adminAction, adminPage } from "../../admin-page.tsx";
 import { CheckField } from "../../components/admin/check.tsx";
 import { Field, Problem } from "../../components/field.tsx";
-import { generalMessages } from "../../messages/admin/general/index.ts";
+import { generalMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";

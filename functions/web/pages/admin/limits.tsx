@@ -3,8 +3,7 @@ import { adminPage } from "../../admin-page.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { formatNumber } from "../../format.ts";
-import type { LimitsMessages } from "../../messages/admin/limits/en.ts";
-import { limitsMessages } from "../../messages/admin/limits/index.ts";
+import { type LimitsMessages, limitsMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 
 type Rule = { name: string; max_requests: number; window_seconds: number };

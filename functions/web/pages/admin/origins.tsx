@@ -3,7 +3,7 @@ import { allowedOrigins } from "../../../_shared/statements/admin.ts";
 import { admin } from "../../../api/routes/admin.ts";
 import { adminAction, adminPage } from "../../admin-page.tsx";
 import { Field, Problem } from "../../components/field.tsx";
-import { originsMessages } from "../../messages/admin/origins/index.ts";
+import { originsMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";

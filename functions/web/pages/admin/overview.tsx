@@ -8,8 +8,7 @@ import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatDay, formatNumber, formatShortDay } from "../../format.ts";
-import type { OverviewMessages } from "../../messages/admin/overview/en.ts";
-import { overviewMessages } from "../../messages/admin/overview/index.ts";
+import { type OverviewMessages, overviewMessages } from "../../messages/admin/index.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 

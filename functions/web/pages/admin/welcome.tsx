@@ -1,7 +1,7 @@
 import { areas } from "../../admin-areas.ts";
-import { adminPage, isBuilt } from "../../admin-page.tsx";
+import { adminPage } from "../../admin-page.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { setupMessages } from "../../messages/admin/setup/index.ts";
+import { setupMessages } from "../../messages/admin/index.ts";
 import { adminPath, organizationPath } from "../../paths.ts";
 
 const next = ["general", "apiKeys", "people", "surveys", "import"] as const;
@@ -24,7 +24,7 @@ export const welcome = adminPage({
               {words.steps.board}
             </a>
           </li>
-          {next.filter(isBuilt).map((area) => (
+          {next.map((area) => (
             <li>
               <a class="card" href={adminPath(visit, areas[area].path)}>
                 <Icon name={areas[area].icon} />

@@ -5,7 +5,7 @@ import { Created } from "../../../components/admin/created.tsx";
 import { type Key, Keys } from "../../../components/admin/keys.tsx";
 import { Secret } from "../../../components/admin/secret.tsx";
 import { Icon } from "../../../components/icon.tsx";
-import { apiKeysMessages } from "../../../messages/admin/api-keys/index.ts";
+import { apiKeysMessages } from "../../../messages/admin/index.ts";
 import { Connect } from "./connect.tsx";
 import { Policies } from "./policies.tsx";
 import { agentNamed, area, pathOf, words } from "./shared.tsx";

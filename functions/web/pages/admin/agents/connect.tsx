@@ -1,6 +1,6 @@
 import { environment } from "../../../../_shared/environment.ts";
 import { CodeBlock } from "../../../components/admin/code-block.tsx";
-import type { AgentsMessages } from "../../../messages/admin/agents/en.ts";
+import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";
 
 type ConnectProps = { secret: string | undefined; visit: Visit; words: AgentsMessages };

@@ -5,7 +5,7 @@ import { Cancel } from "../../../components/admin/cancel.tsx";
 import { Confirm } from "../../../components/admin/confirm.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { FormId } from "../../../components/form-id.tsx";
-import type { AgentsMessages } from "../../../messages/admin/agents/en.ts";
+import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";
 import { type Agent, agentNamed, area, baseOf, pathOf, trailOf, words } from "./shared.tsx";
 

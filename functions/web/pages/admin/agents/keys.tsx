@@ -2,7 +2,7 @@ import { notFound } from "../../../../_shared/api-error.ts";
 import { listAgentKeys, listAgents } from "../../../../_shared/statements/agents.ts";
 import { adminPage } from "../../../admin-page.tsx";
 import { KeyForm, keyNamed, RevokeKey, RotateKey } from "../../../components/admin/keys.tsx";
-import { apiKeysMessages } from "../../../messages/admin/api-keys/index.ts";
+import { apiKeysMessages } from "../../../messages/admin/index.ts";
 import { agentNamed, area, pathOf, trailOf, words } from "./shared.tsx";
 
 export const newAgentKey = adminPage({

@@ -8,7 +8,7 @@ import { adminPage } from "../../../admin-page.tsx";
 import { Cancel } from "../../../components/admin/cancel.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { formatNumber } from "../../../format.ts";
-import type { AgentsMessages } from "../../../messages/admin/agents/en.ts";
+import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";
 import { agentNamed, area, pathOf, trailOf, words } from "./shared.tsx";
 

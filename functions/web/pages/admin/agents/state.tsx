@@ -1,4 +1,4 @@
-import type { AgentsMessages } from "../../../messages/admin/agents/en.ts";
+import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Agent } from "./shared.tsx";
 
 export const State = ({ of, words }: { of: Agent; words: AgentsMessages }) => (

@@ -3,8 +3,7 @@ import { requireSurvey, type SurveyAction, surveyDetail } from "../../../../_sha
 import { surveys } from "../../../../api/routes/surveys.ts";
 import { adminAction, adminPage } from "../../../admin-page.tsx";
 import { Confirm } from "../../../components/admin/confirm.tsx";
-import type { SurveysMessages } from "../../../messages/admin/surveys/en.ts";
-import { surveysMessages } from "../../../messages/admin/surveys/index.ts";
+import { type SurveysMessages, surveysMessages } from "../../../messages/admin/index.ts";
 import type { Page } from "../../../page.tsx";
 import { endpointOf } from "../../../page.tsx";
 import type { Visit } from "../../../visit.ts";

@@ -9,7 +9,7 @@ import { type Column, DataTable } from "../../../components/admin/table.tsx";
 import { Day } from "../../../components/day.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { formatNumber } from "../../../format.ts";
-import { surveysMessages } from "../../../messages/admin/surveys/index.ts";
+import { surveysMessages } from "../../../messages/admin/index.ts";
 import { adminPath, hrefWith } from "../../../paths.ts";
 import { formatShare, SurveyStatus, withoutEmpty } from "./shared.tsx";
 

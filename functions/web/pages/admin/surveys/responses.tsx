@@ -16,7 +16,7 @@ import { surveyResponses as endpoints } from "../../../../api/routes/survey-resp
 import { adminPage } from "../../../admin-page.tsx";
 import { type Column, DataTable } from "../../../components/admin/table.tsx";
 import { Icon } from "../../../components/icon.tsx";
-import { surveysMessages } from "../../../messages/admin/surveys/index.ts";
+import { surveysMessages } from "../../../messages/admin/index.ts";
 import { messagesOf } from "../../../messages/index.ts";
 import { action, endpointOf } from "../../../page.tsx";
 import {

@@ -16,8 +16,7 @@ import { FormId } from "../../../components/form-id.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { formatDay, formatNumber } from "../../../format.ts";
 import type { IconName } from "../../../icons.ts";
-import type { SurveysMessages } from "../../../messages/admin/surveys/en.ts";
-import { surveysMessages } from "../../../messages/admin/surveys/index.ts";
+import { type SurveysMessages, surveysMessages } from "../../../messages/admin/index.ts";
 import { messagesOf } from "../../../messages/index.ts";
 import type { Visit } from "../../../visit.ts";
 import {

@@ -11,7 +11,7 @@ import { Problem } from "../../../components/field.tsx";
 import { FormId } from "../../../components/form-id.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { QrCode } from "../../../components/qr-code.tsx";
-import { surveysMessages } from "../../../messages/admin/surveys/index.ts";
+import { surveysMessages } from "../../../messages/admin/index.ts";
 import { endpointOf, plain } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
 import { type Survey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";

@@ -4,7 +4,7 @@ import type { Locale } from "../../../../../shared/locales.ts";
 import type { sentiment } from "../../../../../shared/survey-responses.ts";
 import type { surveyDetail } from "../../../../../shared/surveys.ts";
 import { Icon } from "../../../components/icon.tsx";
-import type { SurveysMessages } from "../../../messages/admin/surveys/en.ts";
+import type { SurveysMessages } from "../../../messages/admin/index.ts";
 import { adminPath } from "../../../paths.ts";
 import type { Visit } from "../../../visit.ts";
 

@@ -10,7 +10,7 @@ import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surv
 import { adminPage } from "../../../admin-page.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { NextPage } from "../../../components/next-page.tsx";
-import { surveysMessages } from "../../../messages/admin/surveys/index.ts";
+import { surveysMessages } from "../../../messages/admin/index.ts";
 import { TextItem } from "./results.tsx";
 import { AnswerFilters, type Survey, SurveyViews, surveyPath, trailOf, withoutEmpty } from "./shared.tsx";
 
