@@ -174,6 +174,8 @@ ALTER TABLE "private"."imports" ADD COLUMN "records_at_once" integer NOT NULL DE
 
 ALTER TABLE "private"."outbox" ADD COLUMN "category_id" uuid;
 
+ALTER TABLE "private"."webhooks" ADD COLUMN "enabled_at" timestamp with time zone NOT NULL DEFAULT now();
+
 ALTER TABLE "private"."webhooks" ADD COLUMN "created_by" uuid;
 
 CREATE OR REPLACE FUNCTION private.address_hash(address text)
@@ -658,6 +660,7 @@ begin
       else w.created_by end,
     events = coalesce(admin_update_webhook.events, w.events),
     is_enabled = coalesce(enabled, w.is_enabled),
+    enabled_at = case when enabled and not w.is_enabled then now() else w.enabled_at end,
     disabled_reason = case when not coalesce(enabled, w.is_enabled)
       then coalesce(w.disabled_reason, 'admin') end
   where w.id = before.id returning w.* into changed;
@@ -1670,7 +1673,7 @@ begin
       (organization_id, webhook_id, event_id, event, outbox_xid, outbox_id)
     select w.organization_id, w.id, n.event_id, asked.name, n.xid, n.id
     from next n join private.webhooks w on w.id = n.webhook_id and w.is_enabled
-      and w.created_at <= n.created_at
+      and w.enabled_at <= n.created_at
     cross join lateral (
       select a.name from unnest(w.events) with ordinality a (name, position)
       where private.canonical_event(a.name) = n.type order by a.position limit 1) asked
@@ -3153,7 +3156,7 @@ COMMENT ON TABLE "private"."outbox" IS 'Events in commit order: readers select x
 
 COMMENT ON TABLE "private"."webhook_backlogs" IS 'Endpoints that are behind private.webhook_cursor, and the outbox position up to which their deliveries exist: those of organizations with many deliveries at a time, and those with many due ones.';
 
-COMMENT ON TABLE "private"."webhooks" IS 'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a success, so several deliveries may be in flight. created_by: the person, also behind a key, who gave it its URL and secret last.';
+COMMENT ON TABLE "private"."webhooks" IS 'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a success, so several deliveries may be in flight. enabled_at: earlier events are not sent. created_by: the person, also behind a key, who gave it its URL and secret last.';
 
 COMMENT ON VIEW "private"."personal_rows" IS 'Who is named in which organization, by private.personal_columns.';
 
@@ -3377,3 +3380,4 @@ update private.webhooks w set created_by = p.id
     (select k.created_by from private.api_keys k where k.profile_id = a.actor_id order by k.created_at desc limit 1),
     a.actor_id)
   where a.organization_id = w.organization_id and a.target_id = w.id and a.action = 'webhook.create';
+update private.webhooks set enabled_at = created_at;
