@@ -130,6 +130,8 @@ async function run(scenario: Scenario, stack: Stack, sql: Sql, board: Board): Pr
   const votes = await vote(scenario, async (n) => {
     const submission = submissions[n % submissions.length] ?? "";
     if (floor) floor.process.send(floorFrame(submission));
+    else if (scenario.via === "broadcast")
+      await sql`insert into comments (submission_id, author_id, body) values (${submission}, ${board.voters[0] ?? ""}, 'News')`;
     else
       await sql`insert into votes (submission_id, user_id) values (${submission}, ${board.voters[board.next++ % board.voters.length] ?? ""})`;
   });
@@ -198,7 +200,8 @@ async function realCrowd(
   }
   const marks =
     scenario.via === "broadcast"
-      ? { mark: '"table": "votes"', timeAfter: '"created_at": "' }
+      ? // A comment, because a broadcast of a vote has no time.
+        { mark: '"table": "comments"', timeAfter: '"created_at": "' }
       : { mark: '"type":"INSERT"', timeAfter: '"commit_timestamp":"' };
   return { url: stack.supabase_url.replace("http", "ws"), clients, ...marks };
 }
