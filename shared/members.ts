@@ -69,7 +69,7 @@ const member = z
 const made = z
   .object({
     type: z.enum(["api_key", "identify_secret", "webhook", "agent"]),
-    id: uuid,
+    id: z.string().describe("As the endpoints of its kind name it."),
     name: z.string().describe("The host of a webhook, the last characters of a signing secret."),
   })
   .meta({ id: "MadeByMember", description: "What works on without the member who made it." });

@@ -160,17 +160,17 @@ language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   if private.is_key() or not private.is_admin(organization_id, '') then return '[]'; end if;
   return (select coalesce(jsonb_agg(m order by m.type, m.name, m.id), '[]') from (
-    select 'api_key' as type, k.id, k.name from private.api_keys k
+    select 'api_key' as type, k.id::text, k.name from private.api_keys k
     where k.organization_id = made_by.organization_id and k.created_by = made_by.user_id
       and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
     union all
-    select 'identify_secret', s.id, '…' || s.last_four from private.identify_secrets s
+    select 'identify_secret', s.id::text, '…' || s.last_four from private.identify_secrets s
     where s.organization_id = made_by.organization_id and s.created_by = made_by.user_id
     union all
-    select 'webhook', w.id, private.host_of(w.url) from private.webhooks w
+    select 'webhook', private.webhook_shape(w) ->> 'id', private.host_of(w.url) from private.webhooks w
     where w.organization_id = made_by.organization_id and w.created_by = made_by.user_id and w.is_enabled
     union all
-    select 'agent', a.id, p.name from private.agents a join public.profiles p on p.id = a.id
+    select 'agent', a.id::text, p.name from private.agents a join public.profiles p on p.id = a.id
     where a.organization_id = made_by.organization_id and a.created_by = made_by.user_id
       and a.retired_at is null) m);
 end
@@ -184,7 +184,8 @@ language plpgsql set search_path = pg_temp as $$
 declare made jsonb := private.made_by(organization_id, user_id); item record;
 begin
   perform private.require_person_admin(organization_id);
-  for item in select * from jsonb_to_recordset(made) as m (type text, id uuid, name text) loop
+  for item in select m.type, replace(m.id, 'wh_', '')::uuid as id
+    from jsonb_to_recordset(made) as m (type text, id text) loop
     case item.type
       when 'api_key' then update private.api_keys k set revoked_at = now() where k.id = item.id;
       when 'identify_secret' then delete from private.identify_secrets s where s.id = item.id;
@@ -293,8 +294,7 @@ end
 $$;
 comment on function private.admin_remove_member(uuid, uuid, boolean) is
   'Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with '
-  'members:write plain members. revoke: private.end_made_by. Returns what was revoked, and what is still '
-  'valid.';
+  'members:write plain members. revoke: private.end_made_by. Returns what was revoked and what works on.';
 
 create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp

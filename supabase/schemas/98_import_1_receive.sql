@@ -267,7 +267,7 @@ comment on function private.admin_finish_import(uuid, text) is
 
 create function private.admin_cancel_import(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
-language plpgsql security definer set search_path = pg_temp as $$
+language plpgsql security definer set search_path = pg_temp set lock_timeout = '2s' as $$
 declare import private.imports := private.lock_import(import_id);
 begin
   if import.state not in ('receiving', 'running', 'canceled') then
@@ -281,7 +281,7 @@ begin
 end
 $$;
 comment on function private.admin_cancel_import(uuid) is
-  'Cancels an import of the current organization; written rows stay.';
+  'Cancels an import of the current organization, after the chunk being written; written rows stay.';
 
 -- definer: private tables; each call requires Admin.
 create function private.admin_apply_import(import_id uuid) returns json

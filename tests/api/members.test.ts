@@ -377,7 +377,8 @@ describe("what an admin made", () => {
   const remove = async (from: Team, whom: User, as: User, query = "") => {
     const answer = await api("DELETE", `${from.path}/members/${whom.id}${query}`, { as });
     const { revoked, still_valid } = expectJson(answer, 200, memberRemovedAnswer).data;
-    return [revoked, still_valid].map((list) => list.map(({ type, name }) => `${type} ${name}`));
+    const names = (list: typeof revoked) => list.map(({ type, name }) => `${type} ${name}`);
+    return { revoked: names(revoked), still_valid: names(still_valid), ids: still_valid.map(({ id }) => id) };
   };
   const worksWith = async (token: string, { path }: Team) =>
     (await api("GET", `${path}/webhooks`, { as: { token } })).status;
@@ -385,7 +386,8 @@ describe("what an admin made", () => {
   it("works on after a removal, which lists it, and lists show that its maker is gone", async () => {
     const team = await newTeam();
     const secret = await makes(team.admin, team);
-    expect(await remove(team, team.admin, team.owner)).toEqual([[], all]);
+    const { ids, revoked, still_valid } = await remove(team, team.admin, team.owner);
+    expect([revoked, still_valid]).toEqual([[], all]);
     expect(await worksWith(secret, team)).not.toBe(401);
     for (const path of [
       "/api/admin/api-keys",
@@ -394,7 +396,8 @@ describe("what an admin made", () => {
       `${team.path}/webhooks`,
     ]) {
       const { body } = await api("GET", path, { as: team.owner, on: team.organization });
-      const [one] = (body as { data: { created_by: object }[] }).data;
+      const [one] = (body as { data: { id: string; created_by: object }[] }).data;
+      expect(ids, path).toContain(one?.id);
       expect(one?.created_by, path).toMatchObject({ id: team.admin.id, is_team_member: false });
     }
   });
@@ -412,7 +415,7 @@ describe("what an admin made", () => {
       } else
         expect(
           await remove(team, team.admin, way === "leaving" ? team.admin : team.owner, "?revoke=true"),
-        ).toEqual([all, []]);
+        ).toMatchObject({ revoked: all, still_valid: [] });
       expect(await worksWith(secret, team)).toBe(401);
       const ended = await sql<{ action: string }[]>`
       select action from private.audit_log where organization_id = ${team.organization.id}
@@ -436,7 +439,7 @@ describe("what an admin made", () => {
     const at = `${team.path}/members/${team.admin.id}`;
     for (const as of [team.admin, key])
       expectError(await api("DELETE", `${at}?revoke=true`, { as }), "FORBIDDEN");
-    expect(await remove(team, team.admin, team.admin)).toEqual([[], []]);
+    expect(await remove(team, team.admin, team.admin)).toMatchObject({ revoked: [], still_valid: [] });
   });
 
   it("includes a webhook of another that they gave its URL or its secret, in person or by any of their keys", async () => {

@@ -97,6 +97,20 @@ describe("a lock held by another session", () => {
   );
 });
 
+test("the cancel of an import waits for the chunk that is being written", async () => {
+  const [admin] = (await own.people(1, "admin")) as [Person];
+  const [started] = await own.sql<{ id: string }[]>`
+    insert into private.imports (organization_id, format, source, is_dry_run, makes_missing)
+    values (${own.organization.id}, 'feedback', 'feedback', false, false) returning id`;
+  const lock = `select from private.imports where id = '${started?.id}' for no key update`;
+  const { answer } = await holding(lock, async () => {
+    const waiting = own.call("DELETE", `/api/admin/imports/${started?.id}`, { token: admin.token });
+    await sleep(1_000);
+    return { answer: waiting };
+  });
+  expect((await answer).status).toBe(200);
+});
+
 test("a statement that never ends is canceled: 503 within ten seconds, and no changes", async () => {
   // Voters of the other submission already follow it.
   const id = await own.submission(people[0] as Person);

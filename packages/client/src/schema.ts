@@ -2795,7 +2795,7 @@ export interface components {
         };
         /** @description What works on without the member who made it. */
         MadeByMember: {
-            /** Format: uuid */
+            /** @description As the endpoints of its kind name it. */
             id: string;
             /** @description The host of a webhook, the last characters of a signing secret. */
             name: string;

@@ -576,7 +576,6 @@ const ofApi = (method: "post" | "patch" | "delete", path: string) =>
   endpointOf(endpoints, method, `/organizations/:id${path}`);
 const params = { id: "organization_id" };
 const removal = ofApi("delete", "/members/:user_id") as StatementEndpoint;
-const removalForm = roleChange.pick({ revoke: true });
 const removalOf = (input: Input) => removal.call({ ...input, query: input.body });
 
 export const peoplePages = [
@@ -603,7 +602,7 @@ export const peoplePages = [
   }),
   // A form has no query.
   adminAction(
-    { ...removal, query: undefined, body: removalForm, call: removalOf },
+    { ...removal, query: undefined, body: roleChange.pick({ revoke: true }), call: removalOf },
     {
       area,
       path: "/members/:user_id/remove",
