@@ -522,6 +522,7 @@ export type Database = {
           created_at: string;
           description: string;
           id: string;
+          is_changed_by_author: boolean;
           is_public: boolean;
           merged_into_id: string | null;
           moderation_state: string;
@@ -542,6 +543,7 @@ export type Database = {
           created_at?: string;
           description: string;
           id?: string;
+          is_changed_by_author?: boolean;
           is_public?: boolean;
           merged_into_id?: string | null;
           moderation_state?: string;
@@ -561,6 +563,7 @@ export type Database = {
           created_at?: string;
           description?: string;
           id?: string;
+          is_changed_by_author?: boolean;
           is_public?: boolean;
           merged_into_id?: string | null;
           moderation_state?: string;

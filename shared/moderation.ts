@@ -49,7 +49,9 @@ export const moderation = z
       .describe("`reopen` makes it pending again, such as to undo."),
     updated_at: moment
       .nullish()
-      .describe("Required to approve: the `updated_at` of the text that was read. A changed text is a 409."),
+      .describe(
+        "With approve: the `updated_at` of the text that was read. If the text was changed since, the answer is 409 with the present one; without `updated_at` too, if the author has changed it since submitting it.",
+      ),
     reason: text({ min: 0, max: 500 }).nullish().describe("For the audit log, up to 500 characters."),
     trust_author: z
       .boolean()

@@ -21,6 +21,7 @@ create table public.submissions (
   merged_into_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  is_changed_by_author boolean not null default false,
   constraint submissions_belong_to_their_organization unique (organization_id, id),
   constraint submissions_category_is_of_the_same_organization foreign key (organization_id, category_id)
     references public.categories (organization_id, id) on delete set null (category_id),
@@ -44,7 +45,8 @@ create table public.submissions (
 comment on table public.submissions is
   'Feedback: an idea or a problem. Triggers maintain vote_count and comment_count (approved comments). '
   'is_public: anyone may see it, because the board is public and the submission is approved. merged_into_id '
-  'points to the merge target; merged submissions are excluded from lists.';
+  'points to the merge target; merged submissions are excluded from lists. is_changed_by_author: somebody who '
+  'does not moderate has changed the text since it was submitted.';
 
 -- One index for each sort order, led by the columns that every list filters by.
 create index submissions_newest_idx on public.submissions (organization_id, created_at desc, id desc)
@@ -176,8 +178,8 @@ create policy "admins change the status" on public.status_changes
 
 grant select (id, organization_id, title, description, type, status, vote_count, comment_count, author_id,
   category_id, source,
-  tracker_issue_url, moderation_state, is_public, merged_into_id, created_at, updated_at)
-  on public.submissions to anon, authenticated, service_key;
+  tracker_issue_url, moderation_state, is_public, merged_into_id, created_at, updated_at,
+  is_changed_by_author) on public.submissions to anon, authenticated, service_key;
 grant insert (id, organization_id, title, description, type, category_id),
   update (title, description, category_id, tracker_issue_url), delete
   on public.submissions to authenticated;
@@ -303,8 +305,11 @@ begin
   if new.tracker_issue_url is distinct from old.tracker_issue_url and private.caller_id() is not null then
     perform private.require_admin(new.organization_id, 'submissions:moderate');
   end if;
-  -- Names the text that was read (private.admin_moderate): no two of one submission have the same.
+  -- Both name the text that was read (private.admin_moderate): no two of one submission have the same time.
   new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
+  new.is_changed_by_author := old.is_changed_by_author or (new.title, new.description)
+    is distinct from (old.title, old.description) and private.caller_id() is not null
+    and not private.is_admin(new.organization_id, 'submissions:moderate');
   return new;
 end
 $$;

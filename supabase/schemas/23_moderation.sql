@@ -186,21 +186,18 @@ begin
     else perform private.lock_submission(target_id); end if;
   if target_type = 'comment' then
     select c.moderation_state as state, p.moderation_state as above, c.author_id, null as title, c.body,
-      c.updated_at into subject
+      c.updated_at, c.updated_at > c.created_at as is_changed into subject
     from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
   else
     select s.moderation_state as state, 'approved' as above, s.author_id, s.title, s.description as body,
-      s.updated_at into subject
+      s.updated_at, s.is_changed_by_author as is_changed into subject
     from public.submissions s where s.id = target_id;
   end if;
   if subject.state is null then
     perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
-  elsif wanted = 'approved' and text_of is null then
-    perform private.raise_error('VALIDATION_ERROR',
-      'is required to approve: the updated_at of the text that was read', 'updated_at');
-  elsif wanted = 'approved' and text_of <> subject.updated_at then
+  elsif wanted = 'approved' and coalesce(text_of <> subject.updated_at, subject.is_changed) then
     perform private.raise_error('TEXT_CHANGED',
-      'The text was changed after you read it: read the present one.', null,
+      'The text was changed: read the present one, and name it by its updated_at.', 'updated_at',
       jsonb_build_object('current', jsonb_build_object('title', subject.title, 'body', subject.body,
         'updated_at', subject.updated_at)));
   elsif wanted = 'approved' and subject.above <> 'approved' then
@@ -236,7 +233,8 @@ $$;
 comment on function private.admin_moderate(text, uuid, text, text, boolean, timestamptz) is
   'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it '
   'is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. '
-  'text_of: the updated_at of the text to approve; raises TEXT_CHANGED if there is a newer one.';
+  'text_of: the updated_at of the text to approve. Raises TEXT_CHANGED if there is a newer one, or without '
+  'text_of if the author changed the text since the submission.';
 
 create function private.admin_moderate_many(target_types text[], target_ids uuid[], action text, reason text,
   trust_author boolean, texts_of timestamptz[] default null) returns json

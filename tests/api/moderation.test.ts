@@ -225,14 +225,22 @@ describe("an approval", () => {
     expectError(refused, "TEXT_CHANGED");
     const { current } = (refused.body as ErrorEnvelope).error;
     expect(current).toMatchObject({ title: body.title, body: longEnough });
-    expectError(
-      await decide("submission", id, "approve", { updated_at: undefined }),
-      "VALIDATION_ERROR",
-      "updated_at",
-    );
+    expectError(await decide("submission", id, "approve", { updated_at: undefined }), "TEXT_CHANGED");
     expectError(await api("GET", `/api/submissions/${id}`), "NOT_FOUND");
     expect((await decide("submission", id, "approve", { updated_at: current?.updated_at })).status).toBe(200);
     expect((await api("GET", `/api/submissions/${id}`)).status).toBe(200);
+  });
+
+  it("without a time is about the text that was submitted, or that an admin wrote", async () => {
+    const unnamed = { updated_at: undefined };
+    const [own, theirs] = await Promise.all([
+      submit(await newUser("Ann"), "As Ann wrote it"),
+      submit(await newUser("Ann"), "As Ann wrote it"),
+    ]);
+    expect((await decide("submission", own.data.id, "approve", unnamed)).status).toBe(200);
+    const body = { title: "As Adam put it" };
+    expect((await api("PATCH", `/api/submissions/${theirs.data.id}`, { as: admin, body })).status).toBe(200);
+    expect((await decide("submission", theirs.data.id, "approve", unnamed)).status).toBe(200);
   });
 
   it("at the same moment as an edit publishes the text that was read, or nothing", async () => {

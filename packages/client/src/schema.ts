@@ -2996,7 +2996,7 @@ export interface components {
             target_type: "submission" | "comment";
             /** @description With approve: content of this author needs no approval from now on. Spam revokes it. */
             trust_author?: boolean | null;
-            /** @description Required to approve: the `updated_at` of the text that was read. A changed text is a 409. */
+            /** @description With approve: the `updated_at` of the text that was read. If the text was changed since, the answer is 409 with the present one; without `updated_at` too, if the author has changed it since submitting it. */
             updated_at?: string | null;
         };
         /** @description A submission or comment that is pending, rejected or spam. */

@@ -178,6 +178,8 @@ ALTER TABLE "private"."webhooks" ADD COLUMN "enabled_at" timestamp with time zon
 
 ALTER TABLE "private"."webhooks" ADD COLUMN "created_by" uuid;
 
+ALTER TABLE "public"."submissions" ADD COLUMN "is_changed_by_author" boolean NOT NULL DEFAULT false;
+
 CREATE OR REPLACE FUNCTION private.address_hash(address text)
  RETURNS text
  LANGUAGE plpgsql
@@ -191,6 +193,26 @@ begin
       where s.name = 'feedback_address_key' $query$ into key;
   end if;
   return encode(extensions.hmac(convert_to(lower(address), 'UTF8'), key, 'sha256'), 'hex');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.admin_cancel_import(import_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+ SET lock_timeout TO '2s'
+AS $function$
+declare import private.imports := private.lock_import(import_id);
+begin
+  if import.state not in ('receiving', 'running', 'canceled') then
+    perform private.raise_error('CONFLICT', 'This import has ended: there is nothing to cancel.');
+  end if;
+  update private.imports i set state = 'canceled', updated_at = clock_timestamp() where i.id = import.id
+    returning i.* into import;
+  perform private.drop_import_file(import.id);
+  perform private.audit('import.cancel', 'import', import.id, '{}', import.organization_id);
+  return private.import_shape(import);
 end
 $function$;
 
@@ -273,21 +295,18 @@ begin
     else perform private.lock_submission(target_id); end if;
   if target_type = 'comment' then
     select c.moderation_state as state, p.moderation_state as above, c.author_id, null as title, c.body,
-      c.updated_at into subject
+      c.updated_at, c.updated_at > c.created_at as is_changed into subject
     from public.comments c left join public.comments p on p.id = c.parent_id where c.id = target_id;
   else
     select s.moderation_state as state, 'approved' as above, s.author_id, s.title, s.description as body,
-      s.updated_at into subject
+      s.updated_at, s.is_changed_by_author as is_changed into subject
     from public.submissions s where s.id = target_id;
   end if;
   if subject.state is null then
     perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
-  elsif wanted = 'approved' and text_of is null then
-    perform private.raise_error('VALIDATION_ERROR',
-      'is required to approve: the updated_at of the text that was read', 'updated_at');
-  elsif wanted = 'approved' and text_of <> subject.updated_at then
+  elsif wanted = 'approved' and coalesce(text_of <> subject.updated_at, subject.is_changed) then
     perform private.raise_error('TEXT_CHANGED',
-      'The text was changed after you read it: read the present one.', null,
+      'The text was changed: read the present one, and name it by its updated_at.', 'updated_at',
       jsonb_build_object('current', jsonb_build_object('title', subject.title, 'body', subject.body,
         'updated_at', subject.updated_at)));
   elsif wanted = 'approved' and subject.above <> 'approved' then
@@ -1449,8 +1468,11 @@ begin
   if new.tracker_issue_url is distinct from old.tracker_issue_url and private.caller_id() is not null then
     perform private.require_admin(new.organization_id, 'submissions:moderate');
   end if;
-  -- Names the text that was read (private.admin_moderate): no two of one submission have the same.
+  -- Both name the text that was read (private.admin_moderate): no two of one submission have the same time.
   new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
+  new.is_changed_by_author := old.is_changed_by_author or (new.title, new.description)
+    is distinct from (old.title, old.description) and private.caller_id() is not null
+    and not private.is_admin(new.organization_id, 'submissions:moderate');
   return new;
 end
 $function$;
@@ -1476,7 +1498,8 @@ AS $function$
 declare made jsonb := private.made_by(organization_id, user_id); item record;
 begin
   perform private.require_person_admin(organization_id);
-  for item in select * from jsonb_to_recordset(made) as m (type text, id uuid, name text) loop
+  for item in select m.type, replace(m.id, 'wh_', '')::uuid as id
+    from jsonb_to_recordset(made) as m (type text, id text) loop
     case item.type
       when 'api_key' then update private.api_keys k set revoked_at = now() where k.id = item.id;
       when 'identify_secret' then delete from private.identify_secrets s where s.id = item.id;
@@ -2034,17 +2057,17 @@ AS $function$
 begin
   if private.is_key() or not private.is_admin(organization_id, '') then return '[]'; end if;
   return (select coalesce(jsonb_agg(m order by m.type, m.name, m.id), '[]') from (
-    select 'api_key' as type, k.id, k.name from private.api_keys k
+    select 'api_key' as type, k.id::text, k.name from private.api_keys k
     where k.organization_id = made_by.organization_id and k.created_by = made_by.user_id
       and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
     union all
-    select 'identify_secret', s.id, '…' || s.last_four from private.identify_secrets s
+    select 'identify_secret', s.id::text, '…' || s.last_four from private.identify_secrets s
     where s.organization_id = made_by.organization_id and s.created_by = made_by.user_id
     union all
-    select 'webhook', w.id, private.host_of(w.url) from private.webhooks w
+    select 'webhook', private.webhook_shape(w) ->> 'id', private.host_of(w.url) from private.webhooks w
     where w.organization_id = made_by.organization_id and w.created_by = made_by.user_id and w.is_enabled
     union all
-    select 'agent', a.id, p.name from private.agents a join public.profiles p on p.id = a.id
+    select 'agent', a.id::text, p.name from private.agents a join public.profiles p on p.id = a.id
     where a.organization_id = made_by.organization_id and a.created_by = made_by.user_id
       and a.retired_at is null) m);
 end
@@ -3066,13 +3089,15 @@ CREATE POLICY "authors edit" ON "public"."comments" FOR UPDATE TO "authenticated
 
 COMMENT ON FUNCTION "private"."address_hash"(text) IS 'Keyed hash of an e-mail address. The key is in Vault (feedback_address_key), or in private.address_key.';
 
+COMMENT ON FUNCTION "private"."admin_cancel_import"(uuid) IS 'Cancels an import of the current organization, after the chunk being written; written rows stay.';
+
 COMMENT ON FUNCTION "private"."admin_change_role"(uuid, uuid, text, boolean) IS 'Changes a member''s role. Admins may change admins and members, owners everyone, keys nobody. revoke: with the role member, private.end_made_by.';
 
-COMMENT ON FUNCTION "private"."admin_moderate"(text, uuid, text, text, boolean, timestamp with time zone) IS 'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. text_of: the updated_at of the text to approve; raises TEXT_CHANGED if there is a newer one.';
+COMMENT ON FUNCTION "private"."admin_moderate"(text, uuid, text, text, boolean, timestamp with time zone) IS 'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. text_of: the updated_at of the text to approve. Raises TEXT_CHANGED if there is a newer one, or without text_of if the author changed the text since the submission.';
 
 COMMENT ON FUNCTION "private"."admin_moderate_many"(text[], uuid[], text, text, boolean, timestamp with time zone[]) IS 'private.admin_moderate for many submissions and comments, each on its own, with a result for each.';
 
-COMMENT ON FUNCTION "private"."admin_remove_member"(uuid, uuid, boolean) IS 'Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with members:write plain members. revoke: private.end_made_by. Returns what was revoked, and what is still valid.';
+COMMENT ON FUNCTION "private"."admin_remove_member"(uuid, uuid, boolean) IS 'Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with members:write plain members. revoke: private.end_made_by. Returns what was revoked and what works on.';
 
 COMMENT ON FUNCTION "private"."admin_run_import"(uuid, jsonb, jsonb, bigint, integer, jsonb, integer) IS 'Writes a chunk of an import of the current organization, or a part of it (is_written: false), and records its progress; raises CONFLICT if another process wrote it.';
 
@@ -3157,6 +3182,8 @@ COMMENT ON TABLE "private"."outbox" IS 'Events in commit order: readers select x
 COMMENT ON TABLE "private"."webhook_backlogs" IS 'Endpoints that are behind private.webhook_cursor, and the outbox position up to which their deliveries exist: those of organizations with many deliveries at a time, and those with many due ones.';
 
 COMMENT ON TABLE "private"."webhooks" IS 'Webhook endpoints, at most 100 for an organization. events holds the requested names, including aliases. Secrets are encrypted with AES-256-GCM as <key id>.<base64url>. is_healthy: the last response was a success, so several deliveries may be in flight. enabled_at: earlier events are not sent. created_by: the person, also behind a key, who gave it its URL and secret last.';
+
+COMMENT ON TABLE "public"."submissions" IS 'Feedback: an idea or a problem. Triggers maintain vote_count and comment_count (approved comments). is_public: anyone may see it, because the board is public and the submission is approved. merged_into_id points to the merge target; merged submissions are excluded from lists. is_changed_by_author: somebody who does not moderate has changed the text since it was submitted.';
 
 COMMENT ON VIEW "private"."personal_rows" IS 'Who is named in which organization, by private.personal_columns.';
 
@@ -3337,6 +3364,18 @@ GRANT EXECUTE ON FUNCTION "public"."create_submission"(text, text, text, uuid, u
 REVOKE ALL ON FUNCTION "public"."create_submission"(text, text, text, uuid, uuid) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "public"."create_submission"(text, text, text, uuid, uuid) TO "postgres";
+
+REVOKE ALL ("is_changed_by_author") ON TABLE "public"."submissions" FROM "anon";
+
+GRANT SELECT ("is_changed_by_author") ON TABLE "public"."submissions" TO "anon";
+
+REVOKE ALL ("is_changed_by_author") ON TABLE "public"."submissions" FROM "authenticated";
+
+GRANT SELECT ("is_changed_by_author") ON TABLE "public"."submissions" TO "authenticated";
+
+REVOKE ALL ("is_changed_by_author") ON TABLE "public"."submissions" FROM "service_key";
+
+GRANT SELECT ("is_changed_by_author") ON TABLE "public"."submissions" TO "service_key";
 
 REVOKE ALL ("id") ON TABLE "public"."surveys" FROM "authenticated";
 
