@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-const maxWaiting = 10;
+const maxWaiting = 3;
 const waitingOf = new WeakMap<Socket, number>();
 
 /**
