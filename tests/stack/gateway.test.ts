@@ -238,11 +238,14 @@ test.each([
   },
 );
 
-test.each(["h2c", "websocket"])("an offer of %s is not answered before an earlier request", async (protocol) => {
-  const first = "GET /api/slow HTTP/1.1\r\nHost: x\r\n\r\n";
-  const second = `GET /api/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
-  expect(await raw(first + second, { port: new URL(base).port })).toBe("");
-});
+test.each(["h2c", "websocket"])(
+  "an offer of %s is not answered before an earlier request",
+  async (protocol) => {
+    const first = "GET /api/slow HTTP/1.1\r\nHost: x\r\n\r\n";
+    const second = `GET /api/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
+    expect(await raw(first + second, { port: new URL(base).port })).toBe("");
+  },
+);
 
 test("no number of headers hides the length of a body, so that it becomes the next request", async () => {
   const many = Array.from({ length: 2_100 }, (_, n) => `a${n}: b\r\n`).join("");
