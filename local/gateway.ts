@@ -72,6 +72,8 @@ export function createGateway(options: GatewayOptions): Server {
   server.requestTimeout = 3_600_000;
   limitConnections(server, limits);
   server.on("upgrade", (incoming, socket, head) => {
+    // An earlier request of the connection is not answered yet: the answers could change places.
+    if ("_httpMessage" in socket && socket._httpMessage) return void socket.destroy();
     // Any other offer of a protocol, such as h2c, is declined by an ordinary answer.
     if (incoming.headers.upgrade?.toLowerCase() !== "websocket")
       return readWithoutUpgrade(server, incoming, socket, head);

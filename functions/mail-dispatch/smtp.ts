@@ -94,9 +94,10 @@ function outcomeOf({
     responseCode > 0 ? `${command || code} was answered ${responseCode}.` : meaningOf(code, message);
   const isOfMail = /^(RCPT|DATA|BDAT)/.test(command);
   if (!isOfMail || responseCode === 421) {
-    // A connection that broke after the mail was taken may have been one too many for this mail only.
+    // A connection that broke after the mail was taken, or fell silent, may have been one too many for this mail only.
     const isCutOff = responseCode === 0 && /ECONNECTION|ESOCKET/.test(code) && command !== "CONN";
-    return { outcome: isCutOff ? "retry" : "unavailable", error };
+    const isSilent = /^(?:Timeout|late)$/.test(message);
+    return { outcome: isCutOff || isSilent ? "retry" : "unavailable", error };
   }
   if (responseCode >= 400 && responseCode < 500) return { outcome: "retry", error };
   // The mailbox does not exist or takes nothing (RFC 5321, 4.2.3); a mail rejected for its content or by a policy

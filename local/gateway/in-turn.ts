@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-const maxWaiting = 10;
+const maxWaiting = 3;
 const waitingOf = new WeakMap<Socket, number>();
 
 /**
@@ -10,14 +10,11 @@ const waitingOf = new WeakMap<Socket, number>();
  */
 export function inTurn({ socket }: IncomingMessage, response: ServerResponse, begin: () => void): void {
   if (response.socket) return void begin();
-  const count = (more: number) => {
-    const waiting = (waitingOf.get(socket) ?? 0) + more;
-    waitingOf.set(socket, waiting);
-    return waiting;
-  };
-  if (count(1) > maxWaiting) return void socket.destroy();
+  const waiting = (waitingOf.get(socket) ?? 0) + 1;
+  if (waiting > maxWaiting) return void socket.destroy();
+  waitingOf.set(socket, waiting);
   response.once("socket", () => {
-    count(-1);
+    waitingOf.set(socket, (waitingOf.get(socket) ?? 1) - 1);
     begin();
   });
 }

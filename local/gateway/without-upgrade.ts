@@ -8,8 +8,6 @@ export function readWithoutUpgrade(
   socket: Duplex,
   head: Buffer,
 ): void {
-  // An earlier request of the connection is not answered yet: the answers could change places.
-  if ("_httpMessage" in socket && socket._httpMessage) return void socket.destroy();
   const { method, url, httpVersion, rawHeaders } = incoming;
   const lines = rawHeaders.flatMap((name, index) =>
     index % 2 === 0 && !/^(?:upgrade|http2-settings)$/i.test(name)

@@ -1,7 +1,7 @@
 -- From the outbox to the endpoints: once each, fairly, and with a log of each attempt.
 begin;
 set local search_path = public, extensions;
-select plan(69);
+select plan(70);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.webhook(name text, organization text, events text[]) returns void language sql as $$
@@ -138,6 +138,19 @@ do $$ begin
   end loop;
 end $$;
 select is((select count(*) from private.webhook_deliveries), 3120::bigint, 'the others follow when these were sent');
+delete from private.webhooks;
+delete from private.outbox;
+do $$ begin
+  insert into public.organizations (id, slug, name) select tests.id('full ' || n), 'full-' || n, 'Full' from generate_series(1, 60) n;
+  perform pg_temp.webhook('full ' || n, 'full ' || n, array['submission.created']) from generate_series(1, 60) n;
+  insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data)
+  select w.organization_id, w.id, gen_random_uuid(), 'submission.created', '{}' from private.webhooks w, generate_series(1, 1001);
+  perform pg_temp.webhook('quiet', 'rival', array['submission.created']);
+  insert into private.webhook_backlogs select w.organization_id, w.id, '0', 0 from private.webhooks w;
+  perform pg_temp.event('quiet', 'submission.created', 'rival');
+  perform private.fan_out_events();
+end $$;
+select is(pg_temp.of('rival'), 1::bigint, 'full endpoints do not delay one with room');
 delete from private.webhooks;
 delete from private.outbox;
 

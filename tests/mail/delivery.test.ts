@@ -397,6 +397,9 @@ describe("a server that", () => {
       return mails[0]?.last_error ? mails : undefined;
     });
     expect(late?.last_error).toBe("The server did not answer in time.");
+    // Of this mail only: the others need not wait for the server.
+    const [row] = await stack.sql`select counted_from from private.mails where profile_id = ${hung.id}`;
+    expect(row?.counted_from).toBe(0);
     server.behave = () => "take";
     await until(async () => {
       await world.retryNow();
