@@ -45,8 +45,8 @@ create table public.submissions (
 comment on table public.submissions is
   'Feedback: an idea or a problem. Triggers maintain vote_count and comment_count (approved comments). '
   'is_public: anyone may see it, because the board is public and the submission is approved. merged_into_id '
-  'points to the merge target; merged submissions are excluded from lists. is_changed_by_author: somebody who '
-  'does not moderate has changed the text since it was submitted.';
+  'points to the merge target; merged submissions are excluded from lists. is_changed_by_author: somebody '
+  'who does not moderate has changed the text since it was submitted.';
 
 -- One index for each sort order, led by the columns that every list filters by.
 create index submissions_newest_idx on public.submissions (organization_id, created_at desc, id desc)

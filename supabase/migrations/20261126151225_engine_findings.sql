@@ -1674,11 +1674,11 @@ begin
     reached := at;
   end if;
   with behind as materialized (
-    -- The same number of endpoints of each organization.
+    -- The same number of endpoints of each organization, of the first hundred those that are not full.
     select b.* from (
       select b.*, row_number() over (partition by b.organization_id order by random()) as turn
-      from private.webhook_backlogs b order by turn, random() limit 10) b
-    where not private.is_full(b.webhook_id)
+      from private.webhook_backlogs b order by turn, random() limit 100) b
+    where not private.is_full(b.webhook_id) order by b.turn limit 10
   ), next as materialized (
     select b.webhook_id, o.* from behind b cross join lateral (
       select o.xid, o.id, o.event_id, o.type, o.created_at from private.outbox o
