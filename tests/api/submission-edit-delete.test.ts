@@ -101,6 +101,7 @@ describe("editing a submission", () => {
       title: "New title",
       description: `New. ${longEnough}`,
       updated_at: after.updated_at,
+      is_changed_by_author: true,
     });
   });
 
@@ -196,7 +197,12 @@ describe("editing a submission", () => {
     };
     expectJson(await patch(id, { ...forged, title: "A new title" }, author), 200, submissionDetailAnswer);
     const after = only(await stored("submissions", id));
-    expect(after).toEqual({ ...before, title: "A new title", updated_at: after.updated_at });
+    expect(after).toEqual({
+      ...before,
+      title: "A new title",
+      updated_at: after.updated_at,
+      is_changed_by_author: true,
+    });
     expect(new Date(String(after.updated_at)).getUTCFullYear()).toBeGreaterThan(2000);
   });
 });
