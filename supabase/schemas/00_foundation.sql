@@ -50,7 +50,7 @@ alter role feedback_api set idle_in_transaction_session_timeout = '15s';
 -- A pooler may drop settings that the client sends when it connects.
 alter role feedback_api set timezone = 'UTC';
 
--- Temporary objects can stand in the place of others. Nothing needs them but the owner.
+-- A temporary object hides others of the same name. Only the owner needs temporary objects.
 do $$
 begin
   if (select pg_has_role(d.datdba, 'usage') from pg_database d where d.datname = current_database()) then

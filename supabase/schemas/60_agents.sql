@@ -250,13 +250,23 @@ $$;
 comment on function private.admin_update_agent(uuid, text, text, text) is
   'Sets the arguments that are not null; an empty description removes it.';
 
+create function private.retire_agent(agent_id uuid) returns private.agents
+language plpgsql set search_path = pg_temp as $$
+declare agent private.agents;
+begin
+  update private.api_keys k set revoked_at = now() where k.profile_id = agent_id and k.revoked_at is null;
+  update private.agents a set retired_at = coalesce(a.retired_at, now()) where a.id = agent_id
+    returning a.* into agent;
+  return agent;
+end
+$$;
+comment on function private.retire_agent(uuid) is 'Retires an agent and revokes its keys. For definer functions.';
+
 create function private.admin_retire_agent(agent_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
-  update private.api_keys k set revoked_at = now() where k.profile_id = agent.id and k.revoked_at is null;
-  update private.agents a set retired_at = coalesce(a.retired_at, now()) where a.id = agent.id
-    returning a.* into agent;
+  agent := private.retire_agent(agent.id);
   perform private.audit('agent.retire', 'agent', agent.id);
   return private.agent_shape(agent);
 end

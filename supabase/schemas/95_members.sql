@@ -191,10 +191,7 @@ begin
       when 'identify_secret' then delete from private.identify_secrets s where s.id = item.id;
       when 'webhook' then
         update private.webhooks w set is_enabled = false, disabled_reason = 'admin' where w.id = item.id;
-      when 'agent' then
-        update private.api_keys k set revoked_at = now()
-          where k.profile_id = item.id and k.revoked_at is null;
-        update private.agents a set retired_at = now() where a.id = item.id;
+      when 'agent' then perform private.retire_agent(item.id);
     end case;
     perform private.audit(item.type || case item.type when 'api_key' then '.revoke'
         when 'identify_secret' then '.delete' when 'webhook' then '.update' else '.retire' end,

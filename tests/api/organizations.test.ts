@@ -214,7 +214,7 @@ describe("a private board", () => {
     expectError(await api("GET", "/api/submissions", { as: own.key, on: hidden.organization }), "NOT_FOUND");
   });
 
-  it("is told by a former slug no more than by one that nobody ever had", async () => {
+  it("answers at its former slug like at one that nobody ever had", async () => {
     const { organization } = await newBoard("private");
     await sql`update public.organizations set slug = ${`${organization.slug}-new`} where id = ${organization.id}`;
     for (const as of [undefined, stranger, own.owner]) {

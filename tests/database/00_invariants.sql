@@ -69,7 +69,7 @@ select is_empty($$ select p.oid::regprocedure from pg_proc p join pg_roles r on 
   'no function of any schema runs as a superuser for others');
 select is_empty($$ select r.rolname from pg_roles r join pg_database d on d.datname = current_database()
   where has_database_privilege(r.oid, d.oid, 'temporary') and not r.rolsuper and r.oid <> d.datdba $$,
-  'nobody but the owner makes temporary objects, which could stand in the place of others');
+  'only the owner may create temporary objects, which hide others of the same name');
 select is_empty($$ select r.rolname, p.oid::regprocedure from pg_roles r, pg_proc p
   where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^(lo_|loread|lowrite|pg_(try_)?advisory_)'
     and has_function_privilege(r.oid, p.oid, 'execute') and not r.rolsuper and r.rolname not in ('postgres', 'supabase_auth_admin') $$,

@@ -1,5 +1,5 @@
--- Functions that run as their owner, and those that clients call: whoever may not see a row learns nothing of it by
--- its id, and changes nothing, nor does the token of an erased account.
+-- Functions that run as their owner, and those that clients call: a caller who may not see a row learns nothing about it by
+-- its id, and changes nothing. The same holds for the token of an erased account.
 begin;
 set local search_path = public, extensions;
 select plan(6);
@@ -49,14 +49,14 @@ create function pg_temp.writes() returns numeric language sql as $$
   select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) from pg_stat_xact_user_tables where relname not in ('rate_counters', 'idempotency_keys')
 $$;
 create function pg_temp.call(who text, organization uuid, statement text) returns text language plpgsql as $$
-declare told text; detail text; before numeric := pg_temp.writes();
+declare answer text; detail text; before numeric := pg_temp.writes();
 begin
   perform tests.become(who), 
     set_config('feedback.by_function', case when statement ~ 'from private' then 'on' end, true),
     set_config('feedback.organization_id', organization::text, true);
-  execute statement into told;
+  execute statement into answer;
   perform tests.leave();
-  raise exception using errcode = 'TESTS', message = concat_ws(' ', told, case when pg_temp.writes() > before then 'WROTE' end);
+  raise exception using errcode = 'TESTS', message = concat_ws(' ', answer, case when pg_temp.writes() > before then 'WROTE' end);
 exception when others then
   get stacked diagnostics detail = pg_exception_detail;
   return concat_ws(' ', sqlerrm, detail);
@@ -70,11 +70,11 @@ create temporary table calls as
   select f.schema, f.name, who, hidden, whom, pg_temp.call(who, case hidden when 'Tresor rejected' then tests.id('acme') end,
     format('select string_agg(r::text, '' '') from %s(%s) r', p.oid::regproc, (
       select string_agg(pg_temp.argument(p.proargnames[n], type::regtype, hidden, whom), ', ' order by n)
-      from unnest(p.proargtypes::oid[]) with ordinality as a (type, n)))) as told
+      from unnest(p.proargtypes::oid[]) with ordinality as a (type, n)))) as answer
   from functions f join pg_proc p using (oid), unnest(array['bob', 'carol']) as who,
     unnest(array['Tresor board', 'Tresor rejected']) as hidden, unnest(array[who, 'vic']) as whom;
 create temporary view broken as
-  select name, who, hidden, whom, told, schema from calls where told ~ 'Geheimnis|2001-02-03|WROTE|Vic|vic@';
+  select name, who, hidden, whom, answer, schema from calls where answer ~ 'Geheimnis|2001-02-03|WROTE|Vic|vic@';
 -- Given ids of rows that the caller sees, by a statement or function that looked them up; and own data.
 create temporary table trusting as select 'private.' || name as name from unnest(array['author(uuid,uuid)',
   'charge_comment(comments)', 'my_vote(uuid)', 'vote_of(uuid,uuid)', 'my_votes()', 'remove_vote(uuid,uuid)',
@@ -83,16 +83,16 @@ create temporary table trusting as select 'private.' || name as name from unnest
 
 select cmp_ok((select count(distinct name) from calls where schema = 'private'), '>', 150::bigint, 'definer functions are called');
 select ok(exists (select from broken where name = 'private.my_vote(uuid)'), 'what a call tells is seen');
-select ok(exists (select from broken where name = 'private.remove_vote(uuid,uuid)' and told ~ 'WROTE'), 'and what it writes');
-select is_empty($$ select name, who, hidden, whom, left(told, 200) from broken
+select ok(exists (select from broken where name = 'private.remove_vote(uuid,uuid)' and answer ~ 'WROTE'), 'and what it writes');
+select is_empty($$ select name, who, hidden, whom, left(answer, 200) from broken
   where schema = 'public' and (name, who) <> ('update_profile(jsonb)', 'bob') $$,
   'no function of the data API tells or changes anything of a hidden row, or for an erased account');
-select is_empty($$ select name, who, hidden, whom, left(told, 200) from broken where schema = 'private'
+select is_empty($$ select name, who, hidden, whom, left(answer, 200) from broken where schema = 'private'
   and name not in (select name from trusting)
   -- For the bearer of a signed link.
   and name <> 'private.stop_account_mail(text,uuid,boolean)' $$,
-  'nor does a definer function, but for those that are given rows that the caller sees');
-select is_empty($$ select name, hidden, whom, left(told, 200) from broken where who = 'carol' and schema = 'private'
+  'definer functions neither, except those that receive only rows that the caller can see');
+select is_empty($$ select name, hidden, whom, left(answer, 200) from broken where who = 'carol' and schema = 'private'
   and name in (select name from trusting) and name not in ('private.author(uuid,uuid)', 'private.charge_comment(comments)') $$,
   'and these do nothing for an erased account');
 

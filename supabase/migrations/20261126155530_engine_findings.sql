@@ -468,6 +468,20 @@ $function$;
 
 ALTER FUNCTION "private"."admin_remove_member"(uuid, uuid, boolean) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.admin_retire_agent(agent_id uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$ -- definer: agents are not granted
+declare agent private.agents := private.find_agent(agent_id);
+begin
+  agent := private.retire_agent(agent.id);
+  perform private.audit('agent.retire', 'agent', agent.id);
+  return private.agent_shape(agent);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION private.admin_rotate_webhook(organization_id uuid, webhook_id uuid, encrypted_secret text, overlap interval)
  RETURNS json
  LANGUAGE plpgsql
@@ -1505,10 +1519,7 @@ begin
       when 'identify_secret' then delete from private.identify_secrets s where s.id = item.id;
       when 'webhook' then
         update private.webhooks w set is_enabled = false, disabled_reason = 'admin' where w.id = item.id;
-      when 'agent' then
-        update private.api_keys k set revoked_at = now()
-          where k.profile_id = item.id and k.revoked_at is null;
-        update private.agents a set retired_at = now() where a.id = item.id;
+      when 'agent' then perform private.retire_agent(item.id);
     end case;
     perform private.audit(item.type || case item.type when 'api_key' then '.revoke'
         when 'identify_secret' then '.delete' when 'webhook' then '.update' else '.retire' end,
@@ -2394,6 +2405,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.retire_agent(agent_id uuid)
+ RETURNS private.agents
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_temp'
+AS $function$
+declare agent private.agents;
+begin
+  update private.api_keys k set revoked_at = now() where k.profile_id = agent_id and k.revoked_at is null;
+  update private.agents a set retired_at = coalesce(a.retired_at, now()) where a.id = agent_id
+    returning a.* into agent;
+  return agent;
+end
+$function$;
+
+ALTER FUNCTION "private"."retire_agent"(uuid) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.review_comment_edit()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -3147,6 +3174,8 @@ COMMENT ON FUNCTION "private"."record_and_claim_deliveries"(jsonb, integer, inte
 
 COMMENT ON FUNCTION "private"."refuse_erased"() IS 'Trigger: an account that was erased in one organization neither votes nor answers there again, since it could do so without end.';
 
+COMMENT ON FUNCTION "private"."retire_agent"(uuid) IS 'Retires an agent and revokes its keys. For definer functions.';
+
 COMMENT ON FUNCTION "private"."review_comment_edit"() IS 'Trigger: charges edits by direct clients. An edit of content that required approval makes it pending again, also where only an ancestor hides it.';
 
 COMMENT ON FUNCTION "private"."run_fanouts"(integer) IS 'Notifies the next recipients, divided among 20 pending fan-outs, of organizations in turn. Idempotent; safe to run concurrently.';
@@ -3308,6 +3337,12 @@ REVOKE ALL ON FUNCTION "private"."refuse_erased"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."refuse_erased"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."refuse_erased"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."retire_agent"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."retire_agent"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."retire_agent"(uuid) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."submission_of"(jsonb) FROM PUBLIC;
 
