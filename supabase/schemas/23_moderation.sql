@@ -197,7 +197,7 @@ begin
     perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
   elsif wanted = 'approved' and coalesce(text_of <> subject.updated_at, subject.is_changed) then
     perform private.raise_error('TEXT_CHANGED',
-      'The text was changed after you read it: read the present one, and send its updated_at.', null,
+      'The text was changed after you read it: read the present one and decide again.', null,
       jsonb_build_object('current', jsonb_build_object('title', subject.title, 'body', subject.body,
         'updated_at', subject.updated_at)));
   elsif wanted = 'approved' and subject.above <> 'approved' then

@@ -452,7 +452,7 @@ export const en = {
     removeText: (name: string) =>
       `${name} immediately loses access to the dashboard, and to the board if it is private.`,
     removeLost: "Their role. Their content stays, and they can be invited again.",
-    made: (name: string) => `${name} made these, and they work on without the role:`,
+    made: (name: string) => `${name} made these. They keep working without the role:`,
     madeTypes: { api_key: "API key", identify_secret: "Signing secret", webhook: "Webhook", agent: "Agent" },
     revokeMade:
       "Revoke them: the keys and signing secrets end, the webhooks are turned off and the agents are retired.",
