@@ -260,7 +260,8 @@ begin
   return agent;
 end
 $$;
-comment on function private.retire_agent(uuid) is 'Retires an agent and revokes its keys. For definer functions.';
+comment on function private.retire_agent(uuid) is
+  'Retires an agent and revokes its keys. For definer functions.';
 
 create function private.admin_retire_agent(agent_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
