@@ -15,8 +15,6 @@ export interface Board {
   callers: { id: string; token: string }[];
   /** Keys of the organization. */
   keys: string[];
-  /** For bench/surveys.ts, where the first caller is the owner. */
-  surveys?: { id: string; questionIds: string[] }[];
 }
 
 const people = 2003; // prime, so that any step visits every person before repeating one

@@ -10,8 +10,6 @@ export interface Load {
   name: RequestName;
   connections: number;
   seconds: number;
-  /** Index into board.surveys. */
-  survey?: number;
 }
 
 export interface Measured {
@@ -24,7 +22,7 @@ export interface Measured {
 export type Reply = { measured: Measured } | { problem: string };
 
 let board: Board | undefined;
-/** Number of sent requests by name and survey, over all loads. */
+/** Number of sent requests by name, over all loads. */
 const sent = new Map<string, number>();
 
 process.on("message", (order: Order) => {
@@ -40,7 +38,7 @@ process.on("message", (order: Order) => {
 });
 process.on("disconnect", () => process.exit());
 
-async function run({ origin, name, connections, seconds, survey = 0 }: Load): Promise<Measured> {
+async function run({ origin, name, connections, seconds }: Load): Promise<Measured> {
   const { hostname, port, host } = new URL(origin);
   const clients = await Promise.all(
     Array.from({ length: connections }, (_, i) => open(hostname, Number(port), i)),
@@ -51,7 +49,7 @@ async function run({ origin, name, connections, seconds, survey = 0 }: Load): Pr
   await Promise.all(
     clients.map(async (client) => {
       for (let before = performance.now(); before < until; ) {
-        const request = next(name, survey);
+        const request = next(name);
         const status = await client.send(textOf(request, host));
         if (status !== request.status)
           throw new Error(`${name}: ${request.path} answered ${status}, not ${request.status}`);
@@ -66,12 +64,11 @@ async function run({ origin, name, connections, seconds, survey = 0 }: Load): Pr
   return summary(durations, elapsed);
 }
 
-function next(name: RequestName, survey: number): BenchRequest {
+function next(name: RequestName): BenchRequest {
   if (!board) throw new Error("no board");
-  const key = `${name} ${survey}`;
-  const n = sent.get(key) ?? 0;
-  sent.set(key, n + 1);
-  return requestOf(name, board, n, survey);
+  const n = sent.get(name) ?? 0;
+  sent.set(name, n + 1);
+  return requestOf(name, board, n);
 }
 
 /** The floor verifies no token and gets the user id directly. */

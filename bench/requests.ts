@@ -36,45 +36,17 @@ const requests = {
     key: n % board.keys.length,
   }),
   health: () => read("/api/health"),
-  "list, by a key": (board, n) => ({
-    ...read("/api/submissions?limit=20"),
-    caller: n % board.callers.length,
-  }),
-  "list, by an agent": (board, n) => ({
-    ...write("/api/mcp/tools", n % board.callers.length, {
-      jsonrpc: "2.0",
-      id: n,
-      method: "tools/call",
-      params: { name: "list_submissions", arguments: { limit: 20 } },
-    }),
-    status: 200,
-  }),
   vote: (board, n) => write(`/api/submissions/${voted(board, n)}/vote`, n % board.callers.length, {}),
   comment: (board, n) =>
     write(`/api/submissions/${anySubmission(board, n * 37)}/comments`, n % board.callers.length, {
       body: reply(random),
     }),
-  respond: (board, n, survey) =>
-    write(`/api/surveys/${surveyOf(board, survey).id}/responses`, 1 + (n % (board.callers.length - 1)), {
-      answers: surveyOf(board, survey).questionIds.map((question_id, i) => ({
-        question_id,
-        value: [n % 11, 1 + (n % 5), `Option ${1 + (n % 5)}`, reply(random)][i],
-      })),
-    }),
-  analytics: (board, _n, survey) => ({
-    ...read(`/api/surveys/${surveyOf(board, survey).id}/analytics`),
-    caller: 0,
-  }),
-  "responses, newest": (board, _n, survey) => ({
-    ...read(`/api/surveys/${surveyOf(board, survey).id}/responses?limit=50`),
-    caller: 0,
-  }),
-} satisfies Record<string, (board: Board, n: number, survey: number) => BenchRequest>;
+} satisfies Record<string, (board: Board, n: number) => BenchRequest>;
 
 export type RequestName = keyof typeof requests;
 
-export function requestOf(name: RequestName, board: Board, n: number, survey = 0): BenchRequest {
-  return requests[name](board, n, survey);
+export function requestOf(name: RequestName, board: Board, n: number): BenchRequest {
+  return requests[name](board, n);
 }
 
 function read(path: string): BenchRequest {
@@ -92,10 +64,4 @@ function anySubmission(board: Board, n: number): string {
 /** Each round starts one submission further, so no pair of user and submission repeats. */
 function voted(board: Board, n: number): string {
   return anySubmission(board, n + Math.floor(n / board.callers.length));
-}
-
-function surveyOf({ surveys = [] }: Board, index: number) {
-  const survey = surveys[index];
-  if (!survey) throw new Error(`no survey ${index}`);
-  return survey;
 }

@@ -106,6 +106,7 @@ const reads: Read[] = [
   },
   { name: "replies", path: ({ first, parent }) => `/submissions/${first}/comments?parent_id=${parent}` },
   { name: "voters", path: ({ first }) => `/submissions/${first}/voters`, as: "admin" },
+  { name: "analytics", path: () => "/admin/analytics", as: "admin" },
 ];
 
 await onOwnStack(bench, {
