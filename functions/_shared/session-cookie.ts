@@ -8,7 +8,7 @@ export const defaultSessionName = `sb-${new URL(environment.supabaseUrl).hostnam
 export const sessionCookieName = hostCookie(defaultSessionName);
 /** Cookie with the session of an identified person. */
 export const identifiedCookieName = hostCookie("feedback-session");
-/** An application on the host of the API may write the default name: docs/decisions/0309-cookies-of-one-host.md. */
+/** An application on the host of the API may write the default name: docs/decisions/0309-cookies-and-hosts.md. */
 export const namesForApi = [...new Set([sessionCookieName, defaultSessionName])];
 /** The headers of a request have room for no more. */
 const maxChunks = 20;

@@ -192,7 +192,7 @@ export function authOf(
 export const widgetCookieName = hostCookie("feedback-widget");
 
 /**
- * The session of the widget's frame, valid only on its host's site: docs/decisions/0265-the-session-of-the-widget.md.
+ * The session of the widget's frame, valid only on its host's site: docs/decisions/0265-session-cookie-of-the-widget.md.
  * Browsers take it on localhost without https too.
  */
 export const widgetCookie = (value: string, maxAge: number): NewCookie => ({

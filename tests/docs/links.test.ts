@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { root } from "../../local/database-server.ts";
@@ -50,6 +50,16 @@ test("the map of the tree lists every folder", () => {
       folder,
     ).toBe(true);
   }
+});
+
+test("the index of decisions lists each one once, by its title", () => {
+  const files = readdirSync(join(root, "docs/decisions")).filter((file) => file !== "README.md");
+  const titled = files.map((file) => {
+    const [, number, title] = /^# (\d+): (.*)/.exec(textOf(`docs/decisions/${file}`)) ?? [];
+    return `- [${number}](${file}) ${title}`;
+  });
+  const listed = textOf("docs/decisions/README.md").split("\n").filter((line) => line.startsWith("- "));
+  expect(listed.toSorted()).toEqual(titled.toSorted());
 });
 
 test("the README contains one command that runs the tests", () => {

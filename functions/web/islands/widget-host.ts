@@ -2,7 +2,7 @@ import { type FromFrame, protocol, type ToFrame } from "../widget/protocol.ts";
 import type { Island } from "./islands.ts";
 
 const dayMs = 86_400_000;
-/** Time between two requests for the number of unread news: docs/decisions/0295-the-badge-of-the-widget-polls.md. */
+/** Time between two requests for the number of unread news: docs/decisions/0295-widget-badge-polls.md. */
 const pollMs = 120_000;
 const maxPollMs = 3_600_000;
 

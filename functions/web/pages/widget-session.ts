@@ -11,7 +11,7 @@ const path = "/embed/o/:organization";
 const described = { method: "post", access: "public", tag: "", summary: "", responses: {} } as const;
 
 /**
- * Exchanges the host's token for a session of the frame: docs/decisions/0265-the-session-of-the-widget.md. The island
+ * Exchanges the host's token for a session of the frame: docs/decisions/0265-session-cookie-of-the-widget.md. The island
  * asks for it, so that a refusal is JSON, for the host's developers.
  */
 export const identifyInWidget = action(
