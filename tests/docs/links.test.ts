@@ -58,7 +58,9 @@ test("the index of decisions lists each one once, by its title", () => {
     const [, number, title] = /^# (\d+): (.*)/.exec(textOf(`docs/decisions/${file}`)) ?? [];
     return `- [${number}](${file}) ${title}`;
   });
-  const listed = textOf("docs/decisions/README.md").split("\n").filter((line) => line.startsWith("- "));
+  const listed = textOf("docs/decisions/README.md")
+    .split("\n")
+    .filter((line) => line.startsWith("- "));
   expect(listed.toSorted()).toEqual(titled.toSorted());
 });
 
