@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { withDatabase } from "../../local/database.ts";
 import { root } from "../../local/database-server.ts";
 import { postgresFiles } from "../../local/postgres-files.ts";
@@ -7,7 +8,7 @@ import { messageOf } from "../../local/start-error.ts";
 import { withTemporaryDatabase } from "../../local/temporary-database.ts";
 import { addPgtap } from "./pgtap.ts";
 
-const folder = join(root, "tests", "database");
+export const folder = join(root, "tests", "database");
 
 interface Outcome {
   passed: number;
@@ -15,7 +16,7 @@ interface Outcome {
 }
 
 /** Each file as role postgres on a new connection; it begins and rolls back its transaction. */
-async function runFile(url: string, file: string): Promise<Outcome> {
+export async function runFile(url: string, file: string): Promise<Outcome> {
   const text = await readFile(file, "utf8");
   const outcome: Outcome = { passed: 0, failures: [] };
   try {
@@ -46,23 +47,34 @@ function errorLine(text: string, error: unknown): number | string {
     : "?";
 }
 
+/** Adds pgTAP and the helpers of the files to a database. */
+export async function prepare({
+  ownerUrl,
+  superuserUrl,
+}: {
+  ownerUrl: string;
+  superuserUrl: string;
+}): Promise<void> {
+  await addPgtap(await postgresFiles());
+  // Tests delete broadcast messages; on hosted Supabase postgres may not.
+  await withDatabase(superuserUrl, (sql) => sql`grant delete on realtime.messages to postgres`);
+  const helpers = (await readdir(join(folder, "helpers"))).filter((name) => name.endsWith(".sql")).sort();
+  await withDatabase(ownerUrl, async (sql) => {
+    await sql`create extension if not exists pgtap with schema extensions`;
+    for (const helper of helpers) await sql.unsafe(await readFile(join(folder, "helpers", helper), "utf8"));
+  });
+}
+
 async function main(): Promise<number> {
   const filters = process.argv.slice(2);
-  await addPgtap(await postgresFiles());
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
   const files = names.filter((name) => filters.length === 0 || filters.some((part) => name.includes(part)));
-  const helpers = (await readdir(join(folder, "helpers"))).filter((name) => name.endsWith(".sql")).sort();
   let passed = 0;
   let failed = 0;
-  await withTemporaryDatabase(async ({ ownerUrl, superuserUrl }) => {
-    // Tests delete broadcast messages; on hosted Supabase postgres may not.
-    await withDatabase(superuserUrl, (sql) => sql`grant delete on realtime.messages to postgres`);
-    await withDatabase(ownerUrl, async (sql) => {
-      await sql`create extension if not exists pgtap with schema extensions`;
-      for (const helper of helpers) await sql.unsafe(await readFile(join(folder, "helpers", helper), "utf8"));
-    });
+  await withTemporaryDatabase(async (urls) => {
+    await prepare(urls);
     for (const file of files) {
-      const outcome = await runFile(ownerUrl, join(folder, file));
+      const outcome = await runFile(urls.ownerUrl, join(folder, file));
       passed += outcome.passed;
       failed += outcome.failures.filter((line) => !line.startsWith("  ")).length;
       for (const line of outcome.failures) console.log(`${basename(file)}: ${line}`);
@@ -72,4 +84,4 @@ async function main(): Promise<number> {
   return failed === 0 && passed > 0 ? 0 : 1;
 }
 
-process.exitCode = await main();
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) process.exitCode = await main();
