@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Sql, withDatabase } from "../../local/database.ts";
-import { root } from "../../local/database-server.ts";
-import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import { type Sql, withDatabase } from "../../local/postgres/database.ts";
+import { root } from "../../local/postgres/database-server.ts";
+import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
 import { folder, prepare, runFile } from "./run.ts";
 
 // Removes one rule of the database at a time, and runs the pgTAP files until one fails: a rule that no file misses is printed.
