@@ -3,7 +3,7 @@ import { environment, providerNames } from "../_shared/runtime/environment.ts";
 import type { Message } from "../mail-dispatch/message.ts";
 import { Button, MailFrame } from "../mail-dispatch/templates/layout.tsx";
 import { textOfMail } from "../mail-dispatch/text.ts";
-import { messagesOf } from "../web/messages/index.ts";
+import { messagesOf } from "../words/index.ts";
 import type { MailLinks } from "./account-mail.ts";
 
 /** Mails with a code, a link, or both. */

@@ -119,7 +119,7 @@ const Top = ({ view, frame, visit }: Props) => {
               <div class="menu-items">
                 <p class="menu-name">{viewer.name}</p>
                 <a href="/me">{nav.me}</a>
-                <a href="/settings">{nav.settings}</a>
+                <a href="/settings">{visit.messages.words.settings}</a>
                 <form method="post" action="/sign-out" data-turbo="false">
                   <button type="submit">{nav.signOut}</button>
                 </form>
@@ -137,7 +137,7 @@ const Top = ({ view, frame, visit }: Props) => {
             href={`/sign-in?return_to=${encodeURIComponent(addressOf(visit))}`}
             rel="nofollow"
           >
-            {nav.signIn}
+            {visit.messages.words.signIn}
           </a>
         )}
       </div>

@@ -4,8 +4,8 @@ import { type Locale, locales, namesLocale, negotiateLocale } from "../../shared
 import { ApiError } from "../_shared/http/api-error.ts";
 import { readForm } from "../_shared/http/body.ts";
 import { hashedAddress } from "../_shared/http/request.ts";
+import { type Messages, messagesOf } from "../words/index.ts";
 import { keptForm } from "./kept-form.ts";
-import { type Messages, messagesOf } from "./messages/index.ts";
 import { authOf, cookieOf, forgotten, openSession, type Session } from "./session.ts";
 
 export const themes = ["light", "dark"] as const;

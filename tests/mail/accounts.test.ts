@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "node-html-parser";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { messagesOf } from "../../functions/web/messages/index.ts";
+import { messagesOf } from "../../functions/words/index.ts";
 import { createAccount } from "../../local/operator/create-account.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";

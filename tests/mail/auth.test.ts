@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { decodeJwt } from "jose";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { messagesOf } from "../../functions/web/messages/index.ts";
+import { messagesOf } from "../../functions/words/index.ts";
 import { capturedMails } from "../../local/functions/mail-capture.ts";
 import { locales } from "../../shared/locales.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";

@@ -1,18 +1,28 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { adminCatalogues } from "../../functions/web/messages/admin/index.ts";
+import { admin } from "../../functions/words/en/admin.ts";
+import { type AreaTexts, messagesOf } from "../../functions/words/index.ts";
 import { locales } from "../../shared/locales.ts";
 import { newOrganization, type Organization } from "../api/world.ts";
 import { adminAreas } from "./admin/areas.ts";
 import { signedIn, type Visitor } from "./pages.ts";
 import { textsOf, wordsOf } from "./texts.ts";
 
+const { words } = messagesOf("en");
 const others = locales.filter((locale) => locale !== "en");
-const messageAreas = Object.keys(adminCatalogues.en) as (keyof typeof adminCatalogues.en)[];
+const messageAreas = Object.keys(messagesOf("en").admin) as (keyof AreaTexts)[];
+
+test("no text of an area hides a shared word of the same name", () => {
+  for (const [area, texts] of Object.entries(admin))
+    expect(
+      Object.keys(texts).filter((name) => Object.hasOwn(words, name)),
+      area,
+    ).toEqual([]);
+});
 
 describe.each(others)("in %s", (locale) => {
   test.each(messageAreas)("no message of %s is left in English, and none is empty", (area) => {
-    const english = new Map(textsOf(adminCatalogues.en[area]));
-    const own = textsOf(adminCatalogues[locale][area]);
+    const english = new Map(textsOf(messagesOf("en").admin[area]));
+    const own = textsOf(messagesOf(locale).admin[area]).filter(([name]) => !Object.hasOwn(words, name));
     const same = own.filter(([name, text]) => text === english.get(name));
     expect(same.filter(([, text]) => text.split(" ").length > 2)).toEqual([]);
     // Words may be the same by chance, as "tags" in French; most are not.
@@ -31,7 +41,7 @@ beforeAll(async () => {
 
 test.each(others)("no page shows an English message to who reads %s", async (locale) => {
   const textsIn = (language: (typeof locales)[number]) =>
-    textsOf(adminCatalogues[language]).map(([, text]) => text);
+    textsOf(messagesOf(language).admin).map(([, text]) => text);
   const catalogue = new Set(textsIn(locale));
   const english = new Set(textsIn("en").filter((text) => !catalogue.has(text)));
   await owner.post("/preferences", { lang: locale });

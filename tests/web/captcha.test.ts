@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { messagesOf } from "../../functions/web/messages/index.ts";
+import { messagesOf } from "../../functions/words/index.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { newVisitor } from "./pages.ts";
 import { type RecordedAuth, refusal, startRecordedAuth } from "./recorded-auth.ts";

@@ -3,7 +3,7 @@ import { Agent } from "node:http";
 import { connect } from "node:net";
 import { parse } from "node-html-parser";
 import { beforeAll, describe, expect, test } from "vitest";
-import { dataMessages } from "../../functions/web/messages/admin/index.ts";
+import { messagesOf } from "../../functions/words/index.ts";
 import { joinTeam, newOrganization, newSubmission, type Organization, only } from "../api/world.ts";
 import { send } from "../http.ts";
 import { sql, stack } from "../stack.ts";
@@ -279,7 +279,7 @@ describe("the audit trail", () => {
   });
 
   test("has words for every action, in the visitor's language", async () => {
-    const { nouns, verbs } = dataMessages("de").audit;
+    const { nouns, verbs }: Record<"nouns" | "verbs", Record<string, string>> = messagesOf("de").admin.audit;
     const sources = await sql<{ text: string }[]>`
       select prosrc as text from pg_proc where pronamespace = 'private'::regnamespace`;
     const actions = sources.flatMap(({ text }) => [

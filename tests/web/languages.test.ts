@@ -1,9 +1,15 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { messagesOf } from "../../functions/web/messages/index.ts";
-import { locales } from "../../shared/locales.ts";
+import { messagesOf } from "../../functions/words/index.ts";
+import { type Locale, locales } from "../../shared/locales.ts";
 import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { newVisitor, signedIn, type Visitor } from "./pages.ts";
 import { textsOf, wordsOf } from "./texts.ts";
+
+/** The texts outside of the dashboard. */
+function textsOutside(locale: Locale) {
+  const { admin, ...outside } = messagesOf(locale);
+  return textsOf(outside);
+}
 
 const others = locales.filter((locale) => locale !== "en");
 
@@ -12,8 +18,8 @@ const international =
   /^(Status|Name|Roadmap|Notifications|Password|System|Feedback|Team|Design|Spam|Tags|Code)$/;
 
 describe.each(others)("in %s", (locale) => {
-  const english = new Map(textsOf(messagesOf("en")));
-  const own = textsOf(messagesOf(locale));
+  const english = new Map(textsOutside("en"));
+  const own = textsOutside(locale);
 
   test("no message is left in English, and none is empty", () => {
     const same = own.filter(([name, text]) => text === english.get(name) && !international.test(text));
@@ -67,9 +73,9 @@ const paths = (slug: string) => [
 ];
 
 test.each(others)("no page shows an English message to readers of %s", async (locale) => {
-  const catalogue = new Set(textsOf(messagesOf(locale)).map(([, text]) => text));
+  const catalogue = new Set(textsOutside(locale).map(([, text]) => text));
   const english = new Set(
-    textsOf(messagesOf("en"))
+    textsOutside("en")
       .map(([, text]) => text)
       .filter((text) => !catalogue.has(text)),
   );

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type Messages, messagesOf } from "../../functions/web/messages/index.ts";
+import { type Messages, messagesOf } from "../../functions/words/index.ts";
 import { type Locale, locales } from "../../shared/locales.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { newVisitor, type Visitor } from "./pages.ts";

@@ -1,7 +1,6 @@
 import { signInviteLink } from "../../_shared/callers/mail-links.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { formatDay } from "../../web/format.ts";
-import { peopleMessages } from "../../web/messages/admin/index.ts";
 import type { InviteClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, type Wording } from "./layout.tsx";
@@ -9,10 +8,10 @@ import { Button, type Wording } from "./layout.tsx";
 /** The mail of an invite to the team. */
 export function inviteMail(
   { organization, events, created_at }: InviteClaim,
-  { messages: { mail }, locale }: Wording,
+  { messages: { admin, mail }, locale }: Wording,
 ): Written {
   const [{ invite_id, role, by, expires_at }] = events as [InviteClaim["events"][number]];
-  const words = peopleMessages(locale);
+  const words = admin.people;
   const heading = mail.invites(by, organization.name);
   return {
     subject: mail.invite(organization.name),

@@ -3,7 +3,7 @@ import type { Child } from "hono/jsx";
 import type { Locale } from "../../../shared/locales.ts";
 import { absoluteLogo } from "../../_shared/files/logos.ts";
 import { brandColors } from "../../web/brand.ts";
-import type { Messages } from "../../web/messages/index.ts";
+import type { Messages } from "../../words/index.ts";
 import type { InviteClaim, PersonClaim } from "../database.ts";
 
 export type Wording = { messages: Messages; locale: Locale };

@@ -63,7 +63,7 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
         <div>
           <header>
             <b>{author.name}</b>
-            {comment.is_official && <span class="tag team">{comments.team}</span>}
+            {comment.is_official && <span class="tag team">{visit.messages.words.team}</span>}
             <a class="quiet" href={`#comment-${id}`} target={frameTarget(visit)}>
               <Day at={comment.created_at} locale={visit.locale} />
             </a>
@@ -93,7 +93,7 @@ const Actions = ({
   isOpen,
   visit,
 }: LevelProps & { comment: ThreadComment }) => {
-  const { comments, submission } = visit.messages;
+  const { comments } = visit.messages;
   const { id, author, moderation_state: state, seconds_to_edit } = comment;
   const isOwn = author.id === viewerId;
   const isReply = visit.refused?.typed.get("parent_id") === id;
@@ -126,7 +126,9 @@ const Actions = ({
           {comments.edit(Math.ceil((seconds_to_edit ?? 0) / 60))}
         </a>
       )}
-      {(isOwn || isAdmin) && <a {...personLink(visit, `/comments/${id}/delete`)}>{submission.delete}</a>}
+      {(isOwn || isAdmin) && (
+        <a {...personLink(visit, `/comments/${id}/delete`)}>{visit.messages.words.delete}</a>
+      )}
       {isAdmin && (
         <details class="action" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>
           <summary>{visit.messages.manage.moderation}</summary>

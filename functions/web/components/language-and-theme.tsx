@@ -1,5 +1,5 @@
 import { locales } from "../../../shared/locales.ts";
-import { messagesOf } from "../messages/index.ts";
+import { messagesOf } from "../../words/index.ts";
 import { themes, type Visit } from "../visit.ts";
 
 /** A form that submits itself with JavaScript. */
@@ -16,7 +16,7 @@ export const LanguageAndTheme = ({ visit, returnTo }: { visit: Visit; returnTo: 
     >
       <input type="hidden" name="return_to" value={returnTo} />
       <label>
-        <span>{nav.language}</span>
+        <span>{visit.messages.words.language}</span>
         <select name="lang" autocomplete="off">
           {locales.map((locale) => (
             <option value={locale} lang={locale} selected={locale === visit.locale}>

@@ -44,7 +44,7 @@ export const ModerationForm = ({ submissionId, type, id, updatedAt, state, retur
                 name="action"
                 value={action}
               >
-                {manage[action as keyof typeof actions]}
+                {visit.messages.words[action as keyof typeof actions]}
               </button>
             ),
         )}

@@ -1,5 +1,5 @@
 import type { Question } from "../../../shared/surveys.ts";
-import type { Messages } from "../messages/index.ts";
+import type { Messages } from "../../words/index.ts";
 import { fieldName } from "../pages/survey-form.ts";
 import { Icon } from "./icon.tsx";
 

@@ -25,7 +25,7 @@ export const StatusHistory = ({ submission, history, visit }: SubmissionProps) =
           <span>{words.submitted}</span>
           <span class="quiet small">
             {author?.name}
-            {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
+            {author?.is_team_member && <span class="tag team">{visit.messages.words.team}</span>},{" "}
             <Day at={submission.created_at} locale={locale} />
           </span>
         </li>

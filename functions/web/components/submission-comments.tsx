@@ -11,7 +11,7 @@ export const SubmissionComments = (props: SubmissionProps) => {
   const isComment = (typed: URLSearchParams) => typed.has("body") && !typed.get("parent_id");
   return (
     <section id="comments" class="stack">
-      <h2 aria-live="polite">{messages.votes.comments(submission.comment_count)}</h2>
+      <h2 aria-live="polite">{visit.messages.words.commentCount(submission.comment_count)}</h2>
       {thread && (
         <a class="link" href={`${path}#comments`} target={frameTarget(visit)}>
           {messages.comments.all}

@@ -10,7 +10,7 @@ export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) 
   const own = forForm(visit, (typed) => typed.has("status"));
   return (
     <section class="card stack">
-      <h2>{manage.heading}</h2>
+      <h2>{visit.messages.words.team}</h2>
       {!target && (
         <form method="post" action={`/submissions/${id}/status`} class="stack">
           <Problem visit={own} />
@@ -18,7 +18,7 @@ export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) 
           <input type="hidden" name="return_to" value={path} />
           <Field
             name="status"
-            label={manage.status}
+            label={visit.messages.words.status}
             value={submission.status}
             options={submissionStatuses
               .filter((status) => status !== "duplicate")
@@ -36,7 +36,7 @@ export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) 
           <label class="check">
             <input type="hidden" name="notify" value="false" />
             <input type="checkbox" name="notify" value="true" checked />
-            {manage.notify}
+            {visit.messages.words.notifyFollowers}
           </label>
           <button type="submit" class="button">
             {manage.change}

@@ -8,9 +8,9 @@ import { hostCookie } from "../../_shared/http/cookies.ts";
 import type { ExecuteAs, JsonResponse } from "../../_shared/http/endpoint.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { countUnconfirmedRequest, needsPassword } from "../../_shared/statements/accounts.ts";
+import type { Messages } from "../../words/index.ts";
 import { Captcha } from "../components/captcha.tsx";
 import { Field, Problem } from "../components/field.tsx";
-import type { Messages } from "../messages/index.ts";
 import { seeOther } from "../page.tsx";
 import { withQuery } from "../paths.ts";
 import { WordedError } from "../problems.ts";
@@ -205,7 +205,7 @@ export const ReturnField = ({ visit }: { visit: Visit }) => (
 export const EmailField = ({ visit, remembered }: { visit: Visit; remembered?: boolean }) => (
   <Field
     name="email"
-    label={visit.messages.account.email}
+    label={visit.messages.words.email}
     type="email"
     autocomplete="username"
     value={remembered ? visit.cookie(addressCookie) : undefined}
@@ -217,7 +217,7 @@ export const EmailField = ({ visit, remembered }: { visit: Visit; remembered?: b
 export const NameField = ({ visit, value }: { visit: Visit; value?: string | undefined }) => (
   <Field
     name="name"
-    label={visit.messages.account.name}
+    label={visit.messages.words.name}
     hint={visit.messages.account.nameHint}
     value={value}
     autocomplete="name"
@@ -314,7 +314,7 @@ export const codeView = (action: string, ask: string, visit: Visit) => {
 export const BackToSignIn = ({ visit }: { visit: Visit }) => (
   <p>
     <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
-      {visit.messages.account.signInTitle}
+      {visit.messages.words.signIn}
     </a>
   </p>
 );

@@ -170,7 +170,7 @@ const Board = (props: BoardProps) => {
             <p class="fresh" hidden>
               {board.fresh} <b class="number" />
               <a class="link" {...linkWith(visit, { sort: "created_at" })}>
-                {board.show}
+                {visit.messages.words.show}
               </a>
             </p>
           </div>
@@ -239,7 +239,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
   return (
     <div class="filters">
       <section class="card">
-        <h2>{board.status}</h2>
+        <h2>{visit.messages.words.status}</h2>
         <ul>
           {item("status", null, <span>{board.all}</span>, counts.total)}
           {shown.map((status) =>
@@ -253,7 +253,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
         </ul>
       </section>
       <section class="card">
-        <h2>{board.type}</h2>
+        <h2>{visit.messages.words.type}</h2>
         <ul>
           {item("type", null, <span>{board.all}</span>)}
           {item("type", "idea", <span>{types.idea}</span>, counts.types.idea ?? 0)}
@@ -262,7 +262,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
       </section>
       {categories.length > 0 && (
         <section class="card">
-          <h2>{board.category}</h2>
+          <h2>{visit.messages.words.category}</h2>
           <ul>
             {item("category", null, <span>{board.all}</span>)}
             {categories.map(({ id, slug, name, color }) =>
@@ -323,7 +323,7 @@ const Chosen = ({ query, visit, categories, tags, total, isCapped, match, didYou
           ),
       )}
       <a class="link" href={visit.path} target={frameTarget(visit)}>
-        {board.clear}
+        {visit.messages.words.clearFilters}
       </a>
     </div>
   );

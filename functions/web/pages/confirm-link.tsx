@@ -134,7 +134,7 @@ export const undoLink = page({
                 value={query.token ?? visit.refused?.typed.get("token") ?? undefined}
               />
               <button type="submit" class="button main">
-                {account.undoAct}
+                {visit.messages.authMail.undo}
               </button>
             </form>
           )}

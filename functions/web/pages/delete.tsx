@@ -91,10 +91,10 @@ const Confirmation = ({ title, text, quote, action, back, then, visit }: Props) 
       <input type="hidden" name="_method" value="delete" />
       <input type="hidden" name="return_to" value={then} />
       <button type="submit" class="button danger">
-        {visit.messages.submission.delete}
+        {visit.messages.words.delete}
       </button>
       <a class="button" {...personLink(visit, back)}>
-        {visit.messages.submission.cancel}
+        {visit.messages.words.cancel}
       </a>
     </form>
   </section>

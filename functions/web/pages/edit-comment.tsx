@@ -16,7 +16,7 @@ export const editComment = page({
     if (!shown) throw notFound("comment");
     const { id, submission_id, author, body }: Comment = JSON.parse(shown.data);
     if (author.id !== viewer?.id) throw forbidden("Only its author edits a comment.");
-    const { comments, submission } = visit.messages;
+    const { comments } = visit.messages;
     const back = personLink(visit, `/submissions/${submission_id}#comment-${id}`);
     const seconds = left?.seconds ?? 0;
     return {
@@ -31,7 +31,7 @@ export const editComment = page({
               <input type="hidden" name="return_to" value={back.href} />
               <Field
                 name="body"
-                label={comments.text}
+                label={visit.messages.words.nouns.comment}
                 hint={comments.timeLeft(Math.ceil(seconds / 60))}
                 value={body}
                 rows={5}
@@ -41,10 +41,10 @@ export const editComment = page({
               />
               <div class="buttons">
                 <button type="submit" class="button main">
-                  {submission.save}
+                  {visit.messages.words.save}
                 </button>
                 <a class="button" {...back}>
-                  {submission.cancel}
+                  {visit.messages.words.cancel}
                 </a>
               </div>
             </form>

@@ -80,7 +80,7 @@ const EditSubmission = ({ submission, categories, tags, frame, visit }: Props) =
         />
         <Field
           name="description"
-          label={submit.description}
+          label={visit.messages.words.description}
           value={submission.description}
           rows={8}
           required
@@ -100,10 +100,10 @@ const EditSubmission = ({ submission, categories, tags, frame, visit }: Props) =
         )}
         <div class="buttons">
           <button type="submit" class="button main">
-            {words.save}
+            {visit.messages.words.save}
           </button>
           <a class="button" {...back}>
-            {words.cancel}
+            {visit.messages.words.cancel}
           </a>
         </div>
       </form>
@@ -114,7 +114,7 @@ const EditSubmission = ({ submission, categories, tags, frame, visit }: Props) =
           class="card stack"
         >
           <fieldset class="checks">
-            <legend>{manage.tags}</legend>
+            <legend>{visit.messages.words.records.tags}</legend>
             {tags.map(({ name, slug }) => {
               const has = (submission.tags as string[]).includes(slug);
               return (
@@ -129,7 +129,7 @@ const EditSubmission = ({ submission, categories, tags, frame, visit }: Props) =
           <input type="hidden" name="return_to" value={path} />
           <div>
             <button type="submit" class="button">
-              {words.save}
+              {visit.messages.words.save}
             </button>
           </div>
         </form>
@@ -144,7 +144,7 @@ export const CategoryField = ({ categories, value, visit }: CategoryProps) =>
   categories.length > 0 ? (
     <Field
       name="category_id"
-      label={visit.messages.submit.category}
+      label={visit.messages.words.category}
       value={value ?? ""}
       options={[
         { value: "", label: visit.messages.submit.noCategory },

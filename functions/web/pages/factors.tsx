@@ -123,10 +123,10 @@ const factors = page({
   view: ([[mine]], { visit, query: { done } }) => {
     const { settings, account } = visit.messages;
     return {
-      title: settings.factors,
+      title: visit.messages.words.secondFactor,
       content: (
         <div class="single settings">
-          <h1>{settings.factors}</h1>
+          <h1>{visit.messages.words.secondFactor}</h1>
           {done && !visit.refused && (
             <p class="notice" role="status">
               {done === "added" ? settings.factorAdded : settings.factorRemoved}
@@ -135,7 +135,7 @@ const factors = page({
           <Problem visit={visit} />
           {mine?.data.map(({ id, name, created_at }) => (
             <section class="card">
-              <h2>{name || settings.factorDefault}</h2>
+              <h2>{name || visit.messages.authMail.names.totp}</h2>
               <p class="quiet">
                 <Day at={created_at} locale={visit.locale} />
               </p>
@@ -144,7 +144,7 @@ const factors = page({
                 <button
                   type="submit"
                   class="button danger"
-                  aria-label={`${settings.factorRemove}: ${name || settings.factorDefault}`}
+                  aria-label={`${settings.factorRemove}: ${name || visit.messages.authMail.names.totp}`}
                 >
                   {settings.factorRemove}
                 </button>
@@ -157,8 +157,8 @@ const factors = page({
             <form method="post" action={settingsPath} class="stack" data-turbo="false">
               <Field
                 name="name"
-                label={settings.factorName}
-                value={settings.factorDefault}
+                label={visit.messages.words.nameOfThing}
+                value={visit.messages.authMail.names.totp}
                 autocomplete="off"
                 required
                 maxlength={50}
@@ -217,7 +217,7 @@ const enrolment = page({
           )}
           <p>
             <a class="link" href={settingsPath}>
-              {settings.factors}
+              {visit.messages.words.secondFactor}
             </a>
           </p>
         </Card>

@@ -20,8 +20,8 @@ import {
   refusingInvites,
 } from "../../_shared/statements/mail.ts";
 import { pageFrame } from "../../_shared/statements/pages.ts";
+import type { Messages } from "../../words/index.ts";
 import { Field, Problem } from "../components/field.tsx";
-import type { Messages } from "../messages/index.ts";
 import { page, pageResponse, plain, seeOther, type View } from "../page.tsx";
 import { submissionPath } from "../paths.ts";
 import type { Visit } from "../visit.ts";
@@ -365,7 +365,7 @@ function preferencesView(
                   <form method="post" action={action}>
                     <input type="hidden" name="unmute" value={id} />
                     <button type="submit" class="button">
-                      {mail.unmute}
+                      {mail.resume}
                     </button>
                   </form>
                 </li>
@@ -387,13 +387,13 @@ function preferencesView(
 }
 
 /** A kind of mail in words. */
-function labelOf(kind: string, { mail, notifications: { kinds } }: Messages): string {
+function labelOf(kind: string, { mail, notifications: { kinds }, words }: Messages): string {
   const labels: Record<string, string> = {
     status: kinds.status_changed,
     official: kinds.official_comment,
     reply: kinds.reply,
     comment: mail.otherComments,
-    survey: mail.surveys,
+    survey: words.records.surveys,
     team: mail.teamSummary,
     digest: mail.digests,
   };

@@ -28,10 +28,10 @@ export const me = page({
     const { me } = visit.messages;
     const contributions: Contribution[] = JSON.parse(listed?.data ?? "[]");
     return {
-      title: me.title,
+      title: visit.messages.nav.me,
       content: (
         <div class="single">
-          <h1>{me.title}</h1>
+          <h1>{visit.messages.nav.me}</h1>
           {query.done && (
             <p class="notice" role="status">
               {me.leftTeam}
@@ -46,7 +46,7 @@ export const me = page({
             </ul>
           ) : (
             <div class="empty">
-              <h2>{me.empty}</h2>
+              <h2>{visit.messages.board.emptyTitle}</h2>
               <p>{me.emptyText}</p>
               <a class="button" href="/">
                 {me.toBoard}
@@ -65,15 +65,16 @@ export const me = page({
 });
 
 const Lists = ({ chosen, visit }: { chosen: ContributionKind; visit: Visit }) => {
-  const { me } = visit.messages;
+  const { me, nav, words } = visit.messages;
+  const labels = { ...me, comments: words.records.comments, answers: words.records.surveys };
   return (
-    <nav class="tabs" aria-label={me.title}>
+    <nav class="tabs" aria-label={nav.me}>
       {contributionKinds.map((kind) => (
         <a
           href={hrefWith(visit, { list: kind === "submissions" ? null : kind })}
           aria-current={kind === chosen ? "page" : undefined}
         >
-          {me[kind]}
+          {labels[kind]}
         </a>
       ))}
     </nav>
@@ -95,8 +96,8 @@ const Row = ({ contribution, kind, visit }: RowProps) => {
         {body && <p>{body}</p>}
         <div class="facts">
           {status && <Status status={status} messages={messages} />}
-          {moderation_state === "pending" && <span>{messages.me.pending}</span>}
-          {vote_count !== undefined && <span>{messages.me.voteCount(vote_count)}</span>}
+          {moderation_state === "pending" && <span>{visit.messages.comments.pending}</span>}
+          {vote_count !== undefined && <span>{visit.messages.words.voteCount(vote_count)}</span>}
           <Day at={at} locale={locale} />
         </div>
       </div>

@@ -29,7 +29,7 @@ export const mergeSubmission = page({
     if (!shown) throw notFound("submission");
     const { id, title }: SubmissionDetail = JSON.parse(shown.data);
     const candidates: Candidate[] = JSON.parse(found?.data ?? "[]");
-    const { manage, submission, board } = visit.messages;
+    const { manage, board } = visit.messages;
     return {
       title: manage.mergeTitle,
       content: (
@@ -98,7 +98,7 @@ export const mergeSubmission = page({
             <p>{manage.noCandidates}</p>
           )}
           <a class="button" href={submissionPath(id, title)}>
-            {submission.cancel}
+            {visit.messages.words.cancel}
           </a>
         </div>
       ),

@@ -83,7 +83,7 @@ export const newSubmission = page({
             </div>
             <Field
               name="description"
-              label={submit.description}
+              label={visit.messages.words.description}
               hint={submit.descriptionHint}
               value={typed(visit, "description")}
               rows={7}

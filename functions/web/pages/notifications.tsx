@@ -1,9 +1,9 @@
 import { notificationListQuery } from "../../../shared/notifications.ts";
 import { queryInteger } from "../../../shared/pagination.ts";
 import { listNotifications } from "../../_shared/statements/notifications.ts";
+import type { Messages } from "../../words/index.ts";
 import { Day } from "../components/day.tsx";
 import { Icon } from "../components/icon.tsx";
-import type { Messages } from "../messages/index.ts";
 import { page } from "../page.tsx";
 import { hrefWith, submissionPath } from "../paths.ts";
 import type { Visit } from "../visit.ts";
@@ -46,7 +46,7 @@ export const notificationsPage = page({
           </div>
           <nav class="tabs" aria-label={notifications.title}>
             <a href={hrefWith(visit, { unread: null })} aria-current={query.unread ? undefined : "page"}>
-              {notifications.all}
+              {visit.messages.board.all}
             </a>
             <a href={hrefWith(visit, { unread: "true" })} aria-current={query.unread ? "page" : undefined}>
               {notifications.unread}

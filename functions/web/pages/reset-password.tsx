@@ -98,7 +98,10 @@ export const choosePassword = page({
           <form method="post" action={query.first ? firstPassword("/") : newPasswordPath} class="stack">
             <ReturnField visit={visit} />
             {query.first && !mine?.data.name && <NameField visit={visit} />}
-            <NewPasswordField visit={visit} label={query.first ? account.password : account.newPassword} />
+            <NewPasswordField
+              visit={visit}
+              label={query.first ? visit.messages.words.password : account.newPassword}
+            />
             <button type="submit" class="button main">
               {settings.save}
             </button>

@@ -96,7 +96,7 @@ const Columns = (props: Props) => {
           {roadmap.moved(statuses[movedTo])}
         </p>
       )}
-      <nav class="roadmap-jump" aria-label={visit.messages.board.status}>
+      <nav class="roadmap-jump" aria-label={visit.messages.words.status}>
         {columns.map((status) => (
           <a href={`#column-${status}`} target={frameTarget(visit)}>
             <Status status={status} messages={visit.messages} />
@@ -159,7 +159,7 @@ const Card = ({ item, visit, categories, isAdmin, moved }: Props & { item: Roadm
             <span class="with-icon">
               <Icon name="message-square" />
               <span aria-hidden="true">{formatNumber(comment_count, locale)}</span>
-              <span class="unseen">{messages.votes.comments(comment_count)}</span>
+              <span class="unseen">{visit.messages.words.commentCount(comment_count)}</span>
             </span>
           )}
           {isAdmin && (
@@ -207,24 +207,24 @@ const Move = ({ item, to, visit }: { item: RoadmapItem; to: SubmissionStatus | u
         </div>
         <div class="field">
           <label for="move-note">
-            {roadmap.note} <span class="quiet">({visit.messages.forms.optional})</span>
+            {visit.messages.manage.note} <span class="quiet">({visit.messages.forms.optional})</span>
           </label>
           <p class="hint" id="move-note-hint">
-            {roadmap.noteHint}
+            {visit.messages.manage.noteHint}
           </p>
           <textarea id="move-note" name="note" rows={3} maxlength={2000} aria-describedby="move-note-hint" />
         </div>
         <label class="check">
           <input type="hidden" name="notify" value="false" />
           <input type="checkbox" name="notify" value="true" checked />
-          {roadmap.notify}
+          {visit.messages.words.notifyFollowers}
         </label>
         <div class="buttons">
           <button type="submit" class="button main">
             {roadmap.move}
           </button>
           <a class="button" href={back} data-close data-turbo-action="replace">
-            {roadmap.cancel}
+            {visit.messages.words.cancel}
           </a>
         </div>
       </form>

@@ -15,10 +15,10 @@ export const settings = page({
     const { settings } = visit.messages;
     const isIdentified = visit.session.credential.kind === "session";
     return {
-      title: settings.title,
+      title: visit.messages.words.settings,
       content: (
         <div class="single settings">
-          <h1>{settings.title}</h1>
+          <h1>{visit.messages.words.settings}</h1>
           {query.saved && !visit.refused && (
             <p class="notice" role="status">
               {settings.saved}
@@ -66,7 +66,7 @@ export const settings = page({
           </section>
           {mine?.data.email && !isIdentified && (
             <section class="card">
-              <h2>{settings.password}</h2>
+              <h2>{visit.messages.words.password}</h2>
               <p class="quiet">{mine.data.email}</p>
               <a class="button" href="/reset/password?return_to=/settings%3Fsaved%3Dtrue">
                 {settings.changePassword}
@@ -75,7 +75,7 @@ export const settings = page({
           )}
           {mine?.data.email && !isIdentified && (
             <section class="card">
-              <h2>{settings.factors}</h2>
+              <h2>{visit.messages.words.secondFactor}</h2>
               <p class="quiet">{settings.factorsText}</p>
               <a class="button" href="/settings/factor">
                 {settings.factorsOpen}
@@ -160,7 +160,7 @@ export const erase = page({
           </form>
           <p>
             <a class="link" href="/settings">
-              {settings.title}
+              {visit.messages.words.settings}
             </a>
           </p>
         </section>

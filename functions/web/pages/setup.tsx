@@ -7,8 +7,8 @@ import { InvalidInput, notFound } from "../../_shared/http/api-error.ts";
 import { valueOfForm } from "../../_shared/http/form.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { setUp, setupIsOpen } from "../../_shared/statements/setup.ts";
+import type { AreaTexts } from "../../words/index.ts";
 import { Field, Problem } from "../components/field.tsx";
-import { type SetupMessages, setupMessages } from "../messages/admin/index.ts";
 import { form, page, plain, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
 import type { Visit } from "../visit.ts";
@@ -44,7 +44,7 @@ export const setup = page({
   call: () => [setupIsOpen()],
   view: (results, { visit }, { viewer }) => {
     requireOpen(results);
-    const words = setupMessages(visit.locale);
+    const words = visit.messages.admin.setup;
     return {
       title: words.title,
       noindex: true,
@@ -67,7 +67,7 @@ export const setupForm = form({
     }),
   }),
   work: async ({ body: { token, organization }, visit }, execute) => {
-    const words = setupMessages(visit.locale);
+    const words = visit.messages.admin.setup;
     requireOpen(await execute([setupIsOpen()]));
     if (!isToken(token)) {
       const details = [{ field: "token", message: words.tokenWrong }];
@@ -110,7 +110,7 @@ const Setup = ({
   visit,
 }: {
   viewerName: string | undefined;
-  words: SetupMessages;
+  words: AreaTexts["setup"];
   visit: Visit;
 }) => (
   <section class="card narrow">
@@ -136,23 +136,23 @@ const Setup = ({
         <>
           <Field
             name="name"
-            label={visit.messages.account.name}
+            label={visit.messages.words.name}
             autocomplete="name"
             required
             maxlength={100}
             visit={visit}
           />
           <EmailField visit={visit} />
-          <NewPasswordField visit={visit} label={visit.messages.account.password} />
+          <NewPasswordField visit={visit} label={visit.messages.words.password} />
         </>
       ) : (
         <p>{words.signedInAs(viewerName)}</p>
       )}
-      <h2>{words.organization}</h2>
+      <h2>{words.nouns.organization}</h2>
       <Field
         name="organization.name"
         id="organization-name"
-        label={words.name}
+        label={words.organizationName}
         autocomplete="organization"
         required
         maxlength={100}
@@ -161,7 +161,7 @@ const Setup = ({
       <Field
         name="organization.slug"
         id="organization-slug"
-        label={words.slug}
+        label={words.shortName}
         hint={words.slugHint}
         autocomplete="off"
         required

@@ -23,7 +23,7 @@ export const signIn = page({
   query: returnQuery,
   call: () => [],
   view: (_results, { visit }) => ({
-    title: visit.messages.account.signInTitle,
+    title: visit.messages.words.signIn,
     ...captchaHead(),
     content: <SignIn visit={visit} />,
   }),
@@ -95,18 +95,18 @@ async function askAuth(url: string): Promise<Response | undefined> {
 }
 
 const SignIn = ({ visit }: { visit: Visit }) => {
-  const { account, nav } = visit.messages;
+  const { account } = visit.messages;
   const to = returnPath(visit);
   return (
     <section class="card narrow">
-      <h1>{account.signInTitle}</h1>
+      <h1>{visit.messages.words.signIn}</h1>
       <p class="quiet">{account.signInText}</p>
       <form method="post" action="/sign-in" class="stack" data-turbo="false">
         <ReturnField visit={visit} />
         <EmailField visit={visit} />
         <Field
           name="password"
-          label={account.password}
+          label={visit.messages.words.password}
           type="password"
           autocomplete="current-password"
           required
@@ -114,7 +114,7 @@ const SignIn = ({ visit }: { visit: Visit }) => {
         />
         <Captcha visit={visit} />
         <button type="submit" class="button main">
-          {nav.signIn}
+          {visit.messages.words.signIn}
         </button>
       </form>
       <p class="links">

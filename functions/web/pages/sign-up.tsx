@@ -82,7 +82,7 @@ const SignUp = ({ visit }: { visit: Visit }) => {
         <ReturnField visit={visit} />
         <NameField visit={visit} />
         <EmailField visit={visit} />
-        <NewPasswordField visit={visit} label={account.password} />
+        <NewPasswordField visit={visit} label={visit.messages.words.password} />
         <Captcha visit={visit} />
         <button type="submit" class="button main">
           {account.signUpTitle}
@@ -91,7 +91,7 @@ const SignUp = ({ visit }: { visit: Visit }) => {
       <p class="quiet">
         {account.hasAccount}{" "}
         <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
-          {account.signInTitle}
+          {visit.messages.words.signIn}
         </a>
       </p>
     </section>

@@ -142,7 +142,7 @@ const Submission = (props: SubmissionProps) => {
               {submission.type === "problem" && <span>{messages.types.problem}</span>}
               <span>
                 {author?.name}
-                {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
+                {author?.is_team_member && <span class="tag team">{visit.messages.words.team}</span>},{" "}
                 <Day at={submission.created_at} locale={locale} />
               </span>
               {category && (
@@ -173,8 +173,8 @@ const Submission = (props: SubmissionProps) => {
         )}
         {(isOwn || isAdmin) && (
           <div class="actions">
-            <a {...personLink(visit, `/submissions/${id}/edit`)}>{words.edit}</a>
-            <a {...personLink(visit, `/submissions/${id}/delete`)}>{words.delete}</a>
+            <a {...personLink(visit, `/submissions/${id}/edit`)}>{visit.messages.words.edit}</a>
+            <a {...personLink(visit, `/submissions/${id}/delete`)}>{visit.messages.words.delete}</a>
           </div>
         )}
       </div>

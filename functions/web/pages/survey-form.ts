@@ -1,5 +1,5 @@
 import type { Question } from "../../../shared/surveys.ts";
-import type { Messages } from "../messages/index.ts";
+import type { Messages } from "../../words/index.ts";
 import type { RefusedForm } from "../visit.ts";
 
 type Answers = { answers: { question_id: string; value: number | string | string[] }[] };

@@ -7,11 +7,11 @@ import type { Frame } from "../../_shared/statements/pages.ts";
 import { openSurvey, type SurveyPage } from "../../_shared/statements/pages.ts";
 import { surveyDetail } from "../../_shared/statements/surveys.ts";
 import { surveyResponses } from "../../endpoints/survey-responses.ts";
+import { messagesOf } from "../../words/index.ts";
 import { Icon } from "../components/icon.tsx";
 import { QuestionField } from "../components/question-field.tsx";
 import { formatDay } from "../format.ts";
 import type { IconName } from "../icons.ts";
-import { messagesOf } from "../messages/index.ts";
 import { action, page } from "../page.tsx";
 import { frameTarget, hrefWith, linkWith, organizationPath } from "../paths.ts";
 import { type Visit, withoutEmbed } from "../visit.ts";
@@ -69,7 +69,7 @@ export const surveyForm = action(answering, {
 
 const State = (props: Props) => {
   const { survey, state, visit, frame } = props;
-  const { surveys, nav } = visit.messages;
+  const { surveys } = visit.messages;
   if (state.is_own_response) return <Thanks {...props} />;
   const board = `${organizationPath(frame.organization)}/`;
   const toBoard = (
@@ -116,7 +116,7 @@ const State = (props: Props) => {
           action={
             <>
               <a class="button main" href={`/sign-in?return_to=${back}`} rel="nofollow">
-                {nav.signIn}
+                {visit.messages.words.signIn}
               </a>
               <a class="button" href={`/sign-up?return_to=${back}`} rel="nofollow">
                 {visit.messages.account.signUpTitle}

@@ -1,5 +1,4 @@
 import type { Child } from "hono/jsx";
-import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Problem } from "../field.tsx";
 import { FormId } from "../form-id.tsx";
@@ -36,7 +35,7 @@ export const Confirm = ({
   children,
   visit,
 }: Props) => {
-  const words = frameMessages(visit.locale);
+  const words = visit.messages.admin.frame;
   return (
     <section class="card confirm">
       <Problem visit={visit} />

@@ -1,4 +1,3 @@
-import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Icon } from "../icon.tsx";
 
@@ -14,7 +13,7 @@ export const CopyButton = ({
   what: string;
   visit: Visit;
 }) => {
-  const words = frameMessages(visit.locale);
+  const words = visit.messages.admin.frame;
   return (
     <button
       type="button"

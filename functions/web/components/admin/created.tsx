@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import type { author } from "../../../../shared/taxonomy.ts";
-import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Day } from "../day.tsx";
 import { Icon } from "../icon.tsx";
@@ -9,7 +8,7 @@ type Props = { of: { created_at: string; created_by: z.infer<typeof author> | nu
 
 /** When and by whom a key, signing secret, webhook or agent was made, with a warning if that person left the team. */
 export const Created = ({ of: { created_at, created_by }, visit }: Props) => {
-  const words = frameMessages(visit.locale);
+  const words = visit.messages.admin.frame;
   return (
     <div>
       <Day at={created_at} locale={visit.locale} />

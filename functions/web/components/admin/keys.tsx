@@ -2,7 +2,6 @@ import type { z } from "zod";
 import type { apiKeyListAnswer } from "../../../../shared/admin.ts";
 import { scopes } from "../../../../shared/scopes.ts";
 import { formatDay } from "../../format.ts";
-import { apiKeysMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Day } from "../day.tsx";
 import { Field, Problem } from "../field.tsx";
@@ -35,7 +34,7 @@ type Props = { keys: Key[]; base: string; visit: Visit };
 
 /** Keys in force with a warning for old ones, and those that ended. `base` leads to their pages. */
 export const Keys = ({ keys, base, visit }: Props) => {
-  const words = apiKeysMessages(visit.locale);
+  const words = visit.messages.admin.apiKeys;
   const current = keys.filter(isInForce);
   const ended = keys.filter((key) => !isInForce(key));
   const old = current.filter(isOld).length;
@@ -81,7 +80,7 @@ export const Keys = ({ keys, base, visit }: Props) => {
     ...shared,
     {
       key: "created",
-      label: words.created,
+      label: words.keyCreated,
       cell: (key) => (
         <div>
           <Created of={key} visit={visit} />
@@ -144,7 +143,7 @@ export const Keys = ({ keys, base, visit }: Props) => {
       )}
       <DataTable
         id="keys"
-        caption={words.title}
+        caption={visit.messages.admin.frame.areas.apiKeys}
         columns={columns}
         rows={current}
         rowId={({ id }) => id}
@@ -173,7 +172,7 @@ export const Keys = ({ keys, base, visit }: Props) => {
 
 /** The form that makes a key. Its options end with their day, so that the form posted again asks for the same. */
 export const KeyForm = ({ action, back, visit }: { action: string; back: string; visit: Visit }) => {
-  const words = apiKeysMessages(visit.locale);
+  const words = visit.messages.admin.apiKeys;
   const endOf = (days: number) =>
     `${new Date(Date.now() + days * dayMs).toISOString().slice(0, 10)}T23:59:59Z`;
   const expiries = [30, maxAgeDays, 365].map((days) => ({
@@ -186,7 +185,7 @@ export const KeyForm = ({ action, back, visit }: { action: string; back: string;
       <FormId />
       <Field
         name="name"
-        label={words.name}
+        label={words.nameOfThing}
         hint={words.nameHint}
         required
         maxlength={100}
@@ -221,7 +220,7 @@ type OverlapWords = { overlap: string };
 
 /** The time for which the previous secret stays valid. */
 export const OverlapField = ({ overlap, visit }: OverlapWords & { visit: Visit }) => {
-  const { overlaps } = apiKeysMessages(visit.locale);
+  const { overlaps } = visit.messages.admin.apiKeys;
   return (
     <Field
       name="overlap_seconds"
@@ -241,7 +240,7 @@ export const OverlapField = ({ overlap, visit }: OverlapWords & { visit: Visit }
 type OneKeyProps = { of: Key; base: string; back: string; visit: Visit };
 
 export const RotateKey = ({ of, base, back, visit }: OneKeyProps) => {
-  const words = apiKeysMessages(visit.locale);
+  const words = visit.messages.admin.apiKeys;
   return (
     <Confirm
       text={words.rotateText(of.name)}
@@ -257,7 +256,7 @@ export const RotateKey = ({ of, base, back, visit }: OneKeyProps) => {
 };
 
 export const RevokeKey = ({ of, base, back, visit }: OneKeyProps) => {
-  const words = apiKeysMessages(visit.locale);
+  const words = visit.messages.admin.apiKeys;
   return (
     <Confirm
       text={words.revokeText(of.name)}

@@ -1,7 +1,6 @@
 import { scaleLinear } from "d3-scale";
 import { area, curveMonotoneX, line } from "d3-shape";
 import { formatNumber } from "../../format.ts";
-import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 
 type LineProps = {
@@ -160,7 +159,7 @@ type NumbersProps = {
 
 const Numbers = ({ id, title, axis, rows, written, visit }: NumbersProps) => (
   <details class="numbers" id={`${id}-numbers`}>
-    <summary class="quiet small">{frameMessages(visit.locale).asTable}</summary>
+    <summary class="quiet small">{visit.messages.admin.frame.asTable}</summary>
     <div class="table-frame">
       <table class="data">
         <caption class="unseen">{title}</caption>

@@ -1,5 +1,5 @@
 import { questionTypes } from "../../../../shared/surveys.ts";
-import type { SurveysMessages } from "../../messages/admin/index.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import type { DraftQuestion } from "../../pages/admin/surveys/draft.ts";
 import type { Visit } from "../../visit.ts";
 import { Field } from "../field.tsx";
@@ -14,7 +14,7 @@ type Props = {
   arrange: string;
   /** The field or button that has the focus. */
   focus: string | null;
-  words: SurveysMessages;
+  words: AreaTexts["surveys"];
   visit: Visit;
 };
 
@@ -94,7 +94,7 @@ export const QuestionEditor = ({ question, index, count, arrange, focus, words, 
 const scales = ["2", "3", "4", "5", "6", "7", "8", "9", "10"];
 
 /** Moves the errors of single options to the field that contains all options. */
-function ofOptions(visit: Visit, field: string, words: SurveysMessages): Visit {
+function ofOptions(visit: Visit, field: string, words: AreaTexts["surveys"]): Visit {
   if (!visit.refused) return visit;
   const lines = visit.refused.details.flatMap((detail) => {
     const line = detail.field.startsWith(`${field}.`)

@@ -1,4 +1,3 @@
-import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { CopyButton } from "./copy-button.tsx";
 
@@ -17,14 +16,14 @@ export const Secret = ({ id, label, secret, gone, visit }: Props) => (
   <section class="notice secret" id={id} data-turbo-temporary role="status">
     <h2>{label}</h2>
     {secret === null ? (
-      <p>{gone ?? frameMessages(visit.locale).secretGone}</p>
+      <p>{gone ?? visit.messages.admin.frame.secretGone}</p>
     ) : (
       <>
         <div class="copy-row">
           <code class="code">{secret}</code>
           <CopyButton id={`${id}-copy`} text={secret} what={label} visit={visit} />
         </div>
-        <p>{frameMessages(visit.locale).secretOnce}</p>
+        <p>{visit.messages.admin.frame.secretOnce}</p>
       </>
     )}
   </section>

@@ -1,5 +1,4 @@
 import type { Child } from "hono/jsx";
-import { frameMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { Icon } from "../icon.tsx";
 
@@ -34,7 +33,7 @@ export const Stat = ({ label, value, now, before, lessIsBetter = false, hint, vi
 type ChangeProps = { now: number; before: number; lessIsBetter: boolean; visit: Visit };
 
 const Change = ({ now, before, lessIsBetter, visit }: ChangeProps) => {
-  const words = frameMessages(visit.locale);
+  const words = visit.messages.admin.frame;
   if (now === before) return <span>{words.unchanged}</span>;
   // No percentage of zero.
   if (before === 0) return <span>{words.newly}</span>;

@@ -1,5 +1,4 @@
 import type { Child } from "hono/jsx";
-import { frameMessages } from "../../messages/admin/index.ts";
 import { linkWith } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 import { Icon } from "../icon.tsx";
@@ -42,7 +41,7 @@ type Props<Row> = {
 /** Rows with a header. On a phone each row is a block with its cells stacked. */
 export const DataTable = <Row,>(props: Props<Row>) => {
   const { id, caption, columns, rows, rowId, select, sorted, empty, next, visit } = props;
-  const words = frameMessages(visit.locale);
+  const words = visit.messages.admin.frame;
   const isFirst = !visit.query.has("cursor");
   return (
     <>

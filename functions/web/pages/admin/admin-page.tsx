@@ -1,6 +1,5 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
 import type { z } from "zod";
-import type { Locale } from "../../../../shared/locales.ts";
 import type { MemberRole } from "../../../../shared/organizations.ts";
 import { isPathParameter } from "../../../../shared/path-parameters.ts";
 import type { Results, Statement } from "../../../_shared/database/run.ts";
@@ -8,17 +7,17 @@ import { forbidden, notFound } from "../../../_shared/http/api-error.ts";
 import type { Endpoint, Input, JsonResponse } from "../../../_shared/http/endpoint.ts";
 import { type AdminFrame, adminFrame, myTeams } from "../../../_shared/statements/admin-frame.ts";
 import type { Frame, FrameOf } from "../../../_shared/statements/pages.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { adminScript, adminStylesheet } from "../../assets.generated.ts";
 import { AdminSide } from "../../components/admin/side.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { frameMessages } from "../../messages/admin/index.ts";
 import { action, type Page, type PageInput, page } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { ownPath } from "../../visit.ts";
 import { type AreaName, areas } from "./areas.ts";
 
-/** An area's messages: `done` is what its actions say once they are done, by code. */
-type AreaMessages = { done?: Record<string, string | ((count: number) => string)> };
+/** What an area's actions say once they are done, by code. */
+type DoneMessages = Record<string, string | ((count: number) => string)>;
 
 type AdminInput<Query, Words> = PageInput<Query> & {
   admin: AdminFrame;
@@ -49,7 +48,7 @@ const elsewhere = page({
   call: () => [myTeams()],
   view: ([teams], { visit }, { organization }) => {
     if (teams.length === 0) throw forbidden("Only members of the organization may do this.");
-    const words = frameMessages(visit.locale);
+    const words = visit.messages.admin.frame;
     const own = teams.find(({ id }) => id === organization?.id);
     if (own && own.role !== "member") throw notFound("page");
     const [title, text] = own
@@ -84,10 +83,10 @@ const elsewhere = page({
 /** Declares a page of the dashboard, at /admin and /o/:organization/admin. The database decides who sees it. */
 export function adminPage<
   const Statements extends readonly Statement[],
-  Words extends object,
+  Area extends AreaName,
   Query extends z.ZodType | undefined = undefined,
 >(definition: {
-  area: AreaName;
+  area: Area;
   /** Below the area's. */
   path?: string;
   /** The least that may open it; an admin without. */
@@ -95,13 +94,16 @@ export function adminPage<
   /** It may take seconds. */
   runsLong?: boolean;
   query?: Query;
-  words: (locale: Locale) => Words;
   /** The row that the page is about: one of another organization is not found. */
   row?: (input: PageInput<Parsed<Query>>) => FrameOf;
   call: (input: PageInput<Parsed<Query>>) => Statements;
-  view: (results: Results<Statements>, input: AdminInput<Parsed<Query>, Words>, frame: Frame) => AdminView;
+  view: (
+    results: Results<Statements>,
+    input: AdminInput<Parsed<Query>, AreaTexts[Area]>,
+    frame: Frame,
+  ) => AdminView;
 }): Page {
-  const { area, path = "", role = "admin", runsLong, query, words, row, call, view } = definition;
+  const { area, path = "", role = "admin", runsLong, query, row, call, view } = definition;
   return page({
     path: `/admin${areas[area].path}${path}`,
     access: "person",
@@ -119,8 +121,8 @@ export function adminPage<
       const admin = first.data;
       if (frame.organization?.id !== admin.organization_id) throw notFound("page");
       const { visit } = input;
-      const ownWords = words(visit.locale);
-      const shown = view(own as never, { ...input, admin, words: ownWords } as never, frame);
+      const words = visit.messages.admin[area];
+      const shown = view(own as never, { ...input, admin, words } as never, frame);
       return {
         title: shown.title,
         status: shown.status,
@@ -137,7 +139,7 @@ export function adminPage<
         content: (
           <AdminContent
             view={shown}
-            done={doneMessage(ownWords as AreaMessages, visit.query)}
+            done={doneMessage("done" in words ? words.done : {}, visit.query)}
             area={area}
             input={input}
           />
@@ -158,7 +160,7 @@ const AdminContent = ({
   area: AreaName;
   input: PageInput<unknown>;
 }) => {
-  const frameWords = frameMessages(visit.locale);
+  const frameWords = visit.messages.admin.frame;
   const steps = trail && [
     { label: frameWords.areas[area], href: adminPath(visit, areas[area].path) },
     ...trail,
@@ -195,7 +197,7 @@ const AdminContent = ({
 };
 
 /** The message for the `done` parameter of the URL, from a fixed list. */
-function doneMessage({ done = {} }: AreaMessages, query: URLSearchParams): string | undefined {
+function doneMessage(done: DoneMessages, query: URLSearchParams): string | undefined {
   const code = query.get("done") ?? "";
   const message = Object.hasOwn(done, code) ? done[code] : undefined;
   const count = query.get("count") ?? "";

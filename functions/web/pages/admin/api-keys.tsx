@@ -6,26 +6,23 @@ import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { type Key, KeyForm, Keys, keyNamed, RevokeKey, RotateKey } from "../../components/admin/keys.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { apiKeysMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 
 const area = "apiKeys";
-const words = apiKeysMessages;
 const baseOf = (visit: Visit) => adminPath(visit, "/settings/api-keys");
 const ofApi = (method: "post" | "delete", path: string) =>
   endpointOf(admin, method, `/admin/api-keys${path}`);
 
 const apiKeys = adminPage({
   area,
-  words,
   call: () => [listApiKeys()],
   view: ([[list]], { visit, words }) => {
     const made = visit.answered && (JSON.parse(visit.answered).data as { secret: string | null });
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.apiKeys,
       actions: (
         <a class="button main" href={`${baseOf(visit)}/new`}>
           <Icon name="plus" />
@@ -56,7 +53,6 @@ const apiKeys = adminPage({
 const newApiKey = adminPage({
   area,
   path: "/new",
-  words,
   call: () => [],
   view: (_rows, { visit, words }) => ({
     title: words.newTitle,
@@ -68,7 +64,6 @@ const newApiKey = adminPage({
 const rotateApiKey = adminPage({
   area,
   path: "/:id/rotate",
-  words,
   call: () => [listApiKeys()],
   view: ([[list]], { visit, words, params }) => {
     const key = keyNamed(list?.data, params.id);
@@ -84,7 +79,6 @@ const rotateApiKey = adminPage({
 const revokeApiKey = adminPage({
   area,
   path: "/:id/revoke",
-  words,
   call: () => [listApiKeys()],
   view: ([[list]], { visit, words, params }) => {
     const key = keyNamed(list?.data, params.id);

@@ -1,9 +1,9 @@
 import type { MemberRole } from "../../../../shared/organizations.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import type { IconName } from "../../icons.ts";
-import type { FrameMessages } from "../../messages/admin/index.ts";
 
-export type AreaName = keyof FrameMessages["areas"];
-export type AreaGroup = keyof FrameMessages["groups"];
+export type AreaName = keyof AreaTexts["frame"]["areas"];
+export type AreaGroup = keyof AreaTexts["frame"]["groups"];
 
 export type Area = {
   /** Below /admin. */

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { type auditAnswer, auditQuery } from "../../../../shared/audit.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { type AuditChoices, auditChoices, listAudit } from "../../../_shared/statements/audit.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Details } from "../../components/admin/details.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field } from "../../components/field.tsx";
 import { momentFormat } from "../../format.ts";
-import { type DataMessages, dataMessages } from "../../messages/admin/index.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { hrefWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -17,7 +17,6 @@ type AuditQuery = z.output<typeof auditQuery>;
 
 export const audit = adminPage({
   area: "audit",
-  words: (locale) => dataMessages(locale).audit,
   query: z.preprocess(withoutEmpty, auditQuery),
   call: ({ query }) => [listAudit(query), auditChoices()],
   view: ([[list], [found]], { query, words, visit }) => {
@@ -25,20 +24,20 @@ export const audit = adminPage({
     const choices = found?.data ?? { time_zone: "UTC", actions: [], actors: [] };
     const moment = momentFormat(visit.locale, choices.time_zone);
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.audit,
       content: (
         <>
           <p class="quiet">{words.intro}</p>
           <Filters query={query} choices={choices} words={words} visit={visit} />
           <DataTable
             id="audit"
-            caption={words.title}
+            caption={visit.messages.admin.frame.areas.audit}
             rows={entries}
             rowId={({ id }) => id}
             columns={[
               {
                 key: "at",
-                label: `${words.when} (${choices.time_zone})`,
+                label: `${words.time} (${choices.time_zone})`,
                 cell: ({ at }) => <time datetime={at}>{moment(at)}</time>,
               },
               {
@@ -73,10 +72,13 @@ export const audit = adminPage({
   },
 });
 
-type Props = { words: DataMessages["audit"]; visit: Visit };
+type Props = { words: AreaTexts["audit"]; visit: Visit };
 
 /** In the visitor's language; the code of one without words. */
-function wordsOf(action: string, { nouns, verbs }: Props["words"]): string {
+function wordsOf(
+  action: string,
+  { nouns, verbs }: Record<"nouns" | "verbs", Record<string, string>>,
+): string {
   const [noun = "", verb = ""] = action.split(".");
   return nouns[noun] && verbs[verb] ? `${nouns[noun]}: ${verbs[verb]}` : action;
 }
@@ -144,7 +146,7 @@ const Target = ({ of: { target_type, target_id }, words, visit }: Props & { of: 
         {words.nouns.submission}
       </a>
     ) : (
-      (words.nouns[target_type] ?? target_type)
+      ((words.nouns as Record<string, string>)[target_type] ?? target_type)
     )}
     {target_id && visit.query.get("target_id") !== target_id && <br />}
     {target_id && visit.query.get("target_id") !== target_id && (

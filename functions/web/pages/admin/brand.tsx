@@ -7,10 +7,10 @@ import { readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Dot } from "../../components/dot.tsx";
 import { Field, forForm, Problem } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { type BrandMessages, brandMessages } from "../../messages/admin/index.ts";
 import { endpointOf, form, seeOther } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { WordedError } from "../../problems.ts";
@@ -21,7 +21,6 @@ const area = "brand";
 
 const brand = adminPage({
   area,
-  words: brandMessages,
   call: () => [organizationDetail()],
   view: ([[found]], { visit, words, admin }) => {
     const { brand_color, logo_url, name } = JSON.parse(found?.data ?? "{}") as z.output<
@@ -30,7 +29,7 @@ const brand = adminPage({
     const isUploaded = logo_url?.startsWith("/") ?? false;
     const own = forForm(visit, (typed) => typed.has("brand_color"));
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.brand,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
@@ -82,7 +81,7 @@ const brand = adminPage({
           {hasStorage() && <UploadForm words={words} visit={visit} />}
           {isUploaded && (
             <details class="card settings-form">
-              <summary class="link">{words.remove}</summary>
+              <summary class="link">{words.removeLogo}</summary>
               <form method="post" action={adminPath(visit, "/settings/brand")} class="stack">
                 <input type="hidden" name="_method" value="patch" />
                 <input type="hidden" name="organization_id" value={admin.organization_id} />
@@ -90,7 +89,7 @@ const brand = adminPage({
                 <p>{words.removeHint}</p>
                 <div class="buttons">
                   <button type="submit" class="button danger">
-                    {words.remove}
+                    {words.removeLogo}
                   </button>
                 </div>
               </form>
@@ -102,7 +101,7 @@ const brand = adminPage({
   },
 });
 
-const UploadForm = ({ words, visit }: { words: BrandMessages; visit: Visit }) => {
+const UploadForm = ({ words, visit }: { words: AreaTexts["brand"]; visit: Visit }) => {
   const own = forForm(visit, (typed) => !typed.has("brand_color"));
   const problem = own.refused?.details.find(({ field }) => field === "file")?.message;
   return (
@@ -157,7 +156,7 @@ const uploadLogo = form({
   readsBody: true,
   formPage: brand,
   work: async ({ visit }, execute, request) => {
-    const words = brandMessages(visit.locale);
+    const words = visit.messages.admin.brand;
     visit.form = new URLSearchParams();
     // Authorize before reading the body.
     await execute([adminFrame("admin")]);

@@ -6,7 +6,6 @@ import { eventsBefore } from "../../../_shared/statements/change-feed.ts";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field } from "../../components/field.tsx";
 import { momentFormat } from "../../format.ts";
-import { dataMessages, webhooksMessages } from "../../messages/admin/index.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -34,7 +33,6 @@ const perPage = 50;
 
 export const events = adminPage({
   area: "events",
-  words: (locale) => dataMessages(locale).events,
   query: feedQuery,
   call: ({ query: { type, cursor } }) => [
     eventsBefore(type ? [type] : null, cursor ? decodePlace(cursor, "cursor") : null, perPage),
@@ -42,9 +40,9 @@ export const events = adminPage({
   view: ([[page]], { query, words, visit }) => {
     const shown: Shown[] = JSON.parse(page?.data ?? "[]");
     const moment = momentFormat(visit.locale, "UTC");
-    const texts = webhooksMessages(visit.locale).eventTexts;
+    const texts = visit.messages.admin.webhooks.eventTexts;
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.events,
       content: (
         <>
           <p class="quiet">{words.intro}</p>
@@ -67,7 +65,7 @@ export const events = adminPage({
           </form>
           <DataTable
             id="events"
-            caption={words.title}
+            caption={visit.messages.admin.frame.areas.events}
             rows={shown}
             rowId={({ id }) => id}
             columns={[
@@ -109,7 +107,7 @@ export const events = adminPage({
 });
 
 const About = ({ of: { data }, visit }: { of: Shown; visit: Visit }) => {
-  const { nouns } = dataMessages(visit.locale).audit;
+  const { nouns } = visit.messages.words;
   const { submission, comment, member, survey } = data;
   const submissionId = submission?.id ?? comment?.submission_id ?? data.submission_id;
   const surveyId = survey?.id ?? data.survey_id;

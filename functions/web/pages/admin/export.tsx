@@ -3,17 +3,15 @@ import { exportFiles, exportQuery } from "../../../../shared/imports.ts";
 import { importExport } from "../../../endpoints/import-export.ts";
 import { Field } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { dataMessages } from "../../messages/admin/index.ts";
 import { action, endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { adminPage } from "./admin-page.tsx";
 
 export const exporting = adminPage({
   area: "export",
-  words: (locale) => dataMessages(locale).export,
   call: () => [],
   view: (_results, { words, visit }) => ({
-    title: words.title,
+    title: visit.messages.admin.frame.areas.export,
     content: (
       <section class="card form-card">
         <p>{words.intro}</p>
@@ -31,7 +29,7 @@ export const exporting = adminPage({
           <Field
             name="what"
             label={words.what}
-            options={exportFiles.map((value) => ({ value, label: words.kinds[value] }))}
+            options={exportFiles.map((value) => ({ value, label: words.records[value] }))}
             visit={visit}
           />
           <Field

@@ -5,7 +5,6 @@ import { organizationDetail } from "../../../_shared/statements/organizations.ts
 import { organizations } from "../../../endpoints/organizations.ts";
 import { CheckField } from "../../components/admin/check.tsx";
 import { Field, Problem } from "../../components/field.tsx";
-import { generalMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -30,14 +29,13 @@ const timeZones = (current: string) =>
 
 const general = adminPage({
   area,
-  words: generalMessages,
   call: () => [organizationDetail()],
   view: ([[found]], { visit, words, admin }) => {
     const organization: Organization = JSON.parse(found?.data ?? "{}");
     const optionsOf = (texts: Record<string, string>) =>
       Object.entries(texts).map(([value, label]) => ({ value, label }));
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.general,
       content: (
         <form method="post" action={adminPath(visit, path)} class="card settings-form">
           <Problem visit={visit} />
@@ -46,7 +44,7 @@ const general = adminPage({
           <h2>{words.board}</h2>
           <Field
             name="name"
-            label={words.name}
+            label={words.nameOfThing}
             value={organization.name}
             required
             maxlength={100}
@@ -80,7 +78,7 @@ const general = adminPage({
           />
           <Field
             name="default_locale"
-            label={words.language}
+            label={words.defaultLanguage}
             hint={words.languageHint}
             value={organization.default_locale}
             options={languages}

@@ -3,6 +3,7 @@ import type { identifySecretListAnswer, TokenCheck } from "../../../../shared/id
 import { notFound } from "../../../_shared/http/api-error.ts";
 import { listIdentifySecrets } from "../../../_shared/statements/identify.ts";
 import { adminIdentify } from "../../../endpoints/identify.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { Created } from "../../components/admin/created.tsx";
@@ -12,7 +13,6 @@ import { Day } from "../../components/day.tsx";
 import { Field, forForm, Problem } from "../../components/field.tsx";
 import { FormId } from "../../components/form-id.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { type IdentifyMessages, identifyMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -20,7 +20,6 @@ import { adminAction, adminPage } from "./admin-page.tsx";
 import { identifyExamples } from "./identify-examples.ts";
 
 const area = "identify";
-const words = identifyMessages;
 const baseOf = (visit: Visit) => adminPath(visit, "/settings/identify");
 const ofApi = (method: "post" | "delete", path: string) =>
   endpointOf(adminIdentify, method, `/admin/identify-secrets${path}`);
@@ -30,7 +29,6 @@ type Made = { secret: string | null };
 
 const identify = adminPage({
   area,
-  words,
   call: () => [listIdentifySecrets()],
   view: ([[list]], { visit, words }, { organization }) => {
     const secrets: SigningSecret[] = JSON.parse(list?.data ?? "[]");
@@ -39,14 +37,14 @@ const identify = adminPage({
     const check = answered && "valid" in answered ? answered : undefined;
     const audience = organization?.slug ?? "";
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.identify,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
           {made && (
             <Secret
               id="secret"
-              label={words.secret}
+              label={words.nouns.identify_secret}
               secret={made.secret}
               gone={words.secretGone}
               visit={visit}
@@ -85,7 +83,7 @@ const identify = adminPage({
 });
 
 const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit }) => {
-  const own = words(visit.locale);
+  const own = visit.messages.admin.identify;
   return (
     <DataTable
       id="secrets"
@@ -93,7 +91,7 @@ const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit })
       columns={[
         {
           key: "secret",
-          label: own.secret,
+          label: own.nouns.identify_secret,
           cell: ({ last_four }) => <code class="code">fcs_sig_…{last_four}</code>,
         },
         {
@@ -120,9 +118,9 @@ const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit })
               <a
                 class="button small danger"
                 href={`${baseOf(visit)}/${id}/delete`}
-                aria-label={`${own.remove}: …${last_four}`}
+                aria-label={`${own.delete}: …${last_four}`}
               >
-                {own.remove}
+                {own.delete}
               </a>
             </div>
           ),
@@ -136,7 +134,7 @@ const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit })
   );
 };
 
-type TesterProps = { check: TokenCheck | undefined; visit: Visit; words: IdentifyMessages };
+type TesterProps = { check: TokenCheck | undefined; visit: Visit; words: AreaTexts["identify"] };
 
 const Tester = ({ check, visit, words }: TesterProps) => {
   const own = forForm(visit, (typed) => typed.has("token"));
@@ -200,7 +198,6 @@ const Tester = ({ check, visit, words }: TesterProps) => {
 const deleteSecret = adminPage({
   area,
   path: "/:id/delete",
-  words,
   call: () => [listIdentifySecrets()],
   view: ([[list]], { visit, words, params }) => {
     const secret = (JSON.parse(list?.data ?? "[]") as SigningSecret[]).find(
@@ -216,7 +213,7 @@ const deleteSecret = adminPage({
           lost={[words.removeSessions, words.removeTokens]}
           action={`${baseOf(visit)}/${secret.id}`}
           fields={[["_method", "delete"]]}
-          submit={words.remove}
+          submit={words.delete}
           back={baseOf(visit)}
           visit={visit}
         />

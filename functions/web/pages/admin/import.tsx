@@ -12,12 +12,12 @@ import { discard, readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { listImports, showImport } from "../../../_shared/statements/import-export.ts";
 import { importExport } from "../../../endpoints/import-export.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { formatNumber, momentFormat } from "../../format.ts";
-import { type DataMessages, dataMessages } from "../../messages/admin/index.ts";
 import { endpointOf, form, type Page, seeOther } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { WordedError } from "../../problems.ts";
@@ -25,9 +25,7 @@ import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 
 type Import = z.output<typeof importAnswer>["data"];
-type Props = { words: DataMessages["import"]; visit: Visit };
-
-const words = (locale: Parameters<typeof dataMessages>[0]) => dataMessages(locale).import;
+type Props = { words: AreaTexts["import"]; visit: Visit };
 
 const prefilled = z.object({
   format: importQuery.shape.format.unwrap().optional().catch(undefined),
@@ -37,11 +35,10 @@ const prefilled = z.object({
 
 export const imports: Page = adminPage({
   area: "import",
-  words,
   query: prefilled,
   call: () => [listImports()],
   view: ([[list]], { query, words, visit }) => ({
-    title: words.title,
+    title: visit.messages.admin.frame.areas.import,
     content: (
       <>
         <UploadForm chosen={query} words={words} visit={visit} />
@@ -107,7 +104,7 @@ const UploadForm = ({ chosen, words, visit }: Props & { chosen: z.output<typeof 
           />
           <Field
             name="type"
-            label={words.type}
+            label={words.defaultType}
             options={submissionType.options.map((value) => ({ value, label: words.types[value] }))}
             visit={visit}
           />
@@ -185,14 +182,14 @@ const Earlier = ({ imports, words, visit }: Props & { imports: Import[] }) => {
             </a>
           ),
         },
-        { key: "from", label: words.from, cell: ({ source }) => source },
+        { key: "from", label: words.readFrom, cell: ({ source }) => source },
         {
           key: "kind",
           label: words.kind,
           cell: ({ dry_run }) => (dry_run ? words.kindCheck : words.kindRun),
         },
         { key: "state", label: words.state, cell: ({ state }) => words.states[state] },
-        { key: "created", label: words.created, isNumber: true, cell: ({ created }) => number(created) },
+        { key: "created", label: words.createdRows, isNumber: true, cell: ({ created }) => number(created) },
         { key: "skipped", label: words.skipped, isNumber: true, cell: ({ skipped }) => number(skipped) },
         { key: "failed", label: words.failed, isNumber: true, cell: ({ failed }) => number(failed) },
       ]}
@@ -209,7 +206,7 @@ export const sendImport: Page = form({
   readsBody: true,
   formPage: imports,
   work: async ({ visit }, execute, request) => {
-    const said = words(visit.locale);
+    const said = visit.messages.admin.import;
     // Authorize before reading the body.
     await execute([adminFrame("admin")]);
     const { fields, file } = await readUpload(request, importFile);
@@ -240,7 +237,6 @@ const problemOfFile = (message: string) =>
 export const importPage: Page = adminPage({
   area: "import",
   path: "/:id",
-  words,
   call: ({ params }) => [showImport(params.id)],
   view: ([[found]], { words, visit }) => {
     if (!found) throw notFound("import");
@@ -274,7 +270,7 @@ export const importPage: Page = adminPage({
               <form method="post" action={adminPath(visit, `/import/${shown.id}`)} class="buttons">
                 <input type="hidden" name="_method" value="delete" />
                 <button type="submit" class="button danger">
-                  {words.cancel}
+                  {words.cancelImport}
                 </button>
                 <span class="quiet small">{words.cancelHint}</span>
               </form>
@@ -284,7 +280,7 @@ export const importPage: Page = adminPage({
           )}
           <dl class="stats">
             <Stat
-              label={shown.dry_run ? words.wouldCreate : words.created}
+              label={shown.dry_run ? words.wouldCreate : words.createdRows}
               value={number(shown.created)}
               visit={visit}
             />
@@ -358,7 +354,7 @@ const Errors = ({ of: { errors }, words, visit }: Props & { of: Import }) =>
         rowId={({ index }) => `error-${index}`}
         columns={[
           ...(errors.some(({ file }) => file)
-            ? [{ key: "file", label: words.ofFile, cell: ({ file }: Import["errors"][number]) => file }]
+            ? [{ key: "file", label: words.file, cell: ({ file }: Import["errors"][number]) => file }]
             : []),
           { key: "line", label: words.line, cell: ({ line }) => formatNumber(line, visit.locale) },
           { key: "field", label: words.field, cell: ({ field }) => field && <code>{field}</code> },

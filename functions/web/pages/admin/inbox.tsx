@@ -11,6 +11,7 @@ import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { dataResponse, endpoint } from "../../../_shared/http/endpoint.ts";
 import { moderateMany, moderationQueue } from "../../../_shared/statements/moderation.ts";
 import type { Frame } from "../../../_shared/statements/pages.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Avatar } from "../../components/avatar.tsx";
 import { Day } from "../../components/day.tsx";
 import { Problem } from "../../components/field.tsx";
@@ -19,7 +20,6 @@ import { LinkedText } from "../../components/linked-text.tsx";
 import { liveInbox } from "../../components/live.ts";
 import { NextPage } from "../../components/next-page.tsx";
 import type { IconName } from "../../icons.ts";
-import { type InboxMessages, inboxMessages } from "../../messages/admin/index.ts";
 import type { Page } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -53,14 +53,13 @@ const shortcuts = {
 
 export const inbox: Page = adminPage({
   area: "inbox",
-  words: inboxMessages,
   query: inboxQuery,
   call: ({ query }) => [moderationQueue(query)],
   view: ([[queue]], { query, words, visit }, frame) => {
     const items: Item[] = JSON.parse(queue?.data ?? "[]");
     const undo = undoable(visit);
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.inbox,
       status: visit.answered ? 422 : undefined,
       undo: undo.length > 0 ? <Undo items={undo} words={words} visit={visit} /> : undefined,
       content: (
@@ -146,7 +145,7 @@ function targetOf(item: string): Target {
 const resultsOf = (json: string): Result[] => JSON.parse(json).data;
 const doneOf = (form: Visit["form"]) => (form instanceof URLSearchParams && form.get("action")) || "approve";
 
-type Props = { words: InboxMessages; visit: Visit };
+type Props = { words: AreaTexts["inbox"]; visit: Visit };
 
 /** The numbers of failed and successful decisions about several items. */
 const Failures = ({ words, visit }: Props) => {
@@ -269,7 +268,7 @@ const Verdicts = ({
           aria-keyshortcuts={isSmall ? undefined : shortcuts[action]}
         >
           <Icon name={actions[action]} />
-          {words.actions[action]}
+          {words[action]}
         </button>
       ))}
   </div>

@@ -12,6 +12,7 @@ import { notFound } from "../../../_shared/http/api-error.ts";
 import { valueOfForm } from "../../../_shared/http/form.ts";
 import { listKept } from "../../../_shared/statements/taxonomy.ts";
 import { adminTaxonomy } from "../../../endpoints/admin-taxonomy.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Cancel } from "../../components/admin/cancel.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { type Column, DataTable } from "../../components/admin/table.tsx";
@@ -19,7 +20,6 @@ import { Dot } from "../../components/dot.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { FormId } from "../../components/form-id.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { type LabelsMessages, labelsMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -53,11 +53,11 @@ const readLabel = (schema: z.ZodType) => (form: URLSearchParams) => ({
   ),
 });
 
-const Fields = ({ of, visit, words }: { of?: Label; visit: Visit; words: LabelsMessages }) => (
+const Fields = ({ of, visit, words }: { of?: Label; visit: Visit; words: AreaTexts["labels"] }) => (
   <>
     <Field
       name="name"
-      label={words.name}
+      label={words.englishName}
       hint={words.nameHint}
       value={of?.name}
       required
@@ -110,7 +110,7 @@ const Move = ({ all, at, to, visit, words }: MoveProps) => {
     ids[to] = own;
     ids[at] = other;
   }
-  const label = `${to < at ? words.up : words.down}: ${all[at]?.name}`;
+  const label = `${to < at ? words.moveUp : words.moveDown}: ${all[at]?.name}`;
   return (
     <form method="post" action={`${baseOf(visit, "categories")}/order`}>
       <input type="hidden" name="_method" value="put" />
@@ -128,24 +128,18 @@ const Move = ({ all, at, to, visit, words }: MoveProps) => {
     </form>
   );
 };
-type MoveProps = { all: Label[]; at: number; to: number; visit: Visit; words: LabelsMessages };
+type MoveProps = { all: Label[]; at: number; to: number; visit: Visit; words: AreaTexts["labels"] };
 
 const pagesOf = (area: Kind) => {
-  const words = (locale: Visit["locale"]) => {
-    const all = labelsMessages(locale);
-    return { ...all, ...all[area] };
-  };
-
   const list = adminPage({
     area,
-    words,
     call: () => [listKept(area)],
     view: ([rows], { visit, words }) => {
       const labels = parsed(rows);
       const columns: Column<Label>[] = [
         {
           key: "name",
-          label: words.name,
+          label: words.englishName,
           cell: ({ id, name, color }) => (
             <a class="link with-icon" href={`${baseOf(visit, area)}/${id}`}>
               <Dot color={color} />
@@ -178,9 +172,9 @@ const pagesOf = (area: Kind) => {
                 <a
                   class="button small danger"
                   href={`${baseOf(visit, area)}/${label.id}/delete`}
-                  aria-label={`${words.remove}: ${label.name}`}
+                  aria-label={`${words.delete}: ${label.name}`}
                 >
-                  {words.remove}
+                  {words.delete}
                 </a>
               </div>
             );
@@ -188,7 +182,7 @@ const pagesOf = (area: Kind) => {
         },
       ];
       return {
-        title: words.title,
+        title: visit.messages.admin.frame.areas[area],
         actions: (
           <a class="button main" href={`${baseOf(visit, area)}/new`}>
             <Icon name="plus" />
@@ -201,7 +195,7 @@ const pagesOf = (area: Kind) => {
             <Problem visit={visit} />
             <DataTable
               id="labels"
-              caption={words.title}
+              caption={visit.messages.admin.frame.areas[area]}
               columns={columns}
               rows={labels}
               rowId={({ id }) => id}
@@ -217,7 +211,6 @@ const pagesOf = (area: Kind) => {
   const create = adminPage({
     area,
     path: "/new",
-    words,
     call: () => [],
     view: (_rows, { visit, words }) => ({
       title: words.newTitle,
@@ -241,7 +234,6 @@ const pagesOf = (area: Kind) => {
   const edit = adminPage({
     area,
     path: "/:id",
-    words,
     call: () => [listKept(area)],
     view: ([rows], { visit, words, params }) => {
       const label = labelNamed(rows, params.id ?? "");
@@ -268,7 +260,6 @@ const pagesOf = (area: Kind) => {
   const remove = adminPage({
     area,
     path: "/:id/delete",
-    words,
     call: () => [listKept(area)],
     view: ([rows], { visit, words, params }) => {
       const label = labelNamed(rows, params.id ?? "");
@@ -284,7 +275,7 @@ const pagesOf = (area: Kind) => {
               lost={[words.removeLost, words.removeTranslations]}
               action={`${path}/delete`}
               fields={[["_method", "delete"]]}
-              submit={words.remove}
+              submit={words.delete}
               back={baseOf(visit, area)}
               visit={visit}
             />

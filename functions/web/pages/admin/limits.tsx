@@ -1,8 +1,8 @@
 import { limitsInForce } from "../../../_shared/statements/admin.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { formatNumber } from "../../format.ts";
-import { type LimitsMessages, limitsMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
 import { adminPage } from "./admin-page.tsx";
 
@@ -13,13 +13,12 @@ type Plan = Record<Limited, number> & Record<`max_${Limited}`, number | null>;
 
 export const limits = adminPage({
   area: "limits",
-  words: limitsMessages,
   call: () => [limitsInForce()],
   view: ([[found]], { visit, words }) => {
     const plan: Plan = JSON.parse(found?.plan ?? "null");
     const rules = inOrder(JSON.parse(found?.rates ?? "[]"), words);
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.limits,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
@@ -30,7 +29,7 @@ export const limits = adminPage({
                 const max = plan[`max_${what}`];
                 return (
                   <Stat
-                    label={words[what]}
+                    label={{ ...words.records, ...words }[what]}
                     value={formatNumber(plan[what], visit.locale)}
                     hint={
                       max === null ? (
@@ -83,7 +82,7 @@ export const limits = adminPage({
 });
 
 /** Sorts rules in the order of `operations` and `callers`: general rules first. */
-function inOrder(rules: Rule[], words: LimitsMessages): Rule[] {
+function inOrder(rules: Rule[], words: AreaTexts["limits"]): Rule[] {
   const order = (of: object, word: string) => Object.values(of).indexOf(word);
   return rules
     .map((rule) => ({ rule, ...labelOf(rule.name, words) }))
@@ -96,7 +95,7 @@ function inOrder(rules: Rule[], words: LimitsMessages): Rule[] {
 }
 
 /** A rule is named after an operation, or an operation and a caller: `vote_create`, `level_user`. */
-function labelOf(name: string, { operations, callers }: LimitsMessages): { what: string; who: string } {
+function labelOf(name: string, { operations, callers }: AreaTexts["limits"]): { what: string; who: string } {
   const end = name.lastIndexOf("_");
   const [operation, caller] = [name.slice(0, Math.max(0, end)), name.slice(end + 1)];
   if (isIn(operations, operation) && isIn(callers, caller))

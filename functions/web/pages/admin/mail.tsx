@@ -6,12 +6,12 @@ import { mailSuppressions } from "../../../_shared/statements/mail.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { mail as endpoints } from "../../../endpoints/mail.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { CheckField } from "../../components/admin/check.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
 import { Field, forForm, Problem } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { type MailSettingsMessages, mailSettingsMessages } from "../../messages/admin/index.ts";
 import { endpointOf, withoutEmpty } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -25,14 +25,13 @@ type Suppression = z.output<typeof mailSuppressionsAnswer>["data"][number];
 
 const mail = adminPage({
   area,
-  words: mailSettingsMessages,
   query: z.preprocess(withoutEmpty, z.object({ email: emailAddress.optional().catch(undefined) })),
   call: ({ query }) => [organizationDetail(), mailSuppressions(query.email)],
   view: ([[found], [listed]], { query, visit, words, admin }) => {
     const { mail_enabled, mail_defaults, plan }: Organization = JSON.parse(found?.data ?? "{}");
     const own = forForm(visit, (typed) => typed.has("organization_id"));
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.mail,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
@@ -112,7 +111,7 @@ const Suppressions = ({
   /** The address that was looked up. */
   email?: string | undefined;
   empty: string;
-  words: MailSettingsMessages;
+  words: AreaTexts["mail"];
   visit: Visit;
 }) => (
   <>

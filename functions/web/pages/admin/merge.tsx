@@ -9,20 +9,20 @@ import {
   similarPairs,
 } from "../../../_shared/statements/submissions.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
 import { Problem } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
-import { type SubmissionsMessages, submissionsMessages } from "../../messages/admin/index.ts";
 import { endpointOf, type Page } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 import { idsOf, NothingChosen } from "./submissions.tsx";
 
-type Words = { words: SubmissionsMessages; visit: Visit };
+type Words = { words: AreaTexts["submissions"]; visit: Visit };
 type Preview = {
   vote_count: number;
   comment_count: number;
@@ -48,7 +48,6 @@ const planOf = (visit: Visit) => {
 export const mergeSubmissions: Page = adminPage({
   area: "submissions",
   path: "/merge",
-  words: submissionsMessages,
   call: ({ visit }) => {
     const { sources, target, words } = planOf(visit);
     const [first] = sources;
@@ -255,7 +254,6 @@ type Merged = { id: string; title: string; merged_at: string; target_id: string;
 export const mergedSubmissions: Page = adminPage({
   area: "submissions",
   path: "/merged",
-  words: submissionsMessages,
   call: () => [listMerged(100)],
   view: ([[list]], { words, visit }) => {
     const rows: Merged[] = JSON.parse(list?.data ?? "[]");
@@ -326,7 +324,6 @@ export const similarSubmissions = adminPage({
   area: "submissions",
   path: "/similar",
   runsLong: true,
-  words: submissionsMessages,
   call: () => [similarPairs(60)],
   view: ([[pairs]], { words, visit }) => {
     const groups = groupsOf(JSON.parse(pairs?.data ?? "[]"));
@@ -352,10 +349,10 @@ export const similarSubmissions = adminPage({
                       group.slice(1).map(({ id }) => id),
                       group[0]?.id,
                     )}
-                    aria-label={`${words.merge}: ${group[0]?.title}`}
+                    aria-label={`${words.openMerge}: ${group[0]?.title}`}
                   >
                     <Icon name="merge" />
-                    {words.merge}
+                    {words.openMerge}
                   </a>
                 </div>
                 <ul class="list">

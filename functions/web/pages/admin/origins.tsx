@@ -2,7 +2,6 @@ import { originsAnswer } from "../../../../shared/admin.ts";
 import { allowedOrigins } from "../../../_shared/statements/admin.ts";
 import { admin } from "../../../endpoints/admin.ts";
 import { Field, Problem } from "../../components/field.tsx";
-import { originsMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -13,12 +12,11 @@ const { origins: originList } = originsAnswer.shape.data.shape;
 
 const origins = adminPage({
   area,
-  words: originsMessages,
   call: () => [allowedOrigins(null)],
   view: ([[kept]], { visit, words }) => {
     const lines = originList.parse(JSON.parse(kept?.data ?? "{}").origins);
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.origins,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import type { analyticsAnswer } from "../../../../shared/analytics.ts";
 import { analyticsCompared } from "../../../_shared/statements/analytics.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { formatDuration } from "../../components/admin/duration.ts";
 import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatDay, formatNumber, formatShortDay } from "../../format.ts";
-import { type OverviewMessages, overviewMessages } from "../../messages/admin/index.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 import { adminPage } from "./admin-page.tsx";
@@ -29,14 +29,13 @@ type OverviewQuery = z.output<typeof overviewQuery>;
 
 export const overview = adminPage({
   area: "overview",
-  words: overviewMessages,
   query: overviewQuery,
   call: ({ query }) => [analyticsCompared(query, intervalOf(query))],
   view: ([[measured]], { query, visit, words }) => {
     const now: Analytics = JSON.parse(measured?.data ?? "null");
     const before: Analytics = JSON.parse(measured?.before ?? "null");
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.overview,
       actions: <Spans query={query} now={now} words={words} visit={visit} />,
       content: <Numbers now={now} before={before} plot={query.plot} words={words} visit={visit} />,
     };
@@ -50,13 +49,13 @@ function intervalOf({ from, to, days }: OverviewQuery): Analytics["interval"] {
   return length <= 62 ? "day" : length <= 400 ? "week" : "month";
 }
 
-type Props = { words: OverviewMessages; visit: Visit };
+type Props = { words: AreaTexts["overview"]; visit: Visit };
 
 const Spans = ({ query, now, words, visit }: Props & { query: OverviewQuery; now: Analytics }) => {
   const isNamed = query.from !== undefined || query.to !== undefined;
   return (
     <div class="spans">
-      <nav class="tabs" aria-label={words.time}>
+      <nav class="tabs" aria-label={words.period}>
         {spans.map((days) => (
           <a
             {...linkWith(visit, { days: String(days), from: null, to: null })}
@@ -73,11 +72,11 @@ const Spans = ({ query, now, words, visit }: Props & { query: OverviewQuery; now
         <form method="get" class="menu-items stack">
           <input type="hidden" name="plot" value={query.plot} />
           <div class="field">
-            <label for="from">{words.from}</label>
+            <label for="from">{words.firstDay}</label>
             <input type="date" id="from" name="from" value={now.from} required />
           </div>
           <div class="field">
-            <label for="to">{words.to}</label>
+            <label for="to">{words.lastDay}</label>
             <input type="date" id="to" name="to" value={now.to} required />
           </div>
           <button type="submit" class="button main">
@@ -99,6 +98,7 @@ const Numbers = ({
   visit,
 }: Props & { now: Analytics; before: Analytics; plot: (typeof plots)[number] }) => {
   const count = (value: number) => formatNumber(value, visit.locale);
+  const labels = { ...words.records, ...words.totals };
   const { first_official_reply: reply } = now;
   return (
     <>
@@ -111,7 +111,7 @@ const Numbers = ({
       <dl class="stats">
         {(["submissions", "votes", "comments", "active_people"] as const).map((name) => (
           <Stat
-            label={words.totals[name]}
+            label={labels[name]}
             value={count(now.totals[name])}
             now={now.totals[name]}
             before={before.totals[name]}
@@ -137,14 +137,14 @@ const Numbers = ({
                 {...linkWith(visit, { plot: name === "votes" ? null : name })}
                 aria-current={name === plot ? "true" : undefined}
               >
-                {words.totals[name]}
+                {labels[name]}
               </a>
             ))}
           </nav>
         </div>
         <LinePlot
           id="plot"
-          title={words.totals[plot]}
+          title={labels[plot]}
           axis={words.intervals[now.interval]}
           points={now.series.map((point) => ({
             label: day(point.start, visit),
@@ -164,7 +164,7 @@ const Numbers = ({
           columns={[
             {
               key: "title",
-              label: words.submission,
+              label: words.nouns.submission,
               cell: ({ submission_id, title }) => <a href={submissionPath(submission_id, title)}>{title}</a>,
             },
             {
@@ -190,7 +190,7 @@ const Numbers = ({
             <h2>{words.byStatus}</h2>
             <BarPlot
               id="by-status"
-              title={words.totals.submissions}
+              title={words.records.submissions}
               axis={words.status}
               bars={now.by_status.map(({ status, submissions }) => ({
                 label: visit.messages.statuses[status],
@@ -205,7 +205,7 @@ const Numbers = ({
             <h2>{words.byCategory}</h2>
             <BarPlot
               id="by-category"
-              title={words.totals.submissions}
+              title={words.records.submissions}
               axis={words.category}
               bars={now.by_category.map(({ name, slug, submissions }) => ({
                 label: name ?? words.noCategory,
@@ -219,7 +219,7 @@ const Numbers = ({
             <h2>{words.bySource}</h2>
             <BarPlot
               id="by-source"
-              title={words.totals.submissions}
+              title={words.records.submissions}
               axis={words.source}
               bars={now.by_source
                 .slice(0, 10)

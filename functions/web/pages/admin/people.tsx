@@ -20,6 +20,7 @@ import {
 } from "../../../_shared/statements/members.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { members as endpoints } from "../../../endpoints/members.ts";
+import { type AreaTexts, messagesOf } from "../../../words/index.ts";
 import { Cancel } from "../../components/admin/cancel.tsx";
 import { CheckField } from "../../components/admin/check.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
@@ -31,7 +32,6 @@ import { Day } from "../../components/day.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { FormId } from "../../components/form-id.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { type PeopleMessages, peopleMessages } from "../../messages/admin/index.ts";
 import { action, endpointOf, page } from "../../page.tsx";
 import { adminPath, hrefWith } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -45,7 +45,6 @@ type Invite = z.output<typeof inviteListAnswer>["data"][number];
 type NewInvite = Omit<z.output<typeof newInviteAnswer>["data"], "token"> & { token: string | null };
 
 const area = "people";
-const words = peopleMessages;
 const limit = 50;
 const pageNumber = z.object({ page: z.coerce.number().int().min(1).max(1000).catch(1) });
 
@@ -55,7 +54,7 @@ const base = (visit: Visit) => adminPath(visit, "/people");
 export const PeopleTabs = ({ here, visit, words, admin }: TabsProps) =>
   isAtLeast(admin.role, "admin") ? (
     <Tabs
-      label={words.title}
+      label={visit.messages.admin.frame.areas.people}
       tabs={[
         { href: base(visit), label: words.team, isHere: here === "team" },
         { href: `${base(visit)}/invites`, label: words.invites, isHere: here === "invites" },
@@ -66,7 +65,7 @@ export const PeopleTabs = ({ here, visit, words, admin }: TabsProps) =>
 type TabsProps = {
   here: "team" | "invites" | "users";
   visit: Visit;
-  words: PeopleMessages;
+  words: AreaTexts["people"];
   admin: AdminFrame;
 };
 
@@ -87,7 +86,7 @@ const Pages = ({ page, total, visit }: { page: number; total: number; visit: Vis
   );
 };
 
-const InviteLink = ({ visit, words }: { visit: Visit; words: PeopleMessages }) => (
+const InviteLink = ({ visit, words }: { visit: Visit; words: AreaTexts["people"] }) => (
   <a class="button main" href={`${base(visit)}/invites/new`}>
     <Icon name="plus" />
     {words.invite}
@@ -97,13 +96,12 @@ const InviteLink = ({ visit, words }: { visit: Visit; words: PeopleMessages }) =
 const people = adminPage({
   area,
   role: "member",
-  words,
   query: pageNumber,
   call: ({ query: { page } }) => [listMembers(undefined, { page, limit })],
   view: ([[list]], { visit, words, admin, query }, frame) => {
     const team: Member[] = JSON.parse(list?.data ?? "[]");
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.people,
       actions: isAtLeast(admin.role, "admin") ? <InviteLink visit={visit} words={words} /> : undefined,
       content: (
         <>
@@ -133,7 +131,7 @@ const people = adminPage({
                 ? [
                     {
                       key: "factor",
-                      label: words.factor,
+                      label: words.secondFactor,
                       cell: ({ has_second_factor }: Member) =>
                         words.factorIs[has_second_factor ? "yes" : "no"],
                     },
@@ -162,7 +160,7 @@ function memberOf([row]: readonly { data: string }[]): Member {
   return JSON.parse(row.data);
 }
 const memberPath = (visit: Visit, { user_id }: Member) => `${base(visit)}/members/${user_id}`;
-const roleOptions = (words: PeopleMessages, { role }: AdminFrame) =>
+const roleOptions = (words: AreaTexts["people"], { role }: AdminFrame) =>
   memberRoles
     .filter((one) => role === "owner" || one !== "owner")
     .toReversed()
@@ -173,7 +171,7 @@ type MadeProps = { rows: readonly { data: string }[]; of: Member; label: string;
 /** What the member made that works on without them, and a checkbox to end it. */
 const Made = ({ rows, of, label, visit }: MadeProps) => {
   const made: MadeByMember[] = JSON.parse(rows[0]?.data ?? "[]");
-  const own = words(visit.locale);
+  const own = visit.messages.admin.people;
   if (made.length === 0) return null;
   return (
     <div class="stack">
@@ -181,7 +179,7 @@ const Made = ({ rows, of, label, visit }: MadeProps) => {
       <ul class="lost">
         {made.map(({ type, name }) => (
           <li>
-            {own.madeTypes[type]}: {name}
+            {own.nouns[type]}: {name}
           </li>
         ))}
       </ul>
@@ -194,7 +192,6 @@ const member = adminPage({
   area,
   path: "/members/:user_id",
   role: "member",
-  words,
   call: ({ params: { user_id = "" } }) => [showMember(user_id), madeBy(user_id)],
   view: ([rows, made], { visit, words, admin }, frame) => {
     const of = memberOf(rows);
@@ -225,7 +222,7 @@ const member = adminPage({
               </dd>
               {of.has_second_factor !== null && (
                 <>
-                  <dt>{words.factor}</dt>
+                  <dt>{words.secondFactor}</dt>
                   <dd>{words.factorIs[of.has_second_factor ? "yes" : "no"]}</dd>
                 </>
               )}
@@ -270,7 +267,7 @@ const member = adminPage({
             )}
             {(isSelf || mayChange) && (
               <a class="button danger" href={`${path}/remove`}>
-                {isSelf ? words.leave : words.remove}
+                {isSelf ? words.leave : words.removeMember}
               </a>
             )}
           </div>
@@ -284,13 +281,12 @@ const removeMemberPage = adminPage({
   area,
   path: "/members/:user_id/remove",
   role: "member",
-  words,
   call: ({ params: { user_id = "" } }) => [showMember(user_id), madeBy(user_id)],
   view: ([rows, made], { visit, words, admin }, frame) => {
     const of = memberOf(rows);
     const isSelf = of.user_id === frame.viewer?.id;
     return {
-      title: isSelf ? words.leave : words.remove,
+      title: isSelf ? words.leave : words.removeMember,
       trail: [{ label: of.name, href: memberPath(visit, of) }],
       content: (
         <Confirm
@@ -303,7 +299,7 @@ const removeMemberPage = adminPage({
             // After leaving, the caller has no page of this team.
             ["return_to", isSelf ? "/me" : base(visit)],
           ]}
-          submit={isSelf ? words.leave : words.remove}
+          submit={isSelf ? words.leave : words.removeMember}
           back={memberPath(visit, of)}
           visit={visit}
         >
@@ -318,7 +314,6 @@ const resetFactorPage = adminPage({
   area,
   path: "/members/:user_id/second-factor",
   role: "owner",
-  words,
   call: ({ params }) => [showMember(params.user_id ?? "")],
   view: ([rows], { visit, words, admin }) => {
     const of = memberOf(rows);
@@ -347,7 +342,6 @@ const transferPage = adminPage({
   area,
   path: "/members/:user_id/transfer",
   role: "owner",
-  words,
   call: ({ params }) => [showMember(params.user_id ?? "")],
   view: ([rows], { visit, words, admin }) => {
     const of = memberOf(rows);
@@ -377,7 +371,6 @@ const transferPage = adminPage({
 const invites = adminPage({
   area,
   path: "/invites",
-  words,
   query: pageNumber,
   call: ({ query: { page } }) => [listInvites(undefined, { page, limit })],
   view: ([[list]], { visit, words, admin, query }) => {
@@ -481,7 +474,6 @@ const inviteAddress = (token: string) => `${environment.siteUrl}/invite?token=${
 const newInvite = adminPage({
   area,
   path: "/invites/new",
-  words,
   call: () => [organizationDetail()],
   view: ([[found]], { visit, words, admin }) => {
     const { mail_enabled }: Organization = JSON.parse(found?.data ?? "{}");
@@ -529,7 +521,7 @@ const acceptInvitePage = page({
   query: z.object({ token: z.string().max(200).optional() }),
   call: ({ query, visit }) => [showInvite(tokenOf(visit, query))],
   view: ([[found]], { visit, query }, { viewer }) => {
-    const words = peopleMessages(visit.locale);
+    const words = visit.messages.admin.people;
     const invite = found?.data;
     return {
       title: words.acceptTitle,
@@ -590,7 +582,7 @@ export const peoplePages = [
   action(endpointOf(endpoints, "post", "/invites/accept"), {
     path: "/invite",
     formPage: acceptInvitePage,
-    errorTexts: (locale) => words(locale).acceptErrors,
+    errorTexts: (locale) => messagesOf(locale).admin.people.acceptErrors,
     redirectTo: ({ json }) => `/o/${JSON.parse(json).data.organization.slug}/admin/people`,
   }),
   adminAction(ofApi("patch", "/members/:user_id"), {

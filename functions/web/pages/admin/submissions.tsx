@@ -12,6 +12,7 @@ import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { type Chosen, chosenSubmissions, listSubmissions } from "../../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../../_shared/statements/taxonomy.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
@@ -19,7 +20,6 @@ import { Dot } from "../../components/dot.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
-import { type SubmissionsMessages, submissionsMessages } from "../../messages/admin/index.ts";
 import { bestFirst, endpointOf, type Page } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -49,7 +49,6 @@ const filterNames = ["q", "status", "type", "category", "tag", "author"] as cons
 
 export const adminSubmissions: Page = adminPage({
   area: "submissions",
-  words: submissionsMessages,
   query: tableQuery,
   call: ({ query, locale }) => [
     listSubmissions(query),
@@ -68,7 +67,7 @@ export const adminSubmissions: Page = adminPage({
       tags: JSON.parse(tags?.data ?? "[]"),
     };
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.submissions,
       status: visit.answered ? 422 : undefined,
       actions: (
         <div class="buttons">
@@ -94,7 +93,7 @@ export const adminSubmissions: Page = adminPage({
 
 type Props = {
   query: SubmissionListQuery;
-  words: SubmissionsMessages;
+  words: AreaTexts["submissions"];
   visit: Visit;
   rows: Listed[];
   total: number;
@@ -184,23 +183,23 @@ const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
         </label>
         {choice(
           "status",
-          board.status,
+          visit.messages.words.status,
           submissionStatuses
             .filter((status) => status !== "duplicate")
             .map((status) => [status, statuses[status]]),
         )}
-        {choice("type", board.type, [
+        {choice("type", visit.messages.words.type, [
           ["idea", types.idea],
           ["problem", types.problem],
         ])}
         {choice(
           "category",
-          board.category,
+          visit.messages.words.category,
           categories.map(({ slug, name }) => [slug, name]),
         )}
         {choice(
           "tag",
-          words.tag,
+          words.nouns.tag,
           tags.map(({ slug, name }) => [slug, name]),
         )}
         <button type="submit" class="button">
@@ -219,7 +218,7 @@ const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
         )}
         {isFilteredBy(query) && (
           <a class="link" href={visit.path}>
-            {board.clear}
+            {visit.messages.words.clearFilters}
           </a>
         )}
       </p>
@@ -233,7 +232,7 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
   return (
     <DataTable
       id="submissions"
-      caption={words.title}
+      caption={visit.messages.admin.frame.areas.submissions}
       rows={rows}
       rowId={({ id }) => id}
       select={{ form: "bulk", name: "ids", value: ({ id }) => id, label: ({ title }) => title, bar: "bulk" }}
@@ -242,7 +241,7 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
       columns={[
         {
           key: "title",
-          label: words.submission,
+          label: words.nouns.submission,
           sort: "title",
           cell: ({ id, title, type, tags: own }) => (
             <div class="title-cell">
@@ -262,12 +261,12 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
         },
         {
           key: "status",
-          label: board.status,
+          label: visit.messages.words.status,
           cell: ({ status }) => <Status status={status} messages={visit.messages} />,
         },
         {
           key: "category",
-          label: board.category,
+          label: visit.messages.words.category,
           cell: ({ category_id }) => {
             const category = categories.find(({ id }) => id === category_id);
             return category ? (
@@ -289,7 +288,7 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
         },
         {
           key: "comments",
-          label: words.comments,
+          label: words.records.comments,
           sort: "comments",
           isNumber: true,
           cell: ({ comment_count }) => number(comment_count),
@@ -318,7 +317,7 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
 
 /** Actions for the selected submissions. */
 const Bulk = ({ words, visit, categories, tags }: Props) => {
-  const { statuses, board } = visit.messages;
+  const { statuses } = visit.messages;
   const act = (action: string, label: string) => (
     <button type="submit" class="button small" name="action" value={action}>
       {label}
@@ -337,7 +336,7 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
         <b class="number" data-chosen /> {words.bulk}
       </p>
       <div class="bulk-group">
-        <label for="bulk-status">{board.status}</label>
+        <label for="bulk-status">{visit.messages.words.status}</label>
         <select id="bulk-status" name="status">
           {submissionStatuses
             .filter((status) => status !== "duplicate")
@@ -355,14 +354,14 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
             </div>
             <label class="check">
               <input type="checkbox" name="notify" value="true" checked />
-              {words.notify}
+              {words.notifyFollowers}
             </label>
           </div>
         </details>
       </div>
       {categories.length > 0 && (
         <div class="bulk-group">
-          <label for="bulk-category">{board.category}</label>
+          <label for="bulk-category">{visit.messages.words.category}</label>
           <select id="bulk-category" name="category">
             <option value="">{words.noCategory}</option>
             {categories.map(({ id, name }) => (
@@ -374,7 +373,7 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
       )}
       {tags.length > 0 && (
         <div class="bulk-group">
-          <label for="bulk-tag">{words.tag}</label>
+          <label for="bulk-tag">{words.nouns.tag}</label>
           <select id="bulk-tag" name="tags">
             {tags.map(({ slug, name }) => (
               <option value={slug}>{name}</option>
@@ -393,7 +392,7 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
           data-turbo-action="advance"
         >
           <Icon name="merge" />
-          {words.merge}
+          {words.openMerge}
         </button>
         <button
           type="submit"
@@ -403,7 +402,7 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
           data-turbo-action="advance"
         >
           <Icon name="trash-2" />
-          {words.delete}
+          {words.openDelete}
         </button>
       </div>
     </form>
@@ -443,7 +442,6 @@ export const idsOf = ({ query }: Visit, name: string, most: number) =>
 export const deleteSubmissions = adminPage({
   area: "submissions",
   path: "/delete",
-  words: submissionsMessages,
   call: ({ visit }) => [chosenSubmissions(idsOf(visit, "ids", 100))],
   view: ([[chosen]], { words, visit }) => {
     const rows: Chosen[] = JSON.parse(chosen?.data ?? "[]");
@@ -469,8 +467,8 @@ export const deleteSubmissions = adminPage({
                   ))}
                 </ul>
               </>,
-              words.lostVotes(sum("vote_count")),
-              words.lostComments(sum("comment_count")),
+              words.voteCount(sum("vote_count")),
+              words.commentCount(sum("comment_count")),
             ]}
             action={back}
             fields={[["action", "delete"], ...rows.map(({ id }): [string, string] => ["ids", id])]}
@@ -483,11 +481,11 @@ export const deleteSubmissions = adminPage({
   },
 });
 
-export const NothingChosen = ({ words, visit }: { words: SubmissionsMessages; visit: Visit }) => (
+export const NothingChosen = ({ words, visit }: { words: AreaTexts["submissions"]; visit: Visit }) => (
   <div class="empty">
     <p>{words.chooseFirst}</p>
     <a class="button" href={adminPath(visit, "/submissions")}>
-      {words.title}
+      {visit.messages.admin.frame.areas.submissions}
     </a>
   </div>
 );

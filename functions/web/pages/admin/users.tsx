@@ -5,6 +5,7 @@ import { notFound } from "../../../_shared/http/api-error.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { personalData, searchPeople, showPerson } from "../../../_shared/statements/people.ts";
 import { people as endpoints } from "../../../endpoints/people.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { type Column, DataTable } from "../../components/admin/table.tsx";
@@ -14,7 +15,6 @@ import { Field, Problem } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
-import { type PeopleMessages, peopleMessages } from "../../messages/admin/index.ts";
 import { endpointOf, plain } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -23,7 +23,6 @@ import { areas } from "./areas.ts";
 import { PeopleTabs } from "./people.tsx";
 
 const area = "people";
-const words = peopleMessages;
 const numbers = ["submissions", "comments", "votes", "follows", "answers"] as const;
 
 type Person = Pick<
@@ -43,7 +42,7 @@ type Contribution = (
 
 const base = (visit: Visit) => adminPath(visit, "/people/users");
 
-const Trust = ({ of, words }: { of: Person; words: PeopleMessages }) => (
+const Trust = ({ of, words }: { of: Person; words: AreaTexts["people"] }) => (
   <span class={`status ${of.is_trusted ? "completed" : "open"}`}>
     {of.role ? words.roles[of.role] : of.is_trusted ? words.trusted : words.notTrusted}
   </span>
@@ -52,7 +51,6 @@ const Trust = ({ of, words }: { of: Person; words: PeopleMessages }) => (
 const users = adminPage({
   area,
   path: "/users",
-  words,
   query: z.object({ search: z.string().trim().max(254).catch("") }).partial(),
   call: ({ query: { search = "" } }) => [searchPeople(search)],
   view: ([[found]], { visit, words, admin, query: { search = "" } }) => {
@@ -76,7 +74,7 @@ const users = adminPage({
       { key: "trust", label: words.trust, cell: (of) => <Trust of={of} words={words} /> },
       ...(["submissions", "comments", "votes"] as const).map((what) => ({
         key: what,
-        label: words.numbers[what],
+        label: words.records[what],
         isNumber: true,
         cell: (of: Person) => formatNumber(of[what], visit.locale),
       })),
@@ -129,7 +127,6 @@ function personOf([row]: readonly { data: string | null }[]): PersonDetail {
 const user = adminPage({
   area,
   path: "/users/:id",
-  words,
   call: ({ params }) => [showPerson(params.id ?? "")],
   view: ([rows], { visit, words }) => {
     const of = personOf(rows);
@@ -186,12 +183,16 @@ const user = adminPage({
           </section>
           <dl class="stats">
             {numbers.map((what) => (
-              <Stat label={words.numbers[what]} value={formatNumber(of[what], visit.locale)} visit={visit} />
+              <Stat
+                label={{ ...words.records, ...words.numbers }[what]}
+                value={formatNumber(of[what], visit.locale)}
+                visit={visit}
+              />
             ))}
           </dl>
-          <Contributions label={words.numbers.submissions} rows={of.newest_submissions} visit={visit} />
-          <Contributions label={words.numbers.comments} rows={of.newest_comments} visit={visit} />
-          <Contributions label={words.numbers.votes} rows={of.newest_votes} visit={visit} />
+          <Contributions label={words.records.submissions} rows={of.newest_submissions} visit={visit} />
+          <Contributions label={words.records.comments} rows={of.newest_comments} visit={visit} />
+          <Contributions label={words.records.votes} rows={of.newest_votes} visit={visit} />
           <section class="stack">
             <h2>{words.data}</h2>
             <p class="quiet">{words.dataText}</p>
@@ -228,7 +229,7 @@ const Contributions = ({ label, rows, visit }: { label: string; rows: Contributi
               <div class="facts">
                 {status && <Status status={status} messages={visit.messages} />}
                 {moderation_state && moderation_state !== "approved" && (
-                  <span>{peopleMessages(visit.locale).states[moderation_state]}</span>
+                  <span>{visit.messages.admin.people.states[moderation_state]}</span>
                 )}
                 <Day at={at} locale={visit.locale} />
               </div>
@@ -242,7 +243,6 @@ const Contributions = ({ label, rows, visit }: { label: string; rows: Contributi
 const eraseUser = adminPage({
   area,
   path: "/users/:id/erase",
-  words,
   call: ({ params }) => [showPerson(params.id ?? "")],
   view: ([rows], { visit, words }) => {
     const of = personOf(rows);

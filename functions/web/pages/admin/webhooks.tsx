@@ -13,6 +13,7 @@ import {
   showWebhook,
 } from "../../../_shared/statements/webhooks.ts";
 import { webhooks as endpoints } from "../../../endpoints/webhooks.ts";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Cancel } from "../../components/admin/cancel.tsx";
 import { Choices } from "../../components/admin/choices.tsx";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
@@ -26,7 +27,6 @@ import { Field, Problem } from "../../components/field.tsx";
 import { FormId } from "../../components/form-id.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { formatNumber } from "../../format.ts";
-import { type WebhooksMessages, webhooksMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
@@ -38,7 +38,6 @@ type DeliveryDetail = z.output<typeof deliveryDetailAnswer>["data"];
 type Rows = readonly { data: string | null }[];
 
 const area = "webhooks";
-const words = webhooksMessages;
 const baseOf = (visit: Visit) => adminPath(visit, "/settings/webhooks");
 const pathOf = (visit: Visit, { id }: { id: string }) => `${baseOf(visit)}/${id}`;
 
@@ -51,14 +50,14 @@ function parsed<Shape>([row]: Rows, what: string): Shape {
 const secretIn = (visit: Visit) =>
   visit.answered ? (JSON.parse(visit.answered).data.secret as string | null | undefined) : undefined;
 
-const MadeSecret = ({ visit, words }: { visit: Visit; words: WebhooksMessages }) => {
+const MadeSecret = ({ visit, words }: { visit: Visit; words: AreaTexts["webhooks"] }) => {
   const secret = secretIn(visit);
   return secret === undefined ? null : (
     <Secret id="secret" label={words.secretTitle} secret={secret} visit={visit} />
   );
 };
 
-const State = ({ of, words }: { of: Webhook; words: WebhooksMessages }) => (
+const State = ({ of, words }: { of: Webhook; words: AreaTexts["webhooks"] }) => (
   <span class={`status ${of.enabled ? "completed" : of.disabled_reason === "gone" ? "failed" : "declined"}`}>
     {of.enabled ? words.active : of.disabled_reason === "gone" ? words.gone : words.paused}
   </span>
@@ -69,10 +68,9 @@ const OfOrganization = ({ id }: { id: string }) => <input type="hidden" name="or
 
 const webhooks = adminPage({
   area,
-  words,
   call: () => [listWebhooks()],
   view: ([rows], { visit, words }) => ({
-    title: words.title,
+    title: visit.messages.admin.frame.areas.webhooks,
     actions: (
       <a class="button main" href={`${baseOf(visit)}/new`}>
         <Icon name="plus" />
@@ -85,7 +83,7 @@ const webhooks = adminPage({
         <MadeSecret visit={visit} words={words} />
         <DataTable
           id="webhooks"
-          caption={words.title}
+          caption={visit.messages.admin.frame.areas.webhooks}
           columns={[
             {
               key: "url",
@@ -98,7 +96,7 @@ const webhooks = adminPage({
             },
             {
               key: "events",
-              label: words.events,
+              label: visit.messages.admin.frame.areas.events,
               isNumber: true,
               cell: ({ events }) => formatNumber(events.length, visit.locale),
             },
@@ -126,7 +124,7 @@ const WebhookFields = ({
 }: {
   of?: Webhook | undefined;
   visit: Visit;
-  words: WebhooksMessages;
+  words: AreaTexts["webhooks"];
 }) => {
   // An alias that the API subscribed to stays.
   const names = [...new Set<string>([...eventNames, ...(of?.events ?? [])])];
@@ -146,7 +144,7 @@ const WebhookFields = ({
       />
       <Choices
         name="events"
-        legend={words.events}
+        legend={visit.messages.admin.frame.areas.events}
         choices={names.map((value) => ({ value, text: texts[value] }))}
         chosen={of?.events}
         visit={visit}
@@ -155,7 +153,7 @@ const WebhookFields = ({
   );
 };
 
-const SecretField = ({ visit, words }: { visit: Visit; words: WebhooksMessages }) => (
+const SecretField = ({ visit, words }: { visit: Visit; words: AreaTexts["webhooks"] }) => (
   <Field
     name="secret"
     type="password"
@@ -171,7 +169,6 @@ const SecretField = ({ visit, words }: { visit: Visit; words: WebhooksMessages }
 const newWebhook = adminPage({
   area,
   path: "/new",
-  words,
   call: () => [],
   view: (_rows, { visit, words, admin }) => ({
     title: words.newTitle,
@@ -200,7 +197,6 @@ const logged = { page: 1, limit: 100 };
 const webhook = adminPage({
   area,
   path: "/:webhook_id",
-  words,
   call: ({ params }) => [
     showWebhook({ webhook_id: params.webhook_id }),
     listDeliveries({ webhook_id: params.webhook_id }, logged),
@@ -222,7 +218,7 @@ const webhook = adminPage({
               <dd>
                 <State of={shown} words={words} />
               </dd>
-              <dt>{words.events}</dt>
+              <dt>{visit.messages.admin.frame.areas.events}</dt>
               <dd>
                 <ul class="tags">
                   {shown.events.map((name) => (
@@ -270,7 +266,7 @@ const webhook = adminPage({
                 {words.rotate}
               </a>
               <a class="button danger" href={`${path}/delete`}>
-                {words.remove}
+                {words.delete}
               </a>
             </div>
             {shown.enabled && (
@@ -347,13 +343,13 @@ const webhook = adminPage({
 const isUnderWay = ({ status, next_attempt_at }: Delivery) =>
   status === "pending" && (!next_attempt_at || Date.parse(next_attempt_at) < Date.now() + 10_000);
 
-const DeliveryStatus = ({ of, words }: { of: Delivery; words: WebhooksMessages }) => (
+const DeliveryStatus = ({ of, words }: { of: Delivery; words: AreaTexts["webhooks"] }) => (
   <span class={`status ${of.status}`}>{words.statuses[of.status]}</span>
 );
 
 type Answered = Pick<Delivery, "status_code" | "error">;
 
-const Answer = ({ of, words }: { of: Answered; words: WebhooksMessages }) => (
+const Answer = ({ of, words }: { of: Answered; words: AreaTexts["webhooks"] }) => (
   <span>{of.status_code ?? (of.error ? words.noAnswer : "")}</span>
 );
 
@@ -371,7 +367,6 @@ const Duration = ({ ms, visit }: { ms: number | null; visit: Visit }) => (
 const delivery = adminPage({
   area,
   path: "/:webhook_id/deliveries/:event_id",
-  words,
   call: ({ params: { webhook_id, event_id } }) => [
     showWebhook({ webhook_id }),
     showDelivery({ webhook_id, event_id }),
@@ -466,7 +461,6 @@ const delivery = adminPage({
 const editWebhook = adminPage({
   area,
   path: "/:webhook_id/edit",
-  words,
   call: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
   view: ([rows], { visit, words, admin }) => {
     const shown = parsed<Webhook>(rows, "webhook");
@@ -495,7 +489,6 @@ const editWebhook = adminPage({
 const rotateWebhook = adminPage({
   area,
   path: "/:webhook_id/rotate",
-  words,
   call: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
   view: ([rows], { visit, words, admin }) => {
     const shown = parsed<Webhook>(rows, "webhook");
@@ -524,7 +517,6 @@ const rotateWebhook = adminPage({
 const deleteWebhook = adminPage({
   area,
   path: "/:webhook_id/delete",
-  words,
   call: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
   view: ([rows], { visit, words, admin }) => {
     const shown = parsed<Webhook>(rows, "webhook");
@@ -541,7 +533,7 @@ const deleteWebhook = adminPage({
             ["organization_id", admin.organization_id],
             ["_method", "delete"],
           ]}
-          submit={words.remove}
+          submit={words.delete}
           back={path}
           visit={visit}
         />

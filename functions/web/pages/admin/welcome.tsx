@@ -1,5 +1,4 @@
 import { Icon } from "../../components/icon.tsx";
-import { setupMessages } from "../../messages/admin/index.ts";
 import { adminPath, organizationPath } from "../../paths.ts";
 import { adminPage } from "./admin-page.tsx";
 import { areas } from "./areas.ts";
@@ -10,30 +9,32 @@ const next = ["general", "apiKeys", "people", "surveys", "import"] as const;
 export const welcome = adminPage({
   area: "overview",
   path: "/welcome",
-  words: setupMessages,
   call: () => [],
-  view: (_results, { words, visit }, frame) => ({
-    title: words.welcome,
-    content: (
-      <>
-        <p>{words.welcomeText}</p>
-        <ul class="steps">
-          <li>
-            <a class="card" href={`${organizationPath(frame.organization)}/`}>
-              <Icon name="external-link" />
-              {words.steps.board}
-            </a>
-          </li>
-          {next.map((area) => (
+  view: (_results, { visit }, frame) => {
+    const words = visit.messages.admin.setup;
+    return {
+      title: words.welcome,
+      content: (
+        <>
+          <p>{words.welcomeText}</p>
+          <ul class="steps">
             <li>
-              <a class="card" href={adminPath(visit, areas[area].path)}>
-                <Icon name={areas[area].icon} />
-                {words.steps[area]}
+              <a class="card" href={`${organizationPath(frame.organization)}/`}>
+                <Icon name="external-link" />
+                {words.steps.board}
               </a>
             </li>
-          ))}
-        </ul>
-      </>
-    ),
-  }),
+            {next.map((area) => (
+              <li>
+                <a class="card" href={adminPath(visit, areas[area].path)}>
+                  <Icon name={areas[area].icon} />
+                  {words.steps[area]}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </>
+      ),
+    };
+  },
 });

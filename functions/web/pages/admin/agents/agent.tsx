@@ -4,17 +4,15 @@ import { Created } from "../../../components/admin/created.tsx";
 import { type Key, Keys } from "../../../components/admin/keys.tsx";
 import { Secret } from "../../../components/admin/secret.tsx";
 import { Icon } from "../../../components/icon.tsx";
-import { apiKeysMessages } from "../../../messages/admin/index.ts";
 import { adminPage } from "../admin-page.tsx";
 import { Connect } from "./connect.tsx";
 import { Policies } from "./policies.tsx";
-import { agentNamed, area, pathOf, words } from "./shared.tsx";
+import { agentNamed, area, pathOf } from "./shared.tsx";
 import { State } from "./state.tsx";
 
 export const agent = adminPage({
   area,
   path: "/:id",
-  words,
   call: ({ params: { id } }) => [listAgents(), agentPolicies(id, null), listAgentKeys(id)],
   view: ([list, [policies], [keys]], { visit, words, params }) => {
     const shown = agentNamed(list, params.id);
@@ -27,7 +25,7 @@ export const agent = adminPage({
       content: (
         <>
           {secret !== undefined && (
-            <Secret id="secret" label={apiKeysMessages(visit.locale).secret} secret={secret} visit={visit} />
+            <Secret id="secret" label={visit.messages.admin.apiKeys.secret} secret={secret} visit={visit} />
           )}
           <section class="card stack">
             <dl class="properties">
@@ -71,7 +69,7 @@ export const agent = adminPage({
               {!shown.retired_at && (
                 <a class="button" href={`${path}/keys/new`}>
                   <Icon name="plus" />
-                  {apiKeysMessages(visit.locale).create}
+                  {visit.messages.admin.apiKeys.create}
                 </a>
               )}
             </div>

@@ -8,7 +8,7 @@ import { DataTable } from "../../../components/admin/table.tsx";
 import { Field } from "../../../components/field.tsx";
 import { hrefWith } from "../../../paths.ts";
 import { adminPage } from "../admin-page.tsx";
-import { agentNamed, area, pathOf, trailOf, words } from "./shared.tsx";
+import { agentNamed, area, pathOf, trailOf } from "./shared.tsx";
 
 type Call = z.output<typeof agentAuditAnswer>["data"][number];
 
@@ -21,7 +21,6 @@ export const agentCalls = adminPage({
   area,
   path: "/:id/calls",
   query: callsQuery,
-  words,
   call: ({ params: { id }, query }) => [listAgents(), agentAudit(id, query), listAgentKeys(id)],
   view: ([list, [trail], [keys]], { visit, words, params, query }) => {
     const shown = agentNamed(list, params.id);

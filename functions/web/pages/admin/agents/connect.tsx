@@ -1,9 +1,9 @@
 import { environment } from "../../../../_shared/runtime/environment.ts";
+import type { AreaTexts } from "../../../../words/index.ts";
 import { CodeBlock } from "../../../components/admin/code-block.tsx";
-import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";
 
-type ConnectProps = { secret: string | undefined; visit: Visit; words: AgentsMessages };
+type ConnectProps = { secret: string | undefined; visit: Visit; words: AreaTexts["agents"] };
 
 /** Configurations of common clients, with the new key or a placeholder. */
 export const Connect = ({ secret, visit, words }: ConnectProps) => (

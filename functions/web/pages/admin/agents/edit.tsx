@@ -1,13 +1,13 @@
 import { agentTiers } from "../../../../../shared/agents.ts";
 import { listAgents } from "../../../../_shared/statements/agents.ts";
+import type { AreaTexts } from "../../../../words/index.ts";
 import { Cancel } from "../../../components/admin/cancel.tsx";
 import { Confirm } from "../../../components/admin/confirm.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { FormId } from "../../../components/form-id.tsx";
-import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";
 import { adminPage } from "../admin-page.tsx";
-import { type Agent, agentNamed, area, baseOf, pathOf, trailOf, words } from "./shared.tsx";
+import { type Agent, agentNamed, area, baseOf, pathOf, trailOf } from "./shared.tsx";
 
 const AgentFields = ({
   of,
@@ -16,7 +16,7 @@ const AgentFields = ({
 }: {
   of?: Agent | undefined;
   visit: Visit;
-  words: AgentsMessages;
+  words: AreaTexts["agents"];
 }) => (
   <>
     <Field
@@ -52,7 +52,6 @@ const AgentFields = ({
 export const newAgent = adminPage({
   area,
   path: "/new",
-  words,
   call: () => [],
   view: (_rows, { visit, words }) => ({
     title: words.newTitle,
@@ -76,7 +75,6 @@ export const newAgent = adminPage({
 export const editAgent = adminPage({
   area,
   path: "/:id/edit",
-  words,
   call: () => [listAgents()],
   view: ([list], { visit, words, params }) => {
     const shown = agentNamed(list, params.id);
@@ -104,7 +102,6 @@ export const editAgent = adminPage({
 export const retireAgent = adminPage({
   area,
   path: "/:id/retire",
-  words,
   call: () => [listAgents()],
   view: ([list], { visit, words, params }) => {
     const shown = agentNamed(list, params.id);

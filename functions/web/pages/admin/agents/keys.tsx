@@ -1,14 +1,12 @@
 import { notFound } from "../../../../_shared/http/api-error.ts";
 import { listAgentKeys, listAgents } from "../../../../_shared/statements/agents.ts";
 import { KeyForm, keyNamed, RevokeKey, RotateKey } from "../../../components/admin/keys.tsx";
-import { apiKeysMessages } from "../../../messages/admin/index.ts";
 import { adminPage } from "../admin-page.tsx";
-import { agentNamed, area, pathOf, trailOf, words } from "./shared.tsx";
+import { agentNamed, area, pathOf, trailOf } from "./shared.tsx";
 
 export const newAgentKey = adminPage({
   area,
   path: "/:id/keys/new",
-  words,
   call: () => [listAgents()],
   view: ([list], { visit, words, params }) => {
     const shown = agentNamed(list, params.id);
@@ -24,7 +22,6 @@ export const newAgentKey = adminPage({
 export const rotateAgentKey = adminPage({
   area,
   path: "/:id/keys/:key_id/rotate",
-  words,
   call: ({ params: { id } }) => [listAgents(), listAgentKeys(id)],
   view: ([list, [keys]], { visit, params }) => {
     const shown = agentNamed(list, params.id);
@@ -32,7 +29,7 @@ export const rotateAgentKey = adminPage({
     if (!key) throw notFound("key");
     const path = pathOf(visit, shown.id);
     return {
-      title: apiKeysMessages(visit.locale).rotateTitle,
+      title: visit.messages.admin.apiKeys.rotateTitle,
       trail: trailOf(visit, shown),
       content: <RotateKey of={key} base={`${path}/keys`} back={path} visit={visit} />,
     };
@@ -42,7 +39,6 @@ export const rotateAgentKey = adminPage({
 export const revokeAgentKey = adminPage({
   area,
   path: "/:id/keys/:key_id/revoke",
-  words,
   call: ({ params: { id } }) => [listAgents(), listAgentKeys(id)],
   view: ([list, [keys]], { visit, params }) => {
     const shown = agentNamed(list, params.id);
@@ -50,7 +46,7 @@ export const revokeAgentKey = adminPage({
     if (!key) throw notFound("key");
     const path = pathOf(visit, shown.id);
     return {
-      title: apiKeysMessages(visit.locale).revokeTitle,
+      title: visit.messages.admin.apiKeys.revokeTitle,
       trail: trailOf(visit, shown),
       content: <RevokeKey of={key} base={`${path}/keys`} back={path} visit={visit} />,
     };

@@ -3,15 +3,14 @@ import { Created } from "../../../components/admin/created.tsx";
 import { DataTable } from "../../../components/admin/table.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { adminPage } from "../admin-page.tsx";
-import { type Agent, area, baseOf, pathOf, words } from "./shared.tsx";
+import { type Agent, area, baseOf, pathOf } from "./shared.tsx";
 import { State } from "./state.tsx";
 
 export const agents = adminPage({
   area,
-  words,
   call: () => [listAgents()],
   view: ([[list]], { visit, words }) => ({
-    title: words.title,
+    title: visit.messages.admin.frame.areas.agents,
     actions: (
       <a class="button main" href={`${baseOf(visit)}/new`}>
         <Icon name="plus" />
@@ -23,7 +22,7 @@ export const agents = adminPage({
         <p class="quiet lead">{words.text}</p>
         <DataTable
           id="agents"
-          caption={words.title}
+          caption={visit.messages.admin.frame.areas.agents}
           columns={[
             {
               key: "name",

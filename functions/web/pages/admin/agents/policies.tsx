@@ -4,13 +4,13 @@ import { agentPolicies, listAgents } from "../../../../_shared/statements/agents
 import { listSurveys } from "../../../../_shared/statements/surveys.ts";
 import { listKept } from "../../../../_shared/statements/taxonomy.ts";
 import { tools } from "../../../../mcp/registry.ts";
+import type { AreaTexts } from "../../../../words/index.ts";
 import { Cancel } from "../../../components/admin/cancel.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { formatNumber } from "../../../format.ts";
-import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";
 import { adminPage } from "../admin-page.tsx";
-import { agentNamed, area, pathOf, trailOf, words } from "./shared.tsx";
+import { agentNamed, area, pathOf, trailOf } from "./shared.tsx";
 
 export const Policies = ({
   of,
@@ -19,7 +19,7 @@ export const Policies = ({
 }: {
   of: AgentPolicies;
   visit: Visit;
-  words: AgentsMessages;
+  words: AreaTexts["agents"];
 }) => {
   const yes = (is: boolean) => (is ? words.yes : words.no);
   const listed = (list: readonly unknown[] | null) =>
@@ -44,9 +44,9 @@ export const Policies = ({
           </ul>
         )}
       </dd>
-      <dt>{words.categories}</dt>
+      <dt>{words.records.categories}</dt>
       <dd>{listed(of.category_ids)}</dd>
-      <dt>{words.surveys}</dt>
+      <dt>{words.records.surveys}</dt>
       <dd>{listed(of.survey_ids)}</dd>
     </dl>
   );
@@ -58,7 +58,6 @@ type Narrowed = (typeof narrowed)[number];
 export const agentPoliciesPage = adminPage({
   area,
   path: "/:id/policies",
-  words,
   call: ({ params: { id } }) => [
     listAgents(),
     agentPolicies(id, null),
@@ -106,7 +105,7 @@ export const agentPoliciesPage = adminPage({
           />
           <Narrow
             name="category_ids"
-            legend={words.categories}
+            legend={words.records.categories}
             kept={policies.category_ids}
             choices={named.map(({ id, name }) => ({ value: id, label: name }))}
             visit={visit}
@@ -114,7 +113,7 @@ export const agentPoliciesPage = adminPage({
           />
           <Narrow
             name="survey_ids"
-            legend={words.surveys}
+            legend={words.records.surveys}
             kept={policies.survey_ids}
             choices={titled.map(({ id, title }) => ({ value: id, label: title }))}
             visit={visit}
@@ -139,7 +138,7 @@ type NarrowProps = {
   kept: readonly string[] | null;
   choices: { value: string; label: string }[];
   visit: Visit;
-  words: AgentsMessages;
+  words: AreaTexts["agents"];
 };
 
 /** Allows all values of a kind, or only the selected ones; without a selection none. */

@@ -1,7 +1,6 @@
 import type { z } from "zod";
 import type { agentListAnswer } from "../../../../../shared/agents.ts";
 import { notFound } from "../../../../_shared/http/api-error.ts";
-import { agentsMessages } from "../../../messages/admin/index.ts";
 import { adminPath } from "../../../paths.ts";
 import type { Visit } from "../../../visit.ts";
 
@@ -9,7 +8,6 @@ export type Agent = z.output<typeof agentListAnswer>["data"][number];
 type Rows = readonly { data: string }[];
 
 export const area = "agents";
-export const words = agentsMessages;
 export const baseOf = (visit: Visit) => adminPath(visit, "/settings/agents");
 export const pathOf = (visit: Visit, id: string) => `${baseOf(visit)}/${id}`;
 

@@ -8,13 +8,13 @@ import { notFound } from "../../../../_shared/http/api-error.ts";
 import type { Data } from "../../../../_shared/statements/shapes.ts";
 import { audienceSubmissions, requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
+import type { AreaTexts } from "../../../../words/index.ts";
+import { messagesOf } from "../../../../words/index.ts";
 import { Check, QuestionEditor } from "../../../components/admin/question-editor.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { FormId } from "../../../components/form-id.tsx";
 import { Icon } from "../../../components/icon.tsx";
-import { type SurveysMessages, surveysMessages } from "../../../messages/admin/index.ts";
-import { messagesOf } from "../../../messages/index.ts";
 import { endpointOf, form, type Page } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
 import type { Visit } from "../../../visit.ts";
@@ -33,10 +33,9 @@ export const newSurvey = keeping(
   adminPage({
     area: "surveys",
     path: "/new",
-    words: surveysMessages,
     call: ({ visit }) => [audienceOf(undefined, shownForm(visit, nothing))],
     view: ([[found]], { visit, words }) => ({
-      title: words.newTitle,
+      title: words.new,
       trail: [],
       content: (
         <Builder
@@ -57,7 +56,6 @@ export const editSurvey = keeping(
   adminPage({
     area: "surveys",
     path: "/:id/edit",
-    words: surveysMessages,
     row: ({ params: { id } }) => ({ resource: "surveys", id }),
     call: ({ params: { id }, visit }) => [
       requireSurvey(id, "surveys:read"),
@@ -145,7 +143,7 @@ type Props = {
   isPatch?: boolean;
   arrange: string;
   cancel: string;
-  words: SurveysMessages;
+  words: AreaTexts["surveys"];
   visit: Visit;
 };
 
@@ -164,7 +162,7 @@ const Builder = (props: Props) => {
         {!isPatch && <FormId />}
         {/* What Enter in a field presses. */}
         <button type="submit" class="unseen" tabindex={-1} {...how}>
-          {words.save}
+          {words.saveDraft}
         </button>
         <Problem visit={visit} />
         <section class="card stack">
@@ -227,7 +225,7 @@ const Builder = (props: Props) => {
         </section>
         <div class="buttons builder-buttons">
           <button type="submit" class="button main" {...how}>
-            {words.save}
+            {words.saveDraft}
           </button>
           <button
             type="submit"
@@ -329,7 +327,7 @@ const Audience = ({ form, found, arrange, words, visit }: Props) => {
         ))}
       </div>
       <fieldset class="of-submission stack-small" aria-describedby={problem ? "audience-problem" : undefined}>
-        <legend>{words.submission}</legend>
+        <legend>{words.nouns.submission}</legend>
         {problem && (
           <p class="problem" id="audience-problem">
             {words.chooseSubmission}
@@ -344,7 +342,7 @@ const Audience = ({ form, found, arrange, words, visit }: Props) => {
               checked={id === chosen || (candidates.length === 1 && !chosen)}
             />
             <span>
-              {title} <span class="quiet small">{words.votes(vote_count)}</span>
+              {title} <span class="quiet small">{words.voteCount(vote_count)}</span>
             </span>
           </label>
         ))}

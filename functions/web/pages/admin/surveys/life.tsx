@@ -1,8 +1,8 @@
 import { notFound } from "../../../../_shared/http/api-error.ts";
 import { requireSurvey, type SurveyAction, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
+import type { AreaTexts } from "../../../../words/index.ts";
 import { Confirm } from "../../../components/admin/confirm.tsx";
-import { type SurveysMessages, surveysMessages } from "../../../messages/admin/index.ts";
 import type { Page } from "../../../page.tsx";
 import { endpointOf } from "../../../page.tsx";
 import type { Visit } from "../../../visit.ts";
@@ -10,7 +10,11 @@ import { adminAction, adminPage } from "../admin-page.tsx";
 import { surveyResults } from "./results.tsx";
 import { type Survey, surveyPath, trailOf } from "./shared.tsx";
 
-const changing = (action: SurveyAction, said: keyof SurveysMessages["done"], again: Page = surveyResults) =>
+const changing = (
+  action: SurveyAction,
+  said: keyof AreaTexts["surveys"]["done"],
+  again: Page = surveyResults,
+) =>
   adminAction(endpointOf(surveys, "post", `/surveys/:id/${action}`), {
     area: "surveys",
     path: `/:id/${action}`,
@@ -24,7 +28,7 @@ const asking = (
   path: string,
   ask: (
     survey: Survey,
-    words: SurveysMessages,
+    words: AreaTexts["surveys"],
     visit: Visit,
   ) => Omit<Parameters<typeof Confirm>[0], "visit" | "back"> & {
     title: string;
@@ -33,7 +37,6 @@ const asking = (
   adminPage({
     area: "surveys",
     path: `/:id/${path}`,
-    words: surveysMessages,
     row: ({ params: { id } }) => ({ resource: "surveys", id }),
     call: ({ params: { id } }) => [requireSurvey(id, "surveys:read"), surveyDetail(id, [])],
     view: ([, [detail]], { visit, words }) => {

@@ -8,7 +8,6 @@ import { type Column, DataTable } from "../../../components/admin/table.tsx";
 import { Day } from "../../../components/day.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { formatNumber } from "../../../format.ts";
-import { surveysMessages } from "../../../messages/admin/index.ts";
 import { adminPath, hrefWith } from "../../../paths.ts";
 import { adminPage } from "../admin-page.tsx";
 import { formatShare, SurveyStatus, withoutEmpty } from "./shared.tsx";
@@ -17,7 +16,6 @@ type Survey = z.infer<typeof surveySchema>;
 
 export const surveyList = adminPage({
   area: "surveys",
-  words: surveysMessages,
   query: z.preprocess(withoutEmpty, surveyListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) })),
   call: ({ query }) => [listSurveys(query)],
   view: ([[list]], { query, visit, words }) => {
@@ -25,7 +23,7 @@ export const surveyList = adminPage({
     const columns: Column<Survey>[] = [
       {
         key: "title",
-        label: words.columns.title,
+        label: words.nouns.survey,
         cell: ({ id, title }) => <a href={adminPath(visit, `/surveys/${id}`)}>{title}</a>,
       },
       {
@@ -52,12 +50,12 @@ export const surveyList = adminPage({
       },
       {
         key: "closes",
-        label: words.columns.closes,
+        label: words.closesAt,
         cell: ({ closes_at }) => (closes_at ? <Day at={closes_at} locale={visit.locale} /> : "–"),
       },
     ];
     return {
-      title: words.title,
+      title: visit.messages.admin.frame.areas.surveys,
       actions: (
         <a class="button main" href={adminPath(visit, "/surveys/new")}>
           <Icon name="plus" />
@@ -78,7 +76,7 @@ export const surveyList = adminPage({
           </nav>
           <DataTable
             id="surveys"
-            caption={words.title}
+            caption={visit.messages.admin.frame.areas.surveys}
             columns={columns}
             rows={rows}
             rowId={({ id }) => id}

@@ -13,10 +13,9 @@ import {
 } from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { surveyResponses as endpoints } from "../../../../endpoints/survey-responses.ts";
+import { messagesOf } from "../../../../words/index.ts";
 import { type Column, DataTable } from "../../../components/admin/table.tsx";
 import { Icon } from "../../../components/icon.tsx";
-import { surveysMessages } from "../../../messages/admin/index.ts";
-import { messagesOf } from "../../../messages/index.ts";
 import { action, endpointOf } from "../../../page.tsx";
 import { adminPage } from "../admin-page.tsx";
 import {
@@ -37,7 +36,6 @@ type Response = z.infer<typeof responseSchema>;
 export const surveyResponses = adminPage({
   area: "surveys",
   path: "/:id/responses",
-  words: surveysMessages,
   query: z.preprocess(
     withoutEmpty,
     surveyResponseListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
@@ -91,7 +89,7 @@ export const surveyResponses = adminPage({
       },
       {
         key: "duration",
-        label: words.duration,
+        label: words.timeTaken,
         isNumber: true,
         cell: ({ duration_seconds }) => formatDuration(duration_seconds),
       },
@@ -151,7 +149,6 @@ export const responsesCsv = action(
 export const oneResponse = adminPage({
   area: "surveys",
   path: "/:id/responses/:response_id",
-  words: surveysMessages,
   row: ({ params: { id } }) => ({ resource: "surveys", id }),
   call: ({ params }) => [
     requireSurvey(params.id, "responses:read"),
@@ -206,7 +203,7 @@ export const oneResponse = adminPage({
             <dd>
               <Moment at={response.submitted_at} locale={visit.locale} />
             </dd>
-            <dt>{words.duration}</dt>
+            <dt>{words.timeTaken}</dt>
             <dd>{formatDuration(response.duration_seconds)}</dd>
             <dt>{words.sentiment}</dt>
             <dd>

@@ -7,6 +7,8 @@ import {
   type TextAnswer,
 } from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import type { AreaTexts } from "../../../../words/index.ts";
+import { messagesOf } from "../../../../words/index.ts";
 import { BarPlot, LinePlot } from "../../../components/admin/plot.tsx";
 import { Stat } from "../../../components/admin/stat.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
@@ -15,8 +17,6 @@ import { FormId } from "../../../components/form-id.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { formatDay, formatNumber } from "../../../format.ts";
 import type { IconName } from "../../../icons.ts";
-import { type SurveysMessages, surveysMessages } from "../../../messages/admin/index.ts";
-import { messagesOf } from "../../../messages/index.ts";
 import type { Visit } from "../../../visit.ts";
 import { adminPage } from "../admin-page.tsx";
 import {
@@ -31,13 +31,12 @@ import {
   surveyPath,
 } from "./shared.tsx";
 
-type Props = { survey: Survey; words: SurveysMessages; visit: Visit };
+type Props = { survey: Survey; words: AreaTexts["surveys"]; visit: Visit };
 
 /** A survey: a draft with its preview, any other with its results. */
 export const surveyResults = adminPage({
   area: "surveys",
   path: "/:id",
-  words: surveysMessages,
   row: ({ params: { id } }) => ({ resource: "surveys", id }),
   call: ({ params: { id } }) => [
     requireSurvey(id, "surveys:read"),
@@ -203,7 +202,7 @@ const Results = (props: ResultsProps) => {
           <LinePlot
             id="responses-by-time"
             title={words.byTime[series.unit]}
-            axis={words.starts[series.unit]}
+            axis={words.intervals[series.unit]}
             points={series.points.map(({ start, responses }) => ({
               label: formatDay(new Date(start), locale),
               value: responses,
@@ -393,7 +392,7 @@ export const TextItem = ({
 }: {
   text: TextAnswer;
   surveyId: string;
-  words: SurveysMessages;
+  words: AreaTexts["surveys"];
   visit: Visit;
 }) => (
   <li>

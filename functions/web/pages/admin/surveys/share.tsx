@@ -9,7 +9,6 @@ import { Problem } from "../../../components/field.tsx";
 import { FormId } from "../../../components/form-id.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { QrCode } from "../../../components/qr-code.tsx";
-import { surveysMessages } from "../../../messages/admin/index.ts";
 import { endpointOf, plain } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
 import { adminAction, adminPage } from "../admin-page.tsx";
@@ -21,7 +20,6 @@ type Organization = z.output<typeof organizationDetailAnswer>["data"];
 export const shareSurvey = adminPage({
   area: "surveys",
   path: "/:id/share",
-  words: surveysMessages,
   row: ({ params: { id } }) => ({ resource: "surveys", id }),
   call: ({ params: { id } }) => [
     requireSurvey(id, "surveys:read"),

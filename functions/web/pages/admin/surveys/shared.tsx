@@ -3,8 +3,8 @@ import type { z } from "zod";
 import type { Locale } from "../../../../../shared/locales.ts";
 import type { sentiment } from "../../../../../shared/survey-responses.ts";
 import type { surveyDetail } from "../../../../../shared/surveys.ts";
+import type { AreaTexts } from "../../../../words/index.ts";
 import { Icon } from "../../../components/icon.tsx";
-import type { SurveysMessages } from "../../../messages/admin/index.ts";
 import { adminPath } from "../../../paths.ts";
 import type { Visit } from "../../../visit.ts";
 
@@ -51,9 +51,13 @@ export const Moment = ({ at, locale }: { at: string; locale: Locale }) => (
   <time datetime={new Date(at).toISOString()}>{formatMoment(at, locale)} UTC</time>
 );
 
-export const SurveyStatus = ({ status, words }: { status: Survey["status"]; words: SurveysMessages }) => (
-  <span class={`status survey-${status}`}>{words.statuses[status]}</span>
-);
+export const SurveyStatus = ({
+  status,
+  words,
+}: {
+  status: Survey["status"];
+  words: AreaTexts["surveys"];
+}) => <span class={`status survey-${status}`}>{words.statuses[status]}</span>;
 
 /** A response's sentiment in words: its color only repeats them. */
 export const SentimentTag = ({
@@ -61,14 +65,14 @@ export const SentimentTag = ({
   words,
 }: {
   sentiment: Sentiment | null;
-  words: SurveysMessages;
+  words: AreaTexts["surveys"];
 }) => (
   <span class={`status sentiment-${sentiment ?? "none"}`}>
     {sentiment ? words.sentiments[sentiment] : words.notScored}
   </span>
 );
 
-type ViewName = keyof SurveysMessages["views"];
+type ViewName = keyof AreaTexts["surveys"]["views"];
 const viewPaths: Record<ViewName, string> = {
   results: "",
   texts: "/texts",
@@ -85,10 +89,10 @@ export const SurveyViews = ({
 }: {
   id: string;
   current: ViewName;
-  words: SurveysMessages;
+  words: AreaTexts["surveys"];
   visit: Visit;
 }) => (
-  <nav class="tabs" aria-label={words.title}>
+  <nav class="tabs" aria-label={visit.messages.admin.frame.areas.surveys}>
     {Object.entries(viewPaths).map(([name, path]) => (
       <a href={surveyPath(visit, id, path)} aria-current={name === current ? "page" : undefined}>
         {words.views[name as ViewName]}
@@ -111,7 +115,7 @@ export const AnswerFilters = ({
   isFiltered: boolean;
   children?: Child;
   actions?: Child;
-  words: SurveysMessages;
+  words: AreaTexts["surveys"];
 }) => (
   <search>
     <form method="get" action={action} class="answer-filters">
@@ -140,7 +144,7 @@ export const AnswerFilters = ({
           <Icon name="sliders-horizontal" />
           {words.filter}
         </button>
-        {isFiltered && <a href={action}>{words.clear}</a>}
+        {isFiltered && <a href={action}>{words.clearFilters}</a>}
         {actions}
       </div>
     </form>

@@ -9,7 +9,6 @@ import { listTexts, type TextAnswer } from "../../../../_shared/statements/surve
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { Icon } from "../../../components/icon.tsx";
 import { NextPage } from "../../../components/next-page.tsx";
-import { surveysMessages } from "../../../messages/admin/index.ts";
 import { adminPage } from "../admin-page.tsx";
 import { TextItem } from "./results.tsx";
 import { AnswerFilters, type Survey, SurveyViews, surveyPath, trailOf, withoutEmpty } from "./shared.tsx";
@@ -34,7 +33,6 @@ const pageSize = 25;
 export const surveyTexts = adminPage({
   area: "surveys",
   path: "/:id/texts",
-  words: surveysMessages,
   query,
   row: ({ params: { id } }) => ({ resource: "surveys", id }),
   call: ({ params: { id }, query: { question, ...filter } }) => [

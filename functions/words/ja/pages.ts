@@ -1,9 +1,9 @@
-import type { Messages } from "./en.ts";
-import { counter } from "./plural.ts";
+import type { Pages } from "../en/pages.ts";
+import { counter } from "../plural.ts";
 
 const count = counter("ja");
 
-export const ja: Messages = {
+export const pages: Pages = {
   language: "日本語",
   nav: {
     skip: "本文へ移動",
@@ -12,13 +12,10 @@ export const ja: Messages = {
     roadmap: "ロードマップ",
     dashboard: "管理画面",
     submit: "新しい投稿",
-    signIn: "ログイン",
     signOut: "ログアウト",
     me: "自分の投稿",
-    settings: "設定",
     account: "アカウント",
     notifications: count({ other: "未読の通知 # 件" }),
-    language: "言語",
     theme: "テーマ",
     themeSystem: "システム",
     themeLight: "ライト",
@@ -41,7 +38,6 @@ export const ja: Messages = {
   votes: {
     vote: "投票する",
     unvote: "投票を取り消す",
-    comments: count({ other: "コメント # 件" }),
   },
   board: {
     heading: "次に何を作るべきでしょうか？",
@@ -55,12 +51,8 @@ export const ja: Messages = {
     discussed: "話題",
     byTitle: "名前順",
     filter: "絞り込み",
-    status: "ステータス",
-    type: "種類",
-    category: "カテゴリー",
     all: "すべて",
     tagged: "タグ",
-    clear: "絞り込みを解除",
     results: count({ other: "# 件見つかりました" }),
     more: "さらに表示",
     first: "最初のページへ",
@@ -72,7 +64,6 @@ export const ja: Messages = {
     noneTitle: "該当なし",
     noneText: "別の言葉や条件を試すか、ご自身で投稿してください。",
     fresh: "新しい投稿:",
-    show: "表示",
   },
   submission: {
     back: "すべての投稿",
@@ -81,10 +72,6 @@ export const ja: Messages = {
     follow: "フォローする",
     following: "フォロー中",
     followHint: "返信やステータスの変更をお知らせします。",
-    edit: "編集",
-    delete: "削除",
-    cancel: "キャンセル",
-    save: "保存",
     editTitle: "投稿を編集",
     deleteTitle: "この投稿を削除しますか？",
     deleteText: "投票とコメントも一緒に削除され、元に戻せません。",
@@ -103,11 +90,9 @@ export const ja: Messages = {
     signIn: "ログインしてコメントする",
     reply: "返信",
     replyTo: (name: string) => `${name} さんに返信`,
-    team: "チーム",
     edited: "編集済み",
     edit: count({ other: "編集（残り # 分）" }),
     editTitle: "コメントを編集",
-    text: "コメント",
     timeLeft: count({ other: "あと # 分間変更できます。" }),
     tooLate: "このコメントを変更できる時間は過ぎました。",
     deleteTitle: "このコメントを削除しますか？",
@@ -126,9 +111,7 @@ export const ja: Messages = {
     problem: "うまく動かないもの",
     title: "タイトル",
     titleHint: "ほかの人にも分かる短い言葉で。",
-    description: "説明",
     descriptionHint: "何をしたいですか？今はどうなっていますか？20 文字以上で書いてください。",
-    category: "カテゴリー",
     noCategory: "なし",
     similar: "この中にありませんか？",
     similarText: "似た投稿を増やすより、投票するほうが伝わります。",
@@ -137,20 +120,12 @@ export const ja: Messages = {
     signIn: "送信の前にログインします。入力した内容は保存されます。",
   },
   manage: {
-    heading: "チーム",
-    status: "ステータス",
     note: "メモ",
     noteHint: "履歴で全員に表示されます。",
-    notify: "フォローしている人に知らせる",
     change: "ステータスを変更",
     moderation: "承認",
-    approve: "承認する",
-    reject: "却下する",
-    spam: "スパム",
     reason: "理由（チームのみ）",
-    tags: "タグ",
     trackerUrl: "課題へのリンク",
-    merge: "統合",
     mergeTitle: "別の投稿に統合",
     mergeText:
       "投票、コメント、フォローしている人は統合先に移り、このページはそこへ案内します。元に戻せます。",
@@ -170,10 +145,6 @@ export const ja: Messages = {
     move: "移動",
     moveThis: (title) => `「${title}」を移動`,
     moveTo: "移動先",
-    note: "メモ",
-    noteHint: "新しいステータスの横に、だれでも読める形で表示されます。",
-    notify: "フォロワーに知らせる",
-    cancel: "キャンセル",
     moved: (status) => `移動しました: ${status}`,
     dragHint: "カードを別の列にドラッグするか、カードのボタンを使ってください。",
   },
@@ -226,13 +197,9 @@ export const ja: Messages = {
     officialBy: (name) => `${name} さんの公式回答`,
   },
   account: {
-    signInTitle: "ログイン",
     signInText: "投票、コメント、投稿ができます。",
     signUpTitle: "アカウントを作成",
-    name: "名前",
     nameHint: "投稿の横に表示されます。",
-    email: "メールアドレス",
-    password: "パスワード",
     passwordHint: "8文字以上。",
     noAccount: "アカウントをお持ちでない方",
     hasAccount: "アカウントをお持ちの方",
@@ -307,7 +274,6 @@ export const ja: Messages = {
     undoTitle: "アカウントの変更を取り消す",
     undoText: (email) =>
       `アカウントのアドレスが ${email} に戻り、今のパスワードは使えなくなります。すべての端末からログアウトし、変更の前日以降に追加されたログイン方法は削除されます。その後、新しいパスワードを設定してください。`,
-    undoAct: "変更を取り消す",
     undone:
       "アカウントのアドレスが元に戻り、すべての端末からログアウトしました。30秒ほど待ってから、新しいパスワードを設定してください。このアドレスにメールをお送りします。",
     undoGone: "このリンクはすでに使われたか、期限切れです。",
@@ -328,22 +294,15 @@ export const ja: Messages = {
     factorOther: "このサイトでは確認できない種類の二要素認証が設定されています。",
   },
   me: {
-    voteCount: count({ other: "# 票" }),
-    title: "自分の投稿",
     submissions: "投稿",
     votes: "投票",
-    comments: "コメント",
     follows: "フォロー中",
-    answers: "アンケート",
-    pending: "承認待ち",
-    empty: "まだ何もありません",
     emptyText: "投稿、投票、コメント、フォロー、回答したものがここに表示されます。",
     toBoard: "ボードへ",
     leftTeam: "チームから抜けました。",
   },
   notifications: {
     title: "通知",
-    all: "すべて",
     unread: "未読",
     markAll: "すべて既読にする",
     mark: "既読にする",
@@ -367,7 +326,6 @@ export const ja: Messages = {
     noneText: "投稿のステータスが変わると、ここに表示されます。",
   },
   settings: {
-    title: "設定",
     ofApplication:
       "名前と画像は、サインインしているアプリケーションのものです。変更はそちらで行ってください。",
     profile: "プロフィール",
@@ -376,7 +334,6 @@ export const ja: Messages = {
       "GitHub、Google、または組織のアプリケーションにある画像のアドレス。それ以外の画像はここでは表示されません。",
     save: "変更を保存",
     saved: "変更を保存しました。",
-    password: "パスワード",
     changePassword: "パスワードを変更",
     display: "言語とテーマ",
     displayText: "言語はアカウントに、テーマはこのブラウザに保存されます。",
@@ -389,12 +346,9 @@ export const ja: Messages = {
     eraseNow: "アカウントを削除",
     goneTitle: "アカウントを削除しました",
     goneText: "ご協力ありがとうございました。",
-    factors: "二要素認証",
     factorsText: "二要素認証を設定すると、ログイン時にスマートフォンの認証アプリのコードも必要になります。",
     factorsOpen: "二要素認証を管理",
     factorAdd: "認証アプリを追加",
-    factorName: "名前",
-    factorDefault: "認証アプリ",
     factorScan:
       "認証アプリでコードを読み取るか、キーを入力してください。そのあと、アプリに表示される6桁のコードを入力してください。",
     factorQrCode: "アプリ用のQRコード",
@@ -407,64 +361,6 @@ export const ja: Messages = {
     factorTooMany: "これ以上追加できません。先に一つ解除してください。",
     factorOff: "このサービスには二要素認証がありません。",
   },
-  mail: {
-    newStatus: (status) => `新しいステータス：${status}`,
-    replyBy: (name) => `${name} さんがあなたのコメントに返信しました`,
-    submittedBy: (name) => `${name} さんの投稿`,
-    open: "投稿を開く",
-    openBoard: "ボードを開く",
-    digest: (organization) => `${organization} の新着`,
-    digestText: count({ other: "フォロー中の投稿に新着が # 件あります" }),
-    team: (organization) => `${organization} への新しいフィードバック`,
-    teamText: count({ other: "新しい投稿 # 件" }),
-    more: count({ other: "ほかに # 件がボードにあります。" }),
-    why: (organization) =>
-      `${organization} のフィードバックに参加しているため、このメールをお送りしています。`,
-    whyTeam: (organization) => `${organization} のチームのメンバーであるため、このメールをお送りしています。`,
-    whyAuthor: (organization) =>
-      `${organization} が、あなたのフィードバックとともにメールアドレスを登録しました。すべてのメールをワンクリックで停止できます。`,
-    invite: (organization) => `${organization} のチームへの招待`,
-    invites: (name, organization) => `${name} さんが ${organization} のチームに招待しています`,
-    inviteUntil: (day) =>
-      `このメールアドレスでログインするか、アカウントを作成してください。招待の有効期限は ${day} です。`,
-    whyInvite: (organization) =>
-      `${organization} のチームがあなたを招待するために、このメールアドレスを入力しました。心当たりがない場合は、何もする必要はありません。`,
-    refuseText: (organization) =>
-      `${organization} は、招待を含め、このメールアドレスに何も送らなくなります。`,
-    unsubscribe: "この種類のメールを停止する",
-    mute: "この投稿についてのメールを停止する",
-    choose: "受け取るメールを選ぶ",
-    chooseOrStop: "受け取るメールを選ぶ、またはすべて停止する",
-    title: "メール",
-    intro: (organization) => `${organization} から届くメールの設定です。`,
-    disabled: (organization) =>
-      `${organization} は現在メールを送信していません。送信が始まると、ここでの設定が使われます。`,
-    otherComments: "フォロー中の投稿へのその他のコメント",
-    teamSummary: "新しいフィードバックのまとめ",
-    choices: { at_once: "すぐに", daily: "毎日", weekly: "毎週", never: "受け取らない" },
-    stop: (organization) => `${organization} からのメールをすべて停止する`,
-    stopped: (organization) => `${organization} からのメールは停止されています。`,
-    bounced:
-      "メールサーバーに受信を拒否されたため、メールを送信していません。状況が変わった場合はチームにお知らせください。",
-    resume: "メールの受信を再開する",
-    muted: "メールを停止した投稿",
-    unmute: "メールの受信を再開する",
-    muteThis: "この投稿についてのメールを停止しますか？",
-    unsubscribeTitle: "この種類のメールを停止しますか？",
-    unsubscribeText: (kind, organization) => `${organization} から届くメール：${kind}`,
-    digests: "まとめ",
-    unsubscribeNow: "停止する",
-    accountsText:
-      "どなたかがここであなたのアドレスを入力しました。そのアドレスで作成されたアカウントを削除し、ほかの人があなたのアドレスで作るアカウントについてのメールを90日間停止します。ご自身のアカウントには影響しません。",
-    accountsStopped:
-      "完了しました。ほかの人があなたのアドレスで作るアカウントについてのメールは届きません。ご自身でアカウントを作成する場合は、先にメールの受信を再開してください。",
-    unsubscribed: "この種類のメールを停止しました。",
-    newSurvey: (organization) => `${organization} からアンケートのお願い`,
-    surveyReminder: (organization) => `${organization} へのご回答をお待ちしています`,
-    answerSurvey: "アンケートに答える",
-    surveys: "アンケート",
-    claim: "アカウントをお持ちですか？このフィードバックを引き継げます",
-  },
   claim: {
     title: "フィードバックを引き継ぐ",
     text: (organization) =>
@@ -474,82 +370,6 @@ export const ja: Messages = {
       "このアカウントのアドレスが異なるか、確認されていません。メールが届いたアドレスでログインしてください。",
     act: "引き継ぐ",
     gone: "このリンクの対象はすでにアカウントに引き継がれたか、なくなりました。",
-  },
-  authMail: {
-    code: "コード：",
-    hint: "コードを求められた画面で入力するか、ボタンを使ってください。どちらも短時間のうちに一度だけ使えます。",
-    hintCode: "コードを求められた画面で入力してください。短時間のうちに一度だけ使えます。",
-    ignore: "お心当たりがない場合は、何もしないでください。コードもボタンも使わなければ何も変わりません。",
-    why: "アカウントの安全に関わるため、このメールをお送りしています。",
-    stop: "心当たりがないので、このようなメールを停止する",
-    undo: "変更を取り消す",
-    undoHint: (site) =>
-      `お心当たりがない場合は、変更を取り消してください。1週間以内であれば、このリンクからすべての端末をログアウトし、新しいパスワードを設定できます。${site} の運営者にもお知らせください。`,
-    notYou: (site) =>
-      `お心当たりがない場合は、すぐに新しいパスワードを設定し、${site} の運営者にお知らせください。`,
-    names: { totp: "認証アプリ", phone: "電話", webauthn: "パスキー", email: "メール" },
-    signup: {
-      subject: "メールアドレスの確認",
-      text: "このメールアドレスでアカウントを使う手続きがありました。ご自身で行った場合は、アドレスを確認してください。",
-      act: "アドレスを確認する",
-    },
-    magiclink: {
-      subject: "ログイン",
-      text: "このメールアドレスでのログインが求められました。",
-      act: "ログインする",
-    },
-    recovery: {
-      subject: "新しいパスワードの設定",
-      text: "このメールアドレスの新しいパスワードの設定が求められました。",
-      act: "新しいパスワードを設定する",
-    },
-    email_change: {
-      subject: "新しいメールアドレスの確認",
-      text: "アカウントの新しいメールアドレスとして、このアドレスが指定されました。ご自身で行った場合は、アドレスを確認してください。",
-      act: "アドレスを確認する",
-    },
-    email_change_current: {
-      subject: "メールアドレス変更の確認",
-      text: "アカウントのメールアドレスを変更する手続きがありました。両方のアドレスで確認が済むと変更され、その後のコードやメールは新しいアドレスにだけ届きます。",
-      act: "変更を確認する",
-    },
-    invite: {
-      subject: "招待のお知らせ",
-      text: "このメールアドレスのアカウントが作成されました。",
-      act: "招待を受ける",
-    },
-    reauthentication: {
-      subject: "ご本人の確認",
-      text: "アカウントの重要な設定が変更されようとしています。",
-    },
-    password_changed_notification: {
-      subject: "パスワードが変更されました",
-      text: "アカウントのパスワードが新しくなりました。",
-    },
-    email_changed_notification: {
-      subject: "アカウントのメールアドレスが変更されました",
-      text: "このメールが届いたアドレスは、アカウントのアドレスではなくなりました。コードやその他のメールは、今後は新しいアドレスに届きます。",
-    },
-    phone_changed_notification: {
-      subject: "電話番号が変更されました",
-      text: "アカウントの電話番号が新しくなりました。",
-    },
-    identity_linked_notification: {
-      subject: "ログイン方法が追加されました",
-      text: "アカウントに新しいログイン方法が追加されました。",
-    },
-    identity_unlinked_notification: {
-      subject: "ログイン方法が削除されました",
-      text: "この方法ではアカウントにログインできなくなりました。",
-    },
-    mfa_factor_enrolled_notification: {
-      subject: "2つ目の認証要素が追加されました",
-      text: "アカウントにログインするときの手順が一つ増えました。",
-    },
-    mfa_factor_unenrolled_notification: {
-      subject: "2つ目の認証要素が削除されました",
-      text: "アカウントにログインするとき、この認証要素は求められなくなりました。",
-    },
   },
   problems: {
     required: "入力してください",

@@ -1,9 +1,9 @@
-import type { Messages } from "./en.ts";
-import { counter } from "./plural.ts";
+import type { Pages } from "../en/pages.ts";
+import { counter } from "../plural.ts";
 
 const count = counter("de");
 
-export const de: Messages = {
+export const pages: Pages = {
   language: "Deutsch",
   nav: {
     skip: "Zum Inhalt springen",
@@ -12,13 +12,10 @@ export const de: Messages = {
     roadmap: "Roadmap",
     dashboard: "Verwaltung",
     submit: "Neuer Beitrag",
-    signIn: "Anmelden",
     signOut: "Abmelden",
     me: "Meine Beiträge",
-    settings: "Einstellungen",
     account: "Konto",
     notifications: count({ one: "# ungelesene Benachrichtigung", other: "# ungelesene Benachrichtigungen" }),
-    language: "Sprache",
     theme: "Design",
     themeSystem: "System",
     themeLight: "Hell",
@@ -41,7 +38,6 @@ export const de: Messages = {
   votes: {
     vote: "Abstimmen",
     unvote: "Stimme zurücknehmen",
-    comments: count({ one: "# Kommentar", other: "# Kommentare" }),
   },
   board: {
     heading: "Was sollen wir als Nächstes bauen?",
@@ -55,12 +51,8 @@ export const de: Messages = {
     discussed: "Diskutiert",
     byTitle: "A–Z",
     filter: "Filtern",
-    status: "Status",
-    type: "Art",
-    category: "Kategorie",
     all: "Alle",
     tagged: "Mit dem Tag",
-    clear: "Filter aufheben",
     results: count({ one: "# Beitrag gefunden", other: "# Beiträge gefunden" }),
     more: "Mehr anzeigen",
     first: "Zurück zur ersten Seite",
@@ -72,7 +64,6 @@ export const de: Messages = {
     noneTitle: "Kein Treffer",
     noneText: "Versuchen Sie andere Wörter oder weniger Filter, oder reichen Sie es selbst ein.",
     fresh: "Neue Beiträge:",
-    show: "Anzeigen",
   },
   submission: {
     back: "Alle Beiträge",
@@ -81,10 +72,6 @@ export const de: Messages = {
     follow: "Folgen",
     following: "Sie folgen",
     followHint: "Sie erfahren von Antworten und vom Status.",
-    edit: "Bearbeiten",
-    delete: "Löschen",
-    cancel: "Abbrechen",
-    save: "Speichern",
     editTitle: "Beitrag bearbeiten",
     deleteTitle: "Diesen Beitrag löschen?",
     deleteText: "Stimmen und Kommentare gehen mit verloren, und niemand kann sie zurückholen.",
@@ -104,11 +91,9 @@ export const de: Messages = {
     signIn: "Anmelden, um zu kommentieren",
     reply: "Antworten",
     replyTo: (name: string) => `${name} antworten`,
-    team: "Team",
     edited: "bearbeitet",
     edit: count({ other: "Bearbeiten (noch # Min.)" }),
     editTitle: "Kommentar bearbeiten",
-    text: "Kommentar",
     timeLeft: count({
       one: "Sie können ihn noch # Minute lang ändern.",
       other: "Sie können ihn noch # Minuten lang ändern.",
@@ -130,9 +115,7 @@ export const de: Messages = {
     problem: "Etwas funktioniert nicht",
     title: "Titel",
     titleHint: "In wenigen Worten, an denen andere es erkennen.",
-    description: "Beschreibung",
     descriptionHint: "Was möchten Sie tun, und was geschieht heute? Mindestens 20 Zeichen.",
-    category: "Kategorie",
     noCategory: "Keine",
     similar: "Ist es einer von diesen?",
     similarText: "Eine Stimme dafür zählt mehr als noch ein ähnlicher Beitrag.",
@@ -141,20 +124,12 @@ export const de: Messages = {
     signIn: "Vor dem Senden melden Sie sich an. Was Sie geschrieben haben, bleibt erhalten.",
   },
   manage: {
-    heading: "Team",
-    status: "Status",
     note: "Notiz",
     noteHint: "Alle sehen sie im Verlauf.",
-    notify: "Wer folgt, wird benachrichtigt",
     change: "Status ändern",
     moderation: "Moderation",
-    approve: "Freigeben",
-    reject: "Ablehnen",
-    spam: "Spam",
     reason: "Grund, nur für das Team",
-    tags: "Tags",
     trackerUrl: "Link zu einem Issue",
-    merge: "Zusammenführen",
     mergeTitle: "Mit einem anderen Beitrag zusammenführen",
     mergeText:
       "Stimmen, Kommentare und wer folgt gehen dorthin, und diese Seite führt dorthin. Das lässt sich zurücknehmen.",
@@ -174,10 +149,6 @@ export const de: Messages = {
     move: "Verschieben",
     moveThis: (title) => `„${title}“ verschieben`,
     moveTo: "Verschieben nach",
-    note: "Notiz",
-    noteHint: "Alle können sie neben dem neuen Status lesen.",
-    notify: "Wer folgt, wird benachrichtigt",
-    cancel: "Abbrechen",
     moved: (status) => `Verschoben nach: ${status}.`,
     dragHint: "Ziehen Sie eine Karte in eine andere Spalte, oder nehmen Sie ihre Schaltfläche.",
   },
@@ -230,13 +201,9 @@ export const de: Messages = {
     officialBy: (name) => `Offizielle Antwort von ${name}`,
   },
   account: {
-    signInTitle: "Anmelden",
     signInText: "Um abzustimmen, zu kommentieren und beizutragen.",
     signUpTitle: "Konto anlegen",
-    name: "Name",
     nameHint: "Steht neben dem, was Sie schreiben.",
-    email: "E-Mail-Adresse",
-    password: "Passwort",
     passwordHint: "Mindestens 8 Zeichen.",
     noAccount: "Noch kein Konto?",
     hasAccount: "Schon ein Konto?",
@@ -324,7 +291,6 @@ export const de: Messages = {
     undoTitle: "Änderung Ihres Kontos rückgängig machen",
     undoText: (email) =>
       `Das Konto erhält wieder die Adresse ${email}, und sein Passwort gilt nicht mehr. Alle werden abgemeldet, und Anmeldewege, die seit dem Tag vor der Änderung hinzukamen, werden entfernt. Danach wählen Sie ein neues Passwort.`,
-    undoAct: "Änderung rückgängig machen",
     undone:
       "Das Konto hat wieder seine Adresse, und alle sind abgemeldet. Warten Sie eine halbe Minute und wählen Sie dann ein neues Passwort: Eine E-Mail an diese Adresse führt Sie dorthin.",
     undoGone: "Dieser Link wurde schon benutzt oder ist abgelaufen.",
@@ -345,15 +311,9 @@ export const de: Messages = {
     factorOther: "Ihr zweiter Faktor ist von einer Art, die diese Seite nicht abfragen kann.",
   },
   me: {
-    voteCount: count({ one: "# Stimme", other: "# Stimmen" }),
-    title: "Meine Beiträge",
     submissions: "Eingereicht",
     votes: "Abgestimmt",
-    comments: "Kommentare",
     follows: "Verfolgt",
-    answers: "Umfragen",
-    pending: "Wartet auf Freigabe",
-    empty: "Noch nichts da",
     emptyText:
       "Hier steht, was Sie einreichen, wofür Sie stimmen, was Sie kommentieren, verfolgen und beantworten.",
     toBoard: "Zum Board",
@@ -361,7 +321,6 @@ export const de: Messages = {
   },
   notifications: {
     title: "Benachrichtigungen",
-    all: "Alle",
     unread: "Ungelesen",
     markAll: "Alle als gelesen markieren",
     mark: "Als gelesen markieren",
@@ -385,7 +344,6 @@ export const de: Messages = {
     noneText: "Wenn sich der Status eines Beitrags ändert, steht es hier.",
   },
   settings: {
-    title: "Einstellungen",
     ofApplication:
       "Ihr Name und Ihr Bild kommen aus der Anwendung, in der Sie angemeldet sind: Ändern Sie sie dort.",
     profile: "Profil",
@@ -394,7 +352,6 @@ export const de: Messages = {
       "Webadresse eines Bildes bei GitHub, Google oder einer Anwendung der Organisation; andere Bilder werden hier nicht angezeigt.",
     save: "Änderungen speichern",
     saved: "Ihre Änderungen sind gespeichert.",
-    password: "Passwort",
     changePassword: "Passwort ändern",
     display: "Sprache und Design",
     displayText: "Die Sprache gehört zu Ihrem Konto, das Design bleibt in diesem Browser.",
@@ -408,13 +365,10 @@ export const de: Messages = {
     eraseNow: "Mein Konto löschen",
     goneTitle: "Ihr Konto ist gelöscht",
     goneText: "Danke für Ihre Beiträge.",
-    factors: "Zweiter Faktor",
     factorsText:
       "Mit einem zweiten Faktor fragt die Anmeldung auch nach einem Code aus einer Authenticator-App auf Ihrem Telefon.",
     factorsOpen: "Zweiten Faktor verwalten",
     factorAdd: "Authenticator-App hinzufügen",
-    factorName: "Name",
-    factorDefault: "Authenticator-App",
     factorScan:
       "Scannen Sie den Code mit Ihrer Authenticator-App oder geben Sie dort den Schlüssel ein. Geben Sie dann den sechsstelligen Code ein, den die App anzeigt.",
     factorQrCode: "QR-Code für die App",
@@ -427,67 +381,6 @@ export const de: Messages = {
     factorTooMany: "Mehr zweite Faktoren sind nicht möglich: Entfernen Sie zuerst einen.",
     factorOff: "Dieser Dienst bietet keinen zweiten Faktor an.",
   },
-  mail: {
-    newStatus: (status) => `Neuer Status: ${status}`,
-    replyBy: (name) => `${name} hat auf Ihren Kommentar geantwortet`,
-    submittedBy: (name) => `Eingereicht von ${name}`,
-    open: "Beitrag öffnen",
-    openBoard: "Board öffnen",
-    digest: (organization) => `Neues von ${organization}`,
-    digestText: count({
-      one: "# Neuigkeit zu dem, was Sie verfolgen",
-      other: "# Neuigkeiten zu dem, was Sie verfolgen",
-    }),
-    team: (organization) => `Neues Feedback für ${organization}`,
-    teamText: count({ one: "# neuer Beitrag", other: "# neue Beiträge" }),
-    more: count({ one: "Und # weitere auf dem Board.", other: "Und # weitere auf dem Board." }),
-    why: (organization) =>
-      `Sie erhalten diese E-Mail, weil Sie sich am Feedback von ${organization} beteiligen.`,
-    whyTeam: (organization) => `Sie erhalten diese E-Mail, weil Sie zum Team von ${organization} gehören.`,
-    whyAuthor: (organization) =>
-      `${organization} hat uns Ihre Adresse zusammen mit Feedback von Ihnen gegeben. Sie können alle E-Mails mit einem Klick abbestellen.`,
-    invite: (organization) => `Einladung in das Team von ${organization}`,
-    invites: (name, organization) => `${name} lädt Sie in das Team von ${organization} ein`,
-    inviteUntil: (day) =>
-      `Melden Sie sich mit dieser Adresse an, oder legen Sie damit ein Konto an. Die Einladung gilt bis ${day}.`,
-    whyInvite: (organization) =>
-      `Das Team von ${organization} hat diese Adresse eingegeben, um Sie einzuladen. Wenn Sie nicht wissen, warum, müssen Sie nichts tun.`,
-    refuseText: (organization) =>
-      `${organization} schickt dann nichts mehr an diese Adresse, auch keine Einladungen.`,
-    unsubscribe: "Keine E-Mails dieser Art mehr",
-    mute: "Keine E-Mails mehr zu diesem Beitrag",
-    choose: "Auswählen, welche E-Mails Sie erhalten",
-    chooseOrStop: "Auswählen, welche E-Mails Sie erhalten, oder alle abbestellen",
-    title: "E-Mails",
-    intro: (organization) => `Welche E-Mails ${organization} Ihnen sendet.`,
-    disabled: (organization) =>
-      `${organization} sendet zurzeit keine E-Mails. Ihre Auswahl gilt, sobald sich das ändert.`,
-    otherComments: "Andere Kommentare zu dem, was Sie verfolgen",
-    teamSummary: "Zusammenfassung neuer Beiträge",
-    choices: { at_once: "Sofort", daily: "Täglich", weekly: "Wöchentlich", never: "Nie" },
-    stop: (organization) => `Alle E-Mails von ${organization} abbestellen`,
-    stopped: (organization) => `Sie erhalten keine E-Mails von ${organization}.`,
-    bounced:
-      "Ihr Mailserver hat unsere E-Mails abgelehnt, deshalb senden wir keine. Fragen Sie das Team, wenn sich das geändert hat.",
-    resume: "Wieder E-Mails erhalten",
-    muted: "Keine E-Mails zu",
-    unmute: "Wieder E-Mails erhalten",
-    muteThis: "Keine E-Mails mehr zu diesem Beitrag?",
-    unsubscribeTitle: "Keine E-Mails dieser Art mehr?",
-    unsubscribeText: (kind, organization) => `${organization} sendet Ihnen: ${kind}.`,
-    digests: "Zusammenfassungen",
-    unsubscribeNow: "Abbestellen",
-    accountsText:
-      "Jemand hat hier Ihre Adresse angegeben. Das Konto, das damit angelegt wurde, wird gelöscht, und 90 Tage lang erhalten Sie keine E-Mails zu Konten, die andere mit Ihrer Adresse anlegen. Ein eigenes Konto bleibt, wie es ist.",
-    accountsStopped:
-      "Erledigt: Sie erhalten keine E-Mails mehr zu Konten, die andere mit Ihrer Adresse anlegen. Möchten Sie hier selbst ein Konto, lassen Sie zuerst wieder E-Mails zu.",
-    unsubscribed: "Erledigt: Sie erhalten keine E-Mails dieser Art mehr.",
-    newSurvey: (organization) => `${organization} bittet um Ihre Meinung`,
-    surveyReminder: (organization) => `${organization} hofft noch auf Ihre Antwort`,
-    answerSurvey: "Umfrage beantworten",
-    surveys: "Umfragen",
-    claim: "Haben Sie ein Konto? Übernehmen Sie dieses Feedback",
-  },
   claim: {
     title: "Ihr Feedback übernehmen",
     text: (organization) =>
@@ -498,83 +391,6 @@ export const de: Messages = {
       "Dieses Konto hat eine andere Adresse oder hat sie nicht bestätigt. Melden Sie sich mit der Adresse an, an die die E-Mail ging.",
     act: "Übernehmen",
     gone: "Wofür dieser Link war, gehört bereits einem Konto oder ist nicht mehr da.",
-  },
-  authMail: {
-    code: "Ihr Code:",
-    hint: "Geben Sie ihn dort ein, wo danach gefragt wird, oder nehmen Sie die Schaltfläche. Beides gilt nur einmal und nur kurze Zeit.",
-    hintCode: "Geben Sie ihn dort ein, wo danach gefragt wird. Er gilt nur einmal und nur kurze Zeit.",
-    ignore:
-      "Sie haben das nicht angefordert? Dann tun Sie nichts: Ohne Code und Schaltfläche ändert sich nichts.",
-    why: "Sie erhalten diese Mail, weil es um die Sicherheit Ihres Kontos geht.",
-    stop: "Das war ich nicht: keine solchen E-Mails mehr",
-    undo: "Änderung rückgängig machen",
-    undoHint: (site) =>
-      `Das waren nicht Sie? Dann machen Sie es rückgängig: Eine Woche lang meldet dieser Link alle ab und lässt Sie ein neues Passwort wählen. Sagen Sie auch den Betreibern von ${site} Bescheid.`,
-    notYou: (site) =>
-      `Das waren nicht Sie? Dann wählen Sie sofort ein neues Passwort, und sagen Sie den Betreibern von ${site} Bescheid.`,
-    names: { totp: "Authenticator-App", phone: "Telefon", webauthn: "Passkey", email: "E-Mail" },
-    signup: {
-      subject: "Bestätigen Sie Ihre Adresse",
-      text: "Jemand, wahrscheinlich Sie, möchte ein Konto mit dieser Adresse. Wenn Sie es waren, bestätigen Sie, dass die Adresse Ihnen gehört.",
-      act: "Adresse bestätigen",
-    },
-    magiclink: {
-      subject: "Anmelden",
-      text: "Jemand, wahrscheinlich Sie, möchte sich mit dieser Adresse anmelden.",
-      act: "Anmelden",
-    },
-    recovery: {
-      subject: "Neues Passwort wählen",
-      text: "Jemand, wahrscheinlich Sie, hat für diese Adresse ein neues Passwort angefordert.",
-      act: "Neues Passwort wählen",
-    },
-    email_change: {
-      subject: "Bestätigen Sie Ihre neue Adresse",
-      text: "Jemand, wahrscheinlich Sie, hat diese Adresse für ein Konto gewählt. Wenn Sie es waren, bestätigen Sie, dass die Adresse Ihnen gehört.",
-      act: "Adresse bestätigen",
-    },
-    email_change_current: {
-      subject: "Bestätigen Sie die Änderung Ihrer Adresse",
-      text: "Jemand, wahrscheinlich Sie, möchte für Ihr Konto eine andere Adresse. Sie gilt, sobald beide Adressen das bestätigt haben. Codes und andere Mails gehen dann nur noch an die neue.",
-      act: "Änderung bestätigen",
-    },
-    invite: {
-      subject: "Sie sind eingeladen",
-      text: "Jemand hat für diese Adresse ein Konto angelegt.",
-      act: "Einladung annehmen",
-    },
-    reauthentication: {
-      subject: "Bestätigen Sie, dass Sie es sind",
-      text: "Jemand, wahrscheinlich Sie, ändert etwas Wichtiges an Ihrem Konto.",
-    },
-    password_changed_notification: {
-      subject: "Ihr Passwort wurde geändert",
-      text: "Ihr Konto hat ein neues Passwort.",
-    },
-    email_changed_notification: {
-      subject: "Die Adresse Ihres Kontos wurde geändert",
-      text: "Die Adresse, an die diese Mail ging, gehört nicht mehr zu Ihrem Konto. Codes und andere Mails gehen jetzt an die neue.",
-    },
-    phone_changed_notification: {
-      subject: "Ihre Telefonnummer wurde geändert",
-      text: "Ihr Konto hat eine neue Telefonnummer.",
-    },
-    identity_linked_notification: {
-      subject: "Es gibt einen neuen Weg, sich anzumelden",
-      text: "Zu Ihrem Konto ist eine Möglichkeit zur Anmeldung dazugekommen.",
-    },
-    identity_unlinked_notification: {
-      subject: "Ein Weg, sich anzumelden, wurde entfernt",
-      text: "Auf diese Weise kann man sich bei Ihrem Konto nicht mehr anmelden.",
-    },
-    mfa_factor_enrolled_notification: {
-      subject: "Ein zweiter Faktor wurde hinzugefügt",
-      text: "Die Anmeldung bei Ihrem Konto braucht jetzt einen Schritt mehr.",
-    },
-    mfa_factor_unenrolled_notification: {
-      subject: "Ein zweiter Faktor wurde entfernt",
-      text: "Bei der Anmeldung an Ihrem Konto wird dieser Faktor nicht mehr verlangt.",
-    },
   },
   problems: {
     required: "wird benötigt",

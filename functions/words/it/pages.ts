@@ -1,9 +1,9 @@
-import type { Messages } from "./en.ts";
-import { counter } from "./plural.ts";
+import type { Pages } from "../en/pages.ts";
+import { counter } from "../plural.ts";
 
 const count = counter("it");
 
-export const it: Messages = {
+export const pages: Pages = {
   language: "Italiano",
   nav: {
     skip: "Vai al contenuto",
@@ -12,13 +12,10 @@ export const it: Messages = {
     roadmap: "Roadmap",
     dashboard: "Pannello",
     submit: "Nuova proposta",
-    signIn: "Accedi",
     signOut: "Esci",
     me: "I miei contributi",
-    settings: "Impostazioni",
     account: "Account",
     notifications: count({ one: "# notifica non letta", other: "# notifiche non lette" }),
-    language: "Lingua",
     theme: "Tema",
     themeSystem: "Sistema",
     themeLight: "Chiaro",
@@ -41,7 +38,6 @@ export const it: Messages = {
   votes: {
     vote: "Vota",
     unvote: "Ritira il tuo voto",
-    comments: count({ one: "# commento", other: "# commenti" }),
   },
   board: {
     heading: "Che cosa dovremmo creare adesso?",
@@ -55,12 +51,8 @@ export const it: Messages = {
     discussed: "Discusse",
     byTitle: "A–Z",
     filter: "Filtra",
-    status: "Stato",
-    type: "Tipo",
-    category: "Categoria",
     all: "Tutte",
     tagged: "Con il tag",
-    clear: "Rimuovi i filtri",
     results: count({ one: "# proposta trovata", other: "# proposte trovate" }),
     more: "Mostra altro",
     first: "Torna alla prima pagina",
@@ -72,7 +64,6 @@ export const it: Messages = {
     noneTitle: "Nessun risultato",
     noneText: "Prova altre parole o meno filtri, oppure proponilo tu.",
     fresh: "Nuove proposte:",
-    show: "Mostra",
   },
   submission: {
     back: "Tutte le proposte",
@@ -81,10 +72,6 @@ export const it: Messages = {
     follow: "Segui",
     following: "Segui già",
     followHint: "Ti avvisiamo delle risposte e dello stato.",
-    edit: "Modifica",
-    delete: "Elimina",
-    cancel: "Annulla",
-    save: "Salva",
     editTitle: "Modifica la proposta",
     deleteTitle: "Eliminare questa proposta?",
     deleteText: "Voti e commenti vanno persi con essa e nessuno potrà recuperarli.",
@@ -103,11 +90,9 @@ export const it: Messages = {
     signIn: "Accedi per commentare",
     reply: "Rispondi",
     replyTo: (name: string) => `Rispondi a ${name}`,
-    team: "Team",
     edited: "modificato",
     edit: count({ other: "Modifica (ancora # min)" }),
     editTitle: "Modifica il tuo commento",
-    text: "Commento",
     timeLeft: count({
       one: "Puoi modificarlo ancora per # minuto.",
       other: "Puoi modificarlo ancora per # minuti.",
@@ -129,9 +114,7 @@ export const it: Messages = {
     problem: "Qualcosa che non funziona",
     title: "Titolo",
     titleHint: "In poche parole, perché gli altri la riconoscano.",
-    description: "Descrizione",
     descriptionHint: "Che cosa vuoi fare, e che cosa succede oggi? Almeno 20 caratteri.",
-    category: "Categoria",
     noCategory: "Nessuna",
     similar: "È una di queste?",
     similarText: "Un voto per una di queste conta più di un’altra simile.",
@@ -140,20 +123,12 @@ export const it: Messages = {
     signIn: "Accedi prima dell’invio. Ciò che hai scritto viene conservato.",
   },
   manage: {
-    heading: "Team",
-    status: "Stato",
     note: "Nota",
     noteHint: "Tutti la vedono nella cronologia.",
-    notify: "Avvisa chi la segue",
     change: "Cambia lo stato",
     moderation: "Moderazione",
-    approve: "Approva",
-    reject: "Rifiuta",
-    spam: "Spam",
     reason: "Motivo, solo per il team",
-    tags: "Etichette",
     trackerUrl: "Link a un ticket",
-    merge: "Unisci",
     mergeTitle: "Unisci a un’altra proposta",
     mergeText: "Voti, commenti e chi la segue passano lì, e la sua pagina porta lì. Si può annullare.",
     mergeSearch: "Parole o indirizzo",
@@ -172,10 +147,6 @@ export const it: Messages = {
     move: "Sposta",
     moveThis: (title) => `Sposta «${title}»`,
     moveTo: "Sposta in",
-    note: "Nota",
-    noteHint: "Tutti possono leggerla accanto al nuovo stato.",
-    notify: "Avvisa chi la segue",
-    cancel: "Annulla",
     moved: (status) => `Spostata in: ${status}.`,
     dragHint: "Trascina una scheda in un’altra colonna o usa il suo pulsante.",
   },
@@ -228,13 +199,9 @@ export const it: Messages = {
     officialBy: (name) => `Risposta ufficiale di ${name}`,
   },
   account: {
-    signInTitle: "Accedi",
     signInText: "Per votare, commentare e proporre.",
     signUpTitle: "Crea un account",
-    name: "Nome",
     nameHint: "Appare accanto a ciò che scrivi.",
-    email: "Indirizzo e-mail",
-    password: "Password",
     passwordHint: "Almeno 8 caratteri.",
     noAccount: "Non hai un account?",
     hasAccount: "Hai già un account?",
@@ -318,7 +285,6 @@ export const it: Messages = {
     undoTitle: "Annulla la modifica del tuo account",
     undoText: (email) =>
       `L’account riprende l’indirizzo ${email} e la sua password non vale più. Tutte le sessioni vengono chiuse e i modi di accedere aggiunti dal giorno prima della modifica vengono rimossi. Poi scegli una nuova password.`,
-    undoAct: "Annulla la modifica",
     undone:
       "L’account ha di nuovo il suo indirizzo e tutte le sessioni sono chiuse. Aspetta mezzo minuto, poi scegli una nuova password: te lo permette un’e-mail a questo indirizzo.",
     undoGone: "Questo link è già stato usato o è scaduto.",
@@ -339,22 +305,15 @@ export const it: Messages = {
     factorOther: "Il tuo secondo fattore è di un tipo che questo sito non può chiedere.",
   },
   me: {
-    voteCount: count({ one: "# voto", other: "# voti" }),
-    title: "I miei contributi",
     submissions: "Proposte",
     votes: "Votate",
-    comments: "Commenti",
     follows: "Seguite",
-    answers: "Sondaggi",
-    pending: "In attesa di approvazione",
-    empty: "Ancora niente",
     emptyText: "Qui trovi ciò che proponi, voti, commenti, segui e rispondi.",
     toBoard: "Vai alla bacheca",
     leftTeam: "Hai lasciato il team.",
   },
   notifications: {
     title: "Notifiche",
-    all: "Tutte",
     unread: "Non lette",
     markAll: "Segna tutto come letto",
     mark: "Segna come letta",
@@ -378,7 +337,6 @@ export const it: Messages = {
     noneText: "Quando lo stato di una proposta cambia, compare qui.",
   },
   settings: {
-    title: "Impostazioni",
     ofApplication:
       "Il suo nome e la sua immagine provengono dall’applicazione in cui ha eseguito l’accesso: li modifichi lì.",
     profile: "Profilo",
@@ -387,7 +345,6 @@ export const it: Messages = {
       "Indirizzo web di un’immagine su GitHub, Google o un’applicazione dell’organizzazione; altre immagini non vengono mostrate qui.",
     save: "Salva le modifiche",
     saved: "Le modifiche sono state salvate.",
-    password: "Password",
     changePassword: "Cambia password",
     display: "Lingua e tema",
     displayText: "La lingua è legata al tuo account, il tema resta in questo browser.",
@@ -401,13 +358,10 @@ export const it: Messages = {
     eraseNow: "Elimina il mio account",
     goneTitle: "Il tuo account è stato eliminato",
     goneText: "Grazie per i tuoi contributi.",
-    factors: "Secondo fattore",
     factorsText:
       "Con un secondo fattore, l’accesso chiede anche un codice di un’app di autenticazione sul tuo telefono.",
     factorsOpen: "Gestisci il secondo fattore",
     factorAdd: "Aggiungi un’app di autenticazione",
-    factorName: "Nome",
-    factorDefault: "App di autenticazione",
     factorScan:
       "Scansiona il codice con la tua app di autenticazione, oppure inserisci lì la chiave. Poi inserisci il codice di sei cifre che l’app mostra.",
     factorQrCode: "Codice QR per l’app",
@@ -420,62 +374,6 @@ export const it: Messages = {
     factorTooMany: "Non puoi avere altri secondi fattori: rimuovine prima uno.",
     factorOff: "Questo servizio non offre un secondo fattore.",
   },
-  mail: {
-    newStatus: (status) => `Nuovo stato: ${status}`,
-    replyBy: (name) => `${name} ha risposto al tuo commento`,
-    submittedBy: (name) => `Inviata da ${name}`,
-    open: "Apri la proposta",
-    openBoard: "Apri la bacheca",
-    digest: (organization) => `Novità da ${organization}`,
-    digestText: count({ one: "# novità su ciò che segui", other: "# novità su ciò che segui" }),
-    team: (organization) => `Nuove proposte per ${organization}`,
-    teamText: count({ one: "# nuova proposta", other: "# nuove proposte" }),
-    more: count({ one: "E # altra sulla bacheca.", other: "E altre # sulla bacheca." }),
-    why: (organization) => `Ricevi questa e-mail perché partecipi alle proposte di ${organization}.`,
-    whyTeam: (organization) => `Ricevi questa e-mail perché fai parte del team di ${organization}.`,
-    whyAuthor: (organization) =>
-      `${organization} ci ha dato il tuo indirizzo insieme a un tuo feedback. Puoi fermare tutte le sue e-mail con un clic.`,
-    invite: (organization) => `Invito nel team di ${organization}`,
-    invites: (name, organization) => `${name} ti invita nel team di ${organization}`,
-    inviteUntil: (day) =>
-      `Accedi con questo indirizzo o crea un account con esso. L’invito è valido fino al ${day}.`,
-    whyInvite: (organization) =>
-      `Il team di ${organization} ha inserito questo indirizzo per invitarti. Se non sai perché, non fare nulla.`,
-    refuseText: (organization) => `${organization} non manderà più nulla a questo indirizzo, nemmeno inviti.`,
-    unsubscribe: "Non ricevere più e-mail di questo tipo",
-    mute: "Non ricevere più e-mail su questa proposta",
-    choose: "Scegli quali e-mail ricevere",
-    chooseOrStop: "Scegli quali e-mail ricevere, o fermale tutte",
-    title: "E-mail",
-    intro: (organization) => `Quali e-mail ti invia ${organization}.`,
-    disabled: (organization) =>
-      `${organization} al momento non invia e-mail. Quello che scegli varrà quando lo farà.`,
-    otherComments: "Altri commenti su ciò che segui",
-    teamSummary: "Riepilogo delle nuove proposte",
-    choices: { at_once: "Subito", daily: "Ogni giorno", weekly: "Ogni settimana", never: "Mai" },
-    stop: (organization) => `Ferma tutte le e-mail di ${organization}`,
-    stopped: (organization) => `Non ricevi e-mail da ${organization}.`,
-    bounced:
-      "Il tuo server di posta ha rifiutato le nostre e-mail, quindi non ne inviamo. Avvisa il team se la situazione è cambiata.",
-    resume: "Ricevi di nuovo e-mail",
-    muted: "Nessuna e-mail su",
-    unmute: "Ricevi di nuovo e-mail",
-    muteThis: "Non ricevere più e-mail su questa proposta?",
-    unsubscribeTitle: "Non ricevere più e-mail di questo tipo?",
-    unsubscribeText: (kind, organization) => `${organization} ti invia: ${kind}.`,
-    digests: "Riepiloghi",
-    unsubscribeNow: "Non ricevere più",
-    accountsText:
-      "Qualcuno ha inserito qui il tuo indirizzo. L’account creato con esso viene eliminato e per 90 giorni non ricevi e-mail su account che altri creano con esso. Se hai un tuo account, non cambia nulla.",
-    accountsStopped:
-      "Fatto: non riceverai più e-mail su account che altri creano con il tuo indirizzo. Se vuoi tu un account qui, prima ricevi di nuovo le e-mail.",
-    unsubscribed: "Fatto: non riceverai più e-mail di questo tipo.",
-    newSurvey: (organization) => `${organization} chiede la tua opinione`,
-    surveyReminder: (organization) => `${organization} spera ancora nella tua risposta`,
-    answerSurvey: "Rispondi al sondaggio",
-    surveys: "Sondaggi",
-    claim: "Hai un account? Fai tuo questo feedback",
-  },
   claim: {
     title: "Fai tuo il tuo feedback",
     text: (organization) =>
@@ -485,82 +383,6 @@ export const it: Messages = {
       "Questo account ha un altro indirizzo o non l’ha confermato. Accedi con l’indirizzo a cui è arrivata l’e-mail.",
     act: "Fallo mio",
     gone: "Ciò a cui serviva questo link appartiene già a un account o non esiste più.",
-  },
-  authMail: {
-    code: "Il tuo codice:",
-    hint: "Inseriscilo dove viene richiesto oppure usa il pulsante. Entrambi valgono una sola volta e per poco tempo.",
-    hintCode: "Inseriscilo dove viene richiesto. Vale una sola volta e per poco tempo.",
-    ignore: "Non l’hai chiesto tu? Allora non fare nulla: senza il codice e il pulsante non cambia nulla.",
-    why: "Ricevi questa email perché riguarda la sicurezza del tuo account.",
-    stop: "Non sono stato io: basta e-mail di questo tipo",
-    undo: "Annulla la modifica",
-    undoHint: (site) =>
-      `Non sei stato tu? Allora annulla: per una settimana questo link chiude tutte le sessioni e ti fa scegliere una nuova password. Avvisa anche chi gestisce ${site}.`,
-    notYou: (site) =>
-      `Non sei stato tu? Allora scegli subito una nuova password e avvisa chi gestisce ${site}.`,
-    names: { totp: "App di autenticazione", phone: "Telefono", webauthn: "Passkey", email: "Email" },
-    signup: {
-      subject: "Conferma il tuo indirizzo",
-      text: "Qualcuno, probabilmente tu, vuole un account con questo indirizzo. Se sei tu, conferma che l’indirizzo è tuo.",
-      act: "Conferma l’indirizzo",
-    },
-    magiclink: {
-      subject: "Accedi",
-      text: "Qualcuno, probabilmente tu, vuole accedere con questo indirizzo.",
-      act: "Accedi",
-    },
-    recovery: {
-      subject: "Scegli una nuova password",
-      text: "Qualcuno, probabilmente tu, ha chiesto una nuova password per questo indirizzo.",
-      act: "Scegli una nuova password",
-    },
-    email_change: {
-      subject: "Conferma il tuo nuovo indirizzo",
-      text: "Qualcuno, probabilmente tu, ha scelto questo indirizzo per un account. Se sei tu, conferma che l’indirizzo è tuo.",
-      act: "Conferma l’indirizzo",
-    },
-    email_change_current: {
-      subject: "Conferma il cambio del tuo indirizzo",
-      text: "Qualcuno, probabilmente tu, vuole un altro indirizzo per il tuo account. Cambierà quando entrambi gli indirizzi l’avranno confermato. Da allora i codici e le altre email arriveranno solo al nuovo.",
-      act: "Conferma il cambio",
-    },
-    invite: {
-      subject: "Hai ricevuto un invito",
-      text: "Qualcuno ha creato un account per questo indirizzo.",
-      act: "Accetta l’invito",
-    },
-    reauthentication: {
-      subject: "Conferma che sei tu",
-      text: "Qualcuno, probabilmente tu, sta cambiando qualcosa di importante nel tuo account.",
-    },
-    password_changed_notification: {
-      subject: "La tua password è stata cambiata",
-      text: "Il tuo account ha una nuova password.",
-    },
-    email_changed_notification: {
-      subject: "L’indirizzo del tuo account è stato cambiato",
-      text: "L’indirizzo che riceve questa email non è più quello del tuo account. I codici e le altre email arrivano ora al nuovo.",
-    },
-    phone_changed_notification: {
-      subject: "Il tuo numero di telefono è stato cambiato",
-      text: "Il tuo account ha un nuovo numero di telefono.",
-    },
-    identity_linked_notification: {
-      subject: "C’è un nuovo modo di accedere",
-      text: "Al tuo account è stato aggiunto un modo di accedere.",
-    },
-    identity_unlinked_notification: {
-      subject: "Un modo di accedere è stato rimosso",
-      text: "Non è più possibile accedere al tuo account in questo modo.",
-    },
-    mfa_factor_enrolled_notification: {
-      subject: "Un secondo fattore è stato aggiunto",
-      text: "L’accesso al tuo account richiede ora un passaggio in più.",
-    },
-    mfa_factor_unenrolled_notification: {
-      subject: "Un secondo fattore è stato rimosso",
-      text: "L’accesso al tuo account non richiede più questo fattore.",
-    },
   },
   problems: {
     required: "è obbligatorio",

@@ -1,9 +1,9 @@
-import { counter } from "./plural.ts";
+import { counter } from "../plural.ts";
 
 const count = counter("en");
 
-/** The catalogue that the others follow: a message that one of them lacks does not compile. */
-export const en = {
+/** Texts of the pages for everyone. The other languages follow: a text that one of them lacks does not compile. */
+export const pages = {
   language: "English",
   nav: {
     skip: "Skip to the content",
@@ -12,13 +12,10 @@ export const en = {
     roadmap: "Roadmap",
     dashboard: "Dashboard",
     submit: "New submission",
-    signIn: "Sign in",
     signOut: "Sign out",
     me: "My contributions",
-    settings: "Settings",
     account: "Account",
     notifications: count({ one: "# unread notification", other: "# unread notifications" }),
-    language: "Language",
     theme: "Theme",
     themeSystem: "System",
     themeLight: "Light",
@@ -41,7 +38,6 @@ export const en = {
   votes: {
     vote: "Vote",
     unvote: "Remove your vote",
-    comments: count({ one: "# comment", other: "# comments" }),
   },
   board: {
     heading: "What should we build next?",
@@ -55,12 +51,8 @@ export const en = {
     discussed: "Discussed",
     byTitle: "A–Z",
     filter: "Filter",
-    status: "Status",
-    type: "Type",
-    category: "Category",
     all: "All",
     tagged: "Tagged",
-    clear: "Clear filters",
     results: count({ one: "# submission found", other: "# submissions found" }),
     more: "Show more",
     first: "Back to the first page",
@@ -72,7 +64,6 @@ export const en = {
     noneTitle: "Nothing matches",
     noneText: "Try other words or fewer filters, or submit it yourself.",
     fresh: "New submissions:",
-    show: "Show",
   },
   submission: {
     back: "All feedback",
@@ -81,10 +72,6 @@ export const en = {
     follow: "Follow",
     following: "Following",
     followHint: "Followers are notified of comments and status changes.",
-    edit: "Edit",
-    delete: "Delete",
-    cancel: "Cancel",
-    save: "Save",
     editTitle: "Edit the submission",
     deleteTitle: "Delete this submission?",
     deleteText: "Its votes and comments are deleted too. This cannot be undone.",
@@ -103,11 +90,9 @@ export const en = {
     signIn: "Sign in to comment",
     reply: "Reply",
     replyTo: (name: string) => `Reply to ${name}`,
-    team: "Team",
     edited: "edited",
     edit: count({ one: "Edit (# min left)", other: "Edit (# min left)" }),
     editTitle: "Edit your comment",
-    text: "Comment",
     timeLeft: count({
       one: "You can change it for # more minute.",
       other: "You can change it for # more minutes.",
@@ -129,9 +114,7 @@ export const en = {
     problem: "Something that does not work",
     title: "Title",
     titleHint: "In a few words, so that others recognize it.",
-    description: "Description",
     descriptionHint: "What do you want to do, and what happens today? At least 20 characters.",
-    category: "Category",
     noCategory: "None",
     similar: "Is it one of these?",
     similarText: "A vote for one of them helps more than a duplicate.",
@@ -140,20 +123,12 @@ export const en = {
     signIn: "You will be asked to sign in first. What you typed is kept.",
   },
   manage: {
-    heading: "Team",
-    status: "Status",
     note: "Note",
     noteHint: "Everyone can read it in the history.",
-    notify: "Notify followers",
     change: "Change the status",
     moderation: "Moderation",
-    approve: "Approve",
-    reject: "Reject",
-    spam: "Spam",
     reason: "Reason, for the team only",
-    tags: "Tags",
     trackerUrl: "Link to an issue",
-    merge: "Merge",
     mergeTitle: "Merge into another submission",
     mergeText: "Its votes, comments and followers move there, and its page links to it. You can undo this.",
     mergeSearch: "Words or address of a submission",
@@ -172,10 +147,6 @@ export const en = {
     move: "Move",
     moveThis: (title: string) => `Move “${title}”`,
     moveTo: "Move to",
-    note: "Note",
-    noteHint: "Everyone can read it in the history.",
-    notify: "Notify followers",
-    cancel: "Cancel",
     moved: (status: string) => `Moved to: ${status}.`,
     dragHint: "Drag a card to another column, or use its button.",
   },
@@ -228,13 +199,9 @@ export const en = {
     officialBy: (name: string) => `Official answer by ${name}`,
   },
   account: {
-    signInTitle: "Sign in",
     signInText: "To vote, comment and submit.",
     signUpTitle: "Create an account",
-    name: "Name",
     nameHint: "Shown beside what you write.",
-    email: "E-mail address",
-    password: "Password",
     passwordHint: "At least 8 characters.",
     noAccount: "No account yet?",
     hasAccount: "Have an account?",
@@ -318,7 +285,6 @@ export const en = {
     undoTitle: "Undo the change of your account",
     undoText: (email: string) =>
       `The account gets the address ${email} again, and its password no longer works. Everybody is signed out, and ways to sign in that were added since the day before the change are removed. Then you choose a new password.`,
-    undoAct: "Undo the change",
     undone:
       "The account has its address again, and everybody is signed out. Wait half a minute, then choose a new password: a mail to this address lets you.",
     undoGone: "This link was used already or has expired.",
@@ -337,22 +303,15 @@ export const en = {
     factorOther: "Your second factor is of a kind that this site cannot ask for.",
   },
   me: {
-    voteCount: count({ one: "# vote", other: "# votes" }),
-    title: "My contributions",
     submissions: "Submitted",
     votes: "Voted",
-    comments: "Comments",
     follows: "Following",
-    answers: "Surveys",
-    pending: "Pending approval",
-    empty: "Nothing here yet",
     emptyText: "What you submit, vote for, comment on, follow or answer is listed here.",
     toBoard: "Go to the board",
     leftTeam: "You have left the team.",
   },
   notifications: {
     title: "Notifications",
-    all: "All",
     unread: "Unread",
     markAll: "Mark all as read",
     mark: "Mark as read",
@@ -376,7 +335,6 @@ export const en = {
     noneText: "When the status of a submission changes, it is shown here.",
   },
   settings: {
-    title: "Settings",
     ofApplication:
       "Your name and picture come from the application in which you are signed in: change them there.",
     profile: "Profile",
@@ -385,7 +343,6 @@ export const en = {
       "Web address of a picture at GitHub, Google or an application of the organization; other pictures are not shown here.",
     save: "Save changes",
     saved: "Your changes are saved.",
-    password: "Password",
     changePassword: "Change password",
     display: "Language and theme",
     displayText: "The language goes with your account, the theme stays in this browser.",
@@ -399,13 +356,10 @@ export const en = {
     eraseNow: "Delete my account",
     goneTitle: "Your account is deleted",
     goneText: "Thank you for what you contributed.",
-    factors: "Second factor",
     factorsText:
       "With a second factor, signing in also asks for a code from an authenticator app on your phone.",
     factorsOpen: "Manage the second factor",
     factorAdd: "Add an authenticator app",
-    factorName: "Name",
-    factorDefault: "Authenticator app",
     factorScan:
       "Scan the code with your authenticator app, or enter the key there. Then enter the six-digit code that the app shows.",
     factorQrCode: "QR code for the app",
@@ -418,66 +372,6 @@ export const en = {
     factorTooMany: "You cannot have more second factors: remove one first.",
     factorOff: "This service offers no second factor.",
   },
-  mail: {
-    newStatus: (status: string) => `New status: ${status}`,
-    replyBy: (name: string) => `${name} replied to your comment`,
-    submittedBy: (name: string) => `Submitted by ${name}`,
-    open: "Open the submission",
-    openBoard: "Open the board",
-    digest: (organization: string) => `News from ${organization}`,
-    digestText: count({
-      one: "# update on what you follow",
-      other: "# updates on what you follow",
-    }),
-    team: (organization: string) => `New feedback for ${organization}`,
-    teamText: count({ one: "# new submission", other: "# new submissions" }),
-    more: count({ one: "And # more on the board.", other: "And # more on the board." }),
-    why: (organization: string) => `You get this because you take part in the feedback of ${organization}.`,
-    whyTeam: (organization: string) => `You get this because you are on the team of ${organization}.`,
-    whyAuthor: (organization: string) =>
-      `${organization} gave us your address together with feedback from you. You can stop all its mail with one click.`,
-    invite: (organization: string) => `Invite to the team of ${organization}`,
-    invites: (name: string, organization: string) => `${name} invites you to the team of ${organization}`,
-    inviteUntil: (day: string) =>
-      `Sign in with this address, or create an account with it. The invite is valid until ${day}.`,
-    whyInvite: (organization: string) =>
-      `The team of ${organization} entered this address to invite you. If you did not expect this, ignore this mail.`,
-    refuseText: (organization: string) =>
-      `${organization} will send nothing more to this address, invites included.`,
-    unsubscribe: "No more mail of this kind",
-    mute: "No more mail about this submission",
-    choose: "Choose which mail you get",
-    chooseOrStop: "Choose which mail you get, or stop all of it",
-    title: "Mail",
-    intro: (organization: string) => `Which mail ${organization} sends you.`,
-    disabled: (organization: string) =>
-      `${organization} sends no mail at the moment. Your choices apply when it does.`,
-    otherComments: "Other comments on what you follow",
-    teamSummary: "Summary of new feedback",
-    choices: { at_once: "At once", daily: "Daily", weekly: "Weekly", never: "Never" },
-    stop: (organization: string) => `Stop all mail from ${organization}`,
-    stopped: (organization: string) => `You get no mail from ${organization}.`,
-    bounced:
-      "Your mail server rejected our mail, so we stopped sending it. If that has changed, tell the team.",
-    resume: "Get mail again",
-    muted: "No mail about",
-    unmute: "Get mail again",
-    muteThis: "No more mail about this submission?",
-    unsubscribeTitle: "No more mail of this kind?",
-    unsubscribeText: (kind: string, organization: string) => `${organization} sends you: ${kind}.`,
-    digests: "Digests",
-    unsubscribeNow: "Unsubscribe",
-    accountsText:
-      "Somebody entered your address here. The account that was made with it is deleted, and for 90 days you get no mails about accounts that others make with it. An account of your own stays as it is.",
-    accountsStopped:
-      "Done: you get no more mails about accounts that others make with your address. If you want an account here yourself, choose to get mail again first.",
-    unsubscribed: "Done: you get no more mail of this kind.",
-    newSurvey: (organization: string) => `${organization} asks for your opinion`,
-    surveyReminder: (organization: string) => `${organization} still hopes for your answer`,
-    answerSurvey: "Answer the survey",
-    surveys: "Surveys",
-    claim: "Have an account? Make this feedback yours",
-  },
   claim: {
     title: "Make your feedback yours",
     text: (organization: string) =>
@@ -487,82 +381,6 @@ export const en = {
       "This account has another address, or has not confirmed it. Sign in with the address that the mail came to.",
     act: "Make it mine",
     gone: "This feedback already belongs to an account, or no longer exists.",
-  },
-  authMail: {
-    code: "Your code:",
-    hint: "Enter it where you are asked for it, or use the button. Both work once, and only for a short time.",
-    hintCode: "Enter it where you are asked for it. It works once, and only for a short time.",
-    ignore: "If you did not ask for this, ignore this mail: nothing changes without the code or the button.",
-    why: "You get this mail because it is about the safety of your account.",
-    stop: "This was not me: no more such mails",
-    undo: "Undo the change",
-    undoHint: (site: string) =>
-      `Was it not you? Then undo it: for a week, this link signs everybody out and lets you choose a new password. Also tell the people who run ${site}.`,
-    notYou: (site: string) =>
-      `Was it not you? Then choose a new password at once, and tell the people who run ${site}.`,
-    names: { totp: "Authenticator app", phone: "Phone", webauthn: "Passkey", email: "E-mail" },
-    signup: {
-      subject: "Confirm your address",
-      text: "Somebody, probably you, wants an account with this address. If it was you, confirm that the address is yours.",
-      act: "Confirm the address",
-    },
-    magiclink: {
-      subject: "Sign in",
-      text: "Somebody, probably you, wants to sign in with this address.",
-      act: "Sign in",
-    },
-    recovery: {
-      subject: "Choose a new password",
-      text: "Somebody, probably you, asked for a new password for this address.",
-      act: "Choose a new password",
-    },
-    email_change: {
-      subject: "Confirm your new address",
-      text: "Somebody, probably you, chose this address for an account. If it was you, confirm that the address is yours.",
-      act: "Confirm the address",
-    },
-    email_change_current: {
-      subject: "Confirm the change of your address",
-      text: "Somebody, probably you, wants another address for your account. It changes when both addresses have confirmed it. From then on, codes and other mails go to the new one only.",
-      act: "Confirm the change",
-    },
-    invite: {
-      subject: "You are invited",
-      text: "Somebody created an account for this address.",
-      act: "Accept the invitation",
-    },
-    reauthentication: {
-      subject: "Confirm that it is you",
-      text: "Somebody, probably you, is changing something important in your account.",
-    },
-    password_changed_notification: {
-      subject: "Your password was changed",
-      text: "Your account has a new password.",
-    },
-    email_changed_notification: {
-      subject: "The address of your account was changed",
-      text: "Your account no longer has the address that this mail went to. Codes and other mails now go to the new one.",
-    },
-    phone_changed_notification: {
-      subject: "Your phone number was changed",
-      text: "Your account has a new phone number.",
-    },
-    identity_linked_notification: {
-      subject: "There is a new way to sign in",
-      text: "A way to sign in was added to your account.",
-    },
-    identity_unlinked_notification: {
-      subject: "A way to sign in was removed",
-      text: "Signing in to your account this way is no longer possible.",
-    },
-    mfa_factor_enrolled_notification: {
-      subject: "A second factor was added",
-      text: "Signing in to your account now takes one more step.",
-    },
-    mfa_factor_unenrolled_notification: {
-      subject: "A second factor was removed",
-      text: "Signing in to your account no longer asks for this factor.",
-    },
   },
   problems: {
     required: "is required",
@@ -611,4 +429,4 @@ export const en = {
   },
 };
 
-export type Messages = typeof en;
+export type Pages = typeof pages;

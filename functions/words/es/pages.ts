@@ -1,9 +1,9 @@
-import type { Messages } from "./en.ts";
-import { counter } from "./plural.ts";
+import type { Pages } from "../en/pages.ts";
+import { counter } from "../plural.ts";
 
 const count = counter("es");
 
-export const es: Messages = {
+export const pages: Pages = {
   language: "Español",
   nav: {
     skip: "Saltar al contenido",
@@ -12,13 +12,10 @@ export const es: Messages = {
     roadmap: "Hoja de ruta",
     dashboard: "Panel",
     submit: "Nueva propuesta",
-    signIn: "Iniciar sesión",
     signOut: "Cerrar sesión",
     me: "Mis aportaciones",
-    settings: "Ajustes",
     account: "Cuenta",
     notifications: count({ one: "# notificación sin leer", other: "# notificaciones sin leer" }),
-    language: "Idioma",
     theme: "Tema",
     themeSystem: "Sistema",
     themeLight: "Claro",
@@ -41,7 +38,6 @@ export const es: Messages = {
   votes: {
     vote: "Votar",
     unvote: "Retirar tu voto",
-    comments: count({ one: "# comentario", other: "# comentarios" }),
   },
   board: {
     heading: "¿Qué deberíamos crear ahora?",
@@ -55,12 +51,8 @@ export const es: Messages = {
     discussed: "Comentadas",
     byTitle: "A–Z",
     filter: "Filtrar",
-    status: "Estado",
-    type: "Tipo",
-    category: "Categoría",
     all: "Todas",
     tagged: "Con la etiqueta",
-    clear: "Quitar filtros",
     results: count({ one: "# propuesta encontrada", other: "# propuestas encontradas" }),
     more: "Mostrar más",
     first: "Volver a la primera página",
@@ -75,7 +67,6 @@ export const es: Messages = {
     noneTitle: "Nada coincide",
     noneText: "Prueba con otras palabras o menos filtros, o envía tu propuesta.",
     fresh: "Propuestas nuevas:",
-    show: "Mostrar",
   },
   submission: {
     back: "Todas las propuestas",
@@ -84,10 +75,6 @@ export const es: Messages = {
     follow: "Seguir",
     following: "Siguiendo",
     followHint: "Te avisamos de comentarios y cambios de estado.",
-    edit: "Editar",
-    delete: "Eliminar",
-    cancel: "Cancelar",
-    save: "Guardar",
     editTitle: "Editar la propuesta",
     deleteTitle: "¿Eliminar esta propuesta?",
     deleteText: "También se eliminan sus votos y comentarios. Esto no se puede deshacer.",
@@ -106,11 +93,9 @@ export const es: Messages = {
     signIn: "Iniciar sesión para comentar",
     reply: "Responder",
     replyTo: (name: string) => `Responder a ${name}`,
-    team: "Equipo",
     edited: "editado",
     edit: count({ other: "Editar (quedan # min)" }),
     editTitle: "Editar tu comentario",
-    text: "Comentario",
     timeLeft: count({
       one: "Puedes cambiarlo durante # minuto más.",
       other: "Puedes cambiarlo durante # minutos más.",
@@ -132,9 +117,7 @@ export const es: Messages = {
     problem: "Algo que no funciona",
     title: "Título",
     titleHint: "En pocas palabras, para que otros lo reconozcan.",
-    description: "Descripción",
     descriptionHint: "¿Qué quieres hacer y qué pasa hoy? Al menos 20 caracteres.",
-    category: "Categoría",
     noCategory: "Ninguna",
     similar: "¿Es una de estas?",
     similarText: "Un voto por una de ellas ayuda más que un duplicado.",
@@ -143,20 +126,12 @@ export const es: Messages = {
     signIn: "Primero te pediremos que inicies sesión. Lo que escribiste se conserva.",
   },
   manage: {
-    heading: "Equipo",
-    status: "Estado",
     note: "Nota",
     noteHint: "Todos la ven en el historial.",
-    notify: "Avisar a quienes la siguen",
     change: "Cambiar el estado",
     moderation: "Moderación",
-    approve: "Aprobar",
-    reject: "Rechazar",
-    spam: "Spam",
     reason: "Motivo, solo para el equipo",
-    tags: "Etiquetas",
     trackerUrl: "Enlace a una incidencia",
-    merge: "Fusionar",
     mergeTitle: "Fusionar con otra propuesta",
     mergeText:
       "Sus votos, comentarios y seguidores pasan a la otra, y su página enlaza con ella. Se puede deshacer.",
@@ -176,10 +151,6 @@ export const es: Messages = {
     move: "Mover",
     moveThis: (title) => `Mover «${title}»`,
     moveTo: "Mover a",
-    note: "Nota",
-    noteHint: "Todos pueden leerla en el historial.",
-    notify: "Avisar a quienes la siguen",
-    cancel: "Cancelar",
     moved: (status) => `Movida a: ${status}.`,
     dragHint: "Arrastra una tarjeta a otra columna o usa su botón.",
   },
@@ -232,13 +203,9 @@ export const es: Messages = {
     officialBy: (name) => `Respuesta oficial de ${name}`,
   },
   account: {
-    signInTitle: "Iniciar sesión",
     signInText: "Para votar, comentar y proponer.",
     signUpTitle: "Crear una cuenta",
-    name: "Nombre",
     nameHint: "Se muestra junto a lo que escribes.",
-    email: "Correo electrónico",
-    password: "Contraseña",
     passwordHint: "Al menos 8 caracteres.",
     noAccount: "¿Aún no tienes cuenta?",
     hasAccount: "¿Ya tienes cuenta?",
@@ -321,7 +288,6 @@ export const es: Messages = {
     undoTitle: "Deshacer el cambio de tu cuenta",
     undoText: (email) =>
       `La cuenta vuelve a tener la dirección ${email} y su contraseña deja de valer. Se cierran todas las sesiones y se eliminan las formas de iniciar sesión añadidas desde el día anterior al cambio. Después eliges una contraseña nueva.`,
-    undoAct: "Deshacer el cambio",
     undone:
       "La cuenta vuelve a tener su dirección y todas las sesiones están cerradas. Espera medio minuto y elige una contraseña nueva: te enviamos un correo a esta dirección para hacerlo.",
     undoGone: "Este enlace ya se usó o ha caducado.",
@@ -342,22 +308,15 @@ export const es: Messages = {
     factorOther: "Tu segundo factor es de un tipo que este sitio no puede pedir.",
   },
   me: {
-    voteCount: count({ one: "# voto", other: "# votos" }),
-    title: "Mis aportaciones",
     submissions: "Propuestas",
     votes: "Votadas",
-    comments: "Comentarios",
     follows: "Seguidas",
-    answers: "Encuestas",
-    pending: "Pendiente de aprobación",
-    empty: "Todavía no hay nada",
     emptyText: "Aquí aparece lo que propones, votas, comentas, sigues y respondes.",
     toBoard: "Ir al tablero",
     leftTeam: "Has dejado el equipo.",
   },
   notifications: {
     title: "Notificaciones",
-    all: "Todas",
     unread: "No leídas",
     markAll: "Marcar todo como leído",
     mark: "Marcar como leída",
@@ -381,7 +340,6 @@ export const es: Messages = {
     noneText: "Cuando cambia el estado de una propuesta, aparece aquí.",
   },
   settings: {
-    title: "Ajustes",
     ofApplication:
       "Tu nombre y tu imagen proceden de la aplicación en la que has iniciado sesión: cámbialos allí.",
     profile: "Perfil",
@@ -390,7 +348,6 @@ export const es: Messages = {
       "Dirección web de una imagen en GitHub, Google o una aplicación de la organización; otras imágenes no se muestran aquí.",
     save: "Guardar los cambios",
     saved: "Tus cambios se han guardado.",
-    password: "Contraseña",
     changePassword: "Cambiar la contraseña",
     display: "Idioma y tema",
     displayText: "El idioma va con tu cuenta, el tema se queda en este navegador.",
@@ -404,13 +361,10 @@ export const es: Messages = {
     eraseNow: "Eliminar mi cuenta",
     goneTitle: "Tu cuenta se ha eliminado",
     goneText: "Gracias por tus aportaciones.",
-    factors: "Segundo factor",
     factorsText:
       "Con un segundo factor, al iniciar sesión se pide también un código de una aplicación de autenticación de tu teléfono.",
     factorsOpen: "Gestionar el segundo factor",
     factorAdd: "Añadir una aplicación de autenticación",
-    factorName: "Nombre",
-    factorDefault: "Aplicación de autenticación",
     factorScan:
       "Escanea el código con tu aplicación de autenticación o escribe allí la clave. Después escribe el código de seis cifras que muestra la aplicación.",
     factorQrCode: "Código QR para la aplicación",
@@ -423,63 +377,6 @@ export const es: Messages = {
     factorTooMany: "No puedes tener más segundos factores: quita uno primero.",
     factorOff: "Este servicio no ofrece un segundo factor.",
   },
-  mail: {
-    newStatus: (status) => `Nuevo estado: ${status}`,
-    replyBy: (name) => `${name} respondió a tu comentario`,
-    submittedBy: (name) => `Enviada por ${name}`,
-    open: "Abrir la propuesta",
-    openBoard: "Abrir el tablero",
-    digest: (organization) => `Novedades de ${organization}`,
-    digestText: count({ one: "# novedad en lo que sigues", other: "# novedades en lo que sigues" }),
-    team: (organization) => `Nuevas propuestas para ${organization}`,
-    teamText: count({ one: "# propuesta nueva", other: "# propuestas nuevas" }),
-    more: count({ one: "Y # más en el tablero.", other: "Y # más en el tablero." }),
-    why: (organization) => `Recibes este correo porque participas en las propuestas de ${organization}.`,
-    whyTeam: (organization) => `Recibes este correo porque formas parte del equipo de ${organization}.`,
-    whyAuthor: (organization) =>
-      `${organization} nos dio tu dirección junto con opiniones tuyas. Puedes dejar de recibir todos sus correos con un clic.`,
-    invite: (organization) => `Invitación al equipo de ${organization}`,
-    invites: (name, organization) => `${name} te invita al equipo de ${organization}`,
-    inviteUntil: (day) =>
-      `Inicia sesión con esta dirección o crea una cuenta con ella. La invitación es válida hasta el ${day}.`,
-    whyInvite: (organization) =>
-      `El equipo de ${organization} indicó esta dirección para invitarte. Si no lo esperabas, ignóralo.`,
-    refuseText: (organization) =>
-      `${organization} no enviará nada más a esta dirección, tampoco invitaciones.`,
-    unsubscribe: "No recibir más correos de este tipo",
-    mute: "No recibir más correos sobre esta propuesta",
-    choose: "Elegir qué correos recibes",
-    chooseOrStop: "Elegir qué correos recibes, o no recibir ninguno",
-    title: "Correo",
-    intro: (organization) => `Qué correos te envía ${organization}.`,
-    disabled: (organization) =>
-      `${organization} no envía correos por ahora. Lo que elijas valdrá cuando lo haga.`,
-    otherComments: "Otros comentarios en lo que sigues",
-    teamSummary: "Resumen de propuestas nuevas",
-    choices: { at_once: "Al momento", daily: "Cada día", weekly: "Cada semana", never: "Nunca" },
-    stop: (organization) => `No recibir ningún correo de ${organization}`,
-    stopped: (organization) => `No recibes correos de ${organization}.`,
-    bounced:
-      "Tu servidor de correo rechazó nuestros mensajes, así que no enviamos ninguno. Avisa al equipo si eso ha cambiado.",
-    resume: "Volver a recibir correos",
-    muted: "Sin correos sobre",
-    unmute: "Volver a recibir correos",
-    muteThis: "¿No recibir más correos sobre esta propuesta?",
-    unsubscribeTitle: "¿No recibir más correos de este tipo?",
-    unsubscribeText: (kind, organization) => `${organization} te envía: ${kind}.`,
-    digests: "Resúmenes",
-    unsubscribeNow: "No recibir más",
-    accountsText:
-      "Alguien ha indicado aquí tu dirección. La cuenta creada con ella se elimina y durante 90 días no recibirás correos sobre cuentas que otros creen con ella. Si tienes una cuenta propia, no cambia nada.",
-    accountsStopped:
-      "Listo: no recibirás más correos sobre cuentas que otros creen con tu dirección. Si quieres una cuenta aquí, vuelve antes a recibir correos.",
-    unsubscribed: "Listo: no recibirás más correos de este tipo.",
-    newSurvey: (organization) => `${organization} te pide tu opinión`,
-    surveyReminder: (organization) => `${organization} aún espera tu respuesta`,
-    answerSurvey: "Responder a la encuesta",
-    surveys: "Encuestas",
-    claim: "¿Tienes una cuenta? Haz tuyo lo que escribiste",
-  },
   claim: {
     title: "Haz tuyas tus propuestas",
     text: (organization) =>
@@ -489,87 +386,6 @@ export const es: Messages = {
       "Esta cuenta tiene otra dirección o no la ha confirmado. Inicia sesión con la dirección a la que llegó el correo.",
     act: "Hacerlas mías",
     gone: "Estas propuestas ya pertenecen a una cuenta o ya no existen.",
-  },
-  authMail: {
-    code: "Tu código:",
-    hint: "Introdúcelo donde se te pida o usa el botón. Ambos sirven una sola vez y por poco tiempo.",
-    hintCode: "Introdúcelo donde se te pida. Sirve una sola vez y por poco tiempo.",
-    ignore: "¿No lo has pedido tú? Entonces no hagas nada: sin el código ni el botón nada cambia.",
-    why: "Recibes este correo porque trata de la seguridad de tu cuenta.",
-    stop: "No fui yo: no quiero más correos así",
-    undo: "Deshacer el cambio",
-    undoHint: (site) =>
-      `¿No has sido tú? Entonces deshazlo: durante una semana, este enlace cierra todas las sesiones y te deja elegir una contraseña nueva. Avisa también a quienes llevan ${site}.`,
-    notYou: (site) =>
-      `¿No has sido tú? Entonces elige enseguida una contraseña nueva y avisa a quienes llevan ${site}.`,
-    names: {
-      totp: "Aplicación de autenticación",
-      phone: "Teléfono",
-      webauthn: "Llave de acceso",
-      email: "Correo electrónico",
-    },
-    signup: {
-      subject: "Confirma tu dirección",
-      text: "Alguien, probablemente tú, quiere una cuenta con esta dirección. Si has sido tú, confirma que la dirección es tuya.",
-      act: "Confirmar la dirección",
-    },
-    magiclink: {
-      subject: "Iniciar sesión",
-      text: "Alguien, probablemente tú, quiere iniciar sesión con esta dirección.",
-      act: "Iniciar sesión",
-    },
-    recovery: {
-      subject: "Elige una contraseña nueva",
-      text: "Alguien, probablemente tú, ha pedido una contraseña nueva para esta dirección.",
-      act: "Elegir una contraseña nueva",
-    },
-    email_change: {
-      subject: "Confirma tu nueva dirección",
-      text: "Alguien, probablemente tú, ha elegido esta dirección para una cuenta. Si has sido tú, confirma que la dirección es tuya.",
-      act: "Confirmar la dirección",
-    },
-    email_change_current: {
-      subject: "Confirma el cambio de tu dirección",
-      text: "Alguien, probablemente tú, quiere otra dirección para tu cuenta. Cambiará cuando las dos direcciones lo hayan confirmado. A partir de entonces, los códigos y demás correos llegarán solo a la nueva.",
-      act: "Confirmar el cambio",
-    },
-    invite: {
-      subject: "Has recibido una invitación",
-      text: "Alguien ha creado una cuenta para esta dirección.",
-      act: "Aceptar la invitación",
-    },
-    reauthentication: {
-      subject: "Confirma que eres tú",
-      text: "Alguien, probablemente tú, está cambiando algo importante de tu cuenta.",
-    },
-    password_changed_notification: {
-      subject: "Se ha cambiado tu contraseña",
-      text: "Tu cuenta tiene una contraseña nueva.",
-    },
-    email_changed_notification: {
-      subject: "Se ha cambiado la dirección de tu cuenta",
-      text: "La dirección que recibe este correo ya no es la de tu cuenta. Los códigos y demás correos llegan ahora a la nueva.",
-    },
-    phone_changed_notification: {
-      subject: "Se ha cambiado tu número de teléfono",
-      text: "Tu cuenta tiene un número de teléfono nuevo.",
-    },
-    identity_linked_notification: {
-      subject: "Hay una forma nueva de iniciar sesión",
-      text: "Se ha añadido a tu cuenta una forma de iniciar sesión.",
-    },
-    identity_unlinked_notification: {
-      subject: "Se ha quitado una forma de iniciar sesión",
-      text: "Ya no se puede iniciar sesión en tu cuenta de esta forma.",
-    },
-    mfa_factor_enrolled_notification: {
-      subject: "Se ha añadido un segundo factor",
-      text: "Iniciar sesión en tu cuenta requiere ahora un paso más.",
-    },
-    mfa_factor_unenrolled_notification: {
-      subject: "Se ha quitado un segundo factor",
-      text: "Al iniciar sesión en tu cuenta ya no se pide este factor.",
-    },
   },
   problems: {
     required: "es obligatorio",

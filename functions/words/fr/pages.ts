@@ -1,9 +1,9 @@
-import type { Messages } from "./en.ts";
-import { counter } from "./plural.ts";
+import type { Pages } from "../en/pages.ts";
+import { counter } from "../plural.ts";
 
 const count = counter("fr");
 
-export const fr: Messages = {
+export const pages: Pages = {
   language: "Français",
   nav: {
     skip: "Aller au contenu",
@@ -12,13 +12,10 @@ export const fr: Messages = {
     roadmap: "Feuille de route",
     dashboard: "Tableau de bord",
     submit: "Nouvelle proposition",
-    signIn: "Se connecter",
     signOut: "Se déconnecter",
     me: "Mes contributions",
-    settings: "Paramètres",
     account: "Compte",
     notifications: count({ one: "# notification non lue", other: "# notifications non lues" }),
-    language: "Langue",
     theme: "Thème",
     themeSystem: "Système",
     themeLight: "Clair",
@@ -41,7 +38,6 @@ export const fr: Messages = {
   votes: {
     vote: "Voter",
     unvote: "Retirer votre vote",
-    comments: count({ one: "# commentaire", other: "# commentaires" }),
   },
   board: {
     heading: "Que devrions-nous construire ensuite ?",
@@ -55,12 +51,8 @@ export const fr: Messages = {
     discussed: "Commentées",
     byTitle: "A–Z",
     filter: "Filtrer",
-    status: "Statut",
-    type: "Type",
-    category: "Catégorie",
     all: "Toutes",
     tagged: "Avec l’étiquette",
-    clear: "Effacer les filtres",
     results: count({ one: "# proposition trouvée", other: "# propositions trouvées" }),
     more: "Afficher plus",
     first: "Retour à la première page",
@@ -75,7 +67,6 @@ export const fr: Messages = {
     noneTitle: "Aucun résultat",
     noneText: "Essayez d’autres mots ou moins de filtres, ou proposez-le vous-même.",
     fresh: "Nouvelles propositions :",
-    show: "Afficher",
   },
   submission: {
     back: "Toutes les propositions",
@@ -84,10 +75,6 @@ export const fr: Messages = {
     follow: "Suivre",
     following: "Suivi",
     followHint: "Vous serez prévenu des réponses et du statut.",
-    edit: "Modifier",
-    delete: "Supprimer",
-    cancel: "Annuler",
-    save: "Enregistrer",
     editTitle: "Modifier la proposition",
     deleteTitle: "Supprimer cette proposition ?",
     deleteText: "Ses votes et commentaires disparaissent avec elle, et personne ne pourra les rétablir.",
@@ -107,11 +94,9 @@ export const fr: Messages = {
     signIn: "Se connecter pour commenter",
     reply: "Répondre",
     replyTo: (name: string) => `Répondre à ${name}`,
-    team: "Équipe",
     edited: "modifié",
     edit: count({ other: "Modifier (encore # min)" }),
     editTitle: "Modifier votre commentaire",
-    text: "Commentaire",
     timeLeft: count({
       one: "Vous pouvez encore le modifier pendant # minute.",
       other: "Vous pouvez encore le modifier pendant # minutes.",
@@ -133,9 +118,7 @@ export const fr: Messages = {
     problem: "Quelque chose ne marche pas",
     title: "Titre",
     titleHint: "En quelques mots, pour que les autres s’y reconnaissent.",
-    description: "Description",
     descriptionHint: "Que voulez-vous faire, et que se passe-t-il aujourd’hui ? Au moins 20 caractères.",
-    category: "Catégorie",
     noCategory: "Aucune",
     similar: "Est-ce l’une de celles-ci ?",
     similarText: "Un vote pour l’une d’elles compte plus qu’une proposition semblable de plus.",
@@ -144,20 +127,12 @@ export const fr: Messages = {
     signIn: "Vous vous connecterez avant l’envoi. Ce que vous avez écrit est conservé.",
   },
   manage: {
-    heading: "Équipe",
-    status: "Statut",
     note: "Note",
     noteHint: "Tout le monde la voit dans l’historique.",
-    notify: "Prévenir les abonnés",
     change: "Changer le statut",
     moderation: "Modération",
-    approve: "Approuver",
-    reject: "Refuser",
-    spam: "Indésirable",
     reason: "Motif, pour l’équipe seulement",
-    tags: "Étiquettes",
     trackerUrl: "Lien vers un ticket",
-    merge: "Fusionner",
     mergeTitle: "Fusionner avec une autre proposition",
     mergeText: "Ses votes, commentaires et abonnés y vont, et sa page y mène. Cela peut être annulé.",
     mergeSearch: "Mots ou adresse",
@@ -176,10 +151,6 @@ export const fr: Messages = {
     move: "Déplacer",
     moveThis: (title) => `Déplacer « ${title} »`,
     moveTo: "Déplacer vers",
-    note: "Note",
-    noteHint: "Tout le monde peut la lire à côté du nouveau statut.",
-    notify: "Prévenir les personnes abonnées",
-    cancel: "Annuler",
     moved: (status) => `Déplacée vers : ${status}.`,
     dragHint: "Glissez une carte dans une autre colonne ou utilisez son bouton.",
   },
@@ -232,13 +203,9 @@ export const fr: Messages = {
     officialBy: (name) => `Réponse officielle de ${name}`,
   },
   account: {
-    signInTitle: "Connexion",
     signInText: "Pour voter, commenter et proposer.",
     signUpTitle: "Créer un compte",
-    name: "Nom",
     nameHint: "Affiché à côté de ce que vous écrivez.",
-    email: "Adresse e-mail",
-    password: "Mot de passe",
     passwordHint: "Au moins 8 caractères.",
     noAccount: "Pas encore de compte ?",
     hasAccount: "Déjà un compte ?",
@@ -323,7 +290,6 @@ export const fr: Messages = {
     undoTitle: "Annuler la modification de votre compte",
     undoText: (email) =>
       `Le compte retrouve l’adresse ${email} et son mot de passe n’est plus valable. Toutes les sessions sont fermées, et les moyens de connexion ajoutés depuis la veille de la modification sont supprimés. Vous choisissez ensuite un nouveau mot de passe.`,
-    undoAct: "Annuler la modification",
     undone:
       "Le compte a retrouvé son adresse et toutes les sessions sont fermées. Attendez une demi-minute, puis choisissez un nouveau mot de passe : un message envoyé à cette adresse vous le permet.",
     undoGone: "Ce lien a déjà servi ou a expiré.",
@@ -344,22 +310,15 @@ export const fr: Messages = {
     factorOther: "Votre second facteur est d’un type que ce site ne peut pas demander.",
   },
   me: {
-    voteCount: count({ one: "# vote", other: "# votes" }),
-    title: "Mes contributions",
     submissions: "Proposées",
     votes: "Votées",
-    comments: "Commentaires",
     follows: "Suivies",
-    answers: "Enquêtes",
-    pending: "En attente d’approbation",
-    empty: "Rien pour l’instant",
     emptyText: "Vous retrouvez ici vos propositions, votes, commentaires, suivis et réponses.",
     toBoard: "Aller au tableau",
     leftTeam: "Vous avez quitté l’équipe.",
   },
   notifications: {
     title: "Notifications",
-    all: "Toutes",
     unread: "Non lues",
     markAll: "Tout marquer comme lu",
     mark: "Marquer comme lu",
@@ -383,7 +342,6 @@ export const fr: Messages = {
     noneText: "Lorsque le statut d’une proposition change, cela s’affiche ici.",
   },
   settings: {
-    title: "Paramètres",
     ofApplication:
       "Votre nom et votre image viennent de l’application où vous êtes connecté : modifiez-les là-bas.",
     profile: "Profil",
@@ -392,7 +350,6 @@ export const fr: Messages = {
       "Adresse web d’une image chez GitHub, Google ou une application de l’organisation ; les autres images ne sont pas affichées ici.",
     save: "Enregistrer les modifications",
     saved: "Vos modifications sont enregistrées.",
-    password: "Mot de passe",
     changePassword: "Changer le mot de passe",
     display: "Langue et thème",
     displayText: "La langue est liée à votre compte, le thème reste dans ce navigateur.",
@@ -406,13 +363,10 @@ export const fr: Messages = {
     eraseNow: "Supprimer mon compte",
     goneTitle: "Votre compte est supprimé",
     goneText: "Merci pour vos contributions.",
-    factors: "Second facteur",
     factorsText:
       "Avec un second facteur, la connexion demande aussi un code d’une application d’authentification sur votre téléphone.",
     factorsOpen: "Gérer le second facteur",
     factorAdd: "Ajouter une application d’authentification",
-    factorName: "Nom",
-    factorDefault: "Application d’authentification",
     factorScan:
       "Scannez le code avec votre application d’authentification, ou saisissez-y la clé. Saisissez ensuite le code à six chiffres que l’application affiche.",
     factorQrCode: "Code QR pour l’application",
@@ -425,68 +379,6 @@ export const fr: Messages = {
     factorTooMany: "Vous ne pouvez pas avoir plus de seconds facteurs : retirez-en d’abord un.",
     factorOff: "Ce service ne propose pas de second facteur.",
   },
-  mail: {
-    newStatus: (status) => `Nouveau statut : ${status}`,
-    replyBy: (name) => `${name} a répondu à votre commentaire`,
-    submittedBy: (name) => `Proposé par ${name}`,
-    open: "Ouvrir la proposition",
-    openBoard: "Ouvrir le tableau",
-    digest: (organization) => `Nouvelles de ${organization}`,
-    digestText: count({
-      one: "# nouveauté sur ce que vous suivez",
-      other: "# nouveautés sur ce que vous suivez",
-    }),
-    team: (organization) => `Nouveaux retours pour ${organization}`,
-    teamText: count({ one: "# nouvelle proposition", other: "# nouvelles propositions" }),
-    more: count({ one: "Et # autre sur le tableau.", other: "Et # autres sur le tableau." }),
-    why: (organization) =>
-      `Vous recevez ce message parce que vous participez aux retours de ${organization}.`,
-    whyTeam: (organization) =>
-      `Vous recevez ce message parce que vous faites partie de l’équipe de ${organization}.`,
-    whyAuthor: (organization) =>
-      `${organization} nous a donné votre adresse avec un retour de votre part. Vous pouvez arrêter tous ces messages en un clic.`,
-    invite: (organization) => `Invitation dans l’équipe de ${organization}`,
-    invites: (name, organization) => `${name} vous invite dans l’équipe de ${organization}`,
-    inviteUntil: (day) =>
-      `Connectez-vous avec cette adresse ou créez un compte avec elle. L’invitation est valable jusqu’au ${day}.`,
-    whyInvite: (organization) =>
-      `L’équipe de ${organization} a saisi cette adresse pour vous inviter. Si vous ne savez pas pourquoi, ne faites rien.`,
-    refuseText: (organization) =>
-      `${organization} n’enverra plus rien à cette adresse, pas même des invitations.`,
-    unsubscribe: "Ne plus recevoir ce type de message",
-    mute: "Ne plus recevoir de messages sur cette proposition",
-    choose: "Choisir les messages que vous recevez",
-    chooseOrStop: "Choisir les messages que vous recevez, ou tout arrêter",
-    title: "E-mails",
-    intro: (organization) => `Les messages que ${organization} vous envoie.`,
-    disabled: (organization) =>
-      `${organization} n’envoie pas de messages pour le moment. Vos choix vaudront quand ce sera le cas.`,
-    otherComments: "Autres commentaires sur ce que vous suivez",
-    teamSummary: "Résumé des nouveaux retours",
-    choices: { at_once: "Tout de suite", daily: "Chaque jour", weekly: "Chaque semaine", never: "Jamais" },
-    stop: (organization) => `Arrêter tous les messages de ${organization}`,
-    stopped: (organization) => `Vous ne recevez pas de messages de ${organization}.`,
-    bounced:
-      "Votre serveur de messagerie a refusé nos messages : nous n’en envoyons plus. Prévenez l’équipe si cela a changé.",
-    resume: "Recevoir à nouveau des messages",
-    muted: "Pas de messages sur",
-    unmute: "Recevoir à nouveau des messages",
-    muteThis: "Ne plus recevoir de messages sur cette proposition ?",
-    unsubscribeTitle: "Ne plus recevoir ce type de message ?",
-    unsubscribeText: (kind, organization) => `${organization} vous envoie : ${kind}.`,
-    digests: "Résumés",
-    unsubscribeNow: "Ne plus recevoir",
-    accountsText:
-      "Quelqu’un a saisi votre adresse ici. Le compte créé avec elle est supprimé et, pendant 90 jours, vous ne recevrez plus de messages sur des comptes que d’autres créent avec elle. Un compte à vous reste tel quel.",
-    accountsStopped:
-      "C’est fait : vous ne recevrez plus de messages sur des comptes que d’autres créent avec votre adresse. Si vous voulez un compte ici, recevez d’abord à nouveau les messages.",
-    unsubscribed: "C’est fait : vous ne recevrez plus ce type de message.",
-    newSurvey: (organization) => `${organization} vous demande votre avis`,
-    surveyReminder: (organization) => `${organization} espère encore votre réponse`,
-    answerSurvey: "Répondre à l’enquête",
-    surveys: "Enquêtes",
-    claim: "Vous avez un compte ? Récupérez ces retours",
-  },
   claim: {
     title: "Récupérer vos retours",
     text: (organization) =>
@@ -496,87 +388,6 @@ export const fr: Messages = {
       "Ce compte a une autre adresse, ou ne l’a pas confirmée. Connectez-vous avec l’adresse à laquelle le message est arrivé.",
     act: "Les récupérer",
     gone: "Ce à quoi menait ce lien appartient déjà à un compte, ou n’existe plus.",
-  },
-  authMail: {
-    code: "Votre code :",
-    hint: "Saisissez-le là où il est demandé, ou utilisez le bouton. Les deux ne servent qu’une fois, et pour peu de temps.",
-    hintCode: "Saisissez-le là où il est demandé. Il ne sert qu’une fois, et pour peu de temps.",
-    ignore: "Vous n’avez rien demandé ? Alors ne faites rien : sans le code ni le bouton, rien ne change.",
-    why: "Vous recevez ce message car il concerne la sécurité de votre compte.",
-    stop: "Ce n’était pas moi : plus de messages de ce genre",
-    undo: "Annuler la modification",
-    undoHint: (site) =>
-      `Ce n’était pas vous ? Annulez alors : pendant une semaine, ce lien ferme toutes les sessions et vous laisse choisir un nouveau mot de passe. Prévenez aussi les responsables de ${site}.`,
-    notYou: (site) =>
-      `Ce n’était pas vous ? Choisissez tout de suite un nouveau mot de passe et prévenez les responsables de ${site}.`,
-    names: {
-      totp: "Application d’authentification",
-      phone: "Téléphone",
-      webauthn: "Clé d’accès",
-      email: "E-mail",
-    },
-    signup: {
-      subject: "Confirmez votre adresse",
-      text: "Quelqu’un, sans doute vous, veut un compte avec cette adresse. Si c’est bien vous, confirmez que l’adresse est la vôtre.",
-      act: "Confirmer l’adresse",
-    },
-    magiclink: {
-      subject: "Se connecter",
-      text: "Quelqu’un, sans doute vous, veut se connecter avec cette adresse.",
-      act: "Se connecter",
-    },
-    recovery: {
-      subject: "Choisissez un nouveau mot de passe",
-      text: "Quelqu’un, sans doute vous, a demandé un nouveau mot de passe pour cette adresse.",
-      act: "Choisir un nouveau mot de passe",
-    },
-    email_change: {
-      subject: "Confirmez votre nouvelle adresse",
-      text: "Quelqu’un, sans doute vous, a choisi cette adresse pour un compte. Si c’est bien vous, confirmez que l’adresse est la vôtre.",
-      act: "Confirmer l’adresse",
-    },
-    email_change_current: {
-      subject: "Confirmez le changement de votre adresse",
-      text: "Quelqu’un, sans doute vous, veut une autre adresse pour votre compte. Elle sera prise en compte quand les deux adresses auront confirmé. Les codes et les autres messages iront alors seulement à la nouvelle.",
-      act: "Confirmer le changement",
-    },
-    invite: {
-      subject: "Vous êtes invité",
-      text: "Quelqu’un a créé un compte pour cette adresse.",
-      act: "Accepter l’invitation",
-    },
-    reauthentication: {
-      subject: "Confirmez que c’est bien vous",
-      text: "Quelqu’un, sans doute vous, modifie un réglage important de votre compte.",
-    },
-    password_changed_notification: {
-      subject: "Votre mot de passe a été changé",
-      text: "Votre compte a un nouveau mot de passe.",
-    },
-    email_changed_notification: {
-      subject: "L’adresse de votre compte a été changée",
-      text: "L’adresse qui reçoit ce message n’est plus celle de votre compte. Les codes et les autres messages vont désormais à la nouvelle.",
-    },
-    phone_changed_notification: {
-      subject: "Votre numéro de téléphone a été changé",
-      text: "Votre compte a un nouveau numéro de téléphone.",
-    },
-    identity_linked_notification: {
-      subject: "Il y a un nouveau moyen de se connecter",
-      text: "Un moyen de se connecter a été ajouté à votre compte.",
-    },
-    identity_unlinked_notification: {
-      subject: "Un moyen de se connecter a été retiré",
-      text: "Ce moyen ne permet plus de se connecter à votre compte.",
-    },
-    mfa_factor_enrolled_notification: {
-      subject: "Un second facteur a été ajouté",
-      text: "La connexion à votre compte demande désormais une étape de plus.",
-    },
-    mfa_factor_unenrolled_notification: {
-      subject: "Un second facteur a été retiré",
-      text: "La connexion à votre compte ne demande plus ce facteur.",
-    },
   },
   problems: {
     required: "est obligatoire",

@@ -1,4 +1,4 @@
-import type { Locale } from "../../../shared/locales.ts";
+import type { Locale } from "../../shared/locales.ts";
 
 type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
 

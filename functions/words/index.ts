@@ -1,0 +1,73 @@
+import type { Locale } from "../../shared/locales.ts";
+import { admin as deAdmin } from "./de/admin.ts";
+import { mail as deMail } from "./de/mail.ts";
+import { pages as dePages } from "./de/pages.ts";
+import { words as deWords } from "./de/words.ts";
+import type { AdminTexts } from "./en/admin.ts";
+import { admin as enAdmin } from "./en/admin.ts";
+import type { MailTexts } from "./en/mail.ts";
+import { mail as enMail } from "./en/mail.ts";
+import type { Pages } from "./en/pages.ts";
+import { pages as enPages } from "./en/pages.ts";
+import type { Words } from "./en/words.ts";
+import { words as enWords } from "./en/words.ts";
+import { admin as esAdmin } from "./es/admin.ts";
+import { mail as esMail } from "./es/mail.ts";
+import { pages as esPages } from "./es/pages.ts";
+import { words as esWords } from "./es/words.ts";
+import { admin as frAdmin } from "./fr/admin.ts";
+import { mail as frMail } from "./fr/mail.ts";
+import { pages as frPages } from "./fr/pages.ts";
+import { words as frWords } from "./fr/words.ts";
+import { admin as itAdmin } from "./it/admin.ts";
+import { mail as itMail } from "./it/mail.ts";
+import { pages as itPages } from "./it/pages.ts";
+import { words as itWords } from "./it/words.ts";
+import { admin as jaAdmin } from "./ja/admin.ts";
+import { mail as jaMail } from "./ja/mail.ts";
+import { pages as jaPages } from "./ja/pages.ts";
+import { words as jaWords } from "./ja/words.ts";
+import { admin as ptBRAdmin } from "./pt-BR/admin.ts";
+import { mail as ptBRMail } from "./pt-BR/mail.ts";
+import { pages as ptBRPages } from "./pt-BR/pages.ts";
+import { words as ptBRWords } from "./pt-BR/words.ts";
+import { admin as ruAdmin } from "./ru/admin.ts";
+import { mail as ruMail } from "./ru/mail.ts";
+import { pages as ruPages } from "./ru/pages.ts";
+import { words as ruWords } from "./ru/words.ts";
+
+type Texts = { words: Words; pages: Pages; mail: MailTexts; admin: AdminTexts };
+
+const texts: Record<Locale, Texts> = {
+  en: { words: enWords, pages: enPages, mail: enMail, admin: enAdmin },
+  es: { words: esWords, pages: esPages, mail: esMail, admin: esAdmin },
+  fr: { words: frWords, pages: frPages, mail: frMail, admin: frAdmin },
+  de: { words: deWords, pages: dePages, mail: deMail, admin: deAdmin },
+  ru: { words: ruWords, pages: ruPages, mail: ruMail, admin: ruAdmin },
+  "pt-BR": { words: ptBRWords, pages: ptBRPages, mail: ptBRMail, admin: ptBRAdmin },
+  ja: { words: jaWords, pages: jaPages, mail: jaMail, admin: jaAdmin },
+  it: { words: itWords, pages: itPages, mail: itMail, admin: itAdmin },
+};
+
+/** The texts of each area of the dashboard, with the shared words. */
+export type AreaTexts = {
+  [Area in keyof AdminTexts]: Words &
+    AdminTexts[Area] &
+    (Area extends "categories" | "tags" ? AdminTexts["labels"] : unknown);
+};
+
+export type Messages = Pages & MailTexts & { words: Words; admin: AreaTexts };
+
+const messages = Object.fromEntries(
+  Object.entries(texts).map(([locale, { words, pages, mail, admin }]) => {
+    const areas = {
+      ...admin,
+      categories: { ...admin.labels, ...admin.categories },
+      tags: { ...admin.labels, ...admin.tags },
+    };
+    const withWords = Object.entries(areas).map(([area, own]) => [area, { ...words, ...own }]);
+    return [locale, { ...pages, ...mail, words, admin: Object.fromEntries(withWords) }];
+  }),
+) as Record<Locale, Messages>;
+
+export const messagesOf = (locale: Locale): Messages => messages[locale];
