@@ -13,6 +13,7 @@ import {
 import { agentKeyPrefix, newApiKey } from "../../../shared/api-keys.ts";
 import { notFound } from "../../_shared/api-error.ts";
 import { dataResponse, endpoint } from "../../_shared/endpoint.ts";
+import { revokeApiKey, rotateApiKey } from "../../_shared/statements/admin.ts";
 import {
   agentAudit,
   agentPolicies,
@@ -21,8 +22,6 @@ import {
   listAgentKeys,
   listAgents,
   retireAgent,
-  revokeAgentKey,
-  rotateAgentKey,
   updateAgent,
 } from "../../_shared/statements/agents.ts";
 import { withSecret } from "./admin.ts";
@@ -126,7 +125,7 @@ export const agents = [
     responses: { 201: newApiKeyAnswer },
     showsSecret: true,
     prepare: () => newApiKey(agentKeyPrefix),
-    call: ({ params, body, prepared }) => [rotateAgentKey(params.id, params.key_id, body, prepared)],
+    call: ({ params, body, prepared }) => [rotateApiKey(params.key_id, body, prepared, params.id)],
     respond: ([[key]], { prepared }) => dataResponse(201, withSecret(key?.data, prepared.secret)),
   }),
   endpoint({
@@ -136,7 +135,7 @@ export const agents = [
     access: "person",
     summary: "Revoke an agent's key permanently; the agent stays",
     responses: { 200: apiKeyAnswer },
-    call: ({ params }) => [revokeAgentKey(params.id, params.key_id)],
+    call: ({ params }) => [revokeApiKey(params.key_id, params.id)],
     respond: ([[key]]) => {
       if (!key?.data) throw notFound("key");
       return dataResponse(200, key.data);

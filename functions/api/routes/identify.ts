@@ -55,7 +55,7 @@ export const identify = [
         return dataResponse(200, JSON.stringify({ signed_out: false }));
       }
       const [[row]] = await execute([endSession(credential.digest)]);
-      return dataResponse(200, JSON.stringify({ signed_out: row?.ended === true }));
+      return dataResponse(200, JSON.stringify({ signed_out: row?.data === true }));
     },
   }),
 ];
@@ -94,7 +94,7 @@ export const adminIdentify = [
     responses: { 200: identifySecretDeletedAnswer },
     call: ({ params }) => [deleteIdentifySecret(params.id)],
     respond: ([[row]], { params }) => {
-      if (!row?.deleted) throw notFound("signing secret");
+      if (!row?.data) throw notFound("signing secret");
       return dataResponse(200, JSON.stringify({ id: params.id, deleted: true }));
     },
   }),

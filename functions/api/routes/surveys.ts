@@ -71,7 +71,7 @@ export const surveys = [
       if (!created) throw missing();
       return dataResponse(
         201,
-        JSON.stringify({ id: created.id, status: "draft", url: surveyPage(created.id) }),
+        JSON.stringify({ id: created.data, status: "draft", url: surveyPage(created.data) }),
       );
     },
   }),

@@ -124,7 +124,7 @@ export const webhooks = [
     responses: { 200: deletedAnswer },
     call: ({ params }) => [deleteWebhook(params)],
     respond: ([[deleted]]) => {
-      if (!deleted?.deleted) throw missing();
+      if (!deleted?.data) throw missing();
       return dataResponse(200, `{"deleted":true}`);
     },
   }),
