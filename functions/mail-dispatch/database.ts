@@ -1,8 +1,8 @@
 import type { Locale } from "../../shared/locales.ts";
 import type { memberRoles } from "../../shared/organizations.ts";
 import type { SubmissionStatus } from "../../shared/submissions.ts";
-import { dispatchDatabase } from "../_shared/dispatch-database.ts";
-import { environment } from "../_shared/environment.ts";
+import { dispatchDatabase } from "../_shared/dispatch/database.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 
 type MailKind = "status" | "official" | "reply" | "comment" | "digest" | "team" | "survey" | "invite";
 

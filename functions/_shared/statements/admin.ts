@@ -6,7 +6,7 @@ import type {
   originsAnswer,
 } from "../../../shared/admin.ts";
 import type { NewApiKey } from "../../../shared/api-keys.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import { call, type DataOf } from "./shapes.ts";
 
 export type ApiKey = DataOf<typeof apiKeyAnswer>;

@@ -1,4 +1,4 @@
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import { call } from "./shapes.ts";
 
 export type NewStream = { id: string; tool: string; arguments: unknown; confirmed: boolean; locale: string };

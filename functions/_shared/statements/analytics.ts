@@ -1,5 +1,5 @@
 import type { AnalyticsQuery, analyticsAnswer } from "../../../shared/analytics.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import { call, type DataOf, type Json } from "./shapes.ts";
 
 export type Analytics = DataOf<typeof analyticsAnswer>;

@@ -5,7 +5,7 @@ import type {
   commentCreatedAnswer,
 } from "../../../shared/comments.ts";
 import type { commentVoteAnswer, commentVoteRemovedAnswer } from "../../../shared/votes.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 import { call, commentShape, type Data, type DataOf, type List } from "./shapes.ts";
 import { actor } from "./votes.ts";
 

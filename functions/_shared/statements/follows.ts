@@ -1,5 +1,5 @@
 import type { followAnswer } from "../../../shared/follows.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import type { Data, DataOf } from "./shapes.ts";
 import { named } from "./submissions.ts";
 

@@ -11,8 +11,8 @@ import type {
 } from "../../../shared/members.ts";
 import type { MemberRole } from "../../../shared/organizations.ts";
 import type { PageQuery } from "../../../shared/pagination.ts";
-import type { Statement } from "../database.ts";
-import { readInviteLink } from "../mail-links.ts";
+import { readInviteLink } from "../callers/mail-links.ts";
+import type { Statement } from "../database/run.ts";
 import { call, type Data, type DataOf, type List, organizationOf, read } from "./shapes.ts";
 
 export type Member = DataOf<typeof memberAnswer>;

@@ -9,8 +9,8 @@ import type {
   moderationQueueAnswer,
   unmergedAnswer,
 } from "../../../shared/moderation.ts";
-import { decodeCursor } from "../cursor.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
+import { decodeCursor } from "../http/cursor.ts";
 import { call, type DataOf, type List } from "./shapes.ts";
 
 export const mergeSubmissions = ({ source_ids, target_id }: Merge) =>

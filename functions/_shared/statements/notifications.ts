@@ -3,7 +3,7 @@ import type {
   notificationListAnswer,
   notificationsReadAnswer,
 } from "../../../shared/notifications.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import type { Data, DataOf, List } from "./shapes.ts";
 
 /** The caller's notifications, newest first, about submissions they may still see. */

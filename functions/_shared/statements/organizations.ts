@@ -1,5 +1,5 @@
 import type { OrganizationPatch, organizationDetailAnswer } from "../../../shared/organizations.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import { call, type DataOf, organizationOf } from "./shapes.ts";
 
 export type Organization = DataOf<typeof organizationDetailAnswer>;

@@ -7,8 +7,8 @@ import type {
   trustAnswer,
 } from "../../../shared/people.ts";
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
-import { decodeCursor, type Page } from "../cursor.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
+import { decodeCursor, type Page } from "../http/cursor.ts";
 import { call, type DataOf, read } from "./shapes.ts";
 
 type People = DataOf<typeof peopleAnswer>;

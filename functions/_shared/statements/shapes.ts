@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import type { Sql, Statement } from "../database.ts";
-import { Query, sql } from "../database-query.ts";
+import { Query, sql } from "../database/query.ts";
+import type { Sql, Statement } from "../database/run.ts";
 
 /** JSON text of a value of this type, built by Postgres. The API sends it as it is; `parsed` reads it. */
 export type Json<Value> = string & { readonly valueOfJson?: Value };

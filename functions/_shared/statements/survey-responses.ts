@@ -6,8 +6,8 @@ import type {
   surveyResponseListAnswer,
   surveyStartedAnswer,
 } from "../../../shared/survey-responses.ts";
-import { decodeCursor, type Page } from "../cursor.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
+import { decodeCursor, type Page } from "../http/cursor.ts";
 import type { Sentiment } from "../sentiment/answers.ts";
 import { call, type Data, type DataOf } from "./shapes.ts";
 

@@ -8,9 +8,9 @@ import type {
   surveyListAnswer,
   surveyMailAnswer,
 } from "../../../shared/surveys.ts";
-import { decodeCursor, type Page } from "../cursor.ts";
-import type { Sql, Statement } from "../database.ts";
-import { surveyPage } from "../web-pages.ts";
+import type { Sql, Statement } from "../database/run.ts";
+import { decodeCursor, type Page } from "../http/cursor.ts";
+import { surveyPage } from "../http/web-pages.ts";
 import { call, type Data, type DataOf, organizationOf, read } from "./shapes.ts";
 import type { Submission } from "./submissions.ts";
 

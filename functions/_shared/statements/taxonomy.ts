@@ -1,6 +1,6 @@
 import type { Locale } from "../../../shared/locales.ts";
 import type { categoryList, categoryMergeAnswer, keptCategoryAnswer } from "../../../shared/taxonomy.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 import { call, type Data, type DataOf } from "./shapes.ts";
 
 /** A category or tag with all its translations; a tag has no position. */

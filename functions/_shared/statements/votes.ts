@@ -6,7 +6,7 @@ import type {
   voteRemovedAnswer,
   voterListAnswer,
 } from "../../../shared/votes.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 import type { Data, DataOf, List } from "./shapes.ts";
 import { named } from "./submissions.ts";
 

@@ -8,7 +8,7 @@ import type {
   webhookAnswer,
   webhookListAnswer,
 } from "../../../shared/webhooks.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import { call, type DataOf, type List, organizationOf, read } from "./shapes.ts";
 
 export type Webhook = DataOf<typeof webhookAnswer>;
