@@ -1,23 +1,17 @@
 import { analyticsAnswer, analyticsQuery } from "../../shared/analytics.ts";
-import { notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { endpointsOf, row } from "../_shared/http/endpoint.ts";
 import { analytics } from "../_shared/statements/analytics.ts";
 
+const { get } = endpointsOf({ tag: "Administration", access: "caller" });
+
 export const adminAnalytics = [
-  endpoint({
-    method: "get",
-    path: "/admin/analytics",
+  get("/admin/analytics", {
     runsLong: true,
-    tag: "Administration",
-    access: "caller",
     scopes: ["analytics:read"],
     summary: "Get analytics of the board, as an admin",
     query: analyticsQuery,
     responses: { 200: analyticsAnswer },
     call: ({ query }) => [analytics(query)],
-    respond: ([[measured]]) => {
-      if (!measured) throw notFound("organization");
-      return dataResponse(200, measured.data);
-    },
+    respond: row("organization"),
   }),
 ];

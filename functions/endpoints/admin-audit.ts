@@ -1,14 +1,12 @@
 import { auditAnswer, auditQuery } from "../../shared/audit.ts";
 import { nextCursor } from "../_shared/http/cursor.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf } from "../_shared/http/endpoint.ts";
 import { listAudit } from "../_shared/statements/audit.ts";
 
+const { get } = endpointsOf({ tag: "Administration", access: "person" });
+
 export const adminAudit = [
-  endpoint({
-    method: "get",
-    path: "/admin/audit",
-    tag: "Administration",
-    access: "person",
+  get("/admin/audit", {
     summary: "List the audit log of the organization, newest first, as an admin",
     query: auditQuery,
     responses: { 200: auditAnswer },

@@ -2,17 +2,15 @@ import { eventsAnswer, eventsQuery } from "../../shared/change-feed.ts";
 import { withPage } from "../_shared/dispatch/event-envelope.ts";
 import { notFound } from "../_shared/http/api-error.ts";
 import { decodePlace, encodePlace } from "../_shared/http/cursor.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf } from "../_shared/http/endpoint.ts";
 import { eventsAfter } from "../_shared/statements/change-feed.ts";
+
+const { get } = endpointsOf({ tag: "Administration", access: "caller" });
 
 type Event = { data: Record<string, unknown> };
 
 export const adminEvents = [
-  endpoint({
-    method: "get",
-    path: "/admin/events",
-    tag: "Administration",
-    access: "caller",
+  get("/admin/events", {
     scopes: [
       "submissions:read",
       "submissions:moderate",

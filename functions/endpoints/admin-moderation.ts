@@ -13,7 +13,7 @@ import {
   unmergedAnswer,
 } from "../../shared/moderation.ts";
 import { nextCursor } from "../_shared/http/cursor.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import {
   changeMany,
   mergeSubmissions,
@@ -22,40 +22,27 @@ import {
   unmergeSubmission,
 } from "../_shared/statements/moderation.ts";
 
-const tag = "Moderation";
-
+const { get, post } = endpointsOf({ tag: "Moderation", access: "caller" });
 export const adminModeration = [
-  endpoint({
-    method: "post",
-    path: "/admin/merge",
+  post("/admin/merge", {
     runsLong: true,
-    tag,
-    access: "caller",
     scopes: ["submissions:moderate"],
     summary: "Merge submissions into another, as an admin",
     body: merge,
     responses: { 200: mergedAnswer },
     call: ({ body }) => [mergeSubmissions(body)],
-    respond: ([[merged]]) => dataResponse(200, merged?.data ?? "null"),
+    respond: row("submission"),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/unmerge",
+  post("/admin/unmerge", {
     runsLong: true,
-    tag,
-    access: "caller",
     scopes: ["submissions:moderate"],
     summary: "Undo a merge, as an admin",
     body: unmerge,
     responses: { 200: unmergedAnswer },
     call: ({ body }) => [unmergeSubmission(body.submission_id)],
-    respond: ([[unmerged]]) => dataResponse(200, unmerged?.data ?? "null"),
+    respond: row("submission"),
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/moderation",
-    tag,
-    access: "caller",
+  get("/admin/moderation", {
     scopes: ["submissions:moderate"],
     summary: "List pending, rejected and spam content, as an admin",
     query: moderationQuery,
@@ -67,24 +54,16 @@ export const adminModeration = [
         next_cursor: page ? nextCursor(page, "created_at", "asc") : null,
       }),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/moderation",
-    tag,
-    access: "caller",
+  post("/admin/moderation", {
     scopes: ["submissions:moderate"],
     summary: "Approve, reject or mark as spam, as an admin",
     body: moderation,
     responses: { 200: moderationAnswer },
     call: ({ body }) => [moderate(body)],
-    respond: ([[done]]) => dataResponse(200, done?.data ?? "null"),
+    respond: row("submission"),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/bulk",
+  post("/admin/bulk", {
     runsLong: true,
-    tag,
-    access: "caller",
     scopes: ["submissions:moderate"],
     summary: "Change many submissions, with a result for each, as an admin",
     body: bulk,

@@ -9,7 +9,7 @@ import {
 } from "../../shared/admin.ts";
 import { newApiKey, orgKeyPrefix } from "../../shared/api-keys.ts";
 import { notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import {
   allowedOrigins,
   createApiKey,
@@ -18,8 +18,7 @@ import {
   rotateApiKey,
 } from "../_shared/statements/admin.ts";
 
-const tag = "Administration";
-
+const { get, post, put, del } = endpointsOf({ tag: "Administration", access: "person" });
 /** The key as the database returns it, with its secret. */
 export function withSecret(data: string | null | undefined, secret: string): string {
   if (!data) throw notFound("key");
@@ -27,21 +26,13 @@ export function withSecret(data: string | null | undefined, secret: string): str
 }
 
 export const admin = [
-  endpoint({
-    method: "get",
-    path: "/admin/api-keys",
-    tag,
-    access: "person",
+  get("/admin/api-keys", {
     summary: "List the organization's keys, as an admin",
     responses: { 200: apiKeyListAnswer },
     call: () => [listApiKeys()],
-    respond: ([[keys]]) => dataResponse(200, keys?.data ?? "[]"),
+    respond: row("organization"),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/api-keys",
-    tag,
-    access: "person",
+  post("/admin/api-keys", {
     summary: "Create a key; its secret is returned once",
     body: apiKeyCreate,
     responses: { 201: newApiKeyAnswer },
@@ -50,11 +41,7 @@ export const admin = [
     call: ({ body, prepared }) => [createApiKey(body, prepared)],
     respond: ([[key]], { prepared }) => dataResponse(201, withSecret(key?.data, prepared.secret)),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/api-keys/:id/rotate",
-    tag,
-    access: "person",
+  post("/admin/api-keys/:id/rotate", {
     summary: "Rotate the secret of a key; the old one stays valid for an overlap",
     body: apiKeyRotate,
     responses: { 201: newApiKeyAnswer },
@@ -63,40 +50,27 @@ export const admin = [
     call: ({ params, body, prepared }) => [rotateApiKey(params.id, body, prepared)],
     respond: ([[key]], { prepared }) => dataResponse(201, withSecret(key?.data, prepared.secret)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/admin/api-keys/:id",
-    tag,
-    access: "person",
+  del("/admin/api-keys/:id", {
     summary: "Revoke a key permanently",
     responses: { 200: apiKeyAnswer },
     call: ({ params }) => [revokeApiKey(params.id)],
-    respond: ([[key]]) => {
-      if (!key?.data) throw notFound("key");
-      return dataResponse(200, key.data);
-    },
+    respond: row("key"),
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/origins",
-    tag,
+  get("/admin/origins", {
     access: "caller",
     scopes: ["organization:write"],
     summary: "List the allowed origins, as an admin",
     responses: { 200: originsAnswer },
     call: () => [allowedOrigins(null)],
-    respond: ([[origins]]) => dataResponse(200, origins?.data ?? "{}"),
+    respond: row("organization"),
   }),
-  endpoint({
-    method: "put",
-    path: "/admin/origins",
-    tag,
+  put("/admin/origins", {
     access: "caller",
     scopes: ["organization:write"],
     summary: "Replace the allowed origins, as an admin",
     body: originsUpdate,
     responses: { 200: originsAnswer },
     call: ({ body }) => [allowedOrigins(body.origins)],
-    respond: ([[origins]]) => dataResponse(200, origins?.data ?? "{}"),
+    respond: row("organization"),
   }),
 ];

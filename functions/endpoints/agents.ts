@@ -11,8 +11,8 @@ import {
   agentPoliciesUpdate,
 } from "../../shared/agents.ts";
 import { agentKeyPrefix, newApiKey } from "../../shared/api-keys.ts";
-import { notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataIn, dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
+import { revokeApiKey, rotateApiKey } from "../_shared/statements/admin.ts";
 import {
   agentAudit,
   agentPolicies,
@@ -21,93 +21,58 @@ import {
   listAgentKeys,
   listAgents,
   retireAgent,
-  revokeAgentKey,
-  rotateAgentKey,
   updateAgent,
 } from "../_shared/statements/agents.ts";
 import { withSecret } from "./admin.ts";
 
-const tag = "Agents";
-
+const { get, post, put, patch, del } = endpointsOf({ tag: "Agents", access: "person" });
 export const agents = [
-  endpoint({
-    method: "get",
-    path: "/admin/agents",
-    tag,
-    access: "person",
+  get("/admin/agents", {
     summary: "List the organization's agents, as an admin",
     responses: { 200: agentListAnswer },
     call: () => [listAgents()],
-    respond: ([[list]]) => dataResponse(200, list?.data ?? "[]"),
+    respond: row("agent"),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/agents",
-    tag,
-    access: "person",
+  post("/admin/agents", {
     summary: "Create an agent; it needs a key to call",
     body: agentCreate,
     responses: { 201: agentAnswer },
     call: ({ body }) => [createAgent(body)],
-    respond: ([[created]]) => dataResponse(201, shown(created)),
+    respond: row("agent", 201),
   }),
-  endpoint({
-    method: "patch",
-    path: "/admin/agents/:id",
-    tag,
-    access: "person",
+  patch("/admin/agents/:id", {
     summary: "Change an agent's name, tier or description",
     body: agentPatch,
     responses: { 200: agentAnswer },
     call: ({ params, body }) => [updateAgent(params.id, body)],
-    respond: ([[changed]]) => dataResponse(200, shown(changed)),
+    respond: row("agent"),
   }),
-  endpoint({
-    method: "delete",
-    path: "/admin/agents/:id",
-    tag,
-    access: "person",
+  del("/admin/agents/:id", {
     summary: "Retire an agent and revoke its keys permanently; its content stays",
     responses: { 200: agentAnswer },
     call: ({ params }) => [retireAgent(params.id)],
-    respond: ([[retired]]) => dataResponse(200, shown(retired)),
+    respond: row("agent"),
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/agents/:id/policies",
-    tag,
-    access: "person",
+  get("/admin/agents/:id/policies", {
     summary: "Show the policies of an agent",
     responses: { 200: agentPoliciesAnswer },
     call: ({ params }) => [agentPolicies(params.id, null)],
-    respond: ([[policies]]) => dataResponse(200, shown(policies)),
+    respond: row("agent"),
   }),
-  endpoint({
-    method: "put",
-    path: "/admin/agents/:id/policies",
-    tag,
-    access: "person",
+  put("/admin/agents/:id/policies", {
     summary: "Replace the policies of an agent",
     body: agentPoliciesUpdate,
     responses: { 200: agentPoliciesAnswer },
     call: ({ params, body }) => [agentPolicies(params.id, body)],
-    respond: ([[policies]]) => dataResponse(200, shown(policies)),
+    respond: row("agent"),
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/agents/:id/keys",
-    tag,
-    access: "person",
+  get("/admin/agents/:id/keys", {
     summary: "List an agent's keys",
     responses: { 200: apiKeyListAnswer },
     call: ({ params }) => [listAgentKeys(params.id)],
-    respond: ([[keys]]) => dataResponse(200, shown(keys)),
+    respond: row("agent"),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/agents/:id/keys",
-    tag,
-    access: "person",
+  post("/admin/agents/:id/keys", {
     summary: "Create a key of an agent; its secret is returned once",
     body: agentKeyCreate,
     responses: { 201: newApiKeyAnswer },
@@ -116,50 +81,30 @@ export const agents = [
     call: ({ params, body, prepared }) => [createAgentKey(params.id, body, prepared)],
     respond: ([[key]], { prepared }) => dataResponse(201, withSecret(key?.data, prepared.secret)),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/agents/:id/keys/:key_id/rotate",
-    tag,
-    access: "person",
+  post("/admin/agents/:id/keys/:key_id/rotate", {
     summary: "Rotate the secret of an agent's key; the old one stays valid for an overlap",
     body: apiKeyRotate,
     responses: { 201: newApiKeyAnswer },
     showsSecret: true,
     prepare: () => newApiKey(agentKeyPrefix),
-    call: ({ params, body, prepared }) => [rotateAgentKey(params.id, params.key_id, body, prepared)],
+    call: ({ params, body, prepared }) => [rotateApiKey(params.key_id, body, prepared, params.id)],
     respond: ([[key]], { prepared }) => dataResponse(201, withSecret(key?.data, prepared.secret)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/admin/agents/:id/keys/:key_id",
-    tag,
-    access: "person",
+  del("/admin/agents/:id/keys/:key_id", {
     summary: "Revoke an agent's key permanently; the agent stays",
     responses: { 200: apiKeyAnswer },
-    call: ({ params }) => [revokeAgentKey(params.id, params.key_id)],
-    respond: ([[key]]) => {
-      if (!key?.data) throw notFound("key");
-      return dataResponse(200, key.data);
-    },
+    call: ({ params }) => [revokeApiKey(params.key_id, params.id)],
+    respond: row("key"),
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/agents/:id/audit",
-    tag,
-    access: "person",
+  get("/admin/agents/:id/audit", {
     summary: "List the calls of an agent, newest first",
     query: agentAuditQuery,
     responses: { 200: agentAuditAnswer },
     call: ({ params, query }) => [agentAudit(params.id, query)],
-    respond: ([[calls]], { query }) => {
-      const list = JSON.parse(shown(calls)) as { id: number }[];
+    respond: ([calls], { query }) => {
+      const list = JSON.parse(dataIn(calls, "agent")) as { id: number }[];
       const next_before = list.length === query.limit ? (list.at(-1)?.id ?? null) : null;
       return dataResponse(200, JSON.stringify(list), { next_before });
     },
   }),
 ];
-
-function shown(row: { data: string } | undefined): string {
-  if (!row) throw notFound("agent");
-  return row.data;
-}

@@ -12,7 +12,7 @@ import {
 import { deletedAnswer } from "../../shared/submissions.ts";
 import { commentVoteAnswer, commentVoteRemovedAnswer, voteByKey } from "../../shared/votes.ts";
 import { forbidden, notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, madeOrFound, row } from "../_shared/http/endpoint.ts";
 import {
   castCommentVote,
   commentDetail,
@@ -29,15 +29,12 @@ import {
 import { findSubmission } from "../_shared/statements/submissions.ts";
 import { followFor } from "../_shared/statements/votes.ts";
 
-const tag = "Comments";
+const { get, post, patch, del } = endpointsOf({ tag: "Comments", access: "caller" });
 const missing = () => notFound("comment");
 const nothing = z.object({});
 
 export const comments = [
-  endpoint({
-    method: "get",
-    path: "/submissions/:id/comments",
-    tag,
+  get("/submissions/:id/comments", {
     access: "public",
     operation: "comment_list",
     summary: "List comments, official ones first; parent_id lists replies",
@@ -49,11 +46,7 @@ export const comments = [
       return dataResponse(200, list.data, { total: list.total });
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/submissions/:id/comments",
-    tag,
-    access: "caller",
+  post("/submissions/:id/comments", {
     scopes: ["submissions:write"],
     operation: "comment_create",
     summary: "Comment on a submission, or reply to a comment",
@@ -65,30 +58,18 @@ export const comments = [
       writtenComment(newId),
       ...("follow" in body && body.follow ? [followFor(params.id, body, "comment")] : []),
     ],
-    respond: ([, [written]]) => {
-      if (!written?.data) throw notFound("submission");
-      return dataResponse(201, written.data);
-    },
+    respond: row("submission", 201),
   }),
-  endpoint({
-    method: "get",
-    path: "/comments/:id",
-    tag,
+  get("/comments/:id", {
     access: "public",
     operation: "comment_list",
     summary: "Show a comment",
     query: commentDetailQuery,
     responses: { 200: commentAnswer },
     call: ({ params, query }) => [commentDetail(params.id, query.expand.includes("replies"))],
-    respond: ([[shown]]) => {
-      if (!shown) throw missing();
-      return dataResponse(200, shown.data);
-    },
+    respond: row("comment"),
   }),
-  endpoint({
-    method: "patch",
-    path: "/comments/:id",
-    tag,
+  patch("/comments/:id", {
     access: "person",
     operation: "comment_update",
     summary: "Edit a comment, as its author, soon after posting it",
@@ -101,11 +82,7 @@ export const comments = [
       return dataResponse(200, shown.data);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/comments/:id",
-    tag,
-    access: "caller",
+  del("/comments/:id", {
     scopes: ["submissions:write", "submissions:moderate"],
     operation: "comment_delete",
     summary: "Delete a comment with all replies, as its author or an admin",
@@ -119,11 +96,7 @@ export const comments = [
       return dataResponse(200, `{"deleted":true}`);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/comments/:id/vote",
-    tag,
-    access: "caller",
+  post("/comments/:id/vote", {
     scopes: ["submissions:write"],
     operation: "vote_create",
     summary: "Vote for a comment (idempotent)",
@@ -134,16 +107,9 @@ export const comments = [
       castCommentVote(params.id, body, byKey),
       commentVoteResult(params.id, body),
     ],
-    respond: ([added, [vote]]) => {
-      if (!vote) throw missing();
-      return dataResponse(added.length ? 201 : 200, vote.data);
-    },
+    respond: madeOrFound("comment"),
   }),
-  endpoint({
-    method: "delete",
-    path: "/comments/:id/vote",
-    tag,
-    access: "caller",
+  del("/comments/:id/vote", {
     scopes: ["submissions:write"],
     operation: "vote_delete",
     summary: "Remove a vote for a comment (idempotent)",
@@ -154,9 +120,6 @@ export const comments = [
       removeCommentVote(params.id, body),
       commentVoteRemovedResult(params.id, body),
     ],
-    respond: ([, [result]]) => {
-      if (!result) throw missing();
-      return dataResponse(200, result.data);
-    },
+    respond: row("comment"),
   }),
 ];

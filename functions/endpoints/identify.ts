@@ -11,7 +11,7 @@ import {
 import { checkToken, identify as openIdentified } from "../_shared/callers/identify.ts";
 import { encryptSecret } from "../_shared/callers/stored-secrets.ts";
 import { notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint, workEndpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import { readCredentialOf } from "../_shared/http/request.ts";
 import {
   createIdentifySecret,
@@ -22,13 +22,9 @@ import {
 } from "../_shared/statements/identify.ts";
 import { withSecret } from "./admin.ts";
 
-const tag = "Identify";
-
+const { get, post, del, work } = endpointsOf({ tag: "Identify", access: "person" });
 export const identify = [
-  workEndpoint({
-    method: "post",
-    path: "/identify",
-    tag,
+  work("post", "/identify", {
     access: "public",
     operation: "token_exchange",
     summary: "Exchange a token of the organization's backend for a session",
@@ -41,11 +37,7 @@ export const identify = [
       return dataResponse(201, JSON.stringify({ access_token: secret, ...JSON.parse(data) }));
     },
   }),
-  workEndpoint({
-    method: "post",
-    path: "/identify/sign-out",
-    tag,
-    access: "person",
+  work("post", "/identify/sign-out", {
     summary: "End the session of an identified person",
     responses: { 200: signedOutAnswer },
     work: async ({ request, execute }) => {
@@ -55,27 +47,19 @@ export const identify = [
         return dataResponse(200, JSON.stringify({ signed_out: false }));
       }
       const [[row]] = await execute([endSession(credential.digest)]);
-      return dataResponse(200, JSON.stringify({ signed_out: row?.ended === true }));
+      return dataResponse(200, JSON.stringify({ signed_out: row?.data === true }));
     },
   }),
 ];
 
 export const adminIdentify = [
-  endpoint({
-    method: "get",
-    path: "/admin/identify-secrets",
-    tag,
-    access: "person",
+  get("/admin/identify-secrets", {
     summary: "List the organization's signing secrets, as an admin",
     responses: { 200: identifySecretListAnswer },
     call: () => [listIdentifySecrets()],
-    respond: ([[secrets]]) => dataResponse(200, secrets?.data ?? "[]"),
+    respond: row("organization"),
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/identify-secrets",
-    tag,
-    access: "person",
+  post("/admin/identify-secrets", {
     summary: "Create a signing secret (at most two); it is returned once",
     responses: { 201: newIdentifySecretAnswer },
     showsSecret: true,
@@ -85,24 +69,16 @@ export const adminIdentify = [
     ],
     respond: ([[made]], { prepared }) => dataResponse(201, withSecret(made?.data, prepared.secret)),
   }),
-  endpoint({
-    method: "delete",
-    path: "/admin/identify-secrets/:id",
-    tag,
-    access: "person",
+  del("/admin/identify-secrets/:id", {
     summary: "Delete a signing secret and end the sessions that it opened",
     responses: { 200: identifySecretDeletedAnswer },
     call: ({ params }) => [deleteIdentifySecret(params.id)],
     respond: ([[row]], { params }) => {
-      if (!row?.deleted) throw notFound("signing secret");
+      if (!row?.data) throw notFound("signing secret");
       return dataResponse(200, JSON.stringify({ id: params.id, deleted: true }));
     },
   }),
-  workEndpoint({
-    method: "post",
-    path: "/admin/identify-secrets/check",
-    tag,
-    access: "person",
+  work("post", "/admin/identify-secrets/check", {
     summary: "Check a token without opening a session, as an admin",
     body: identifyBody,
     responses: { 200: identifyCheckAnswer },

@@ -11,7 +11,7 @@ import { runJob } from "../_shared/files/import/job.ts";
 import { importFile, type JobFile, problemOfType, receiveImport } from "../_shared/files/import/receive.ts";
 import { ApiError, notFound } from "../_shared/http/api-error.ts";
 import { bodyChunks, problemOfLength } from "../_shared/http/body.ts";
-import { dataResponse, endpoint, longEndpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import {
   applyImport,
   cancelImport,
@@ -21,7 +21,7 @@ import {
   startExport,
 } from "../_shared/statements/import-export.ts";
 
-const tag = "Import and export";
+const { get, post, del, work } = endpointsOf({ tag: "Import and export", access: "caller" });
 const scopes = ["submissions:moderate"] as const;
 
 const mediaTypes: Record<string, JobFile> = {
@@ -48,11 +48,8 @@ function fileTypeOf(request: Request, format: ImportQuery["format"]): JobFile | 
 }
 
 export const importExport = [
-  longEndpoint({
-    method: "post",
-    path: "/admin/import",
-    tag,
-    access: "caller",
+  work("post", "/admin/import", {
+    runsLong: true,
     scopes: [...scopes],
     summary: "Import a file of feedback (idempotent by external id)",
     query: importQuery,
@@ -68,22 +65,15 @@ export const importExport = [
       return dataResponse(202, data, undefined, { Location: `imports/${id}` });
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/imports",
-    tag,
-    access: "caller",
+  get("/admin/imports", {
     scopes: [...scopes],
     summary: "List the newest 50 imports, as an admin",
     responses: { 200: importListAnswer },
     call: () => [listImports()],
-    respond: ([[imports]]) => dataResponse(200, imports?.data ?? "[]"),
+    respond: row("import"),
   }),
-  longEndpoint({
-    method: "post",
-    path: "/admin/imports/:id/run",
-    tag,
-    access: "caller",
+  work("post", "/admin/imports/:id/run", {
+    runsLong: true,
     scopes: [...scopes],
     summary: "Run an import for about a second",
     responses: { 200: importAnswer },
@@ -94,47 +84,28 @@ export const importExport = [
       return dataResponse(200, shown.data);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/admin/imports/:id/apply",
-    tag,
-    access: "caller",
+  post("/admin/imports/:id/apply", {
     scopes: [...scopes],
     summary: "Import the file of a completed dry run, which is stored for a day",
     responses: { 202: importAnswer },
     call: ({ params }) => [applyImport(params.id)],
-    respond: ([[begun]]) => dataResponse(202, begun?.data ?? "null"),
+    respond: row("import", 202),
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/imports/:id",
-    tag,
-    access: "caller",
+  get("/admin/imports/:id", {
     scopes: [...scopes],
     summary: "Show the progress and the errors of an import",
     responses: { 200: importAnswer },
     call: ({ params }) => [showImport(params.id)],
-    respond: ([[shown]]) => {
-      if (!shown) throw notFound("import");
-      return dataResponse(200, shown.data);
-    },
+    respond: row("import"),
   }),
-  endpoint({
-    method: "delete",
-    path: "/admin/imports/:id",
-    tag,
-    access: "caller",
+  del("/admin/imports/:id", {
     scopes: [...scopes],
     summary: "Cancel an unfinished import; written rows stay",
     responses: { 200: importAnswer },
     call: ({ params }) => [cancelImport(params.id)],
-    respond: ([[canceled]]) => dataResponse(200, canceled?.data ?? "null"),
+    respond: row("import"),
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/export",
-    tag,
-    access: "caller",
+  get("/admin/export", {
     scopes: [...scopes],
     summary: "Export the organization with e-mail addresses, for an import",
     query: exportQuery,

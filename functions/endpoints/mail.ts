@@ -6,8 +6,7 @@ import {
   mailSuppressionsQuery,
 } from "../../shared/mail.ts";
 import { deletedAnswer } from "../../shared/submissions.ts";
-import { notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import {
   changeMyMailPreferences,
   liftMailSuppression,
@@ -16,95 +15,57 @@ import {
   myMailPreferences,
 } from "../_shared/statements/mail.ts";
 
-const tag = "Mail";
-
+const { get, post, patch, del } = endpointsOf({ tag: "Mail", access: "person" });
 export const mail = [
-  endpoint({
-    method: "get",
-    path: "/me/mail-preferences",
-    tag,
-    access: "person",
+  get("/me/mail-preferences", {
     summary: "Show the signed-in user's mail preferences in the organization",
     responses: { 200: mailPreferencesAnswer },
     call: () => [myMailPreferences()],
     respond: ([[page]]) => dataResponse(200, JSON.stringify(page?.data)),
   }),
-  endpoint({
-    method: "patch",
-    path: "/me/mail-preferences",
-    tag,
-    access: "person",
+  patch("/me/mail-preferences", {
     summary: "Change the signed-in user's mail preferences in the organization",
     body: mailPreferencesPatch,
     responses: { 200: mailPreferencesAnswer },
     call: ({ body }) => [changeMyMailPreferences(body)],
     respond: ([[page]]) => dataResponse(200, JSON.stringify(page?.data)),
   }),
-  endpoint({
-    method: "post",
-    path: "/submissions/:id/mute",
-    tag,
-    access: "person",
+  post("/submissions/:id/mute", {
     summary: "Get no mail about a submission (idempotent)",
     responses: { 200: mailMuteAnswer },
     call: ({ params }) => [muteSubmission(params.id, true)],
-    respond: ([[state]]) => {
-      if (!state) throw notFound("submission");
-      return dataResponse(200, state.data);
-    },
+    respond: row("submission"),
   }),
-  endpoint({
-    method: "delete",
-    path: "/submissions/:id/mute",
-    tag,
-    access: "person",
+  del("/submissions/:id/mute", {
     summary: "Get mail about a submission again (idempotent)",
     responses: { 200: mailMuteAnswer },
     call: ({ params }) => [muteSubmission(params.id, false)],
-    respond: ([[state]]) => {
-      if (!state) throw notFound("submission");
-      return dataResponse(200, state.data);
-    },
+    respond: row("submission"),
   }),
-  endpoint({
-    method: "get",
-    path: "/admin/mail-suppressions",
-    tag,
+  get("/admin/mail-suppressions", {
     access: "caller",
     scopes: ["members:write"],
     summary: "List people who get no mail, with the reason, as an admin",
     query: mailSuppressionsQuery,
     responses: { 200: mailSuppressionsAnswer },
     call: ({ query }) => [mailSuppressions(query.email)],
-    respond: ([[listed]]) => dataResponse(200, listed?.data ?? "[]"),
+    respond: row("organization"),
   }),
-  endpoint({
-    method: "delete",
-    path: "/admin/mail-suppressions",
-    tag,
+  del("/admin/mail-suppressions", {
     access: "caller",
     scopes: ["members:write"],
     summary: "Send mail again to an address that bounced, as an admin",
     query: mailSuppressionsQuery.required(),
     responses: { 200: deletedAnswer },
     call: ({ query }) => [liftMailSuppression(query)],
-    respond: ([[lifted]]) => {
-      if (!lifted?.data) throw notFound("address without mail");
-      return dataResponse(200, lifted.data);
-    },
+    respond: row("address without mail"),
   }),
-  endpoint({
-    method: "delete",
-    path: "/admin/mail-suppressions/:id",
-    tag,
+  del("/admin/mail-suppressions/:id", {
     access: "caller",
     scopes: ["members:write"],
     summary: "Send mail again to a person whose address bounced, as an admin",
     responses: { 200: deletedAnswer },
     call: ({ params }) => [liftMailSuppression(params)],
-    respond: ([[lifted]]) => {
-      if (!lifted?.data) throw notFound("person without mail");
-      return dataResponse(200, lifted.data);
-    },
+    respond: row("person without mail"),
   }),
 ];

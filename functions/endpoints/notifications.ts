@@ -4,32 +4,23 @@ import {
   notificationsRead,
   notificationsReadAnswer,
 } from "../../shared/notifications.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { endpointsOf, row } from "../_shared/http/endpoint.ts";
 import { listNotifications, markNotificationsRead } from "../_shared/statements/notifications.ts";
 
-const tag = "Notifications";
-
+const { get, post } = endpointsOf({ tag: "Notifications", access: "person" });
 export const notifications = [
-  endpoint({
-    method: "get",
-    path: "/me/notifications",
-    tag,
-    access: "person",
+  get("/me/notifications", {
     summary: "List the signed-in user's notifications, newest first",
     query: notificationListQuery,
     responses: { 200: notificationListAnswer },
     call: ({ query }) => [listNotifications(query)],
-    respond: ([[list]]) => dataResponse(200, list?.data ?? "[]", { total: list?.total ?? 0 }),
+    respond: row("notification"),
   }),
-  endpoint({
-    method: "post",
-    path: "/me/notifications/read",
-    tag,
-    access: "person",
+  post("/me/notifications/read", {
     summary: "Mark notifications as read, the given ones or all",
     body: notificationsRead,
     responses: { 200: notificationsReadAnswer },
     call: ({ body }) => [markNotificationsRead(body.ids)],
-    respond: ([[marked]]) => dataResponse(200, marked?.data ?? `{"read":0}`),
+    respond: row("notification"),
   }),
 ];

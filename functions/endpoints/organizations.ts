@@ -1,49 +1,31 @@
 import { logoTypes } from "../../shared/logos.ts";
 import { organizationDetailAnswer, organizationPatch } from "../../shared/organizations.ts";
 import { logoFile, storeLogo } from "../_shared/files/logos.ts";
-import { ApiError, notFound } from "../_shared/http/api-error.ts";
+import { ApiError } from "../_shared/http/api-error.ts";
 import { bodyChunks, problemOfLength } from "../_shared/http/body.ts";
-import { dataResponse, endpoint, longEndpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import { logoOf, organizationDetail, updateOrganization } from "../_shared/statements/organizations.ts";
 
-const tag = "Organizations";
-const missing = () => notFound("organization");
+const { get, patch, work } = endpointsOf({ tag: "Organizations", access: "caller" });
 
 export const organizations = [
-  endpoint({
-    method: "get",
-    path: "/organizations/:id",
-    tag,
-    access: "caller",
+  get("/organizations/:id", {
     scopes: ["organization:write"],
     summary: "Show an organization with settings and plan limits, for its team",
     responses: { 200: organizationDetailAnswer },
     call: ({ params }) => [organizationDetail(params.id)],
-    respond: ([[shown]]) => {
-      if (!shown) throw missing();
-      return dataResponse(200, shown.data);
-    },
+    respond: row("organization"),
   }),
-  endpoint({
-    method: "patch",
-    path: "/organizations/:id",
-    tag,
-    access: "caller",
+  patch("/organizations/:id", {
     scopes: ["organization:write"],
     summary: "Change an organization's settings, as an admin",
     body: organizationPatch,
     responses: { 200: organizationDetailAnswer },
     call: ({ params, body }) => [updateOrganization(params.id, body)],
-    respond: ([[shown]]) => {
-      if (!shown) throw missing();
-      return dataResponse(200, shown.data);
-    },
+    respond: row("organization"),
   }),
-  longEndpoint({
-    method: "put",
-    path: "/organizations/:id/logo",
-    tag,
-    access: "caller",
+  work("put", "/organizations/:id/logo", {
+    runsLong: true,
     scopes: ["organization:write"],
     summary: "Upload the logo, a picture of at most 512 KiB, as an admin; `logo_url: null` removes it",
     consumes: Object.values(logoTypes),

@@ -20,7 +20,7 @@ import {
 } from "../../shared/submissions.ts";
 import { forbidden, notFound } from "../_shared/http/api-error.ts";
 import { foundMeta, listMeta, nextCursor } from "../_shared/http/cursor.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf } from "../_shared/http/endpoint.ts";
 import { submissionPage } from "../_shared/http/web-pages.ts";
 import {
   changeStatus,
@@ -38,15 +38,11 @@ import {
   updateSubmission,
 } from "../_shared/statements/submissions.ts";
 
-const tag = "Submissions";
+const { get, post, patch, del } = endpointsOf({ tag: "Submissions", access: "public" });
 const missing = () => notFound("submission");
 
 export const submissions = [
-  endpoint({
-    method: "get",
-    path: "/submissions",
-    tag,
-    access: "public",
+  get("/submissions", {
     summary: "List submissions, filtered and sorted",
     query: submissionListQuery,
     responses: { 200: submissionListAnswer },
@@ -56,11 +52,7 @@ export const submissions = [
       return dataResponse(200, page.data, listMeta(page, query, query.sort, query.order));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/submissions/search",
-    tag,
-    access: "public",
+  get("/submissions/search", {
     summary: "Search titles and descriptions, best first",
     query: submissionSearchQuery,
     responses: { 200: submissionSearchAnswer },
@@ -77,11 +69,7 @@ export const submissions = [
       });
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/submissions/check-duplicates",
-    tag,
-    access: "public",
+  post("/submissions/check-duplicates", {
     operation: "duplicate_check",
     summary: "Find submissions similar to a draft",
     body: duplicateCheck,
@@ -92,10 +80,7 @@ export const submissions = [
       return dataResponse(200, `{"has_duplicates":${list !== "[]"},"similar":${list}}`);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/submissions",
-    tag,
+  post("/submissions", {
     access: "caller",
     scopes: ["submissions:write"],
     operation: "submission_create",
@@ -114,11 +99,7 @@ export const submissions = [
       return dataResponse(201, created.data);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/submissions/:id",
-    tag,
-    access: "public",
+  get("/submissions/:id", {
     summary: "Show a submission",
     query: submissionDetailQuery,
     responses: { 200: submissionDetailAnswer },
@@ -131,10 +112,7 @@ export const submissions = [
       });
     },
   }),
-  endpoint({
-    method: "patch",
-    path: "/submissions/:id",
-    tag,
+  patch("/submissions/:id", {
     access: "caller",
     scopes: ["submissions:write", "submissions:moderate"],
     operation: "submission_update",
@@ -152,10 +130,7 @@ export const submissions = [
       return dataResponse(200, shown.data);
     },
   }),
-  endpoint({
-    method: "delete",
-    path: "/submissions/:id",
-    tag,
+  del("/submissions/:id", {
     access: "caller",
     scopes: ["submissions:write", "submissions:moderate"],
     summary: "Delete a submission with its votes and comments, as its author or an admin",
@@ -169,10 +144,7 @@ export const submissions = [
       return dataResponse(200, `{"deleted":true}`);
     },
   }),
-  endpoint({
-    method: "patch",
-    path: "/submissions/:id/status",
-    tag,
+  patch("/submissions/:id/status", {
     access: "caller",
     scopes: ["submissions:moderate"],
     summary: "Change the status, as an admin",
@@ -189,11 +161,7 @@ export const submissions = [
       return dataResponse(200, state.data);
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/submissions/:id/status-changes",
-    tag,
-    access: "public",
+  get("/submissions/:id/status-changes", {
     summary: "List the status history, newest first",
     responses: { 200: statusChangeListAnswer },
     call: ({ params }) => [findSubmission(params.id), statusHistory(params.id)],

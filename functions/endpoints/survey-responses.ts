@@ -11,7 +11,7 @@ import {
 import { surveyCsv } from "../_shared/files/survey-export.ts";
 import { notFound } from "../_shared/http/api-error.ts";
 import { listMeta } from "../_shared/http/cursor.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf } from "../_shared/http/endpoint.ts";
 import { scoreAnswers } from "../_shared/sentiment/answers.ts";
 import { lexiconEngine } from "../_shared/sentiment/lexicon.ts";
 import { hasModel, scoreTexts } from "../_shared/sentiment/score-texts.ts";
@@ -26,7 +26,7 @@ import {
 } from "../_shared/statements/survey-responses.ts";
 import { requireSurvey } from "../_shared/statements/surveys.ts";
 
-const tag = "Survey responses";
+const { get, post } = endpointsOf({ tag: "Survey responses", access: "person" });
 const missing = () => notFound("survey");
 const nothing = z.object({});
 
@@ -58,11 +58,7 @@ async function rescoreWithModel(
 }
 
 export const surveyResponses = [
-  endpoint({
-    method: "post",
-    path: "/surveys/:id/start",
-    tag,
-    access: "person",
+  post("/surveys/:id/start", {
     summary: "Record that the signed-in user starts to answer (idempotent)",
     body: nothing,
     responses: { 201: surveyStartedAnswer, 200: surveyStartedAnswer },
@@ -72,11 +68,7 @@ export const surveyResponses = [
       return dataResponse(started.made ? 201 : 200, started.data);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/surveys/:id/responses",
-    tag,
-    access: "person",
+  post("/surveys/:id/responses", {
     operation: "survey_response_create",
     summary: "Submit a response, as the signed-in user",
     body: surveyResponseCreate,
@@ -97,11 +89,8 @@ export const surveyResponses = [
       };
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/surveys/:id/responses",
+  get("/surveys/:id/responses", {
     runsLong: true,
-    tag,
     access: "caller",
     scopes: ["responses:read"],
     summary: "List responses, newest first, or export all, as an admin",

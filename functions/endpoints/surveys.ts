@@ -15,9 +15,8 @@ import {
 } from "../../shared/surveys.ts";
 import { notFound } from "../_shared/http/api-error.ts";
 import { listMeta } from "../_shared/http/cursor.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import { surveyPage } from "../_shared/http/web-pages.ts";
-import type { Data } from "../_shared/statements/shapes.ts";
 import {
   changeSurveyStatus,
   createSurvey,
@@ -33,20 +32,11 @@ import {
   updateSurvey,
 } from "../_shared/statements/surveys.ts";
 
-const tag = "Surveys";
+const { get, post, patch, del } = endpointsOf({ tag: "Surveys", access: "caller" });
 const missing = () => notFound("survey");
 
-function shown(status: number, detail: Data | undefined) {
-  if (!detail) throw missing();
-  return dataResponse(status, detail.data);
-}
-
 export const surveys = [
-  endpoint({
-    method: "get",
-    path: "/surveys",
-    tag,
-    access: "caller",
+  get("/surveys", {
     scopes: ["surveys:read"],
     summary: "List surveys, newest first, as an admin",
     query: surveyListQuery,
@@ -57,11 +47,7 @@ export const surveys = [
       return dataResponse(200, list.data, listMeta(list, query, "created_at", "desc"));
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/surveys",
-    tag,
-    access: "caller",
+  post("/surveys", {
     scopes: ["surveys:write"],
     summary: "Create a survey draft, as an admin",
     body: surveyCreate,
@@ -71,39 +57,28 @@ export const surveys = [
       if (!created) throw missing();
       return dataResponse(
         201,
-        JSON.stringify({ id: created.id, status: "draft", url: surveyPage(created.id) }),
+        JSON.stringify({ id: created.data, status: "draft", url: surveyPage(created.data) }),
       );
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/surveys/:id",
-    tag,
+  get("/surveys/:id", {
     access: "public",
     summary: "Show a survey; a draft for its team only",
     query: surveyDetailQuery,
     responses: { 200: surveyDetailAnswer },
     call: ({ params, query }) => [requireSurvey(params.id, null), surveyDetail(params.id, query.expand)],
-    respond: ([, [detail]]) => shown(200, detail),
+    respond: row("survey"),
   }),
-  endpoint({
-    method: "patch",
-    path: "/surveys/:id",
-    tag,
-    access: "caller",
+  patch("/surveys/:id", {
     scopes: ["surveys:write"],
     summary: "Change a draft, as an admin",
     query: surveyDetailQuery,
     body: surveyPatch,
     responses: { 200: surveyDetailAnswer },
     call: ({ params, query, body }) => [updateSurvey(params.id, body), surveyDetail(params.id, query.expand)],
-    respond: ([, [detail]]) => shown(200, detail),
+    respond: row("survey"),
   }),
-  endpoint({
-    method: "delete",
-    path: "/surveys/:id",
-    tag,
-    access: "caller",
+  del("/surveys/:id", {
     scopes: ["surveys:write"],
     summary: "Delete a survey, as an admin; with responses if force is true",
     query: surveyDeleteQuery,
@@ -115,11 +90,7 @@ export const surveys = [
   changing("pause", "Pause a published survey, as an admin"),
   changing("resume", "Resume a paused survey, as an admin"),
   changing("archive", "Archive a survey permanently, as an admin"),
-  endpoint({
-    method: "post",
-    path: "/surveys/:id/mail",
-    tag,
-    access: "caller",
+  post("/surveys/:id/mail", {
     scopes: ["surveys:publish"],
     summary: "Invite voters or followers by mail, each once, or remind them once, as an admin",
     body: surveyMailBody,
@@ -128,16 +99,9 @@ export const surveys = [
       requireSurvey(params.id, "surveys:publish"),
       mailSurvey(params.id, body.reminder),
     ],
-    respond: ([, [mailed]]) => {
-      if (!mailed) throw missing();
-      return dataResponse(200, mailed.data);
-    },
+    respond: row("survey"),
   }),
-  endpoint({
-    method: "post",
-    path: "/surveys/:id/versions",
-    tag,
-    access: "caller",
+  post("/surveys/:id/versions", {
     scopes: ["surveys:publish"],
     summary: "Create a draft version of a published or paused survey, as an admin",
     query: surveyDetailQuery,
@@ -146,32 +110,21 @@ export const surveys = [
       createSurveyVersion(params.id, newId),
       surveyDetail(newId, query.expand),
     ],
-    respond: ([, [detail]]) => shown(201, detail),
+    respond: row("survey", 201),
   }),
-  endpoint({
-    method: "get",
-    path: "/surveys/:id/analytics",
+  get("/surveys/:id/analytics", {
     runsLong: true,
-    tag,
-    access: "caller",
     scopes: ["analytics:read"],
     summary: "Get analytics of a survey, as an admin",
     query: surveyAnalyticsQuery,
     responses: { 200: surveyAnalyticsAnswer },
     call: ({ params, query }) => [surveyAnalytics(params.id, query.metrics)],
-    respond: ([[numbers]]) => {
-      if (!numbers) throw missing();
-      return dataResponse(200, numbers.data);
-    },
+    respond: row("survey"),
   }),
 ];
 
 function changing(action: SurveyAction, summary: string) {
-  return endpoint({
-    method: "post",
-    path: `/surveys/:id/${action}`,
-    tag,
-    access: "caller",
+  return post(`/surveys/:id/${action}`, {
     scopes: ["surveys:publish"],
     summary,
     query: surveyDetailQuery,
@@ -180,6 +133,6 @@ function changing(action: SurveyAction, summary: string) {
       changeSurveyStatus(params.id, action),
       surveyDetail(params.id, query.expand),
     ],
-    respond: ([, [detail]]) => shown(200, detail),
+    respond: row("survey"),
   });
 }

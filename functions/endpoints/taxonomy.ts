@@ -1,14 +1,12 @@
 import { categoryList, tagList } from "../../shared/taxonomy.ts";
 import { notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf } from "../_shared/http/endpoint.ts";
 import { listTaxonomy } from "../_shared/statements/taxonomy.ts";
 
+const { get } = endpointsOf({ tag: "Categories and tags", access: "public" });
+
 const list = (kind: "categories" | "tags", responses: { 200: typeof categoryList | typeof tagList }) =>
-  endpoint({
-    method: "get",
-    path: `/organizations/:id/${kind}`,
-    tag: "Categories and tags",
-    access: "public",
+  get(`/organizations/:id/${kind}`, {
     summary: `List an organization's ${kind}, in the language of Accept-Language`,
     responses,
     call: ({ params, locale }) => [listTaxonomy(params.id, kind, locale)],

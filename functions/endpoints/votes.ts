@@ -9,7 +9,7 @@ import {
   voterListAnswer,
 } from "../../shared/votes.ts";
 import { notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, endpointsOf, madeOrFound, row } from "../_shared/http/endpoint.ts";
 import { requireAdminOf } from "../_shared/statements/submissions.ts";
 import {
   castVote,
@@ -21,16 +21,12 @@ import {
   votersOf,
 } from "../_shared/statements/votes.ts";
 
-const tag = "Votes";
+const { get, post, del } = endpointsOf({ tag: "Votes", access: "caller" });
 const missing = () => notFound("submission");
 const nothing = z.object({});
 
 export const votes = [
-  endpoint({
-    method: "post",
-    path: "/submissions/:id/vote",
-    tag,
-    access: "caller",
+  post("/submissions/:id/vote", {
     scopes: ["submissions:write"],
     operation: "vote_create",
     summary: "Vote for a submission (idempotent)",
@@ -42,16 +38,9 @@ export const votes = [
       voteResult(params.id, body),
       ...("follow" in body && body.follow ? [followFor(params.id, body, "vote")] : []),
     ],
-    respond: ([added, [vote]]) => {
-      if (!vote) throw missing();
-      return dataResponse(added.length ? 201 : 200, vote.data);
-    },
+    respond: madeOrFound("submission"),
   }),
-  endpoint({
-    method: "delete",
-    path: "/submissions/:id/vote",
-    tag,
-    access: "caller",
+  del("/submissions/:id/vote", {
     scopes: ["submissions:write"],
     operation: "vote_delete",
     summary: "Remove a vote (idempotent)",
@@ -59,16 +48,9 @@ export const votes = [
     bodyByKey: voteByKey,
     responses: { 200: voteRemovedAnswer },
     call: ({ params, body }) => [removeVote(params.id, body), voteRemovedResult(params.id, body)],
-    respond: ([, [result]]) => {
-      if (!result) throw missing();
-      return dataResponse(200, result.data);
-    },
+    respond: row("submission"),
   }),
-  endpoint({
-    method: "get",
-    path: "/submissions/:id/voters",
-    tag,
-    access: "caller",
+  get("/submissions/:id/voters", {
     scopes: ["submissions:moderate"],
     operation: "vote_list",
     summary: "List voters, as an admin",
@@ -80,10 +62,7 @@ export const votes = [
       return dataResponse(200, voters.data, { total: voters.total });
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/me/votes",
-    tag,
+  get("/me/votes", {
     access: "person",
     operation: "vote_list",
     summary: "List the signed-in user's votes",

@@ -16,7 +16,7 @@ import {
 import { encryptSecret, newWebhookSecret } from "../_shared/callers/stored-secrets.ts";
 import { resolvedTargetError } from "../_shared/dispatch/webhook-target.ts";
 import { invalid, notFound } from "../_shared/http/api-error.ts";
-import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { dataIn, dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import {
   createWebhook,
   deleteWebhook,
@@ -31,18 +31,10 @@ import {
   updateWebhook,
 } from "../_shared/statements/webhooks.ts";
 
-const tag = "Webhooks";
+const { get, post, patch, del } = endpointsOf({ tag: "Webhooks", access: "caller" });
 const all = "/organizations/:id/webhooks";
 const one = "/organizations/:id/webhooks/:webhook_id";
 const missing = () => notFound("webhook");
-const missingDelivery = () => notFound("delivery");
-
-type Rows = readonly { data: string | null }[];
-
-function shown([row]: Rows, orElse = missing): string {
-  if (!row?.data) throw orElse();
-  return row.data;
-}
 
 /** The webhook, with its secret if it was generated here. */
 function withSecret(data: string, given: string | null | undefined, created: string): string {
@@ -58,27 +50,19 @@ const precheckUrl = {
 };
 
 export const webhooks = [
-  endpoint({
-    method: "get",
-    path: all,
-    tag,
-    access: "caller",
+  get(all, {
     scopes: ["webhooks:read"],
     summary: "List the organization's webhooks, as an admin",
     responses: { 200: webhookListAnswer },
     call: ({ params }) => [listWebhooks(params.id)],
     respond: ([rows]) => {
-      const data = shown(rows);
+      const data = dataIn(rows, "webhook");
       return dataResponse(200, data, { total: JSON.parse(data).length });
     },
   }),
-  endpoint({
-    method: "post",
-    path: all,
-    tag,
-    access: "caller",
+  post(all, {
     scopes: ["webhooks:write"],
-    summary: "Register a webhook endpoint, as an admin",
+    summary: "Register a webhook as an admin",
     body: webhookCreate,
     responses: { 201: newWebhookAnswer },
     showsSecret: true,
@@ -88,51 +72,35 @@ export const webhooks = [
       createWebhook(params.id, newId, { url, events, encrypted: encryptSecret(secret ?? prepared, newId) }),
     ],
     respond: ([rows], { body, prepared }) =>
-      dataResponse(201, withSecret(shown(rows), body.secret, prepared)),
+      dataResponse(201, withSecret(dataIn(rows, "webhook"), body.secret, prepared)),
   }),
-  endpoint({
-    method: "get",
-    path: one,
-    tag,
-    access: "caller",
+  get(one, {
     scopes: ["webhooks:read"],
     summary: "Show a webhook, as an admin",
     responses: { 200: webhookAnswer },
     call: ({ params }) => [showWebhook(params)],
-    respond: ([rows]) => dataResponse(200, shown(rows)),
+    respond: row("webhook"),
   }),
-  endpoint({
-    method: "patch",
-    path: one,
-    tag,
-    access: "caller",
+  patch(one, {
     scopes: ["webhooks:write"],
     summary: "Update, enable or disable a webhook, as an admin",
     body: webhookPatch,
     responses: { 200: webhookAnswer },
     precheck: precheckUrl,
     call: ({ params, body }) => [updateWebhook(params, body)],
-    respond: ([rows]) => dataResponse(200, shown(rows)),
+    respond: row("webhook"),
   }),
-  endpoint({
-    method: "delete",
-    path: one,
-    tag,
-    access: "caller",
+  del(one, {
     scopes: ["webhooks:write"],
     summary: "Delete a webhook with its delivery log, as an admin",
     responses: { 200: deletedAnswer },
     call: ({ params }) => [deleteWebhook(params)],
     respond: ([[deleted]]) => {
-      if (!deleted?.deleted) throw missing();
+      if (!deleted?.data) throw missing();
       return dataResponse(200, `{"deleted":true}`);
     },
   }),
-  endpoint({
-    method: "post",
-    path: "/organizations/:id/webhooks/:webhook_id/rotate",
-    tag,
-    access: "caller",
+  post("/organizations/:id/webhooks/:webhook_id/rotate", {
     scopes: ["webhooks:write"],
     summary: "Rotate the secret of a webhook; the old one stays valid for an overlap",
     body: webhookRotate,
@@ -147,24 +115,16 @@ export const webhooks = [
       ),
     ],
     respond: ([rows], { body, prepared }) =>
-      dataResponse(200, withSecret(shown(rows), body.secret, prepared)),
+      dataResponse(200, withSecret(dataIn(rows, "webhook"), body.secret, prepared)),
   }),
-  endpoint({
-    method: "post",
-    path: "/organizations/:id/webhooks/:webhook_id/test",
-    tag,
-    access: "caller",
+  post("/organizations/:id/webhooks/:webhook_id/test", {
     scopes: ["webhooks:write"],
     summary: "Send the event webhook.test to a webhook, as an admin",
     responses: { 201: deliveryAnswer },
     call: ({ params }) => [testWebhook(params)],
-    respond: ([rows]) => dataResponse(201, shown(rows)),
+    respond: row("webhook", 201),
   }),
-  endpoint({
-    method: "get",
-    path: "/organizations/:id/webhooks/:webhook_id/deliveries",
-    tag,
-    access: "caller",
+  get("/organizations/:id/webhooks/:webhook_id/deliveries", {
     scopes: ["webhooks:read"],
     summary: "List a webhook's newest 100 deliveries, as an admin",
     query: deliveryListQuery,
@@ -175,26 +135,18 @@ export const webhooks = [
       return dataResponse(200, log.data, pageMeta(log.total, page, limit));
     },
   }),
-  endpoint({
-    method: "get",
-    path: "/organizations/:id/webhooks/:webhook_id/deliveries/:event_id",
-    tag,
-    access: "caller",
+  get("/organizations/:id/webhooks/:webhook_id/deliveries/:event_id", {
     scopes: ["webhooks:read"],
     summary: "Show a delivery with its attempts, as an admin",
     responses: { 200: deliveryDetailAnswer },
     call: ({ params }) => [showDelivery(params)],
-    respond: ([rows]) => dataResponse(200, shown(rows, missingDelivery)),
+    respond: row("delivery"),
   }),
-  endpoint({
-    method: "post",
-    path: "/organizations/:id/webhooks/:webhook_id/deliveries/:event_id/redeliver",
-    tag,
-    access: "caller",
+  post("/organizations/:id/webhooks/:webhook_id/deliveries/:event_id/redeliver", {
     scopes: ["webhooks:write"],
     summary: "Resend an event to its webhook, as an admin",
     responses: { 200: deliveryAnswer },
     call: ({ params }) => [redeliver(params)],
-    respond: ([rows]) => dataResponse(200, shown(rows, missingDelivery)),
+    respond: row("delivery"),
   }),
 ];

@@ -154,7 +154,7 @@ export function runOnce<const Statements extends readonly Statement[]>(
 ): Promise<string> {
   const first = [findIdempotentResponse(key, request)] as const;
   const work: Steps<typeof first, string> = async ([[earlier]], execute) => {
-    if (earlier?.answer) return { result: earlier.answer, last: [] };
+    if (earlier?.data) return { result: earlier.data, last: [] };
     const { answer: result, stored } = answer(await execute(statements));
     return { result, last: [saveIdempotentResponse(key, stored)] };
   };
@@ -267,7 +267,7 @@ function assertCommitted(result: Rows | undefined) {
 /** The newest migration in the database; undefined if the database does not respond. */
 export function latestMigration(): Promise<string | undefined> {
   return runStatement(newestMigration()).then(
-    ([row]) => row?.version,
+    ([row]) => row?.data,
     () => undefined,
   );
 }
@@ -275,7 +275,7 @@ export function latestMigration(): Promise<string | undefined> {
 /** Whether any organization allows this origin. */
 export async function isAllowedOrigin(origin: string): Promise<boolean> {
   const [row] = await runStatement(originIsAllowed(origin));
-  return row?.allowed === true;
+  return row?.data === true;
 }
 
 /** Runs one statement as the login role in a transaction of its own. */

@@ -6,7 +6,7 @@ import { ApiError, invalid, notFound } from "../http/api-error.ts";
 import type { Bounds } from "../http/body.ts";
 import type { Execute } from "../http/endpoint.ts";
 import { environment } from "../runtime/environment.ts";
-import { logoOf, setLogo } from "../statements/organizations.ts";
+import { logoOf, updateOrganization } from "../statements/organizations.ts";
 
 export const logoFile: Bounds = {
   maxBytes: maxLogoBytes,
@@ -42,7 +42,7 @@ export async function storeLogo(
   const path = `/logos/${before.id}/${randomBytes(16).toString("hex")}.${type}`;
   await put(path, file, logoTypes[type]);
   try {
-    const [[after]] = await execute([setLogo(before.id, path)]);
+    const [[after]] = await execute([updateOrganization(before.id, { logo_url: path })]);
     if (!after) throw notFound("organization");
     return after.data;
   } catch (error) {

@@ -2,25 +2,24 @@ import { uuid } from "../../../shared/fields.ts";
 import { type PageMeta, type PageQuery, pageMeta } from "../../../shared/pagination.ts";
 import { unstorable } from "../../../shared/text.ts";
 import type { Position } from "../statements/change-feed.ts";
+import type { List } from "../statements/shapes.ts";
 import { invalid } from "./api-error.ts";
 import { decodeText, encodeText } from "./base64url.ts";
 
 /** A page of a list. `more`: there is another page; `last`: where it starts. */
-export type Page = {
-  total: number;
+export type Page<Item = unknown> = List<Item> & {
   /** Set if there may be more rows than `total`. */
   total_is_capped?: boolean;
   /** With `q`: `any` if nothing has all words. */
   match?: "all" | "any";
   did_you_mean?: string | null;
-  data: string;
   more: boolean;
   last: [string, string] | null;
 };
 
 /** `meta` of a list that pages by number or by cursor. */
 export function listMeta(
-  { total, total_is_capped = false, more, last, ...found }: Page,
+  { total, total_is_capped = false, more, last, ...found }: Omit<Page, "data">,
   { page, limit, cursor }: PageQuery & { cursor?: string },
   sort: string,
   order: string,

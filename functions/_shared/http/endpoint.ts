@@ -4,6 +4,7 @@ import type { RateLimitedOperation } from "../../../shared/rate-limits.ts";
 import type { Scope } from "../../../shared/scopes.ts";
 import type { Credential } from "../callers/credential.ts";
 import type { Access, Results, Statement } from "../database/run.ts";
+import { notFound } from "./api-error.ts";
 
 /** Input of a handler: parsed and validated; referenced rows may not exist. */
 export type Input<Query = unknown, Body = unknown, Param extends string = string, Prepared = unknown> = {
@@ -123,8 +124,15 @@ type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 // Fields that only a key may send are absent from a user's body.
 type BodyOf<Body, ByKey> = ByKey extends z.ZodType ? Partial<z.output<ByKey>> & Parsed<Body> : Parsed<Body>;
 
+type Described<Query, Body> = Omit<
+  EndpointDescription,
+  "method" | "path" | "tag" | "access" | "query" | "body" | "bodyByKey"
+> & { access?: Access; query?: Query; body?: Body };
+
+type Method = EndpointDescription["method"];
+
 /** Declares an endpoint whose `call` and `respond` know the types of its schemas and statements. */
-export function endpoint<
+type Declare = <
   const Path extends string,
   const Statements extends readonly Statement[],
   Query extends z.ZodType | undefined = undefined,
@@ -132,10 +140,8 @@ export function endpoint<
   BodyByKey extends z.ZodType | undefined = undefined,
   Prepared = undefined,
 >(
-  definition: Omit<EndpointDescription, "path" | "query" | "body" | "bodyByKey"> & {
-    path: Path;
-    query?: Query;
-    body?: Body;
+  path: Path,
+  definition: Described<Query, Body> & {
     bodyByKey?: BodyByKey;
     prepare?: () => Prepared;
     precheck?: Precheck<Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>>;
@@ -145,34 +151,60 @@ export function endpoint<
       input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>,
     ) => ApiResponse;
   },
-): StatementEndpoint {
-  return definition as unknown as StatementEndpoint;
-}
-
-type WorkDefinition<Path extends string, Query, Body> = Omit<
-  EndpointDescription,
-  "path" | "query" | "body" | "bodyByKey"
-> & {
-  path: Path;
-  query?: Query;
-  body?: Body;
-  work: (work: Work<Parsed<Query>, ParamOf<Path>, Parsed<Body>>) => Promise<ApiResponse>;
-};
+) => StatementEndpoint;
 
 /** Declares an endpoint that needs more than one round trip; each `execute` is charged. */
-export function workEndpoint<
+type DeclareWork = <
   const Path extends string,
   Query extends z.ZodType | undefined = undefined,
   Body extends z.ZodType | undefined = undefined,
->(definition: WorkDefinition<Path, Query, Body>): WorkEndpoint {
-  return definition as unknown as WorkEndpoint;
+>(
+  method: Method,
+  path: Path,
+  definition: Described<Query, Body> & {
+    work: (work: Work<Parsed<Query>, ParamOf<Path>, Parsed<Body>>) => Promise<ApiResponse>;
+  },
+) => WorkEndpoint;
+
+/** Declares the endpoints of one tag: a function for each method. An endpoint may have an `access` of its own. */
+export function endpointsOf(common: Pick<EndpointDescription, "tag" | "access" | "scopes">) {
+  const declare =
+    (method: Method): Declare =>
+    (path, definition) =>
+      ({ ...common, ...definition, method, path }) as unknown as StatementEndpoint;
+  const work: DeclareWork = (method, path, definition) =>
+    ({ ...common, ...definition, method, path }) as unknown as WorkEndpoint;
+  return {
+    get: declare("get"),
+    post: declare("post"),
+    put: declare("put"),
+    patch: declare("patch"),
+    del: declare("delete"),
+    work,
+  };
 }
 
-/** A work endpoint that may run for seconds, so that it is charged before it starts. */
-export function longEndpoint<const Path extends string, Query extends z.ZodType | undefined = undefined>(
-  definition: WorkDefinition<Path, Query, undefined>,
-): WorkEndpoint {
-  return { ...workEndpoint(definition), runsLong: true };
+type Rows = readonly { data?: string | null; total?: number }[];
+
+/** Responds with the row of the last statement; NOT_FOUND without it. */
+export const row =
+  (what: string, status = 200) =>
+  (results: readonly Rows[]) =>
+    dataResponse(status, dataIn(results.at(-1), what));
+
+/** Responds like `row`, with 201 if the first statement made a row. */
+export const madeOrFound = (what: string) => (results: readonly Rows[]) =>
+  dataResponse(results[0]?.length ? 201 : 200, dataIn(results[1], what));
+
+/** Responds with a list of the last statement and its total; NOT_FOUND without it. */
+export const rows = (what: string) => (results: readonly Rows[]) =>
+  dataResponse(200, dataIn(results.at(-1), what), { total: results.at(-1)?.[0]?.total });
+
+/** JSON of the first row; NOT_FOUND without it. */
+export function dataIn(found: Rows | undefined, what: string): string {
+  const data = found?.[0]?.data;
+  if (!data) throw notFound(what);
+  return data;
 }
 
 /** `{data, meta?}`, with data as JSON text from Postgres. */

@@ -1,5 +1,6 @@
 import type { MemberRole } from "../../../shared/organizations.ts";
 import type { Statement } from "../database/run.ts";
+import { read } from "./shapes.ts";
 
 /** Data of the dashboard's frame. */
 export type AdminFrame = {
@@ -12,9 +13,7 @@ export type AdminFrame = {
 };
 
 /** Raises an error unless the caller has at least this role in the organization of the path. */
-export function adminFrame(least: MemberRole): Statement<{ data: AdminFrame }> {
-  return (sql) => sql`select private.admin_frame(${least}) as data`;
-}
+export const adminFrame = (least: MemberRole) => read<AdminFrame>("admin_frame", least);
 
 /** Organizations whose team includes the caller, with the caller's role. */
 export function myTeams(): Statement<{ id: string; slug: string; name: string; role: MemberRole }> {

@@ -1,38 +1,39 @@
-import type { ApiKeyCreate, ApiKeyRotate } from "../../../shared/admin.ts";
+import type {
+  ApiKeyCreate,
+  ApiKeyRotate,
+  apiKeyAnswer,
+  apiKeyListAnswer,
+  originsAnswer,
+} from "../../../shared/admin.ts";
 import type { NewApiKey } from "../../../shared/api-keys.ts";
 import type { Statement } from "../database/run.ts";
+import { call, type DataOf } from "./shapes.ts";
 
-type MaybeData = { data: string | null };
+export type ApiKey = DataOf<typeof apiKeyAnswer>;
 
-export function listApiKeys(): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_list_api_keys()::text as data`;
-}
+export const listApiKeys = () => call<DataOf<typeof apiKeyListAnswer>>("admin_list_api_keys");
 
-export function createApiKey(
-  { name, scopes, expires_at = null }: ApiKeyCreate,
+export const createApiKey = (
+  { name, scopes, expires_at }: ApiKeyCreate,
   { digest, prefix, lastFour }: NewApiKey,
-): Statement<MaybeData> {
-  return (sql) =>
-    sql`select private.admin_create_api_key(${name}, ${scopes}, ${digest}, ${prefix}, ${lastFour}, ${expires_at})::text as data`;
-}
+) => call<ApiKey>("admin_create_api_key", name, scopes, digest, prefix, lastFour, expires_at);
 
-export function rotateApiKey(
+/** Of an agent, if its id is given. */
+export const rotateApiKey = (
   id: string,
   { overlap_seconds }: ApiKeyRotate,
   { digest, prefix, lastFour }: NewApiKey,
-): Statement<MaybeData> {
-  return (sql) => sql`
-    select private.admin_rotate_api_key(${id}, ${digest}, ${prefix}, ${lastFour}, make_interval(secs => ${overlap_seconds}))::text as data`;
-}
+  agentId: string | null = null,
+) =>
+  call<ApiKey>("admin_rotate_api_key", id, digest, prefix, lastFour, `${overlap_seconds} seconds`, agentId);
 
-export function revokeApiKey(id: string): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_revoke_api_key(${id})::text as data`;
-}
+/** Of an agent, if its id is given. */
+export const revokeApiKey = (id: string, agentId: string | null = null) =>
+  call<ApiKey, null>("admin_revoke_api_key", id, agentId);
 
 /** Replaces the origins if given. */
-export function allowedOrigins(origins: string[] | null): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_origins(${origins}::text[])::text as data`;
-}
+export const allowedOrigins = (origins: string[] | null) =>
+  call<DataOf<typeof originsAnswer>>("admin_origins", origins);
 
 /** The rate limit rules, and the plan and usage of the request's organization. */
 export function limitsInForce(): Statement<{ rates: string; plan: string }> {

@@ -1,70 +1,43 @@
-import type { ApiKeyRotate } from "../../../shared/admin.ts";
+import type { apiKeyListAnswer } from "../../../shared/admin.ts";
 import type {
   AgentAuditQuery,
   AgentCreate,
   AgentKeyCreate,
   AgentPatch,
   AgentPolicies,
+  agentAnswer,
+  agentAuditAnswer,
+  agentListAnswer,
+  agentPoliciesAnswer,
 } from "../../../shared/agents.ts";
 import type { NewApiKey } from "../../../shared/api-keys.ts";
-import type { Statement } from "../database/run.ts";
-import type { Data } from "./shapes.ts";
+import type { ApiKey } from "./admin.ts";
+import { call, type DataOf } from "./shapes.ts";
 
-type MaybeData = { data: string | null };
+export type Agent = DataOf<typeof agentAnswer>;
 
-export function listAgents(): Statement<Data> {
-  return (sql) => sql`select private.admin_list_agents()::text as data`;
-}
+export const listAgents = () => call<DataOf<typeof agentListAnswer>>("admin_list_agents");
 
-export function createAgent({ name, tier, description }: AgentCreate): Statement<Data> {
-  return (sql) =>
-    sql`select private.admin_create_agent(${name}, ${tier}, ${description || null})::text as data`;
-}
+export const createAgent = ({ name, tier, description }: AgentCreate) =>
+  call<Agent>("admin_create_agent", name, tier, description || null);
 
-export function updateAgent(id: string, { name, tier, description }: AgentPatch): Statement<Data> {
-  const text = description === undefined ? null : (description ?? "");
-  return (sql) =>
-    sql`select private.admin_update_agent(${id}, ${name ?? null}, ${tier ?? null}, ${text})::text as data`;
-}
+export const updateAgent = (id: string, { name, tier, description }: AgentPatch) =>
+  call<Agent>("admin_update_agent", id, name, tier, description === null ? "" : description);
 
-export function retireAgent(id: string): Statement<Data> {
-  return (sql) => sql`select private.admin_retire_agent(${id})::text as data`;
-}
+export const retireAgent = (id: string) => call<Agent>("admin_retire_agent", id);
 
 /** Replaces the policies if given. */
-export function agentPolicies(id: string, policies: AgentPolicies | null): Statement<Data> {
-  const json = policies && JSON.stringify(policies);
-  return (sql) => sql`select private.admin_agent_policies(${id}, ${json}::text::jsonb)::text as data`;
-}
+export const agentPolicies = (id: string, policies: AgentPolicies | null) =>
+  call<DataOf<typeof agentPoliciesAnswer>>("admin_agent_policies", id, policies);
 
-export function listAgentKeys(id: string): Statement<Data> {
-  return (sql) => sql`select private.admin_list_agent_keys(${id})::text as data`;
-}
+export const listAgentKeys = (id: string) =>
+  call<DataOf<typeof apiKeyListAnswer>>("admin_list_agent_keys", id);
 
-export function createAgentKey(
+export const createAgentKey = (
   id: string,
-  { name = null, scopes, expires_at = null }: AgentKeyCreate,
+  { name, scopes, expires_at }: AgentKeyCreate,
   { digest, prefix, lastFour }: NewApiKey,
-): Statement<MaybeData> {
-  return (sql) => sql`
-    select private.admin_create_agent_key(${id}, ${name}, ${scopes}, ${digest}, ${prefix}, ${lastFour}, ${expires_at})::text as data`;
-}
+) => call<ApiKey>("admin_create_agent_key", id, name, scopes, digest, prefix, lastFour, expires_at);
 
-export function rotateAgentKey(
-  id: string,
-  keyId: string,
-  { overlap_seconds }: ApiKeyRotate,
-  { digest, prefix, lastFour }: NewApiKey,
-): Statement<MaybeData> {
-  return (sql) => sql`
-    select private.admin_rotate_api_key(${keyId}, ${digest}, ${prefix}, ${lastFour}, make_interval(secs => ${overlap_seconds}), ${id})::text as data`;
-}
-
-export function revokeAgentKey(id: string, keyId: string): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_revoke_api_key(${keyId}, ${id})::text as data`;
-}
-
-export function agentAudit(id: string, { before, tool, outcome, limit }: AgentAuditQuery): Statement<Data> {
-  return (sql) => sql`
-    select private.admin_agent_audit(${id}, ${before ?? null}, ${tool ?? null}, ${outcome ?? null}, ${limit})::text as data`;
-}
+export const agentAudit = (id: string, { before, tool, outcome, limit }: AgentAuditQuery) =>
+  call<DataOf<typeof agentAuditAnswer>>("admin_agent_audit", id, before, tool, outcome, limit);

@@ -1,24 +1,18 @@
-import type { AnalyticsQuery } from "../../../shared/analytics.ts";
+import type { AnalyticsQuery, analyticsAnswer } from "../../../shared/analytics.ts";
 import type { Statement } from "../database/run.ts";
-import type { Data } from "./shapes.ts";
+import { call, type DataOf, type Json } from "./shapes.ts";
 
-export function analytics({
-  from = null,
-  to = null,
-  interval,
-}: {
-  from?: string | null;
-  to?: string | null;
-  interval: AnalyticsQuery["interval"];
-}): Statement<Data> {
-  return (sql) => sql`select private.admin_analytics(${from}, ${to}, ${interval})::text as data`;
-}
+export type Analytics = DataOf<typeof analyticsAnswer>;
+type Range = { from?: string | null; to?: string | null };
+
+export const analytics = ({ from, to, interval }: Range & Pick<AnalyticsQuery, "interval">) =>
+  call<Analytics>("admin_analytics", from, to, interval);
 
 /** Analytics of a range, by default the days until today, and of the preceding range of the same length. */
 export function analyticsCompared(
-  { from = null, to = null, days }: { from?: string | null; to?: string | null; days: number },
+  { from = null, to = null, days }: Range & { days: number },
   interval: AnalyticsQuery["interval"],
-): Statement<{ data: string; before: string }> {
+): Statement<{ data: Json<Analytics>; before: Json<Analytics> }> {
   return (sql) => sql`
     select private.admin_analytics(r.first_day::text, r.last_day::text, ${interval})::text as data,
       private.admin_analytics((r.first_day - (r.last_day - r.first_day) - 1)::text, (r.first_day - 1)::text, 'month')::text as before

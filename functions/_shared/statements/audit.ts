@@ -1,6 +1,7 @@
-import type { AuditQuery } from "../../../shared/audit.ts";
+import type { AuditQuery, auditAnswer } from "../../../shared/audit.ts";
 import type { Statement } from "../database/run.ts";
 import { decodeCursor } from "../http/cursor.ts";
+import { type DataOf, type Json, read } from "./shapes.ts";
 
 /** A page of the audit log, newest first, and the cursor of the next page. */
 export function listAudit({
@@ -11,12 +12,16 @@ export function listAudit({
   action,
   from: fromDay,
   to: toDay,
-}: AuditQuery): Statement<{ data: string; more: boolean; last: [string, string] | null }> {
+}: AuditQuery): Statement<{
+  data: Json<DataOf<typeof auditAnswer>>;
+  more: boolean;
+  last: [string, string] | null;
+}> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
   return (sql) => sql`
     select data::text as data, more, last
-    from private.admin_audit(${target_id ?? null}, ${actor_id ?? null}, ${from?.value ?? null}::text::timestamptz, ${from?.id ?? null}, ${limit},
-      ${action ?? null}, ${fromDay ?? null}::text::date, ${toDay ?? null}::text::date)`;
+    from private.admin_audit(${target_id ?? null}, ${actor_id ?? null}, ${from?.value ?? null}, ${from?.id ?? null}, ${limit},
+      ${action ?? null}, ${fromDay ?? null}, ${toDay ?? null})`;
 }
 
 /** Values of the audit log's filters. */
@@ -26,6 +31,4 @@ export type AuditChoices = {
   actors: { id: string; name: string; kind: string }[];
 };
 
-export function auditChoices(): Statement<{ data: AuditChoices }> {
-  return (sql) => sql`select private.admin_audit_choices() as data`;
-}
+export const auditChoices = () => read<AuditChoices>("admin_audit_choices");

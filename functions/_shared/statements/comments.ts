@@ -1,6 +1,12 @@
-import type { Comment, CommentCreateByKey, CommentListQuery } from "../../../shared/comments.ts";
+import type {
+  Comment,
+  CommentCreateByKey,
+  CommentListQuery,
+  commentCreatedAnswer,
+} from "../../../shared/comments.ts";
+import type { commentVoteAnswer, commentVoteRemovedAnswer } from "../../../shared/votes.ts";
 import type { Sql, Statement } from "../database/run.ts";
-import { commentShape, type Data } from "./shapes.ts";
+import { call, commentShape, type Data, type DataOf, type List } from "./shapes.ts";
 import { actor } from "./votes.ts";
 
 /** The comment with this id if the caller may see it and the request names no other organization. */
@@ -11,7 +17,7 @@ const namedComment = (sql: Sql, id: string) =>
 export function listComments(
   submissionId: string,
   { page, limit, sort, order, parent_id }: CommentListQuery,
-): Statement<{ total: number; data: string }> {
+): Statement<List<Comment>> {
   return (sql) => {
     const level = sql`c.submission_id = ${submissionId}::uuid and ${parent_id ? sql`c.parent_id = ${parent_id}::uuid` : sql`c.parent_id is null`}`;
     const column = sql(sort === "votes" ? "vote_count" : "created_at");
@@ -34,13 +40,12 @@ export type ThreadComment = Comment & { has_voted?: boolean; seconds_to_edit?: n
 
 /**
  * A level of a submission's threads (top-level comments, or the replies to a comment), official ones first, each
- * followed by its replies, up to 500 in all: reply_count shows how many are missing. `data` is a flat array of
- * ThreadComment in display order.
+ * followed by its replies, up to 500 in all: reply_count shows how many are missing. `data` is flat, in display order.
  */
 export function commentThreads(
   submissionId: string,
   { parent_id, page, isSignedIn }: { parent_id?: string | undefined; page: number; isSignedIn: boolean },
-): Statement<{ total: number; data: string }> {
+): Statement<List<ThreadComment>> {
   return (sql) => {
     const level = sql`c.submission_id = ${submissionId}::uuid and ${parent_id ? sql`c.parent_id = ${parent_id}::uuid` : sql`c.parent_id is null`}`;
     const own = sql`jsonb_build_object('has_voted', private.comment_vote_of(c.id, private.caller_id()) is not null,
@@ -75,7 +80,7 @@ export const pagesOfThreads = (total: number) => Math.ceil(total / threadsOfPage
 
 const maxReplies = 100;
 
-export function commentDetail(id: string, withReplies: boolean): Statement<Data> {
+export function commentDetail(id: string, withReplies: boolean): Statement<Data<Comment>> {
   return (sql) => {
     if (!withReplies)
       return sql`select ${commentShape(sql)}::text as data from public.comments c where ${namedComment(sql, id)}`;
@@ -112,9 +117,8 @@ export function createComment(
   };
 }
 
-export function writtenComment(id: string): Statement<{ data: string | null }> {
-  return (sql) => sql`select private.written_comment(${id})::text as data`;
-}
+export const writtenComment = (id: string) =>
+  call<DataOf<typeof commentCreatedAnswer>, null>("written_comment", id);
 
 export function updateComment(id: string, body: string): Statement {
   return (sql) =>
@@ -137,7 +141,10 @@ export function castCommentVote(id: string, onBehalf: OnBehalf, byKey: boolean):
         where ${namedComment(sql, id)} on conflict do nothing returning id`;
 }
 
-export function commentVoteResult(id: string, onBehalf: OnBehalf): Statement<Data> {
+export function commentVoteResult(
+  id: string,
+  onBehalf: OnBehalf,
+): Statement<Data<DataOf<typeof commentVoteAnswer>>> {
   return (sql) => sql`
     select json_build_object('comment_id', c.id, 'user_id', a.id, 'vote_count', c.vote_count, 'created_at', private.comment_vote_of(c.id, a.id))::text as data
     from public.comments c, ${actor(sql, onBehalf)} as a (id) where ${namedComment(sql, id)}`;
@@ -148,7 +155,10 @@ export function removeCommentVote(id: string, onBehalf: OnBehalf): Statement {
     sql`select private.remove_comment_vote(c.id, ${actor(sql, onBehalf)}) from public.comments c where ${namedComment(sql, id)}`;
 }
 
-export function commentVoteRemovedResult(id: string, onBehalf: OnBehalf): Statement<Data> {
+export function commentVoteRemovedResult(
+  id: string,
+  onBehalf: OnBehalf,
+): Statement<Data<DataOf<typeof commentVoteRemovedAnswer>>> {
   return (sql) => sql`
     select json_build_object('comment_id', c.id, 'user_id', ${actor(sql, onBehalf)}, 'vote_count', c.vote_count)::text as data
     from public.comments c where ${namedComment(sql, id)}`;

@@ -1,5 +1,6 @@
+import type { followAnswer } from "../../../shared/follows.ts";
 import type { Statement } from "../database/run.ts";
-import type { Data } from "./shapes.ts";
+import type { Data, DataOf } from "./shapes.ts";
 import { named } from "./submissions.ts";
 
 /** One row if the follow was created. */
@@ -14,7 +15,7 @@ export function unfollow(id: string): Statement {
     sql`delete from public.follows f using public.submissions s where f.submission_id = any (private.with_sources(s.id)) and ${named(sql, id)}`;
 }
 
-export function followState(id: string): Statement<Data> {
+export function followState(id: string): Statement<Data<DataOf<typeof followAnswer>>> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'is_following', private.is_following(s.id))::text as data
     from public.submissions s where ${named(sql, id)}`;

@@ -1,8 +1,11 @@
 import type { NewApiKey } from "../../../shared/api-keys.ts";
-import type { IdentifyClaims } from "../../../shared/identify.ts";
-import type { Statement } from "../database/run.ts";
-
-type MaybeData = { data: string | null };
+import type {
+  IdentifyClaims,
+  identifyAnswer,
+  identifySecretListAnswer,
+  newIdentifySecretAnswer,
+} from "../../../shared/identify.ts";
+import { call, type DataOf, read } from "./shapes.ts";
 
 /** An organization and its signing secrets, encrypted. */
 export type Signer = {
@@ -13,14 +16,10 @@ export type Signer = {
 };
 
 /** The organization with this id or slug; for the login role. */
-export function signerNamed(organization: string): Statement<{ data: Signer | null }> {
-  return (sql) => sql`select private.signing_secrets(${organization}) as data`;
-}
+export const signerNamed = (organization: string) => read<Signer | null>("signing_secrets", organization);
 
 /** The organization of the request, for its admins. */
-export function ownSigner(): Statement<{ data: Signer | null }> {
-  return (sql) => sql`select private.admin_signing_secrets() as data`;
-}
+export const ownSigner = () => read<Signer | null>("admin_signing_secrets");
 
 /** A verified token. */
 export type VerifiedToken = {
@@ -33,31 +32,42 @@ export type VerifiedToken = {
 };
 
 /** Opens a session for the person of a verified token; for the login role. */
-export function openSession(
-  { organizationId, secretId, claims, tokenDigest, tokenEndsAt }: VerifiedToken,
+export const openSession = (
+  {
+    organizationId,
+    secretId,
+    claims: { sub, email, name, avatar_url },
+    tokenDigest,
+    tokenEndsAt,
+  }: VerifiedToken,
   { digest }: NewApiKey,
   lifetimeSeconds: number,
-): Statement<MaybeData> {
-  const { sub, email, name = null, avatar_url = null } = claims;
-  return (sql) => sql`
-    select private.open_session(${organizationId}::uuid, ${secretId}::uuid, ${sub}, ${email}, ${name}, ${avatar_url},
-      ${tokenDigest}::bytea, ${tokenEndsAt.toISOString()}::text::timestamptz, ${digest}::bytea,
-      make_interval(secs => ${lifetimeSeconds}))::text as data`;
-}
+) =>
+  call<Omit<DataOf<typeof identifyAnswer>, "access_token">, null>(
+    "open_session",
+    organizationId,
+    secretId,
+    sub,
+    email,
+    name,
+    avatar_url,
+    tokenDigest,
+    tokenEndsAt.toISOString(),
+    digest,
+    `${lifetimeSeconds} seconds`,
+  );
 
-export function endSession(digest: Uint8Array): Statement<{ ended: boolean }> {
-  return (sql) => sql`select private.end_session(${digest}) as ended`;
-}
+export const endSession = (digest: Uint8Array) => read<boolean>("end_session", digest);
 
-export function listIdentifySecrets(): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_list_identify_secrets()::text as data`;
-}
+export const listIdentifySecrets = () =>
+  call<DataOf<typeof identifySecretListAnswer>>("admin_list_identify_secrets");
 
-export function createIdentifySecret(id: string, encrypted: string, lastFour: string): Statement<MaybeData> {
-  return (sql) =>
-    sql`select private.admin_create_identify_secret(${id}, ${encrypted}, ${lastFour})::text as data`;
-}
+export const createIdentifySecret = (id: string, encrypted: string, lastFour: string) =>
+  call<Omit<DataOf<typeof newIdentifySecretAnswer>, "secret">>(
+    "admin_create_identify_secret",
+    id,
+    encrypted,
+    lastFour,
+  );
 
-export function deleteIdentifySecret(id: string): Statement<{ deleted: boolean }> {
-  return (sql) => sql`select private.admin_delete_identify_secret(${id}) as deleted`;
-}
+export const deleteIdentifySecret = (id: string) => read<boolean>("admin_delete_identify_secret", id);

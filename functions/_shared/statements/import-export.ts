@@ -1,7 +1,10 @@
-import type { ImportQuery } from "../../../shared/imports.ts";
+import type { ImportQuery, importAnswer, importListAnswer } from "../../../shared/imports.ts";
 import type { Statement } from "../database/run.ts";
 import { type Chunk, recordsOf } from "../files/import/chunks.ts";
 import type { FileType, Position } from "../files/import/rows.ts";
+import { call, type Data, type DataOf, read } from "./shapes.ts";
+
+export type Import = DataOf<typeof importAnswer>;
 
 /** Parts of an export; merged submissions follow their targets. */
 export type ExportedRows =
@@ -22,42 +25,30 @@ export type ExportedRows =
 /** JSON records, one on each line, and the position of the last. */
 export type ExportPage = { total: number; last: string[] | null; records: string | null };
 
-export function startExport(what: string, format: string): Statement {
-  return (sql) => sql`select private.admin_start_export(${what}, ${format})`;
-}
+export const startExport = (what: string, format: string) => call("admin_start_export", what, format);
 
 export function exportPage(rows: ExportedRows, after: string[] | null, limit: number): Statement<ExportPage> {
   return (sql) =>
-    sql`select total, last, records from private.admin_export_page(${rows}, ${after}::text[], ${limit})`;
+    sql`select total, last, records from private.admin_export_page(${rows}, ${after}, ${limit})`;
 }
 
-export function startImport(query: ImportQuery, fileType: JobFileType): Statement<{ id: string }> {
-  return (sql) =>
-    sql`select private.admin_start_import(${JSON.stringify(query)}::text::jsonb, ${fileType}) as id`;
-}
+export const startImport = (query: ImportQuery, fileType: JobFileType) =>
+  read<string>("admin_start_import", query, fileType);
 
-export function finishImport(id: string, problem: string | null): Statement<{ data: string }> {
-  return (sql) => sql`select private.admin_finish_import(${id}, ${problem})::text as data`;
-}
+export const finishImport = (id: string, problem: string | null) =>
+  call<Import>("admin_finish_import", id, problem);
 
 /** Stores one part of an import's file. */
-export function addImportFilePart(id: string, n: number, bytes: Uint8Array): Statement {
-  return (sql) => sql`select private.admin_add_import_file_part(${id}, ${n}, ${bytes})`;
-}
+export const addImportFilePart = (id: string, n: number, bytes: Uint8Array) =>
+  call("admin_add_import_file_part", id, n, bytes);
 
 /** Marks the upload as complete. */
-export function beginImport(id: string): Statement<{ data: string }> {
-  return (sql) => sql`select private.admin_begin_import(${id})::text as data`;
-}
+export const beginImport = (id: string) => call<Import>("admin_begin_import", id);
 
 /** Imports the file of a completed dry run. */
-export function applyImport(id: string): Statement<{ data: string }> {
-  return (sql) => sql`select private.admin_apply_import(${id})::text as data`;
-}
+export const applyImport = (id: string) => call<Import>("admin_apply_import", id);
 
-export function cancelImport(id: string): Statement<{ data: string }> {
-  return (sql) => sql`select private.admin_cancel_import(${id})::text as data`;
-}
+export const cancelImport = (id: string) => call<Import>("admin_cancel_import", id);
 
 /** Type of the stored file: rows of a zip are stored one on each line. */
 export type JobFileType = FileType | "rows";
@@ -73,27 +64,26 @@ export type Job = {
   nameless_votes: number | null;
 };
 
-export function importJob(id: string): Statement<{ job: Job | null }> {
-  return (sql) => sql`select private.admin_import_job(${id}) as job`;
-}
+export const importJob = (id: string) => read<Job | null>("admin_import_job", id);
 
-export function importFilePart(id: string, n: number): Statement<{ bytes: Uint8Array | null }> {
-  return (sql) => sql`select private.admin_import_file_part(${id}, ${n}) as bytes`;
-}
+export const importFilePart = (id: string, n: number) =>
+  read<Uint8Array | null>("admin_import_file_part", id, n);
 
 /** The chunk to write at a position; with the last chunk also the next position and the remaining anonymous votes. */
 export type Step = { at: number; chunk: number; next?: Position; namelessVotes?: number };
 
 /** Writes the chunk, or a part of it in a bounded time. */
-export function runImport(
-  id: string,
-  chunk: Chunk,
-  { at, chunk: n, next, namelessVotes }: Step,
-): Statement<{ is_written: boolean }> {
-  return (sql) =>
-    sql`select (private.admin_run_import(${id}, ${JSON.stringify(recordsOf(chunk))}::text::jsonb, ${JSON.stringify(chunk.refused)}::text::jsonb,
-      ${at}, ${n}, ${next ? JSON.stringify(next) : null}::text::jsonb, ${namelessVotes ?? null}) ->> 'is_written')::boolean as is_written`;
-}
+export const runImport = (id: string, chunk: Chunk, { at, chunk: n, next, namelessVotes }: Step) =>
+  read<{ is_written: boolean }>(
+    "admin_run_import",
+    id,
+    JSON.stringify(recordsOf(chunk)),
+    JSON.stringify(chunk.refused),
+    at,
+    n,
+    next,
+    namelessVotes,
+  );
 
 /** An import to run, with the sender's credential; both null if the sender is no longer allowed to import. */
 export type Claimed = {
@@ -113,11 +103,9 @@ export function claimImport(
     sql`select id, organization_id, user_id, digest from private.claim_import(${previous}, ${problem}, ${takes})`;
 }
 
-export function listImports(): Statement<{ data: string }> {
-  return (sql) => sql`select private.admin_imports(null)::text as data`;
-}
+export const listImports = () => call<DataOf<typeof importListAnswer>>("admin_imports", null);
 
-export function showImport(id: string): Statement<{ data: string }> {
+export function showImport(id: string): Statement<Data<Import>> {
   return (sql) =>
     sql`select value::text as data from json_array_elements(private.admin_imports(${id})) where json_typeof(value) = 'object'`;
 }

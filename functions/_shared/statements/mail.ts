@@ -1,10 +1,9 @@
-import type { MailPreferences } from "../../../shared/mail.ts";
+import type { MailPreferences, mailMuteAnswer, mailSuppressionsAnswer } from "../../../shared/mail.ts";
 import type { MailLink } from "../callers/mail-links.ts";
 import type { Statement } from "../database/run.ts";
-import type { Data } from "./shapes.ts";
+import { call, type Data, type DataOf, read } from "./shapes.ts";
 import { named } from "./submissions.ts";
 
-type Preferences = { data: MailPreferences | null };
 type Changes = {
   choices?: Record<string, string>;
   stop?: string;
@@ -14,29 +13,20 @@ type Changes = {
 };
 
 /** Mail preferences of the caller in the current organization. */
-export function myMailPreferences(): Statement<Preferences> {
-  return (sql) => sql`select private.my_mail_preferences() as data`;
-}
+export const myMailPreferences = () => read<MailPreferences>("my_mail_preferences");
 
-export function changeMyMailPreferences(changes: Changes): Statement<Preferences> {
-  return (sql) =>
-    sql`select private.change_my_mail_preferences(${JSON.stringify(changes)}::text::jsonb) as data`;
-}
+export const changeMyMailPreferences = (changes: Changes) =>
+  read<MailPreferences>("change_my_mail_preferences", changes);
 
 /** Mail preferences of the recipient of a signed link; null if the person was erased. */
-export function mailPreferencesByLink(link: MailLink): Statement<Preferences> {
-  return (sql) =>
-    sql`select private.mail_preferences_by_link(${link.organizationId}::uuid, ${link.profileId}::uuid) as data`;
-}
+export const mailPreferencesByLink = ({ organizationId, profileId }: MailLink) =>
+  read<MailPreferences | null>("mail_preferences_by_link", organizationId, profileId);
 
-export function changeMailPreferencesByLink(link: MailLink, changes: Changes): Statement<Preferences> {
-  return (sql) => sql`
-    select private.change_mail_preferences_by_link(${link.organizationId}::uuid, ${link.profileId}::uuid,
-      ${JSON.stringify(changes)}::text::jsonb) as data`;
-}
+export const changeMailPreferencesByLink = ({ organizationId, profileId }: MailLink, changes: Changes) =>
+  read<MailPreferences | null>("change_mail_preferences_by_link", organizationId, profileId, changes);
 
 /** One row if the caller sees the submission. */
-export function muteSubmission(id: string, muted: boolean): Statement<Data> {
+export function muteSubmission(id: string, muted: boolean): Statement<Data<DataOf<typeof mailMuteAnswer>>> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'is_muted', ${muted}::boolean)::text as data,
       private.mute_submission(s.id, ${muted}::boolean)
@@ -44,27 +34,18 @@ export function muteSubmission(id: string, muted: boolean): Statement<Data> {
 }
 
 /** The organization of an invite, and whether its mail to the invited address is stopped; null without the invite. */
-type InviteSender = { data: { name: string; is_stopped: boolean } | null };
+type InviteSender = { name: string; is_stopped: boolean } | null;
 
-export function refusingInvites(inviteId: string): Statement<InviteSender> {
-  return (sql) => sql`select private.refusing_invites(${inviteId}::uuid) as data`;
-}
+export const refusingInvites = (inviteId: string) => read<InviteSender>("refusing_invites", inviteId);
 
 /** Stops the organization's mail to the invited address. */
-export function refuseInvites(inviteId: string): Statement<InviteSender> {
-  return (sql) => sql`select private.refuse_invites(${inviteId}::uuid) as data`;
-}
+export const refuseInvites = (inviteId: string) => read<InviteSender>("refuse_invites", inviteId);
 
-export function mailSuppressions(email?: string): Statement<Data> {
-  return (sql) => sql`select private.admin_mail_suppressions(${email ?? null})::text as data`;
-}
+export const mailSuppressions = (email?: string) =>
+  call<DataOf<typeof mailSuppressionsAnswer>>("admin_mail_suppressions", email);
 
-export function liftMailSuppression(
-  of: { id: string } | { email: string },
-): Statement<{ data: string | null }> {
-  const [id, email] = "id" in of ? [of.id, null] : [null, of.email];
-  return (sql) => sql`select private.admin_lift_mail_suppression(${id}, ${email})::text as data`;
-}
+export const liftMailSuppression = ({ id, email }: { id?: string; email?: string }) =>
+  call<{ deleted: true }, null>("admin_lift_mail_suppression", id, email);
 
 /** The contributions that an e-mail author may claim. */
 type OpenClaim = {
@@ -78,11 +59,8 @@ type OpenClaim = {
 };
 
 /** The claim of a signed link's author; null if nothing is left to claim. */
-export function openClaim(link: MailLink): Statement<{ data: OpenClaim | null }> {
-  return (sql) =>
-    sql`select private.open_claim(${link.organizationId}::uuid, ${link.profileId}::uuid) as data`;
-}
+export const openClaim = ({ organizationId, profileId }: MailLink) =>
+  read<OpenClaim | null>("open_claim", organizationId, profileId);
 
-export function claimAuthor(link: MailLink): Statement {
-  return (sql) => sql`select private.claim_author(${link.organizationId}::uuid, ${link.profileId}::uuid)`;
-}
+export const claimAuthor = ({ organizationId, profileId }: MailLink) =>
+  call("claim_author", organizationId, profileId);

@@ -1,22 +1,31 @@
 import { digestOf, type NewApiKey } from "../../../shared/api-keys.ts";
-import type { InviteCreate, RoleChange } from "../../../shared/members.ts";
+import type {
+  InviteCreate,
+  inviteAnswer,
+  joinedAnswer,
+  MadeByMember,
+  memberAnswer,
+  memberRemovedAnswer,
+  newInviteAnswer,
+  RoleChange,
+} from "../../../shared/members.ts";
 import type { MemberRole } from "../../../shared/organizations.ts";
 import type { PageQuery } from "../../../shared/pagination.ts";
 import { readInviteLink } from "../callers/mail-links.ts";
 import type { Statement } from "../database/run.ts";
-import { idOf } from "./organizations.ts";
-import type { Data } from "./shapes.ts";
+import { call, type Data, type DataOf, type List, organizationOf, read } from "./shapes.ts";
 
-type List = { total: number; data: string };
+export type Member = DataOf<typeof memberAnswer>;
+export type Invite = DataOf<typeof inviteAnswer>;
 
 /** Without an id, for the request's organization. */
-export function listMembers(id: string | undefined, { page, limit }: PageQuery): Statement<List> {
+export function listMembers(id: string | undefined, { page, limit }: PageQuery): Statement<List<Member>> {
   return (sql) =>
-    sql`select total, data::text from private.admin_members(${idOf(sql, id)}, ${limit}, ${(page - 1) * limit})`;
+    sql`select total, data::text from private.admin_members(${organizationOf(id)}, ${limit}, ${(page - 1) * limit})`;
 }
 
 /** A member of the request's organization; no row if the team has no such member. */
-export function showMember(userId: string): Statement<Data> {
+export function showMember(userId: string): Statement<Data<Member>> {
   return (sql) => sql`
     select m.value::text as data
     from private.admin_members(private.current_organization_id(), 10000, 0) l, json_array_elements(l.data) m
@@ -24,43 +33,37 @@ export function showMember(userId: string): Statement<Data> {
 }
 
 /** What the member made that works on without them, for admins. */
-export function madeBy(userId: string): Statement<Data> {
-  return (sql) => sql`select private.made_by(private.current_organization_id(), ${userId})::text as data`;
-}
+export const madeBy = (userId: string) => call<MadeByMember[]>("made_by", organizationOf(), userId);
 
-export function changeRole(id: string, userId: string, { role, revoke }: RoleChange): Statement<Data> {
-  return (sql) => sql`select private.admin_change_role(${id}, ${userId}, ${role}, ${revoke})::text as data`;
-}
+export const changeRole = (id: string | undefined, userId: string, { role, revoke }: RoleChange) =>
+  call<Member>("admin_change_role", organizationOf(id), userId, role, revoke);
 
-export function removeMember(id: string, userId: string, revoke: boolean): Statement<Data> {
-  return (sql) => sql`select private.admin_remove_member(${id}, ${userId}, ${revoke})::text as data`;
-}
+export const removeMember = (id: string | undefined, userId: string, revoke: boolean) =>
+  call<DataOf<typeof memberRemovedAnswer>>("admin_remove_member", organizationOf(id), userId, revoke);
 
-export function transferOwnership(id: string, userId: string): Statement<Data> {
-  return (sql) => sql`select private.admin_transfer_ownership(${id}, ${userId})::text as data`;
-}
+export const transferOwnership = (id: string | undefined, userId: string) =>
+  call<Member>("admin_transfer_ownership", organizationOf(id), userId);
 
-export function resetSecondFactor(id: string, userId: string): Statement<Data> {
-  return (sql) => sql`select private.reset_second_factor(${id}, ${userId})::text as data`;
-}
+export const resetSecondFactor = (id: string | undefined, userId: string) =>
+  call<Member>("reset_second_factor", organizationOf(id), userId);
 
 /** Without an id, for the request's organization. */
-export function listInvites(id: string | undefined, { page, limit }: PageQuery): Statement<List> {
+export function listInvites(id: string | undefined, { page, limit }: PageQuery): Statement<List<Invite>> {
   return (sql) =>
-    sql`select total, data::text from private.admin_invites(${idOf(sql, id)}, ${limit}, ${(page - 1) * limit})`;
+    sql`select total, data::text from private.admin_invites(${organizationOf(id)}, ${limit}, ${(page - 1) * limit})`;
 }
 
-export function createInvite(
-  id: string,
-  { email, role }: InviteCreate,
-  { digest }: NewApiKey,
-): Statement<Data> {
-  return (sql) => sql`select private.admin_invite(${id}, ${email}, ${role}, ${digest})::text as data`;
-}
+export const createInvite = (id: string | undefined, { email, role }: InviteCreate, { digest }: NewApiKey) =>
+  call<Omit<DataOf<typeof newInviteAnswer>, "token">>(
+    "admin_invite",
+    organizationOf(id),
+    email,
+    role,
+    digest,
+  );
 
-export function revokeInvite(id: string, inviteId: string): Statement<{ data: string | null }> {
-  return (sql) => sql`select private.admin_revoke_invite(${id}, ${inviteId})::text as data`;
-}
+export const revokeInvite = (id: string | undefined, inviteId: string) =>
+  call<Invite, null>("admin_revoke_invite", organizationOf(id), inviteId);
 
 export type ShownInvite =
   | { is_for_caller: false }
@@ -72,13 +75,13 @@ export type ShownInvite =
     };
 
 /** Shows the invite of a token: the one returned at its creation, or the signed one of its mail. */
-export function showInvite(token: string): Statement<{ data: ShownInvite | null }> {
-  const id = readInviteLink(token, "invite") ?? null;
-  return (sql) => sql`select private.show_invite(${digestOf(token)}, ${id}::uuid) as data`;
-}
+export const showInvite = (token: string) =>
+  read<ShownInvite | null>("show_invite", digestOf(token), readInviteLink(token, "invite"));
 
 /** Accepts the invite of a token, like showInvite. */
-export function acceptInvite(token: string): Statement<Data & { joined: boolean }> {
+export function acceptInvite(
+  token: string,
+): Statement<Data<DataOf<typeof joinedAnswer>> & { joined: boolean }> {
   const id = readInviteLink(token, "invite") ?? null;
-  return (sql) => sql`select joined, data::text from private.accept_invite(${digestOf(token)}, ${id}::uuid)`;
+  return (sql) => sql`select joined, data::text from private.accept_invite(${digestOf(token)}, ${id})`;
 }

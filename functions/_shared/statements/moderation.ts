@@ -1,60 +1,70 @@
-import type { Bulk, Merge, Moderation, ModerationQuery } from "../../../shared/moderation.ts";
+import type {
+  Bulk,
+  bulkAnswer,
+  Merge,
+  Moderation,
+  ModerationQuery,
+  mergedAnswer,
+  moderationAnswer,
+  moderationQueueAnswer,
+  unmergedAnswer,
+} from "../../../shared/moderation.ts";
 import type { Statement } from "../database/run.ts";
 import { decodeCursor } from "../http/cursor.ts";
-import type { Data } from "./shapes.ts";
+import { call, type DataOf, type List } from "./shapes.ts";
 
-export function mergeSubmissions({ source_ids, target_id }: Merge): Statement<Data> {
-  return (sql) => sql`select private.admin_merge(${source_ids}::uuid[], ${target_id})::text as data`;
-}
+export const mergeSubmissions = ({ source_ids, target_id }: Merge) =>
+  call<DataOf<typeof mergedAnswer>>("admin_merge", source_ids, target_id);
 
-export function unmergeSubmission(id: string): Statement<Data> {
-  return (sql) => sql`select private.admin_unmerge(${id})::text as data`;
-}
+export const unmergeSubmission = (id: string) => call<DataOf<typeof unmergedAnswer>>("admin_unmerge", id);
 
-type QueuePage = { total: number; data: string; more: boolean; last: [string, string] | null };
+type QueuePage = List<DataOf<typeof moderationQueueAnswer>[number]> & {
+  more: boolean;
+  last: [string, string] | null;
+};
 
 /** A page of pending, rejected or spam content, oldest first. */
 export function moderationQueue({ state, type, limit, cursor }: ModerationQuery): Statement<QueuePage> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "asc");
   return (sql) => sql`
     select total, data::text as data, more, last
-    from private.admin_moderation_queue(${state}, ${type ?? null}, ${from?.value ?? null}::text::timestamptz, ${from?.id ?? null}, ${limit})`;
+    from private.admin_moderation_queue(${state}, ${type ?? null}, ${from?.value ?? null}, ${from?.id ?? null}, ${limit})`;
 }
 
-export function moderate({
-  target_type,
-  target_id,
-  action,
-  updated_at,
-  reason,
-  trust_author,
-}: Moderation): Statement<Data> {
-  return (sql) => sql`
-    select private.admin_moderate(${target_type}, ${target_id}, ${action}, ${reason || null}, ${trust_author ?? null},
-      ${updated_at ?? null}::text::timestamptz)::text as data`;
-}
+export const moderate = ({ target_type, target_id, action, updated_at, reason, trust_author }: Moderation) =>
+  call<DataOf<typeof moderationAnswer>>(
+    "admin_moderate",
+    target_type,
+    target_id,
+    action,
+    reason || null,
+    trust_author,
+    updated_at,
+  );
 
-export function changeMany(bulk: Bulk): Statement<Data> {
+export function changeMany(bulk: Bulk) {
   const values = "value" in bulk ? [bulk.value ?? []].flat() : [];
   const { note = null, notify = true } = bulk.action === "set_status" ? bulk : {};
-  return (sql) => sql`
-    select private.admin_bulk(${bulk.ids}::uuid[], ${bulk.action}, ${values}::text[], ${note}, ${notify})::text as data`;
+  return call<DataOf<typeof bulkAnswer>>("admin_bulk", bulk.ids, bulk.action, values, note, notify);
 }
 
 type Moderated = Pick<Moderation, "target_type" | "target_id" | "updated_at">;
 
 /** Changes each submission separately; one result for each. */
-export function moderateMany(
+export const moderateMany = (
   targets: Moderated[],
   { action, reason, trust_author }: Pick<Moderation, "action" | "reason" | "trust_author">,
-): Statement<Data> {
-  return (sql) => sql`
-    select private.admin_moderate_many(${targets.map(({ target_type }) => target_type)}::text[],
-      ${targets.map(({ target_id }) => target_id)}::uuid[], ${action}, ${reason || null}, ${trust_author ?? null},
-      ${targets.map(({ updated_at }) => updated_at ?? null)}::text[]::timestamptz[])::text as data`;
-}
+) =>
+  call<DataOf<typeof bulkAnswer>>(
+    "admin_moderate_many",
+    targets.map(({ target_type }) => target_type),
+    targets.map(({ target_id }) => target_id),
+    action,
+    reason || null,
+    trust_author,
+    targets.map(({ updated_at }) => updated_at ?? null),
+  );
 
 /** The result that a merge would have. */
-export function mergePreview(sourceIds: string[], targetId: string): Statement<Data> {
-  return (sql) => sql`select private.admin_merge_preview(${sourceIds}::uuid[], ${targetId})::text as data`;
-}
+export const mergePreview = (sourceIds: string[], targetId: string) =>
+  call<DataOf<typeof mergedAnswer>>("admin_merge_preview", sourceIds, targetId);

@@ -1,13 +1,17 @@
-import type { NotificationListQuery } from "../../../shared/notifications.ts";
+import type {
+  NotificationListQuery,
+  notificationListAnswer,
+  notificationsReadAnswer,
+} from "../../../shared/notifications.ts";
 import type { Statement } from "../database/run.ts";
-import type { Data } from "./shapes.ts";
+import type { Data, DataOf, List } from "./shapes.ts";
 
 /** The caller's notifications, newest first, about submissions they may still see. */
 export function listNotifications({
   page,
   limit,
   unread,
-}: NotificationListQuery): Statement<{ total: number; data: string }> {
+}: NotificationListQuery): Statement<List<DataOf<typeof notificationListAnswer>[number]>> {
   return (sql) => {
     const condition = sql`n.user_id = private.caller_id() and private.in_organization(n.organization_id) ${unread === undefined ? sql`` : unread ? sql`and n.read_at is null` : sql`and n.read_at is not null`}
       and exists (select from public.submissions s where s.id = n.submission_id)
@@ -25,7 +29,9 @@ export function listNotifications({
 }
 
 /** Marks the given notifications as read, or all. */
-export function markNotificationsRead(ids: string[] | undefined): Statement<Data> {
+export function markNotificationsRead(
+  ids: string[] | undefined,
+): Statement<Data<DataOf<typeof notificationsReadAnswer>>> {
   return (sql) => sql`
     with marked as (
       update public.notifications n set read_at = now()

@@ -1,6 +1,7 @@
 import type { Locale } from "../../../shared/locales.ts";
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
 import type { Sql, Statement } from "../database/run.ts";
+import { call, type Data, organizationOf, read } from "./shapes.ts";
 
 /** Data of the page frame: the organization and the visitor. */
 export type Frame = {
@@ -61,9 +62,7 @@ export type Board = {
 };
 
 /** JSON as text: comparing is faster than parsing. */
-export function boardOf(locale: Locale): Statement<{ data: string }> {
-  return (sql) => sql`select private.board(private.current_organization_id(), ${locale})::text as data`;
-}
+export const boardOf = (locale: Locale) => call<Board>("board", organizationOf(), locale);
 
 export type RoadmapItem = {
   id: string;
@@ -78,12 +77,12 @@ export type RoadmapItem = {
 
 export type RoadmapItems = Partial<Record<SubmissionStatus, RoadmapItem[]>>;
 
-/** The submissions with the most votes for each status, up to `limit`: RoadmapItems, as text. */
+/** The submissions with the most votes for each status, up to `limit`. */
 export function roadmapColumns(
   statuses: readonly SubmissionStatus[],
   limit: number,
   hasVoted: boolean,
-): Statement<{ data: string }> {
+): Statement<Data<RoadmapItems>> {
   return (sql) => sql`
     select coalesce(json_object_agg(c.status, c.items), '{}')::text as data
     from (
@@ -189,10 +188,5 @@ export type SurveyPage = {
 };
 
 /** Opens a survey for the caller and records the start if they may respond. Raises NOT_FOUND if they cannot see it. */
-export function openSurvey(
-  id: string,
-  locale: Locale,
-  responseId: string | undefined,
-): Statement<{ data: SurveyPage }> {
-  return (sql) => sql`select private.survey_page(${id}, ${locale}, ${responseId ?? null}) as data`;
-}
+export const openSurvey = (id: string, locale: Locale, responseId: string | undefined) =>
+  read<SurveyPage>("survey_page", id, locale, responseId);

@@ -1,37 +1,33 @@
 import type { Locale } from "../../../shared/locales.ts";
+import type {
+  erasedAnswer,
+  PersonDetail,
+  peopleAnswer,
+  personalDataAnswer,
+  trustAnswer,
+} from "../../../shared/people.ts";
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
 import type { Sql, Statement } from "../database/run.ts";
 import { decodeCursor, type Page } from "../http/cursor.ts";
+import { call, type DataOf, read } from "./shapes.ts";
 
-type MaybeData = { data: string | null };
+type People = DataOf<typeof peopleAnswer>;
+type PersonalData = DataOf<typeof personalDataAnswer>;
 
-export function findPeople(email: string): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_find_people(${email})::text as data`;
-}
+export const findPeople = (email: string) => call<People>("admin_find_people", email);
 
-export function searchPeople(search: string): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_search_people(${search})::text as data`;
-}
+export const searchPeople = (search: string) => call<People>("admin_search_people", search);
 
-export function showPerson(id: string): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_person(${id})::text as data`;
-}
+export const showPerson = (id: string) => call<PersonDetail, null>("admin_person", id);
 
-export function decideTrust(id: string, trusted: boolean | null): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_decide_trust(${id}, ${trusted})::text as data`;
-}
+export const decideTrust = (id: string, trusted: boolean | null) =>
+  call<DataOf<typeof trustAnswer>, null>("admin_decide_trust", id, trusted);
 
-export function personalData(id: string): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_personal_data(${id})::text as data`;
-}
+export const personalData = (id: string) => call<PersonalData, null>("admin_personal_data", id);
 
-export function erasePerson(id: string): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_erase_person(${id})::text as data`;
-}
+export const erasePerson = (id: string) => call<DataOf<typeof erasedAnswer>, null>("admin_erase_person", id);
 
-export function myPersonalData(): Statement<MaybeData> {
-  return (sql) => sql`select private.my_personal_data()::text as data`;
-}
+export const myPersonalData = () => call<PersonalData, null>("my_personal_data");
 
 export function eraseMe(): Statement<{ id: string }> {
   return (sql) => sql`select private.caller_id() as id, private.erase_me()`;
@@ -40,21 +36,17 @@ export function eraseMe(): Statement<{ id: string }> {
 type Profile = { name: string | null; email: string | null; avatar_url: string | null };
 
 /** The caller's own editable fields. */
-export function myProfile(): Statement<{ data: Profile }> {
-  return (sql) => sql`select private.my_profile() as data`;
-}
+export const myProfile = () => read<Profile>("my_profile");
 
 type SecondFactor = { id: string; name: string | null; created_at: string };
 
-export function mySecondFactors(): Statement<{ data: SecondFactor[] }> {
-  return (sql) => sql`select private.my_second_factors() as data`;
-}
+export const mySecondFactors = () => read<SecondFactor[]>("my_second_factors");
 
 /** Changes the given fields of the caller's profile. */
 export function changeMe(
   changes: Partial<Pick<Profile, "avatar_url"> & { name: string; locale: Locale }>,
 ): Statement {
-  return (sql) => sql`select public.update_profile(${JSON.stringify(changes)}::text::jsonb)`;
+  return (sql) => sql`select public.update_profile(${JSON.stringify(changes)}::jsonb)`;
 }
 
 export const contributionKinds = ["submissions", "votes", "comments", "follows", "answers"] as const;
@@ -74,7 +66,10 @@ export type Contribution = {
 };
 
 /** The caller's contributions in all organizations, newest first, 20 after the cursor, if still visible to them. */
-export function myContributions(kind: ContributionKind, cursor: string | undefined): Statement<Page> {
+export function myContributions(
+  kind: ContributionKind,
+  cursor: string | undefined,
+): Statement<Page<Contribution>> {
   const limit = 20;
   return (sql) => {
     const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");

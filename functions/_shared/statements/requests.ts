@@ -1,4 +1,5 @@
 import type { Admission, Sql, Statement, Verdict } from "../database/run.ts";
+import { call, read } from "./shapes.ts";
 
 /** The error of private.admit_request, if any. */
 export type AdmissionError = {
@@ -31,21 +32,12 @@ function caller(sql: Sql, admission: Admission) {
 }
 
 /** The stored response of an Idempotency-Key; null the first time. */
-export function findIdempotentResponse(
-  key: string,
-  request: Uint8Array,
-): Statement<{ answer: string | null }> {
-  return (sql) => sql`select private.find_idempotent_response(${key}, ${request}) as answer`;
-}
+export const findIdempotentResponse = (key: string, request: Uint8Array) =>
+  read<string | null>("find_idempotent_response", key, request);
 
-export function saveIdempotentResponse(key: string, answer: string): Statement {
-  return (sql) => sql`select private.save_idempotent_response(${key}, ${answer})`;
-}
+export const saveIdempotentResponse = (key: string, answer: string) =>
+  call("save_idempotent_response", key, answer);
 
-export function newestMigration(): Statement<{ version: string }> {
-  return (sql) => sql`select private.latest_migration() as version`;
-}
+export const newestMigration = () => read<string>("latest_migration");
 
-export function originIsAllowed(origin: string): Statement<{ allowed: boolean }> {
-  return (sql) => sql`select private.is_allowed_origin(${origin}) as allowed`;
-}
+export const originIsAllowed = (origin: string) => read<boolean>("is_allowed_origin", origin);

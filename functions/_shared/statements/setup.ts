@@ -1,14 +1,10 @@
-import type { Statement } from "../database/run.ts";
+import { call, read } from "./shapes.ts";
 
 /** Whether the installation has never had an organization. */
-export function setupIsOpen(): Statement<{ open: boolean }> {
-  return (sql) => sql`select private.setup_is_open() as open`;
-}
+export const setupIsOpen = () => read<boolean>("setup_is_open");
 
 /** Creates the first organization, owned by this user of auth. For the login role. */
-export function setUp(
+export const setUp = (
   ownerId: string,
   { name, slug, visibility }: { name: string; slug: string; visibility: string },
-): Statement {
-  return (sql) => sql`select private.set_up(${ownerId}, ${name}, ${slug}, ${visibility})`;
-}
+) => call("set_up", ownerId, name, slug, visibility);

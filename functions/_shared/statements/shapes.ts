@@ -1,7 +1,52 @@
-import type { Sql } from "../database/run.ts";
+import type { z } from "zod";
+import { Query, sql } from "../database/query.ts";
+import type { Sql, Statement } from "../database/run.ts";
 
-/** A row whose JSON is built by Postgres. */
-export type Data = { data: string };
+/** JSON text of a value of this type, built by Postgres. The API sends it as it is; `parsed` reads it. */
+export type Json<Value> = string & { readonly valueOfJson?: Value };
+
+/** A row with JSON; with `null`, it may be null in SQL. */
+export type Data<Value = object, Missing extends null = never> = { data: Json<Value> | Missing };
+
+/** Items of a list, and how many there are on all pages. */
+export type List<Item> = { total: number; data: Json<Item[]> };
+
+/** `data` of a response with this schema. */
+export type DataOf<Answer extends z.ZodType<{ data: unknown }>> = z.output<Answer>["data"];
+
+export const parsed = <Value>(json: Json<Value>): Value => JSON.parse(json);
+
+/** An argument of a function: an object is sent as JSON, an array as an array of Postgres, undefined as null. */
+type Argument = string | number | boolean | null | undefined | object;
+
+/** Calls a function of schema private that returns JSON, or nothing; with `null`, JSON may be missing. */
+export function call<Value = object, Missing extends null = never>(
+  name: string,
+  ...args: Argument[]
+): Statement<Data<Value, Missing>> {
+  return () => sql`select ${called(name, args)}::text as data`;
+}
+
+/** Calls a function of schema private and reads its result, such as a boolean, or JSON where no text of it is needed. */
+export function read<Value>(name: string, ...args: Argument[]): Statement<{ data: Value }> {
+  return () => sql`select ${called(name, args)} as data`;
+}
+
+function called(name: string, args: Argument[]) {
+  const [first, ...others] = args.map((arg) => sql`${parameterOf(arg)}`);
+  const list = others.reduce((all, one) => sql`${all}, ${one}`, first ?? sql``);
+  return sql`private.${sql(name)}(${list})`;
+}
+
+function parameterOf(arg: Argument): string | null {
+  if (arg === undefined || arg === null) return null;
+  const isValue = Array.isArray(arg) || arg instanceof Uint8Array || arg instanceof Query;
+  return isValue || typeof arg !== "object" ? (arg as string) : JSON.stringify(arg);
+}
+
+/** An organization as an argument; without an id, that of the request. */
+export const organizationOf = (id?: string) =>
+  id === undefined ? sql`private.current_organization_id()` : sql`${id}`;
 
 /** JSON of a comment in responses; `c` is the comment. */
 export const commentShape = (sql: Sql) => sql`json_build_object(

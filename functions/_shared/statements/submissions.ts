@@ -1,17 +1,23 @@
 import { isUuid } from "../../../shared/fields.ts";
 import type { Locale } from "../../../shared/locales.ts";
 import type {
+  duplicatesAnswer,
+  StatusChange,
   StatusChangeCreate,
   SubmissionCreateByKey,
+  SubmissionDetail,
   SubmissionDetailQuery,
   SubmissionListQuery,
   SubmissionPatch,
   SubmissionSearchQuery,
   SubmissionStatus,
+  submissionCreatedAnswer,
+  submissionListAnswer,
+  submissionSearchAnswer,
 } from "../../../shared/submissions.ts";
 import type { Sql, Statement } from "../database/run.ts";
 import { decodeCursor, type Page } from "../http/cursor.ts";
-import { commentShape, type Data, tagSlugs } from "./shapes.ts";
+import { commentShape, type Data, type DataOf, tagSlugs } from "./shapes.ts";
 
 type ColumnSort = Exclude<SubmissionListQuery["sort"], "relevance">;
 const columns = {
@@ -37,8 +43,11 @@ const maxTotal = 1_000;
  */
 type Shown = { hasVoted?: boolean; highlight?: boolean; total?: boolean };
 
+export type Submission = DataOf<typeof submissionListAnswer>[number];
+export type Listed = Submission & { has_voted?: boolean; marked_title?: string; marked_description?: string };
+
 /** One page, plus one row to detect a following page and its cursor. */
-export function listSubmissions(query: SubmissionListQuery, show: Shown = {}): Statement<Page> {
+export function listSubmissions(query: SubmissionListQuery, show: Shown = {}): Statement<Page<Listed>> {
   if (query.sort === "relevance") return listByRelevance(query, show);
   return needsNarrowing(query) ? listNarrowed(query, show) : listWalked(query, show);
 }
@@ -51,7 +60,7 @@ function needsNarrowing(query: SubmissionListQuery): boolean {
   return Boolean(category) && sort !== "created_at";
 }
 
-function listWalked(query: SubmissionListQuery, show: Shown): Statement<Page> {
+function listWalked(query: SubmissionListQuery, show: Shown): Statement<Page<Listed>> {
   const { limit, page, cursor } = query;
   return (sql) => {
     const { after, sorted, place } = sortOf(sql, query);
@@ -70,7 +79,7 @@ function listWalked(query: SubmissionListQuery, show: Shown): Statement<Page> {
 }
 
 /** Sorts the matches if they are few, otherwise scans the sort index. */
-function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page> {
+function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page<Listed>> {
   const { limit, page, cursor, q } = query;
   const counted = isCounted(query);
   const steps = q ? maxSearchMatches : maxScannedRows;
@@ -251,7 +260,7 @@ const foundColumns = (sql: Sql) => sql`
   f.total, f.total_is_capped, f.match, f.did_you_mean, f.more,
   array[(f.place).class || ' ' || (f.place).votes, (f.place).submission_id::text] as last`;
 
-function listByRelevance(query: SubmissionListQuery, show: Shown): Statement<Page> {
+function listByRelevance(query: SubmissionListQuery, show: Shown): Statement<Page<Listed>> {
   return (sql) => sql`
     with ${relevant(sql, query)}
     select ${foundColumns(sql)}, coalesce((
@@ -260,7 +269,9 @@ function listByRelevance(query: SubmissionListQuery, show: Shown): Statement<Pag
 }
 
 /** Full-text search in titles and descriptions, best first. */
-export function searchSubmissions(query: SubmissionSearchQuery): Statement<Page> {
+export function searchSubmissions(
+  query: SubmissionSearchQuery,
+): Statement<Page<DataOf<typeof submissionSearchAnswer>[number]>> {
   return (sql) => sql`
     with ${relevant(sql, query)}
     select ${foundColumns(sql)}, coalesce((
@@ -272,13 +283,15 @@ export function searchSubmissions(query: SubmissionSearchQuery): Statement<Page>
     from found f`;
 }
 
+export type Similar = DataOf<typeof duplicatesAnswer>["similar"][number] & { has_voted?: boolean };
+
 /** Submissions similar to a draft, among those visible to the caller; none for a draft without a title. */
 export function similarSubmissions(
   title: string,
   description: string | null | undefined,
   limit: number,
   { hasVoted }: Pick<Shown, "hasVoted"> = {},
-): Statement<Data> {
+): Statement<Data<Similar[]>> {
   return (sql) => sql`
     select coalesce(json_agg(json_build_object('id', s.id, 'title', s.title, 'similarity', round(f.similarity::numeric, 4),
       'vote_count', s.vote_count, 'status', s.status ${hasVoted ? sql`, 'has_voted', private.my_vote(s.id) is not null` : sql``})
@@ -300,11 +313,13 @@ const similar = (sql: Sql, title: string, description: string | null | undefined
   where s.merged_into_id is null and f.similarity >= 0.25
   order by f.similarity desc, f.submission_id limit ${limit}`;
 
+export type Candidate = Pick<Chosen, "id" | "title" | "status" | "vote_count">;
+
 /**
  * Candidates for a merge target, best first: search results, the submission whose id or URL was entered, otherwise
  * similar ones.
  */
-export function mergeCandidates(id: string, words: string | undefined): Statement<Data> {
+export function mergeCandidates(id: string, words: string | undefined): Statement<Data<Candidate[]>> {
   const namedId = words && /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i.exec(words)?.[0];
   return (sql) => {
     const found = namedId
@@ -337,7 +352,7 @@ export function submissionDetail(
   id: string,
   expand: SubmissionDetailQuery["expand"],
   locale: Locale,
-): Statement<Data> {
+): Statement<Data<SubmissionDetail>> {
   const shows = (name: SubmissionDetailQuery["expand"][number]) => expand.includes(name);
   return (sql) => sql`
     select json_build_object(
@@ -411,7 +426,10 @@ export function createSubmission(id: string, input: NewSubmission, byKey: boolea
       private.author_of_key(${author_email}, ${author_name}), ${source})`;
 }
 
-export function createdSubmission(id: string, url: string): Statement<Data> {
+export function createdSubmission(
+  id: string,
+  url: string,
+): Statement<Data<DataOf<typeof submissionCreatedAnswer>>> {
   return (sql) => sql`
     select json_build_object('id', s.id, 'title', s.title, 'status', s.status, 'vote_count', s.vote_count, 'url', ${url}::text)::text as data
     from public.submissions s where s.id = ${id}::uuid`;
@@ -441,7 +459,7 @@ const statusChangeShape = (sql: Sql) => sql`json_build_object(
 export function changeStatus(
   id: string,
   { status, note = null, notify }: StatusChangeCreate,
-): Statement<Data> {
+): Statement<Data<StatusChange>> {
   return (sql) => sql`
     insert into public.status_changes as h (submission_id, organization_id, new_status, note, notify)
     select s.id, s.organization_id, ${status}, ${note}, ${notify} from public.submissions s where ${named(sql, id)}
@@ -449,7 +467,7 @@ export function changeStatus(
 }
 
 /** Response for an unchanged status: the current state. */
-export function unchangedStatus(id: string): Statement<Data> {
+export function unchangedStatus(id: string): Statement<Data<StatusChange>> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'previous_status', s.status, 'new_status', s.status,
       'changed_by', coalesce(private.author(private.caller_id(), s.organization_id) ->> 'name', 'System'), 'note', null, 'changed_at', now())::text as data
@@ -458,7 +476,7 @@ export function unchangedStatus(id: string): Statement<Data> {
 
 const maxStatusChanges = 200;
 
-export function statusHistory(id: string): Statement<Data> {
+export function statusHistory(id: string): Statement<Data<StatusChange[]>> {
   return (sql) => sql`
     select coalesce(json_agg(${statusChangeShape(sql)} order by h.created_at desc, h.id desc), '[]')::text as data
     from (
@@ -478,7 +496,7 @@ const chosenShape = (sql: Sql) => sql`json_build_object(
   'id', s.id, 'title', s.title, 'status', s.status, 'vote_count', s.vote_count, 'comment_count', s.comment_count)`;
 
 /** The organization's submissions with these ids, most votes first, without merged ones. */
-export function chosenSubmissions(ids: string[]): Statement<Data> {
+export function chosenSubmissions(ids: string[]): Statement<Data<Chosen[]>> {
   return (sql) => sql`
     select coalesce(json_agg(${chosenShape(sql)} order by s.vote_count desc, s.id), '[]')::text as data
     from public.submissions s
@@ -486,8 +504,16 @@ export function chosenSubmissions(ids: string[]): Statement<Data> {
       and s.merged_into_id is null`;
 }
 
+export type Merged = {
+  id: string;
+  title: string;
+  merged_at: string;
+  target_id: string;
+  target_title: string;
+};
+
 /** The organization's merged submissions, newest change first. */
-export function mergedSubmissions(limit: number): Statement<Data> {
+export function mergedSubmissions(limit: number): Statement<Data<Merged[]>> {
   return (sql) => sql`
     select coalesce(json_agg(json_build_object('id', m.id, 'title', m.title, 'merged_at', m.updated_at,
       'target_id', t.id, 'target_title', t.title) order by m.updated_at desc, m.id), '[]')::text as data
@@ -499,7 +525,7 @@ export function mergedSubmissions(limit: number): Statement<Data> {
 }
 
 /** Probable duplicates of each of the newest open submissions. */
-export function similarPairs(newest: number): Statement<Data> {
+export function similarPairs(newest: number): Statement<Data<{ one: Chosen; other: Chosen }[]>> {
   return (sql) => sql`
     select coalesce(json_agg(json_build_object('one', p.one, 'other', ${chosenShape(sql)})), '[]')::text as data
     from (

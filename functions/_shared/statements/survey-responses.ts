@@ -1,26 +1,39 @@
 import type { Locale } from "../../../shared/locales.ts";
-import type { SurveyResponseCreate, SurveyResponseListQuery } from "../../../shared/survey-responses.ts";
+import type {
+  SurveyResponseCreate,
+  SurveyResponseListQuery,
+  surveyResponseCreatedAnswer,
+  surveyResponseListAnswer,
+  surveyStartedAnswer,
+} from "../../../shared/survey-responses.ts";
 import type { Sql, Statement } from "../database/run.ts";
 import { decodeCursor, type Page } from "../http/cursor.ts";
 import type { Sentiment } from "../sentiment/answers.ts";
-import type { Data } from "./shapes.ts";
+import { call, type Data, type DataOf } from "./shapes.ts";
 
-export function startSurvey(id: string): Statement<{ made: boolean; data: string }> {
+export type SurveyResponse = DataOf<typeof surveyResponseListAnswer>[number];
+
+export function startSurvey(
+  id: string,
+): Statement<Data<DataOf<typeof surveyStartedAnswer>> & { made: boolean }> {
   return (sql) => sql`
     select started_at = now() as made, json_build_object('survey_id', ${id}::uuid, 'started_at', started_at)::text as data
     from private.start_survey(${id}) as s (started_at)`;
 }
 
-export function submitResponse(
+export const submitResponse = (
   id: string,
   { answers }: SurveyResponseCreate,
   locale: Locale,
   sentiment: Sentiment,
-): Statement<Data> {
-  return (sql) => sql`
-    select private.submit_survey_response(${id}, ${JSON.stringify(answers)}::text::jsonb, ${locale},
-      ${JSON.stringify(sentiment)}::text::jsonb)::text as data`;
-}
+) =>
+  call<DataOf<typeof surveyResponseCreatedAnswer>>(
+    "submit_survey_response",
+    id,
+    JSON.stringify(answers),
+    locale,
+    sentiment,
+  );
 
 /** Questions whose answers are free text. */
 export function textQuestions(surveyId: string): Statement<{ id: string }> {
@@ -31,9 +44,8 @@ export function textQuestions(surveyId: string): Statement<{ id: string }> {
 /** Scores by question id. */
 export type ResponseScores = { engine: string; scores: Record<string, number> };
 
-export function rescoreResponse(id: string, scored: ResponseScores): Statement {
-  return (sql) => sql`select private.score_survey_response(${id}, ${JSON.stringify(scored)}::text::jsonb)`;
-}
+export const rescoreResponse = (id: string, scored: ResponseScores) =>
+  call("score_survey_response", id, scored);
 
 type Filter = Pick<SurveyResponseListQuery, "start_date" | "end_date" | "sentiment">;
 
@@ -68,7 +80,7 @@ const shownColumns = (sql: Sql) => sql`
 export function listResponses(
   id: string,
   { page, limit, cursor, ...filter }: SurveyResponseListQuery,
-): Statement<Page> {
+): Statement<Page<SurveyResponse>> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "submitted_at", "desc");
   return (sql) => {
     const after = from
@@ -94,7 +106,7 @@ export function listResponses(
 export function responseDetail(
   surveyId: string,
   id: string,
-): Statement<{ data: string; newer: string | null; older: string | null }> {
+): Statement<Data<SurveyResponse> & { newer: string | null; older: string | null }> {
   return (sql) => {
     const neighbor = (beside: "newer" | "older") => sql`(
       select n.id from public.survey_responses n where n.survey_id = ${surveyId}::uuid
@@ -151,7 +163,7 @@ const textAnswer = (
   'value', a.answer ->> 'value', 'submitted_at', r.submitted_at, 'sentiment', r.sentiment)`;
 
 /** The newest answers to each text question of a survey, up to `limit` a question. */
-export function newestTexts(id: string, limit: number): Statement<Data> {
+export function newestTexts(id: string, limit: number): Statement<Data<TextAnswer[]>> {
   return (sql) => sql`
     select coalesce(json_agg(n.answer order by q.position, n.submitted_at desc, n.id desc), '[]')::text as data
     from public.survey_questions q cross join lateral (
@@ -167,7 +179,7 @@ export function listTexts(
   id: string,
   questionId: string | undefined,
   { q, cursor, limit, ...filter }: Filter & { q?: string; cursor?: string; limit: number },
-): Statement<Pick<Page, "data" | "more" | "last">> {
+): Statement<Pick<Page<TextAnswer>, "data" | "more" | "last">> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "submitted_at", "desc");
   return (sql) => sql`
     with question as materialized (
@@ -189,9 +201,7 @@ export function listTexts(
 }
 
 /** Logs that the caller reads or exports responses. */
-export function auditResponses(id: string, action: "read" | "export"): Statement {
-  return (sql) => sql`select private.audit_responses(${id}, ${action})`;
-}
+export const auditResponses = (id: string, action: "read" | "export") => call("audit_responses", id, action);
 
 const maxRows = 5000;
 const maxBytes = 4_000_000;

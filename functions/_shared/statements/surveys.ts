@@ -3,26 +3,30 @@ import type {
   SurveyExpansions,
   SurveyListQuery,
   SurveyPatch,
+  surveyAnalyticsAnswer,
+  surveyDetailAnswer,
+  surveyListAnswer,
+  surveyMailAnswer,
 } from "../../../shared/surveys.ts";
 import type { Sql, Statement } from "../database/run.ts";
 import { decodeCursor, type Page } from "../http/cursor.ts";
 import { surveyPage } from "../http/web-pages.ts";
-import type { Data } from "./shapes.ts";
+import { call, type Data, type DataOf, organizationOf, read } from "./shapes.ts";
+import type { Submission } from "./submissions.ts";
+
+export type Survey = DataOf<typeof surveyListAnswer>[number];
+export type SurveyDetail = DataOf<typeof surveyDetailAnswer>;
 
 /** Raises FORBIDDEN unless the caller is Admin of the current organization. */
-export function requireSurveyReader(): Statement {
-  return (sql) => sql`select private.require_admin(private.current_organization_id(), 'surveys:read')`;
-}
+export const requireSurveyReader = () => call("require_admin", organizationOf(), "surveys:read");
 
 /**
  * Raises NOT_FOUND if the caller does not see the survey, FORBIDDEN if a scope is given and the caller is not Admin.
  */
-export function requireSurvey(id: string, scope: string | null): Statement {
-  return (sql) => sql`select private.require_survey(${id}, ${scope})`;
-}
+export const requireSurvey = (id: string, scope: string | null) => call("require_survey", id, scope);
 
 /** One page, plus one row to detect a following page and its cursor. */
-export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): Statement<Page> {
+export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): Statement<Page<Survey>> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
   return (sql) => {
     const matches = sql`s.organization_id = (select private.current_organization_id())
@@ -47,7 +51,7 @@ export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): S
 }
 
 /** A survey with all detail fields; no row if the caller sees none. */
-export function surveyDetail(id: string, expand: SurveyExpansions): Statement<Data> {
+export function surveyDetail(id: string, expand: SurveyExpansions): Statement<Data<SurveyDetail>> {
   const shows = (name: SurveyExpansions[number]) => expand.includes(name);
   return (sql) => sql`
     select json_build_object(
@@ -77,7 +81,7 @@ export function audienceSubmissions(
   id: string | undefined,
   chosenId: string | undefined,
   words: string | undefined,
-): Statement<Data> {
+): Statement<Data<Pick<Submission, "id" | "title" | "vote_count">[]>> {
   return (sql) => sql`
     with found (submission_id, rank) as materialized (
       select n, 'infinity'::real from unnest(array[${chosenId ?? null}::uuid,
@@ -97,36 +101,29 @@ export function audienceSubmissions(
       and (s.merged_into_id is null or f.rank = 'infinity')`;
 }
 
-export function createSurvey(survey: SurveyCreate): Statement<{ id: string }> {
-  return (sql) => sql`select private.create_survey(${JSON.stringify(survey)}::text::jsonb) as id`;
-}
+export const createSurvey = (survey: SurveyCreate) => read<string>("create_survey", survey);
 
-export function updateSurvey(id: string, changes: SurveyPatch): Statement {
-  return (sql) => sql`select private.update_survey(${id}, ${JSON.stringify(changes)}::text::jsonb)`;
-}
+export const updateSurvey = (id: string, changes: SurveyPatch) => call("update_survey", id, changes);
 
 export type SurveyAction = "publish" | "pause" | "resume" | "archive";
 
-export function changeSurveyStatus(id: string, action: SurveyAction): Statement {
-  return (sql) => sql`select private.change_survey_status(${id}, ${action})`;
-}
+export const changeSurveyStatus = (id: string, action: SurveyAction) =>
+  call("change_survey_status", id, action);
 
 /** Invites the audience by mail, or reminds those who did not answer. */
-export function mailSurvey(id: string, isReminder: boolean): Statement<Data> {
-  return (sql) => sql`select private.mail_survey(${id}, ${isReminder}::boolean)::text as data`;
-}
+export const mailSurvey = (id: string, isReminder: boolean) =>
+  call<DataOf<typeof surveyMailAnswer>>("mail_survey", id, isReminder);
 
 /** A draft copy with a new id. */
-export function createSurveyVersion(id: string, newId: string): Statement {
-  return (sql) => sql`select private.create_survey_version(${id}, ${newId})`;
-}
+export const createSurveyVersion = (id: string, newId: string) => call("create_survey_version", id, newId);
 
-export function deleteSurvey(id: string, force: boolean): Statement {
-  return (sql) => sql`select private.delete_survey(${id}, ${force})`;
-}
+export const deleteSurvey = (id: string, force: boolean) => call("delete_survey", id, force);
 
 /** All metrics if none is named. */
-export function surveyAnalytics(id: string, metrics: readonly string[]): Statement<Data> {
+export function surveyAnalytics(
+  id: string,
+  metrics: readonly string[],
+): Statement<Data<DataOf<typeof surveyAnalyticsAnswer>>> {
   return (sql) =>
     metrics.length === 0
       ? sql`select private.survey_analytics(${id})::text as data`

@@ -1,7 +1,10 @@
 import type { Locale } from "../../../shared/locales.ts";
+import type { categoryList, categoryMergeAnswer, keptCategoryAnswer } from "../../../shared/taxonomy.ts";
 import type { Sql, Statement } from "../database/run.ts";
-import type { Data } from "./shapes.ts";
+import { call, type Data, type DataOf } from "./shapes.ts";
 
+/** A category or tag with all its translations; a tag has no position. */
+export type Label = DataOf<typeof keptCategoryAnswer>;
 type Kind = "categories" | "tags";
 
 /**
@@ -12,7 +15,7 @@ export function listTaxonomy(
   of: string | { submissionId: string } | undefined,
   kind: Kind,
   locale: Locale,
-): Statement<{ data: string }> {
+): Statement<Data<DataOf<typeof categoryList>>> {
   const organizationId = (sql: Sql) =>
     of === undefined
       ? sql`private.current_organization_id()`
@@ -28,28 +31,16 @@ export function listTaxonomy(
 }
 
 /** With all translations, for Admin. */
-export function listKept(kind: Kind): Statement<Data> {
-  return (sql) => sql`select private.admin_labels(${kind})::text as data`;
-}
+export const listKept = (kind: Kind) => call<Label[]>("admin_labels", kind);
 
-export function createLabel(kind: Kind, fields: object): Statement<Data> {
-  return (sql) =>
-    sql`select private.admin_create_label(${kind}, ${JSON.stringify(fields)}::text::jsonb)::text as data`;
-}
+export const createLabel = (kind: Kind, fields: object) => call<Label>("admin_create_label", kind, fields);
 
-export function updateLabel(kind: Kind, id: string, fields: object): Statement<Data> {
-  return (sql) =>
-    sql`select private.admin_update_label(${kind}, ${id}, ${JSON.stringify(fields)}::text::jsonb)::text as data`;
-}
+export const updateLabel = (kind: Kind, id: string, fields: object) =>
+  call<Label>("admin_update_label", kind, id, fields);
 
-export function deleteLabel(kind: Kind, id: string): Statement {
-  return (sql) => sql`select private.admin_delete_label(${kind}, ${id})`;
-}
+export const deleteLabel = (kind: Kind, id: string) => call("admin_delete_label", kind, id);
 
-export function mergeLabels(kind: Kind, id: string, intoId: string): Statement<Data> {
-  return (sql) => sql`select private.admin_merge_labels(${kind}, ${id}, ${intoId})::text as data`;
-}
+export const mergeLabels = (kind: Kind, id: string, intoId: string) =>
+  call<DataOf<typeof categoryMergeAnswer>>("admin_merge_labels", kind, id, intoId);
 
-export function orderCategories(ids: string[]): Statement<Data> {
-  return (sql) => sql`select private.admin_order_categories(${ids}::uuid[])::text as data`;
-}
+export const orderCategories = (ids: string[]) => call<Label[]>("admin_order_categories", ids);

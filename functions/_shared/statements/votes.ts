@@ -1,7 +1,13 @@
 import type { PageQuery } from "../../../shared/pagination.ts";
-import type { VoteByKey } from "../../../shared/votes.ts";
+import type {
+  myVoteListAnswer,
+  VoteByKey,
+  voteAnswer,
+  voteRemovedAnswer,
+  voterListAnswer,
+} from "../../../shared/votes.ts";
 import type { Sql, Statement } from "../database/run.ts";
-import type { Data } from "./shapes.ts";
+import type { Data, DataOf, List } from "./shapes.ts";
 import { named } from "./submissions.ts";
 
 type OnBehalf = Partial<VoteByKey>;
@@ -26,7 +32,7 @@ export function followFor(id: string, onBehalf: OnBehalf, reason: "vote" | "comm
     sql`select private.follow_for(s.id, ${actor(sql, onBehalf)}, ${reason}) from public.submissions s where ${named(sql, id)}`;
 }
 
-export function voteResult(id: string, onBehalf: OnBehalf): Statement<Data> {
+export function voteResult(id: string, onBehalf: OnBehalf): Statement<Data<DataOf<typeof voteAnswer>>> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'user_id', a.id, 'vote_count', s.vote_count, 'created_at', private.vote_of(s.id, a.id))::text as data
     from public.submissions s, ${actor(sql, onBehalf)} as a (id) where ${named(sql, id)}`;
@@ -37,14 +43,20 @@ export function removeVote(id: string, onBehalf: OnBehalf): Statement {
     sql`select private.remove_vote(s.id, ${actor(sql, onBehalf)}) from public.submissions s where ${named(sql, id)}`;
 }
 
-export function voteRemovedResult(id: string, onBehalf: OnBehalf): Statement<Data> {
+export function voteRemovedResult(
+  id: string,
+  onBehalf: OnBehalf,
+): Statement<Data<DataOf<typeof voteRemovedAnswer>>> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'user_id', ${actor(sql, onBehalf)}, 'vote_count', s.vote_count)::text as data
     from public.submissions s where ${named(sql, id)}`;
 }
 
 /** The caller's votes for submissions they may still see, newest first. */
-export function myVotes({ page, limit }: PageQuery): Statement<{ total: number; data: string }> {
+export function myVotes({
+  page,
+  limit,
+}: PageQuery): Statement<List<DataOf<typeof myVoteListAnswer>[number]>> {
   return (sql) => sql`
     with mine as materialized (
       select s.id, s.title, s.status, s.vote_count, v.voted_at
@@ -58,7 +70,10 @@ export function myVotes({ page, limit }: PageQuery): Statement<{ total: number; 
         'vote_count', s.vote_count, 'voted_at', s.voted_at) order by s.voted_at desc, s.id desc) from shown s), '[]')::text as data`;
 }
 
-export function votersOf(id: string, { page, limit }: PageQuery): Statement<{ total: number; data: string }> {
+export function votersOf(
+  id: string,
+  { page, limit }: PageQuery,
+): Statement<List<DataOf<typeof voterListAnswer>[number]>> {
   return (sql) => sql`
     with shown as (
       select v.* from public.submissions s, private.submission_voters(s.id, ${limit}, ${(page - 1) * limit}) v where ${named(sql, id)}

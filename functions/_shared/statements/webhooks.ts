@@ -1,84 +1,70 @@
 import type { PageQuery } from "../../../shared/pagination.ts";
 import { uuidOf } from "../../../shared/path-parameters.ts";
-import type { WebhookPatch } from "../../../shared/webhooks.ts";
-import type { Sql, Statement } from "../database/run.ts";
+import type {
+  deliveryAnswer,
+  deliveryDetailAnswer,
+  deliveryListAnswer,
+  WebhookPatch,
+  webhookAnswer,
+  webhookListAnswer,
+} from "../../../shared/webhooks.ts";
+import type { Statement } from "../database/run.ts";
+import { call, type DataOf, type List, organizationOf, read } from "./shapes.ts";
 
-type MaybeData = { data: string | null };
+export type Webhook = DataOf<typeof webhookAnswer>;
+export type Delivery = DataOf<typeof deliveryAnswer>;
+
 /** Organization and webhook of the path; the organization defaults to that of the request. */
 type Named = { id?: string; webhook_id: string };
+type NamedDelivery = Named & { event_id: string };
 
-const organizationOf = (sql: Sql, id: string | undefined) =>
-  id === undefined ? sql`private.current_organization_id()` : sql`${id}`;
+const ofWebhook = ({ id, webhook_id }: Named) => [organizationOf(id), uuidOf(webhook_id)] as const;
+const ofDelivery = (named: NamedDelivery) => [...ofWebhook(named), uuidOf(named.event_id)] as const;
 
 /** Raises NOT_FOUND or FORBIDDEN unless the caller may manage webhooks of the organization. */
-export function requireWebhookAdmin(organizationId: string): Statement {
-  return (sql) => sql`select private.require_webhook_admin(${organizationId}, 'webhooks:write')`;
-}
+export const requireWebhookAdmin = (organizationId: string | undefined) =>
+  call("require_webhook_admin", organizationOf(organizationId), "webhooks:write");
 
-export function listWebhooks(organizationId?: string): Statement<MaybeData> {
-  return (sql) =>
-    sql`select private.admin_list_webhooks(${organizationOf(sql, organizationId)})::text as data`;
-}
+export const listWebhooks = (organizationId?: string) =>
+  call<DataOf<typeof webhookListAnswer>, null>("admin_list_webhooks", organizationOf(organizationId));
 
-export function showWebhook({ id, webhook_id }: Named): Statement<MaybeData> {
-  return (sql) =>
-    sql`select private.admin_show_webhook(${organizationOf(sql, id)}, ${uuidOf(webhook_id)})::text as data`;
-}
+export const showWebhook = (named: Named) => call<Webhook, null>("admin_show_webhook", ...ofWebhook(named));
 
-export function createWebhook(
-  organizationId: string,
+export const createWebhook = (
+  organizationId: string | undefined,
   webhookId: string,
   { url, events, encrypted }: { url: string; events: string[]; encrypted: string },
-): Statement<MaybeData> {
-  return (sql) =>
-    sql`select private.admin_create_webhook(${organizationId}, ${webhookId}, ${url}, ${events}, ${encrypted})::text as data`;
-}
+) =>
+  call<Webhook, null>(
+    "admin_create_webhook",
+    organizationOf(organizationId),
+    webhookId,
+    url,
+    events,
+    encrypted,
+  );
 
-export function updateWebhook(
-  { id, webhook_id }: Required<Named>,
-  {
-    url = null,
-    events = null,
-    enabled = null,
-  }: { [Field in keyof WebhookPatch]: WebhookPatch[Field] | null },
-): Statement<MaybeData> {
-  return (sql) =>
-    sql`select private.admin_update_webhook(${id}, ${uuidOf(webhook_id)}, ${url}, ${events}, ${enabled})::text as data`;
-}
+export const updateWebhook = (named: Named, { url, events, enabled }: WebhookPatch) =>
+  call<Webhook, null>("admin_update_webhook", ...ofWebhook(named), url, events, enabled);
 
-export function deleteWebhook({ id, webhook_id }: Required<Named>): Statement<{ deleted: boolean }> {
-  return (sql) => sql`select private.admin_delete_webhook(${id}, ${uuidOf(webhook_id)}) as deleted`;
-}
+export const deleteWebhook = (named: Named) => read<boolean>("admin_delete_webhook", ...ofWebhook(named));
 
-export function rotateWebhook(
-  { id, webhook_id }: Required<Named>,
-  encrypted: string,
-  overlapSeconds: number,
-): Statement<MaybeData> {
-  return (sql) => sql`
-    select private.admin_rotate_webhook(${id}, ${uuidOf(webhook_id)}, ${encrypted}, make_interval(secs => ${overlapSeconds}))::text as data`;
-}
+export const rotateWebhook = (named: Named, encrypted: string, overlapSeconds: number) =>
+  call<Webhook, null>("admin_rotate_webhook", ...ofWebhook(named), encrypted, `${overlapSeconds} seconds`);
 
-export function testWebhook({ id, webhook_id }: Required<Named>): Statement<MaybeData> {
-  return (sql) => sql`select private.admin_test_webhook(${id}, ${uuidOf(webhook_id)})::text as data`;
-}
+export const testWebhook = (named: Named) => call<Delivery, null>("admin_test_webhook", ...ofWebhook(named));
 
 export function listDeliveries(
   { id, webhook_id }: Named,
   { page, limit }: PageQuery,
-): Statement<{ total: number; data: string }> {
+): Statement<List<DataOf<typeof deliveryListAnswer>[number]>> {
   return (sql) => sql`
-    select d.total, d.data::text as data from private.admin_list_deliveries(${organizationOf(sql, id)}, ${uuidOf(webhook_id)}, ${page}, ${limit}) d`;
+    select d.total, d.data::text as data
+    from private.admin_list_deliveries(${organizationOf(id)}, ${uuidOf(webhook_id)}, ${page}, ${limit}) d`;
 }
 
-type NamedDelivery = Named & { event_id: string };
+export const showDelivery = (named: NamedDelivery) =>
+  call<DataOf<typeof deliveryDetailAnswer>, null>("admin_show_delivery", ...ofDelivery(named));
 
-export function showDelivery({ id, webhook_id, event_id }: NamedDelivery): Statement<MaybeData> {
-  return (sql) =>
-    sql`select private.admin_show_delivery(${organizationOf(sql, id)}, ${uuidOf(webhook_id)}, ${uuidOf(event_id)})::text as data`;
-}
-
-export function redeliver({ id, webhook_id, event_id }: Required<NamedDelivery>): Statement<MaybeData> {
-  return (sql) =>
-    sql`select private.admin_redeliver(${id}, ${uuidOf(webhook_id)}, ${uuidOf(event_id)})::text as data`;
-}
+export const redeliver = (named: NamedDelivery) =>
+  call<Delivery, null>("admin_redeliver", ...ofDelivery(named));

@@ -84,7 +84,7 @@ const create_survey = tool({
   call: (body) => [createSurvey(body)],
   respond: ([[created]]) => {
     if (!created) throw missing();
-    return { survey_id: created.id, status: "draft" as const, url: surveyPage(created.id) };
+    return { survey_id: created.data, status: "draft" as const, url: surveyPage(created.data) };
   },
 });
 

@@ -262,7 +262,7 @@ export async function afterProof(to: string, token: string, executeAs: ExecuteAs
   const credential = await credentialOf(undefined, token);
   // A session that still needs the second factor is refused; such an account is not new.
   const [[row]] = await executeAs(credential)([needsPassword()]).catch(() => [[]]);
-  return seeOther(row?.needed ? firstPassword(to) : to);
+  return seeOther(row?.data ? firstPassword(to) : to);
 }
 
 /** The only card of such a page. */

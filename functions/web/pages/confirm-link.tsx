@@ -106,8 +106,8 @@ export const rejectLinkForm = plain({
   formPage: confirmLink,
   call: ({ body: { token_hash } }) => [rejectLink(token_hash)],
   respond: ([[rejected]], { visit }) => {
-    if (!rejected?.outcome) throw refusedByAuth({ code: "otp_expired", message: "" }, visit);
-    return seeOther(`/auth/done?what=${rejected.outcome}`);
+    if (!rejected?.data) throw refusedByAuth({ code: "otp_expired", message: "" }, visit);
+    return seeOther(`/auth/done?what=${rejected.data}`);
   },
 });
 
@@ -124,8 +124,8 @@ export const undoLink = page({
     return {
       title,
       content: (
-        <Card title={title} text={found?.email ? account.undoText(found.email) : account.undoGone}>
-          {found?.email && (
+        <Card title={title} text={found?.data ? account.undoText(found.data) : account.undoGone}>
+          {found?.data && (
             <form method="post" action="/auth/undo" class="stack" data-turbo="false">
               <Problem visit={visit} />
               <input
@@ -153,8 +153,8 @@ export const undoLinkForm = plain({
   formPage: undoLink,
   call: ({ body: { token } }) => [undoAccountChange(undoOf(token))],
   respond: ([[undone]], { visit }) => {
-    if (undone?.outcome === "taken") throw new WordedError("CONFLICT", visit.messages.account.undoTaken);
-    if (!undone?.outcome) throw new WordedError("CONFLICT", visit.messages.account.undoGone);
+    if (undone?.data === "taken") throw new WordedError("CONFLICT", visit.messages.account.undoTaken);
+    if (!undone?.data) throw new WordedError("CONFLICT", visit.messages.account.undoGone);
     return seeOther("/auth/done?what=undone");
   },
 });

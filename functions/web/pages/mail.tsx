@@ -189,7 +189,7 @@ export const accountMail = page({
   path: "/unsubscribe/accounts",
   query: linked,
   call: ({ query }) => [accountMailIsStopped(stopLinkOf(query.token).mailboxHash)],
-  view: ([[found]], { query, visit }) => accountMailView(found?.stopped === true, visit, query.token),
+  view: ([[found]], { query, visit }) => accountMailView(found?.data === true, visit, query.token),
 });
 
 export const accountMailForm = plain({

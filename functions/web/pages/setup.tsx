@@ -22,8 +22,8 @@ import {
   withReturn,
 } from "./account.tsx";
 
-const requireOpen = ([[state]]: readonly [readonly { open: boolean }[]]) => {
-  if (!state?.open) throw notFound("page");
+const requireOpen = ([[state]]: readonly [readonly { data: boolean }[]]) => {
+  if (!state?.data) throw notFound("page");
 };
 
 /** Shown instead of the board if there is no organization. */

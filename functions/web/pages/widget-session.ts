@@ -1,23 +1,23 @@
 import { identifyBody } from "../../../shared/identify.ts";
 import { identify, sessionSeconds } from "../../_shared/callers/identify.ts";
 import { ApiError, notFound } from "../../_shared/http/api-error.ts";
-import { workEndpoint } from "../../_shared/http/endpoint.ts";
+import { endpointsOf } from "../../_shared/http/endpoint.ts";
 import { endSession } from "../../_shared/statements/identify.ts";
 import { pageFrame } from "../../_shared/statements/pages.ts";
 import { action, type PageInput, seeOther } from "../page.tsx";
 import { widgetCookie } from "../session.ts";
 
 const path = "/embed/o/:organization";
-const described = { method: "post", access: "public", tag: "", summary: "", responses: {} } as const;
+const { work } = endpointsOf({ tag: "", access: "public" });
+const described = { summary: "", responses: {} };
 
 /**
  * Exchanges the host's token for a session of the frame: docs/decisions/0265-session-cookie-of-the-widget.md. The island
  * asks for it, so that a refusal is JSON, for the host's developers.
  */
 export const identifyInWidget = action(
-  workEndpoint({
+  work("post", `${path}/identify`, {
     ...described,
-    path: `${path}/identify`,
     operation: "token_exchange",
     body: identifyBody,
     work: async ({ input, execute }) => {
@@ -44,9 +44,8 @@ export const identifyInWidget = action(
 
 /** Ends the session of the frame. One that had ended already is forgotten too. */
 export const leaveWidget = action(
-  workEndpoint({
+  work("post", `${path}/leave`, {
     ...described,
-    path: `${path}/leave`,
     work: async ({ input, execute }) => {
       const { visit } = input as unknown as PageInput;
       const { credential, cookies } = visit.session;

@@ -69,7 +69,7 @@ async function writeRows(
 ): Promise<boolean> {
   const endsAt = performance.now() + milliseconds;
   const [[found]] = await execute([importJob(id)]);
-  const job = found?.job;
+  const job = found?.data;
   if (job?.state !== "running") return false;
   let { position, chunks_done } = job;
   let written = 0;
@@ -85,7 +85,7 @@ async function writeRows(
       for (let isWritten = false; !isWritten; ) {
         if (written++ >= maxChunks || performance.now() > endsAt) return false;
         const [[step]] = await execute([runImport(id, chunk, { at: position.at, chunk: n, ...last })]);
-        isWritten = step?.is_written ?? true;
+        isWritten = step?.data.is_written ?? true;
       }
     }
     position = next;
@@ -134,9 +134,9 @@ async function* rowsFrom(
 async function* bytesFrom(id: string, at: number, execute: Execute): AsyncGenerator<Uint8Array> {
   for (let n = Math.floor(at / partSize), start = at % partSize; ; n++, start = 0) {
     const [[filePart]] = await execute([importFilePart(id, n)]);
-    if (!filePart?.bytes) return;
-    for (let from = start; from < filePart.bytes.length; from += parseChunkBytes)
-      yield filePart.bytes.subarray(from, from + parseChunkBytes);
-    if (filePart.bytes.length < partSize) return;
+    if (!filePart?.data) return;
+    for (let from = start; from < filePart.data.length; from += parseChunkBytes)
+      yield filePart.data.subarray(from, from + parseChunkBytes);
+    if (filePart.data.length < partSize) return;
   }
 }

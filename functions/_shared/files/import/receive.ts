@@ -46,7 +46,7 @@ export async function receiveImport(
 ): Promise<{ id: string; data: string }> {
   const [[started]] = await execute([startImport(query, type === "zip" ? "rows" : type)]);
   if (!started) throw notFound("import");
-  const { id } = started;
+  const id = started.data;
   const executeWithRetry = withRetry(execute);
   try {
     let n = 0;

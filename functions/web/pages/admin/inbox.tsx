@@ -8,7 +8,7 @@ import {
 } from "../../../../shared/moderation.ts";
 import { queryInteger } from "../../../../shared/pagination.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
-import { dataResponse, endpoint } from "../../../_shared/http/endpoint.ts";
+import { endpointsOf, row } from "../../../_shared/http/endpoint.ts";
 import { moderateMany, moderationQueue } from "../../../_shared/statements/moderation.ts";
 import type { Frame } from "../../../_shared/statements/pages.ts";
 import type { AreaTexts } from "../../../words/index.ts";
@@ -96,17 +96,13 @@ const undoable = ({ query }: Visit) =>
     .slice(0, 50);
 
 export const decide = adminAction(
-  endpoint({
-    method: "post",
-    path: "/admin/inbox",
-    tag: "",
+  endpointsOf({ tag: "", access: "person" }).post("/admin/inbox", {
     summary: "",
-    access: "person",
     runsLong: true,
     responses: {},
     body: verdict,
     call: ({ body }) => [moderateMany(body.items.map(targetOf), body)],
-    respond: ([[done]]) => dataResponse(200, done?.data ?? "[]"),
+    respond: row("organization"),
   }),
   {
     area: "inbox",
