@@ -15,7 +15,7 @@ const others = locales.filter((locale) => locale !== "en");
 
 // Words that are the same in several languages.
 const international =
-  /^(Status|Name|Roadmap|Notifications|Password|System|Feedback|Team|Design|Spam|Tags|Code)$/;
+  /^(Status|Name|Roadmap|Notifications|Password|System|Feedback|Team|Design|Spam|Tags|Code|Agent|Webhook)$/;
 
 describe.each(others)("in %s", (locale) => {
   const english = new Map(textsOutside("en"));

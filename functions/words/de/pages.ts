@@ -49,7 +49,6 @@ export const pages: Pages = {
     top: "Beliebt",
     new: "Neu",
     discussed: "Diskutiert",
-    byTitle: "A–Z",
     filter: "Filtern",
     all: "Alle",
     tagged: "Mit dem Tag",

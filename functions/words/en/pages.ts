@@ -49,7 +49,6 @@ export const pages = {
     top: "Top",
     new: "New",
     discussed: "Discussed",
-    byTitle: "A–Z",
     filter: "Filter",
     all: "All",
     tagged: "Tagged",

@@ -49,7 +49,6 @@ export const pages: Pages = {
     top: "Más votadas",
     new: "Nuevas",
     discussed: "Comentadas",
-    byTitle: "A–Z",
     filter: "Filtrar",
     all: "Todas",
     tagged: "Con la etiqueta",

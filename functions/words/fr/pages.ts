@@ -49,7 +49,6 @@ export const pages: Pages = {
     top: "Populaires",
     new: "Récentes",
     discussed: "Commentées",
-    byTitle: "A–Z",
     filter: "Filtrer",
     all: "Toutes",
     tagged: "Avec l’étiquette",

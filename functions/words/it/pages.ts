@@ -49,7 +49,6 @@ export const pages: Pages = {
     top: "Più votate",
     new: "Nuove",
     discussed: "Discusse",
-    byTitle: "A–Z",
     filter: "Filtra",
     all: "Tutte",
     tagged: "Con il tag",

@@ -49,7 +49,6 @@ export const pages: Pages = {
     top: "人気",
     new: "新着",
     discussed: "話題",
-    byTitle: "名前順",
     filter: "絞り込み",
     all: "すべて",
     tagged: "タグ",

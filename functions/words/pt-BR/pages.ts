@@ -49,7 +49,6 @@ export const pages: Pages = {
     top: "Mais votadas",
     new: "Novas",
     discussed: "Comentadas",
-    byTitle: "A–Z",
     filter: "Filtrar",
     all: "Todas",
     tagged: "Com a etiqueta",

@@ -53,7 +53,6 @@ export const pages: Pages = {
     top: "Популярные",
     new: "Новые",
     discussed: "Обсуждаемые",
-    byTitle: "А–Я",
     filter: "Фильтр",
     all: "Все",
     tagged: "С меткой",
