@@ -147,10 +147,6 @@ const pages: Page[] = [
   ...[...votes, ...follows]
     .filter(({ method }) => method !== "get")
     .map((endpoint) => action(endpoint, { isEmbeddable: true })),
-  action(endpointOf(submissions, "patch", "/submissions/:id"), {
-    formPage: editSubmission,
-    isEmbeddable: true,
-  }),
   action(endpointOf(submissions, "delete", "/submissions/:id"), {
     formPage: deleteSubmissionPage,
     isEmbeddable: true,
@@ -202,7 +198,7 @@ app.get("/widget.js", (c) => widgetResponse(c.req.raw));
 app.get("/logos/:organization/:name", (c) => logoResponse(c.req.param("organization"), c.req.param("name")));
 
 const byPath = new Map<string, Page[]>();
-for (const page of pages)
+for (const page of pages.flatMap((page) => [page, ...(page.actions ?? [])]))
   for (const path of pathsOf(page)) byPath.set(path, [...(byPath.get(path) ?? []), page]);
 for (const [path, found] of byPath) {
   // A path that only takes forms has nothing to show.

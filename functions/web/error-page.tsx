@@ -64,8 +64,7 @@ export function errorPage(
   );
   const page = pageResponse(
     { title, content, status: answer.status },
-    { organization: null, viewer: null },
-    visit,
+    { frame: { organization: null, viewer: null }, visit, params: {} },
   );
   // Any site may frame it, because the organization's allowed origins are not known: it has no data and no form.
   const framing = isFramed && { "Content-Security-Policy": contentSecurityPolicy(["*"]) };

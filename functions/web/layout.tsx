@@ -8,15 +8,17 @@ import { WidgetHost } from "./components/widget-host.tsx";
 import { Metadata } from "./metadata.tsx";
 import type { View } from "./page.tsx";
 import { isAdmin, organizationPath } from "./paths.ts";
+import { useVisit } from "./rendering.ts";
 import { ownPath, type Visit } from "./visit.ts";
 
 /** Equals `--accent` of styles/tokens.css. */
 const defaultColor = "#4b49c8";
 
-type Props = { view: View; frame: Frame; visit: Visit };
+type Props = { view: View; frame: Frame };
 
 /** The document around every page. */
-export const Layout = ({ view, frame, visit }: Props) => {
+export const Layout = ({ view, frame }: Props) => {
+  const visit = useVisit();
   const { organization } = frame;
   const title = [view.title, organization?.name].filter(Boolean).join(" · ");
   return (
@@ -31,7 +33,7 @@ export const Layout = ({ view, frame, visit }: Props) => {
         <meta name="turbo-refresh-scroll" content="preserve" />
         {/* What leads out of a frame opens a window: only the embedded pages may be framed. */}
         {visit.isEmbedded && <base target="_blank" />}
-        <Metadata view={view} frame={frame} visit={visit} title={title} />
+        <Metadata view={view} frame={frame} title={title} />
         <link rel="stylesheet" href={stylesheet} data-turbo-track="reload" />
         <link
           rel="icon"
@@ -54,7 +56,7 @@ export const Layout = ({ view, frame, visit }: Props) => {
             <a class="skip" href="#content">
               {visit.messages.nav.skip}
             </a>
-            <Top view={view} frame={frame} visit={visit} />
+            <Top view={view} frame={frame} />
           </>
         )}
         {view.side ? (
@@ -65,7 +67,7 @@ export const Layout = ({ view, frame, visit }: Props) => {
         ) : (
           <Content view={view} />
         )}
-        {visit.isEmbedded ? <WidgetHost view={view} frame={frame} visit={visit} /> : <Foot visit={visit} />}
+        {visit.isEmbedded ? <WidgetHost view={view} frame={frame} /> : <Foot />}
       </body>
     </html>
   );
@@ -77,7 +79,8 @@ const Content = ({ view }: { view: View }) => (
   </main>
 );
 
-const Top = ({ view, frame, visit }: Props) => {
+const Top = ({ view, frame }: Props) => {
+  const visit = useVisit();
   const { organization, viewer } = frame;
   const { nav } = visit.messages;
   const base = organizationPath(organization);
@@ -111,7 +114,7 @@ const Top = ({ view, frame, visit }: Props) => {
                 <span class="wide-only">{nav.dashboard}</span>
               </a>
             )}
-            <Unread viewer={viewer} visit={visit} />
+            <Unread viewer={viewer} />
             <details class="menu" id="account" data-island="menu">
               <summary aria-label={`${nav.account}: ${viewer.name}`}>
                 <Avatar name={viewer.name} url={viewer.avatar_url} />
@@ -119,7 +122,7 @@ const Top = ({ view, frame, visit }: Props) => {
               <div class="menu-items">
                 <p class="menu-name">{viewer.name}</p>
                 <a href="/me">{nav.me}</a>
-                <a href="/settings">{visit.messages.words.settings}</a>
+                <a href="/settings">{nav.settings}</a>
                 <form method="post" action="/sign-out" data-turbo="false">
                   <button type="submit">{nav.signOut}</button>
                 </form>
@@ -137,7 +140,7 @@ const Top = ({ view, frame, visit }: Props) => {
             href={`/sign-in?return_to=${encodeURIComponent(addressOf(visit))}`}
             rel="nofollow"
           >
-            {visit.messages.words.signIn}
+            {nav.signIn}
           </a>
         )}
       </div>
@@ -151,8 +154,11 @@ const addressOf = ({ path, query }: Visit) =>
     ? (ownPath(query.get("return_to")) ?? "/")
     : path + (query.size > 0 ? `?${query}` : "");
 
-const Foot = ({ visit }: { visit: Visit }) => (
-  <footer class="foot">
-    <LanguageAndTheme visit={visit} returnTo={addressOf(visit)} />
-  </footer>
-);
+const Foot = () => {
+  const visit = useVisit();
+  return (
+    <footer class="foot">
+      <LanguageAndTheme returnTo={addressOf(visit)} />
+    </footer>
+  );
+};

@@ -4,12 +4,14 @@ import { environment } from "../_shared/runtime/environment.ts";
 import type { Frame } from "../_shared/statements/pages.ts";
 import type { View } from "./page.tsx";
 import { organizationPath } from "./paths.ts";
+import { useVisit } from "./rendering.ts";
 import { type Visit, withoutEmbed } from "./visit.ts";
 
-type Props = { view: View; frame: Frame; visit: Visit; title: string };
+type Props = { view: View; frame: Frame; title: string };
 
 /** Metadata of a page for search engines, link previews and feed readers. */
-export const Metadata = ({ view, frame, visit, title }: Props) => {
+export const Metadata = ({ view, frame, title }: Props) => {
+  const visit = useVisit();
   const { organization } = frame;
   const url = environment.siteUrl + (view.canonical ?? withoutEmbed(visit.path));
   const logo = absoluteLogo(organization?.logo_url ?? null);

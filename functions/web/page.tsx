@@ -2,7 +2,6 @@ import type { JSX } from "hono/jsx/jsx-runtime";
 import type { z } from "zod";
 import type { ErrorCode } from "../../shared/errors.ts";
 import type { Locale } from "../../shared/locales.ts";
-import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
 import type { Access, Results, Statement } from "../_shared/database/run.ts";
 import type {
   ApiResponse,
@@ -11,15 +10,17 @@ import type {
   ExecuteAs,
   Input,
   JsonResponse,
+  Route,
   Work,
 } from "../_shared/http/endpoint.ts";
 import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
-import { AllowedOrigins } from "./components/avatar.tsx";
 import { forgetForm } from "./kept-form.ts";
 import { Layout } from "./layout.tsx";
 import { isListed } from "./metadata.tsx";
 import { isForAnybody, renderOnce } from "./rendered.ts";
+import { type Rendering, RenderingContext } from "./rendering.ts";
 import { contentSecurityPolicy } from "./security.ts";
+import { type Shown, shownOf } from "./shown.ts";
 import type { Visit } from "./visit.ts";
 
 /** Input of a page: the input of an endpoint, and the visit. Only the parameters of its path are set. */
@@ -70,12 +71,12 @@ export type View = {
 /** Instead of a view: a permanent redirect. */
 export type Moved = { movedTo: string };
 
-/** A page or action as data: an endpoint that responds with HTML. */
-export type Page = Endpoint & {
+/** A page or action as data: a route that responds with HTML. */
+export type Page = Route & {
   /** Also mounted at /o/:organization. */
-  ofOrganization?: boolean;
+  ofOrganization?: boolean | undefined;
   /** Also mounted below /embed, without header and footer, for frames on other sites. */
-  isEmbeddable?: boolean;
+  isEmbeddable?: boolean | undefined;
   /** Ignores the session: machines read and share the page. */
   isAnonymous?: boolean;
   /** Opens before the visitor has passed the second factor of the account; the visitor is anonymous there. */
@@ -90,15 +91,19 @@ export type Page = Endpoint & {
    */
   isOneClick?: boolean;
   /** Converts form fields whose names differ from those of the body's schema. */
-  readForm?: (form: URLSearchParams) => unknown;
+  readForm?: ((form: URLSearchParams) => unknown) | undefined;
   /** Form fields that are stored while the visitor signs in: text, never a secret. */
   keeps?: readonly string[];
+  /** What its forms are sent to. */
+  actions?: readonly Page[];
+  /** The endpoint of the API that does what this action does. */
+  endpoint?: Endpoint;
   /** The page of the form: rendered again with the input if the form is rejected. */
-  formPage?: Page;
+  formPage?: Page | undefined;
   /** Renders the response of the action once, such as a secret, instead of a redirect. */
-  resultPage?: Page;
+  resultPage?: Page | undefined;
   /** Whether `resultPage` is rendered, if that depends on the response. */
-  isShown?: (json: string) => boolean;
+  isShown?: ((json: string) => boolean) | undefined;
   /** `work` reads the body, which has a file: the only form at its path. */
   readsBody?: boolean;
   /** Rendered instead, at the path without an organization, if there is none or the visitor may not open it. */
@@ -110,49 +115,61 @@ export type Page = Endpoint & {
 };
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
-type Shared<Query, Body> = {
-  path: string;
-  access?: Access;
-  operation?: RateLimitedOperation;
-  ofOrganization?: boolean;
-  isEmbeddable?: boolean;
-  isAnonymous?: boolean;
-  isBeforeFactor?: boolean;
-  isData?: boolean;
-  hasSecretAddress?: boolean;
-  runsLong?: boolean;
-  fallback?: Page;
-  keeps?: readonly string[];
-  query?: Query;
-  body?: Body;
+type Shared<Query, Body> = Pick<
+  Page,
+  | "operation"
+  | "runsLong"
+  | "ofOrganization"
+  | "isEmbeddable"
+  | "isAnonymous"
+  | "isBeforeFactor"
+  | "isData"
+  | "hasSecretAddress"
+  | "fallback"
+  | "keeps"
+> & { path: string; access?: Access; query?: Query; body?: Body };
+
+/** An action of a page: its path and where it is mounted are the page's, unless it says otherwise. */
+export type ActionOf = Page | Omit<Page, "path">;
+
+type Viewed<Query, Values> = Shared<Query, undefined> & {
+  /** The row whose organization the page belongs to; by default the URL names the organization. */
+  frame?: (input: PageInput<Parsed<Query>>) => FrameOf;
+  view: (values: Values, input: PageInput<Parsed<Query>>, frame: Frame) => View | Moved;
+  /** Whether anonymous visitors with equal rows get the same page: it shows neither the time nor random values. */
+  isRenderedOnce?: boolean;
+  actions?: readonly ActionOf[];
 };
 
-// Fields for the API's documentation, which does not list pages.
-const unlisted = { access: "public", tag: "", summary: "", responses: {} };
-
-/** Declares a page: `call` returns its statements, `view` renders their rows. All statements take one round trip. */
+/** Declares a page: `read` returns its statements, `view` renders what they found. All statements take one round trip. */
 export function page<
-  const Statements extends readonly Statement[],
+  const Statements extends readonly Statement[] = never,
   Query extends z.ZodType | undefined = undefined,
+  const Called extends readonly Statement[] = never,
 >(
-  definition: Shared<Query, undefined> & {
-    /** The row whose organization the page belongs to; by default the URL names the organization. */
-    frame?: (input: PageInput<Parsed<Query>>) => FrameOf;
-    call: (input: PageInput<Parsed<Query>>) => Statements;
-    view: (results: Results<Statements>, input: PageInput<Parsed<Query>>, frame: Frame) => View | Moved;
-    /** Whether anonymous visitors with equal rows get the same page: it shows neither the time nor random values. */
-    isRenderedOnce?: boolean;
+  definition: Viewed<Query, [Called] extends [never] ? Shown<Statements> : Results<Called>> & {
+    read?: (input: PageInput<Parsed<Query>>) => Statements;
+    /** As `read`; `view` is given the rows as the database returned them. */
+    call?: (input: PageInput<Parsed<Query>>) => Called;
   },
 ): Page {
-  const { frame, call, view, isRenderedOnce = false, ...endpoint } = definition;
-  return {
-    ...unlisted,
+  const {
+    frame,
+    read,
+    call = read as Read,
+    view,
+    isRenderedOnce = false,
+    actions = [],
+    ...route
+  } = definition as unknown as Viewed<undefined, never> & { read?: Read; call?: Read };
+  const own: Page = {
+    access: "public",
+    ...route,
     method: "get",
-    ...endpoint,
-    call: (input: PageInput<Parsed<Query>>) => [pageFrame(frame?.(input)), ...call(input)],
-    respond: (results: [[{ data: Frame }], ...Results<Statements>], input: PageInput<Parsed<Query>>) => {
-      const [[{ data }], ...own] = results;
-      const { visit } = input;
+    call: (input: PageInput<undefined>) => [pageFrame(frame?.(input)), ...call(input)],
+    respond: (results: [[{ data: Frame }], ...Results<Statement[]>], input: PageInput<undefined>) => {
+      const [[{ data }], ...rows] = results;
+      const { visit, params } = input;
       visit.accountLocale = data.viewer?.locale ?? undefined;
       visit.organizationLocale = data.organization?.default_locale;
       const base = visit.base && data.organization ? `/o/${data.organization.slug}` : visit.base;
@@ -163,13 +180,22 @@ export function page<
           visit.path.replace(/\/o\/[^/]+/, base) + (visit.query.size > 0 ? `?${visit.query}` : ""),
         );
       const render = () => {
-        const shown = view(own as unknown as Results<Statements>, input, data);
-        return "movedTo" in shown ? redirect(301, shown.movedTo) : pageResponse(shown, data, visit);
+        const shown = view((read ? shownOf(rows, () => read(input)) : rows) as never, input, data);
+        return "movedTo" in shown
+          ? redirect(301, shown.movedTo)
+          : pageResponse(shown, { frame: data, visit, page: own, params });
       };
-      return isRenderedOnce && isForAnybody(visit) ? renderOnce([data, own], visit, render) : render();
+      return isRenderedOnce && isForAnybody(visit) ? renderOnce([data, rows], visit, render) : render();
     },
-  } as unknown as Page;
+  };
+  const { path, ofOrganization, isEmbeddable } = own;
+  own.actions = actions.map(
+    (action): Page => ({ path, ofOrganization, isEmbeddable, formPage: own, ...action }) as Page,
+  );
+  return own;
 }
+
+type Read = (input: PageInput<undefined>) => readonly Statement[];
 
 /** Declares the action of a form, or of a link in a mail or from a provider, that needs more than statements, such as auth. */
 export function form<
@@ -189,17 +215,17 @@ export function form<
     ) => Promise<ApiResponse>;
   },
 ): Page {
-  const { work, ...endpoint } = definition;
+  const { work, ...route } = definition;
   return {
-    ...unlisted,
+    access: "public",
     method: "post",
-    ...endpoint,
+    ...route,
     work: async ({ input, execute, request, executeAs }: Omit<Work, "input"> & { input: unknown }) => {
       // Admits and charges the request before anything else is done.
       await execute([]);
       return work(input as PageInput<Parsed<Query>, Parsed<Body>>, execute, request, executeAs);
     },
-  } as unknown as Page;
+  };
 }
 
 /** Declares a route that returns no page, such as a redirect or a feed. Its response sets the content type. */
@@ -211,13 +237,12 @@ export function plain<
   definition: Shared<Query, Body> & {
     method: "get" | "post";
     formPage?: Page;
-    runsLong?: boolean;
     isOneClick?: boolean;
     call: (input: PageInput<Parsed<Query>, Parsed<Body>>) => Statements;
     respond: (results: Results<Statements>, input: PageInput<Parsed<Query>, Parsed<Body>>) => ApiResponse;
   },
 ): Page {
-  return { ...unlisted, ...definition } as unknown as Page;
+  return { access: "public", ...definition };
 }
 
 /** Makes an endpoint of the API an action of the pages: the same input, statements and rules, and a redirect for an answer. */
@@ -238,7 +263,7 @@ export function action(
     >
   > = {},
 ): Page {
-  return { ...endpoint, ...more, bodyByKey: undefined };
+  return { ...endpoint, ...more, endpoint, bodyByKey: undefined };
 }
 
 /** The endpoint of the API that an action is made of. */
@@ -248,12 +273,13 @@ export function endpointOf(endpoints: Endpoint[], method: Endpoint["method"], pa
   return found;
 }
 
-export function pageResponse(view: View, frame: Frame, visit: Visit): JsonResponse {
+export function pageResponse(view: View, rendering: Rendering): JsonResponse {
+  const { frame, visit } = rendering;
   if (visit.kept && !visit.refused) forgetForm(visit.session, visit.path);
   const html = `<!doctype html>${(
-    <AllowedOrigins.Provider value={frame.organization?.allowed_origins ?? []}>
-      <Layout view={view} frame={frame} visit={visit} />
-    </AllowedOrigins.Provider>
+    <RenderingContext.Provider value={rendering}>
+      <Layout view={view} frame={frame} />
+    </RenderingContext.Provider>
   )}`;
   return {
     status: view.status ?? visit.refused?.status ?? 200,

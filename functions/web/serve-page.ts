@@ -93,6 +93,7 @@ export async function servePage(c: Context, page: Page, visit: Visit): Promise<R
     const typed = shownAgain(visit.form);
     const { message, details } = problemOf(failed, visit);
     const refused = {
+      action: page,
       typed,
       message,
       // A conflict may name a field that this form has not.

@@ -6,6 +6,7 @@ import { readForm } from "../_shared/http/body.ts";
 import { hashedAddress } from "../_shared/http/request.ts";
 import { type Messages, messagesOf } from "../words/index.ts";
 import { keptForm } from "./kept-form.ts";
+import type { Page } from "./page.tsx";
 import { authOf, cookieOf, forgotten, openSession, type Session } from "./session.ts";
 
 export const themes = ["light", "dark"] as const;
@@ -13,6 +14,8 @@ type Theme = (typeof themes)[number];
 
 /** A rejected form: its input and the errors. */
 export type RefusedForm = {
+  /** What refused it. */
+  action: Page;
   typed: URLSearchParams;
   message: string;
   details: ErrorDetail[];

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { admin } from "../../functions/words/en/admin.ts";
 import { type AreaTexts, messagesOf } from "../../functions/words/index.ts";
 import { locales } from "../../shared/locales.ts";
 import { newOrganization, type Organization } from "../api/world.ts";
@@ -10,14 +9,6 @@ import { textsOf, wordsOf } from "./texts.ts";
 const { words } = messagesOf("en");
 const others = locales.filter((locale) => locale !== "en");
 const messageAreas = Object.keys(messagesOf("en").admin) as (keyof AreaTexts)[];
-
-test("no text of an area hides a shared word of the same name", () => {
-  for (const [area, texts] of Object.entries(admin))
-    expect(
-      Object.keys(texts).filter((name) => Object.hasOwn(words, name)),
-      area,
-    ).toEqual([]);
-});
 
 describe.each(others)("in %s", (locale) => {
   test.each(messageAreas)("no message of %s is left in English, and none is empty", (area) => {

@@ -279,7 +279,7 @@ describe("the audit trail", () => {
   });
 
   test("has words for every action, in the visitor's language", async () => {
-    const { nouns, verbs }: Record<"nouns" | "verbs", Record<string, string>> = messagesOf("de").admin.audit;
+    const { nouns, verbs } = messagesOf("de").admin.audit;
     const sources = await sql<{ text: string }[]>`
       select prosrc as text from pg_proc where pronamespace = 'private'::regnamespace`;
     const actions = sources.flatMap(({ text }) => [

@@ -3,9 +3,13 @@ import type { Duplex } from "node:stream";
 import postgres from "postgres";
 import { bytea, bytesOf, parserOf, type Query, textOf } from "./query.ts";
 
-export type Rows<Row = object> = readonly Row[] & { command: string };
-
 type Field = { name: string; type: number; parse: ((text: string) => unknown) | undefined };
+/** `columns` are known without a row, too. */
+export type Rows<Row = object> = readonly Row[] & {
+  command: string;
+  columns: readonly Pick<Field, "name">[];
+};
+
 type Prepared = { name: string; fields: Field[]; isReady: boolean };
 /** inBinary: bytea columns are in binary format, possible once the columns are known; otherwise in hex. */
 type Sent = { statement: Prepared; inBinary: boolean };
@@ -121,7 +125,7 @@ export class Pipeline {
     if (type === dataRow) batch.rows.push(rowOf(data, at, statement?.fields ?? [], inBinary));
     else if (type === commandComplete) {
       const command = data.toString("latin1", at, end - 1).split(" ")[0] ?? "";
-      batch.results.push(Object.assign(batch.rows, { command }));
+      batch.results.push(Object.assign(batch.rows, { command, columns: statement?.fields ?? [] }));
       batch.rows = [];
     } else if (type === rowDescription && statement) statement.fields = fieldsOf(data, at);
     else if (type === parseComplete && statement) statement.isReady = true;

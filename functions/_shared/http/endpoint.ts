@@ -60,28 +60,25 @@ export type Work<Query = unknown, Param extends string = string, Body = unknown>
 
 type Precheck<Given> = { authorize: (input: Given) => Statement; check: (input: Given) => Promise<void> };
 
-/** One method of one path as data, read by the router, the OpenAPI document and the access tests. */
-export type EndpointDescription = {
+/** What is known of a method of a path before a request. */
+export type RouteDescription = {
   method: "get" | "post" | "patch" | "put" | "delete";
-  /** Path below /api in Hono syntax. Parameters are UUIDs unless shared/path-parameters.ts says otherwise. */
+  /** Path in Hono syntax. Parameters are UUIDs unless shared/path-parameters.ts says otherwise. */
   path: string;
-  tag: string;
-  summary: string;
   /** The callers it accepts. The database authorizes rows. */
   access: Access;
   /** Scopes of a key, one of which is required if `access` is caller. */
   scopes?: Scope[];
   /** Rule in private.rate_limit_rules charged in addition to the caller's level. */
-  operation?: RateLimitedOperation;
-  query?: z.ZodType;
-  body?: z.ZodType;
+  operation?: RateLimitedOperation | undefined;
+  query?: z.ZodType | undefined;
+  body?: z.ZodType | undefined;
   /** Body of a request by key, which may have more fields. */
-  bodyByKey?: z.ZodType;
-  responses: { [status: number]: z.ZodType };
+  bodyByKey?: z.ZodType | undefined;
   /**
    * May run for seconds: it is charged in a transaction of its own, so that the caller's other requests do not wait.
    */
-  runsLong?: boolean;
+  runsLong?: boolean | undefined;
   /** Errors for keys use the lowercase envelope of the submission flow. */
   lowercaseErrorsToKeys?: boolean;
   /**
@@ -89,28 +86,43 @@ export type EndpointDescription = {
    * without the secret.
    */
   showsSecret?: boolean;
-  /** Media types of the body and of the response, other than JSON. */
-  consumes?: readonly string[];
-  produces?: readonly string[];
 };
 
 /** Runs in one round trip: `call` builds the statements, `respond` the response from their rows. */
-export type StatementEndpoint = EndpointDescription & {
+export type StatementHandler = {
   /** Creates a value for both `call` and `respond`, such as a secret that is stored as a digest and returned once. */
   prepare?: () => unknown;
   /**
    * Checks conditions outside of the database, such as an address; after `authorize`, so that other callers do not
    * learn the result.
    */
-  precheck?: Precheck<never>;
-  call: (input: Input) => readonly Statement[];
-  respond: (results: never, input: Input) => ApiResponse;
+  precheck?: Precheck<never> | undefined;
+  // The types of input and results are those of the declaration, which the functions below check.
+  call: (input: never) => readonly Statement[];
+  respond: (results: never, input: never) => ApiResponse;
   work?: undefined;
 };
 
 /** Runs in several round trips, each a separate transaction, such as one for each part of a file. */
-export type WorkEndpoint = EndpointDescription & { work: (work: Work) => Promise<ApiResponse> };
+export type WorkHandler = { work: (work: never) => Promise<ApiResponse> };
 
+/** One method of one path as data: what the API and the pages have in common, and what `serve` handles. */
+export type Route = RouteDescription & (StatementHandler | WorkHandler);
+
+/** What the API's documentation says of an endpoint. */
+export type Documentation = {
+  tag: string;
+  summary: string;
+  responses: { [status: number]: z.ZodType };
+  /** Media types of the body and of the response, other than JSON. */
+  consumes?: readonly string[];
+  produces?: readonly string[];
+};
+
+/** A documented route below /api, read by the router, the OpenAPI document and the access tests. */
+export type EndpointDescription = RouteDescription & Documentation;
+export type StatementEndpoint = EndpointDescription & StatementHandler;
+export type WorkEndpoint = EndpointDescription & WorkHandler;
 export type Endpoint = StatementEndpoint | WorkEndpoint;
 
 type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`

@@ -34,6 +34,7 @@ function objectOf(schema: z.ZodType, form: URLSearchParams, prefix: string): obj
 function fieldOf(schema: z.ZodType, form: URLSearchParams, name: string): unknown {
   const { core, isNullable } = unwrapped(schema);
   if (core instanceof z.ZodObject) return objectOf(core, form, `${name}.`);
+  if (core instanceof z.ZodRecord) return recordOf(core, form, `${name}.`);
   const sent = form.getAll(name);
   if (core instanceof z.ZodArray) {
     if (sent.length === 0) return undefined;
@@ -42,6 +43,13 @@ function fieldOf(schema: z.ZodType, form: URLSearchParams, name: string): unknow
   const text = sent.at(-1);
   if (text === undefined) return undefined;
   return text === "" ? (isNullable ? null : undefined) : scalarOf(core, text);
+}
+
+function recordOf(schema: z.ZodRecord, form: URLSearchParams, prefix: string): object | undefined {
+  const keys = [...new Set(form.keys())].filter((key) => key.startsWith(prefix));
+  if (keys.length === 0) return undefined;
+  const valueType = schema.valueType as z.ZodType;
+  return Object.fromEntries(keys.map((key) => [key.slice(prefix.length), fieldOf(valueType, form, key)]));
 }
 
 function scalarOf(schema: z.ZodType, text: string): unknown {

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { invalid } from "./api-error.ts";
-import type { ApiResponse, Endpoint, Input } from "./endpoint.ts";
+import type { ApiResponse, Input, Route } from "./endpoint.ts";
 
 export type Idempotency = { key: string; request: Uint8Array };
 
 /** The idempotency key of a POST, with a digest of the request. */
 export function idempotencyOf(
-  endpoint: Endpoint,
+  endpoint: Pick<Route, "method" | "path" | "showsSecret">,
   input: Input,
   key: string | undefined,
   repeatsWithoutSecret = false,

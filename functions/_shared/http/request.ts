@@ -10,7 +10,7 @@ import type { Admission, Statement } from "../database/run.ts";
 import { environment } from "../runtime/environment.ts";
 import { ApiError, forbidden, InvalidInput, notFound } from "./api-error.ts";
 import { readJson } from "./body.ts";
-import type { Endpoint, Input } from "./endpoint.ts";
+import type { Input, Route } from "./endpoint.ts";
 import { type Idempotency, idempotencyOf } from "./idempotency.ts";
 import { isKnownHost, isOwnOrigin, unknownHost } from "./own-addresses.ts";
 
@@ -49,7 +49,7 @@ export const jsonReader: InputReader = {
 /** Parses path, query and body with the endpoint's schemas. */
 export async function parse(
   c: Context,
-  endpoint: Endpoint,
+  endpoint: Route,
   credential: Credential,
   reader: InputReader,
 ): Promise<ParsedRequest> {
@@ -69,7 +69,7 @@ export async function parse(
     if (endpoint.query) input.query = check(endpoint.query, c.req.query());
     const body = (input.byKey && endpoint.bodyByKey) || endpoint.body;
     if (body) input.body = check(body, await reader.body(c, body));
-    const statements = endpoint.work ? [] : endpoint.call(input);
+    const statements = endpoint.work ? [] : endpoint.call(input as never);
     return {
       input,
       statements,
@@ -95,7 +95,7 @@ function check(schema: z.ZodType, value: unknown): unknown {
 /** The arguments to admit the request. */
 export function admissionOf(
   c: Context,
-  endpoint: Pick<Endpoint, "method" | "path" | "access" | "scopes" | "operation" | "runsLong">,
+  endpoint: Pick<Route, "method" | "path" | "access" | "scopes" | "operation" | "runsLong">,
   requestId: string,
   credential: Credential,
   input: Pick<Input, "params" | "body">,
@@ -156,7 +156,7 @@ function foreignOrigin(c: Context, needsOrigin: boolean): string | null {
 
 /** The row named by the path; its organization decides about allowed origins. */
 function resourceOf(
-  endpoint: Pick<Endpoint, "path">,
+  endpoint: Pick<Route, "path">,
   params: Record<string, string>,
 ): { resource: string; id: string } | undefined {
   const [, resource = "", parameter = ""] = endpoint.path.split("/");

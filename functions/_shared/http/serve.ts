@@ -8,7 +8,7 @@ import { log } from "../runtime/log.ts";
 import { runAfterResponse } from "./after-response.ts";
 import { readableStream } from "./body-stream.ts";
 import { corsHeaders } from "./cors.ts";
-import type { ApiResponse, Endpoint, Execute, ExecuteAs, StatementEndpoint, Work } from "./endpoint.ts";
+import type { ApiResponse, Execute, ExecuteAs, Route, StatementHandler } from "./endpoint.ts";
 import { errorResponse } from "./error-response.ts";
 import { withoutSecret } from "./idempotency.ts";
 import { bodyOf } from "./kept-text.ts";
@@ -29,7 +29,7 @@ export type Presentation = {
   input: InputReader;
   /** Charged in addition to the endpoint's own operation; the rule `page` replaces the caller's level. */
   operations: readonly RateLimitedOperation[];
-  errorResponse(error: unknown, requestId: string, c: Context, endpoint: Endpoint): ApiResponse;
+  errorResponse(error: unknown, requestId: string, c: Context, route: Route): ApiResponse;
   respond(c: Context, requestId: string, response: ApiResponse, verdict?: Verdict, body?: BodyInit): Response;
 };
 
@@ -45,7 +45,7 @@ export const asJson: Presentation = {
 /** Handles a request: authenticate, parse, admit and run, respond. */
 export async function serve(
   c: Context,
-  endpoint: Endpoint,
+  endpoint: Route,
   presentation: Presentation = asJson,
 ): Promise<Response> {
   const startedAt = performance.now();
@@ -73,7 +73,7 @@ export async function serve(
       throw request.problem;
     }
     response = endpoint.work
-      ? await endpoint.work({ input: request.input as Work["input"], request: c.req.raw, execute, executeAs })
+      ? await endpoint.work({ input: request.input, request: c.req.raw, execute, executeAs } as never)
       : await runStatements(endpoint, request, admission, onVerdict);
     if ("bodyStream" in response) bodyStream = readableStream(response.bodyStream, admission);
     else if (response.afterResponse) runAfterResponse(response.afterResponse, admission);
@@ -85,7 +85,7 @@ export async function serve(
 }
 
 async function runStatements(
-  endpoint: StatementEndpoint,
+  endpoint: StatementHandler & Pick<Route, "showsSecret">,
   { input, statements, idempotency }: ParsedRequest,
   admission: Admission,
   onVerdict: (verdict: Verdict) => void,
@@ -95,7 +95,7 @@ async function runStatements(
     await endpoint.precheck.check(input as never);
     admission = { ...admission, isCharged: true };
   }
-  const respondWith = (results: unknown) => endpoint.respond(results as never, input);
+  const respondWith = (results: unknown) => endpoint.respond(results as never, input as never);
   if (!idempotency) return respondWith(await run(admission, statements, onVerdict));
   const answer = (results: unknown) => {
     const response = respondWith(results);

@@ -29,7 +29,7 @@ export const rotateApiKey = (
 
 /** Of an agent, if its id is given. */
 export const revokeApiKey = (id: string, agentId: string | null = null) =>
-  call<ApiKey, null>("admin_revoke_api_key", id, agentId);
+  call<ApiKey | null>("admin_revoke_api_key", id, agentId);
 
 /** Replaces the origins if given. */
 export const allowedOrigins = (origins: string[] | null) =>

@@ -7,18 +7,18 @@ export const openStream = ({ id, tool, arguments: args, confirmed, locale }: New
   call("open_stream", id, tool, JSON.stringify(args), confirmed, locale);
 
 /** Locks the stream until the transaction ends, so that one process runs it. */
-export const claimStream = (id: string) => call<object, null>("claim_stream", id);
+export const claimStream = (id: string) => call<object | null>("claim_stream", id);
 
 export const finishStream = (id: string, events: unknown) =>
   call("finish_stream", id, JSON.stringify(events));
 
 /** The result of a call; null until it ran. For the login role. */
-export const streamEvents = (id: string) => call<object, null>("stream_events", id);
+export const streamEvents = (id: string) => call<object | null>("stream_events", id);
 
 export const openSubscription = (id: string, events: string[], needs: object[], surveyId: string | null) =>
   call("open_subscription", id, events, JSON.stringify(needs), surveyId);
 
-export const readSubscription = (id: string) => call<object, null>("read_subscription", id);
+export const readSubscription = (id: string) => call<object | null>("read_subscription", id);
 
 /** Registers a stream about to open; raises RATE_LIMIT_EXCEEDED above a limit. */
 export const holdStream = (id: string, address: string | null) => call("register_stream", id, address);

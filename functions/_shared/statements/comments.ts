@@ -118,7 +118,7 @@ export function createComment(
 }
 
 export const writtenComment = (id: string) =>
-  call<DataOf<typeof commentCreatedAnswer>, null>("written_comment", id);
+  call<DataOf<typeof commentCreatedAnswer> | null>("written_comment", id);
 
 export function updateComment(id: string, body: string): Statement {
   return (sql) =>

@@ -43,7 +43,7 @@ export const openSession = (
   { digest }: NewApiKey,
   lifetimeSeconds: number,
 ) =>
-  call<Omit<DataOf<typeof identifyAnswer>, "access_token">, null>(
+  call<Omit<DataOf<typeof identifyAnswer>, "access_token"> | null>(
     "open_session",
     organizationId,
     secretId,

@@ -45,7 +45,7 @@ export const mailSuppressions = (email?: string) =>
   call<DataOf<typeof mailSuppressionsAnswer>>("admin_mail_suppressions", email);
 
 export const liftMailSuppression = ({ id, email }: { id?: string; email?: string }) =>
-  call<{ deleted: true }, null>("admin_lift_mail_suppression", id, email);
+  call<{ deleted: true } | null>("admin_lift_mail_suppression", id, email);
 
 /** The contributions that an e-mail author may claim. */
 type OpenClaim = {

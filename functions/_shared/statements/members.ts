@@ -63,7 +63,7 @@ export const createInvite = (id: string | undefined, { email, role }: InviteCrea
   );
 
 export const revokeInvite = (id: string | undefined, inviteId: string) =>
-  call<Invite, null>("admin_revoke_invite", organizationOf(id), inviteId);
+  call<Invite | null>("admin_revoke_invite", organizationOf(id), inviteId);
 
 export type ShownInvite =
   | { is_for_caller: false }

@@ -18,16 +18,16 @@ export const findPeople = (email: string) => call<People>("admin_find_people", e
 
 export const searchPeople = (search: string) => call<People>("admin_search_people", search);
 
-export const showPerson = (id: string) => call<PersonDetail, null>("admin_person", id);
+export const showPerson = (id: string) => call<PersonDetail | null>("admin_person", id);
 
 export const decideTrust = (id: string, trusted: boolean | null) =>
-  call<DataOf<typeof trustAnswer>, null>("admin_decide_trust", id, trusted);
+  call<DataOf<typeof trustAnswer> | null>("admin_decide_trust", id, trusted);
 
-export const personalData = (id: string) => call<PersonalData, null>("admin_personal_data", id);
+export const personalData = (id: string) => call<PersonalData | null>("admin_personal_data", id);
 
-export const erasePerson = (id: string) => call<DataOf<typeof erasedAnswer>, null>("admin_erase_person", id);
+export const erasePerson = (id: string) => call<DataOf<typeof erasedAnswer> | null>("admin_erase_person", id);
 
-export const myPersonalData = () => call<PersonalData, null>("my_personal_data");
+export const myPersonalData = () => call<PersonalData | null>("my_personal_data");
 
 export function eraseMe(): Statement<{ id: string }> {
   return (sql) => sql`select private.caller_id() as id, private.erase_me()`;

@@ -5,8 +5,8 @@ import type { Sql, Statement } from "../database/run.ts";
 /** JSON text of a value of this type, built by Postgres. The API sends it as it is; `parsed` reads it. */
 export type Json<Value> = string & { readonly valueOfJson?: Value };
 
-/** A row with JSON; with `null`, it may be null in SQL. */
-export type Data<Value = object, Missing extends null = never> = { data: Json<Value> | Missing };
+/** A row with JSON; null in SQL is null. */
+export type Data<Value = object> = { data: Json<NonNullable<Value>> | (Value & null) };
 
 /** Items of a list, and how many there are on all pages. */
 export type List<Item> = { total: number; data: Json<Item[]> };
@@ -19,11 +19,8 @@ export const parsed = <Value>(json: Json<Value>): Value => JSON.parse(json);
 /** An argument of a function: an object is sent as JSON, an array as an array of Postgres, undefined as null. */
 type Argument = string | number | boolean | null | undefined | object;
 
-/** Calls a function of schema private that returns JSON, or nothing; with `null`, JSON may be missing. */
-export function call<Value = object, Missing extends null = never>(
-  name: string,
-  ...args: Argument[]
-): Statement<Data<Value, Missing>> {
+/** Calls a function of schema private that returns JSON, or no row. */
+export function call<Value = object>(name: string, ...args: Argument[]): Statement<Data<Value>> {
   return () => sql`select ${called(name, args)}::text as data`;
 }
 

@@ -26,16 +26,16 @@ export const requireWebhookAdmin = (organizationId: string | undefined) =>
   call("require_webhook_admin", organizationOf(organizationId), "webhooks:write");
 
 export const listWebhooks = (organizationId?: string) =>
-  call<DataOf<typeof webhookListAnswer>, null>("admin_list_webhooks", organizationOf(organizationId));
+  call<DataOf<typeof webhookListAnswer> | null>("admin_list_webhooks", organizationOf(organizationId));
 
-export const showWebhook = (named: Named) => call<Webhook, null>("admin_show_webhook", ...ofWebhook(named));
+export const showWebhook = (named: Named) => call<Webhook | null>("admin_show_webhook", ...ofWebhook(named));
 
 export const createWebhook = (
   organizationId: string | undefined,
   webhookId: string,
   { url, events, encrypted }: { url: string; events: string[]; encrypted: string },
 ) =>
-  call<Webhook, null>(
+  call<Webhook | null>(
     "admin_create_webhook",
     organizationOf(organizationId),
     webhookId,
@@ -45,14 +45,14 @@ export const createWebhook = (
   );
 
 export const updateWebhook = (named: Named, { url, events, enabled }: WebhookPatch) =>
-  call<Webhook, null>("admin_update_webhook", ...ofWebhook(named), url, events, enabled);
+  call<Webhook | null>("admin_update_webhook", ...ofWebhook(named), url, events, enabled);
 
 export const deleteWebhook = (named: Named) => read<boolean>("admin_delete_webhook", ...ofWebhook(named));
 
 export const rotateWebhook = (named: Named, encrypted: string, overlapSeconds: number) =>
-  call<Webhook, null>("admin_rotate_webhook", ...ofWebhook(named), encrypted, `${overlapSeconds} seconds`);
+  call<Webhook | null>("admin_rotate_webhook", ...ofWebhook(named), encrypted, `${overlapSeconds} seconds`);
 
-export const testWebhook = (named: Named) => call<Delivery, null>("admin_test_webhook", ...ofWebhook(named));
+export const testWebhook = (named: Named) => call<Delivery | null>("admin_test_webhook", ...ofWebhook(named));
 
 export function listDeliveries(
   { id, webhook_id }: Named,
@@ -64,7 +64,7 @@ export function listDeliveries(
 }
 
 export const showDelivery = (named: NamedDelivery) =>
-  call<DataOf<typeof deliveryDetailAnswer>, null>("admin_show_delivery", ...ofDelivery(named));
+  call<DataOf<typeof deliveryDetailAnswer> | null>("admin_show_delivery", ...ofDelivery(named));
 
 export const redeliver = (named: NamedDelivery) =>
-  call<Delivery, null>("admin_redeliver", ...ofDelivery(named));
+  call<Delivery | null>("admin_redeliver", ...ofDelivery(named));

@@ -8,7 +8,7 @@ export const EventHeading = ({ event, wording }: { event: MailEvent; wording: Wo
   <>
     {event.kind === "reply" && event.is_official && (
       <p class="kind">
-        <strong>{wording.messages.words.team}</strong>
+        <strong>{wording.messages.comments.team}</strong>
       </p>
     )}
     <p class="kind">{headingOf(event, wording)}</p>
@@ -28,7 +28,7 @@ function headingOf({ kind, by = "", status = "open" }: MailEvent, { messages }: 
     case "team":
       return messages.mail.submittedBy(by);
     case "survey":
-      return messages.words.records.surveys;
+      return messages.mail.surveys;
   }
 }
 

@@ -8,7 +8,6 @@ import { ApiError, notFound } from "../../_shared/http/api-error.ts";
 import { sentimentOf } from "../../_shared/sentiment/lexicon.ts";
 import { scoreTexts } from "../../_shared/sentiment/score-texts.ts";
 import { listComments } from "../../_shared/statements/comments.ts";
-import type { Data } from "../../_shared/statements/shapes.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
 import { surveyAnalytics } from "../../_shared/statements/surveys.ts";
 import { readOnly, tool } from "../tool.ts";
@@ -54,7 +53,7 @@ export const sentimentTools = [
     scope: "analytics:read",
     annotations: readOnly,
     untrusted: [],
-    call: ({ survey_id, submission_id }, { locale }): readonly Statement<Data>[] => {
+    call: ({ survey_id, submission_id }, { locale }): readonly Statement<{ data: string }>[] => {
       if (survey_id) return [surveyAnalytics(survey_id, ["sentiment"])];
       if (!submission_id) return [];
       const query = { page: 1, limit: newestComments, sort: "created_at", order: "desc" } as const;
@@ -90,7 +89,7 @@ async function ofTexts(texts: string[], language: z.infer<typeof locale>) {
   };
 }
 
-function ofSurvey(row: Data | undefined) {
+function ofSurvey(row: { data: string } | undefined) {
   if (!row) throw notFound("survey");
   const { sentiment: numbers } = JSON.parse(row.data);
   return {

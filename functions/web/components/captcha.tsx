@@ -1,5 +1,6 @@
 import { environment } from "../../_shared/runtime/environment.ts";
 import type { View } from "../page.tsx";
+import { useVisit } from "../rendering.ts";
 import { contentSecurityPolicy } from "../security.ts";
 import type { Visit } from "../visit.ts";
 
@@ -36,8 +37,9 @@ export const captchaHead = (): Pick<View, "head" | "headers"> =>
     : {};
 
 /** The widget adds its answer to the form as a field. */
-export const Captcha = ({ visit }: { visit: Visit }) =>
-  provider ? (
+export const Captcha = () => {
+  const visit = useVisit();
+  return provider ? (
     <>
       <div
         class={provider.widget}
@@ -52,6 +54,7 @@ export const Captcha = ({ visit }: { visit: Visit }) =>
       </noscript>
     </>
   ) : null;
+};
 
 /** The answer, which auth checks with the provider. */
 export function captchaToken({ form }: Visit): string | undefined {

@@ -1,5 +1,6 @@
 import type { ThreadComment } from "../../_shared/statements/comments.ts";
 import { frameTarget, personForm, personLink } from "../paths.ts";
+import { useVisit } from "../rendering.ts";
 import { versionOf } from "../version.ts";
 import type { Visit } from "../visit.ts";
 import { Avatar } from "./avatar.tsx";
@@ -21,7 +22,6 @@ type Props = {
   isAdmin: boolean;
   /** Whether comments can be added: false for a merged submission. */
   isOpen: boolean;
-  visit: Visit;
 };
 
 /** Threads, each comment with its replies below it. */
@@ -48,7 +48,8 @@ const Level = (props: LevelProps) => (
 );
 
 const Comment = (props: LevelProps & { comment: ThreadComment }) => {
-  const { comment, byParent, depth, path, visit } = props;
+  const visit = useVisit();
+  const { comment, byParent, depth, path } = props;
   const { comments } = visit.messages;
   const { id, author, moderation_state: state } = comment;
   const replies = byParent.get(id)?.length ?? 0;
@@ -63,7 +64,7 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
         <div>
           <header>
             <b>{author.name}</b>
-            {comment.is_official && <span class="tag team">{visit.messages.words.team}</span>}
+            {comment.is_official && <span class="tag team">{comments.team}</span>}
             <a class="quiet" href={`#comment-${id}`} target={frameTarget(visit)}>
               <Day at={comment.created_at} locale={visit.locale} />
             </a>
@@ -91,9 +92,9 @@ const Actions = ({
   viewerId,
   isAdmin,
   isOpen,
-  visit,
 }: LevelProps & { comment: ThreadComment }) => {
-  const { comments } = visit.messages;
+  const visit = useVisit();
+  const { comments, submission } = visit.messages;
   const { id, author, moderation_state: state, seconds_to_edit } = comment;
   const isOwn = author.id === viewerId;
   const isReply = visit.refused?.typed.get("parent_id") === id;
@@ -106,7 +107,6 @@ const Actions = ({
           hasVoted={comment.has_voted ?? false}
           returnTo={`${path}#comment-${id}`}
           class="vote-small"
-          visit={visit}
         />
       )}
       {isOpen && viewerId && state === "approved" && (
@@ -126,9 +126,7 @@ const Actions = ({
           {comments.edit(Math.ceil((seconds_to_edit ?? 0) / 60))}
         </a>
       )}
-      {(isOwn || isAdmin) && (
-        <a {...personLink(visit, `/comments/${id}/delete`)}>{visit.messages.words.delete}</a>
-      )}
+      {(isOwn || isAdmin) && <a {...personLink(visit, `/comments/${id}/delete`)}>{submission.delete}</a>}
       {isAdmin && (
         <details class="action" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>
           <summary>{visit.messages.manage.moderation}</summary>
@@ -139,7 +137,6 @@ const Actions = ({
             updatedAt={comment.updated_at}
             state={state}
             returnTo={`${path}#comment-${id}`}
-            visit={visit}
           />
         </details>
       )}
@@ -160,7 +157,7 @@ export const CommentForm = ({ submissionId, path, parentId, label, visit }: Form
       id={`form-${parentId ?? submissionId}`}
       data-island="draft"
     >
-      {visit.refused && <Problem visit={visit} />}
+      {visit.refused && <Problem />}
       <input type="hidden" name="return_to" value={path} />
       <FormId />
       {parentId && <input type="hidden" name="parent_id" value={parentId} />}

@@ -1,4 +1,9 @@
+import { useVisit } from "../rendering.ts";
 import type { Visit } from "../visit.ts";
+import { CheckField } from "./admin/check.tsx";
+import { useForm, valueIn } from "./form.tsx";
+
+type Option = { value: string; label: string };
 
 type Props = {
   /** The field name in the API. */
@@ -6,9 +11,12 @@ type Props = {
   /** A distinct id if another form of the page has a field with this name. */
   id?: string;
   label: string;
-  hint?: string;
+  hint?: string | undefined;
+  /** By default that of the schema. */
   type?: "text" | "email" | "password" | "url" | "date" | "datetime-local" | "color" | "search";
-  value?: string;
+  /** By default that of the form's `values`. */
+  value?: string | undefined;
+  // By default as the schema says.
   required?: boolean;
   minlength?: number;
   maxlength?: number;
@@ -18,24 +26,33 @@ type Props = {
   placeholder?: string;
   autofocus?: boolean;
   inputmode?: "numeric";
-  /** Options of a select, in place of a text input. */
-  options?: { value: string; label: string }[];
-  visit: Visit;
+  /** Options of a select, in place of a text input; an object has their labels by value. */
+  options?: Option[] | Record<string, string>;
+  visit?: Visit;
 };
 
-/** A labelled field with its hint and, after a rejection, the entered value and the error. */
+/** A labelled field with its hint and, after a rejection, the entered value and the error. A boolean is a checkbox. */
 export const Field = (props: Props) => {
-  const { name, id = name, label, hint, type = "text", value, rows, options, visit, ...more } = props;
-  const problem = visit.refused?.details.find(({ field }) => field === name)?.message;
-  const typed = type === "password" ? undefined : (visit.refused?.typed.get(name) ?? value);
+  const given = useVisit();
+  const { name, id = name, label, hint, rows, options: choices, visit = given, value, ...more } = props;
+  const form = useForm(visit);
+  const { type: ownType, ...limits } = form.limitsOf(name);
+  const before = value ?? textOf(valueIn(form.values, name));
+  if (ownType === "checkbox")
+    return <CheckField name={name} label={label} hint={hint} checked={before === "true"} />;
+  const { type = ownType ?? "text", ...attributes } = more;
+  const problem = form.refused?.details.find(({ field }) => field === name)?.message;
+  const typed = type === "password" ? undefined : (form.refused?.typed.get(name) ?? before);
   const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ");
   const common = {
     id,
     name,
     "aria-describedby": described || undefined,
     "aria-invalid": problem ? ("true" as const) : undefined,
-    ...more,
+    ...(!choices && type !== "color" && limits),
+    ...attributes,
   };
+  const options = choices && !Array.isArray(choices) ? optionsOf(choices) : choices;
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -68,13 +85,21 @@ export const Field = (props: Props) => {
   );
 };
 
+const optionsOf = (labels: Record<string, string>): Option[] =>
+  Object.entries(labels).map(([value, label]) => ({ value, label }));
+
+const textOf = (value: unknown) => (value === undefined ? undefined : value === null ? "" : String(value));
+
 /** Errors of the whole form, shown at its top. */
-export const Problem = ({ visit }: { visit: Visit }) =>
-  visit.refused ? (
+export const Problem = ({ visit: given }: { visit?: Visit }) => {
+  const own = useVisit();
+  const { refused, messages } = given ?? own;
+  return refused ? (
     <div class="notice problem" role="alert">
-      {visit.refused.details.length > 0 ? visit.messages.forms.problem : visit.refused.message}
+      {refused.details.length > 0 ? messages.forms.problem : refused.message}
     </div>
   ) : null;
+};
 
 /**
  * The visit for one of several forms on a page: the rejected input belongs to another form unless `isOwn`.

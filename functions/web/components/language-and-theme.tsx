@@ -1,9 +1,11 @@
 import { locales } from "../../../shared/locales.ts";
 import { messagesOf } from "../../words/index.ts";
-import { themes, type Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
+import { themes } from "../visit.ts";
 
 /** A form that submits itself with JavaScript. */
-export const LanguageAndTheme = ({ visit, returnTo }: { visit: Visit; returnTo: string }) => {
+export const LanguageAndTheme = ({ returnTo }: { returnTo: string }) => {
+  const visit = useVisit();
   const { nav } = visit.messages;
   const names = { light: nav.themeLight, dark: nav.themeDark };
   return (
@@ -16,7 +18,7 @@ export const LanguageAndTheme = ({ visit, returnTo }: { visit: Visit; returnTo: 
     >
       <input type="hidden" name="return_to" value={returnTo} />
       <label>
-        <span>{visit.messages.words.language}</span>
+        <span>{nav.language}</span>
         <select name="lang" autocomplete="off">
           {locales.map((locale) => (
             <option value={locale} lang={locale} selected={locale === visit.locale}>

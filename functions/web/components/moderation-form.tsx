@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { moderationState } from "../../../shared/fields.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 import { forForm, Problem } from "./field.tsx";
 
 type Props = {
@@ -11,13 +11,13 @@ type Props = {
   updatedAt: string;
   state: z.infer<typeof moderationState>;
   returnTo: string;
-  visit: Visit;
 };
 
 const actions = { approve: "approved", reject: "rejected", spam: "spam" } as const;
 
 /** For admins: the moderation decision on a submission or comment. */
-export const ModerationForm = ({ submissionId, type, id, updatedAt, state, returnTo, visit }: Props) => {
+export const ModerationForm = ({ submissionId, type, id, updatedAt, state, returnTo }: Props) => {
+  const visit = useVisit();
   const { manage } = visit.messages;
   return (
     <form
@@ -44,7 +44,7 @@ export const ModerationForm = ({ submissionId, type, id, updatedAt, state, retur
                 name="action"
                 value={action}
               >
-                {visit.messages.words[action as keyof typeof actions]}
+                {manage[action as keyof typeof actions]}
               </button>
             ),
         )}

@@ -1,10 +1,11 @@
 import { linkWith } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 
-type Props = { next: string | null; isFirst: boolean; visit: Visit };
+type Props = { next: string | null; isFirst: boolean };
 
 /** The link below a list with a cursor. */
-export const NextPage = ({ next, isFirst, visit }: Props) => {
+export const NextPage = ({ next, isFirst }: Props) => {
+  const visit = useVisit();
   const { board } = visit.messages;
   if (!next && isFirst) return null;
   return (

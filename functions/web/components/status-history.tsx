@@ -1,11 +1,12 @@
+import { useVisit } from "../rendering.ts";
 import { Day } from "./day.tsx";
 import { LinkedText } from "./linked-text.tsx";
 import { Status } from "./status.tsx";
 import type { SubmissionProps } from "./submission-props.ts";
 
 /** The statuses of a submission with their notes, newest first. */
-export const StatusHistory = ({ submission, history, visit }: SubmissionProps) => {
-  const { messages, locale } = visit;
+export const StatusHistory = ({ submission, history }: SubmissionProps) => {
+  const { messages, locale } = useVisit();
   const { author } = submission;
   const words = messages.submission;
   return (
@@ -25,7 +26,7 @@ export const StatusHistory = ({ submission, history, visit }: SubmissionProps) =
           <span>{words.submitted}</span>
           <span class="quiet small">
             {author?.name}
-            {author?.is_team_member && <span class="tag team">{visit.messages.words.team}</span>},{" "}
+            {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
             <Day at={submission.created_at} locale={locale} />
           </span>
         </li>

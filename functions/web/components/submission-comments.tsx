@@ -1,4 +1,5 @@
 import { frameTarget, linkWith } from "../paths.ts";
+import { useVisit } from "../rendering.ts";
 import { withoutEmbed } from "../visit.ts";
 import { CommentForm, Threads } from "./comments.tsx";
 import { forForm } from "./field.tsx";
@@ -6,12 +7,13 @@ import type { SubmissionProps } from "./submission-props.ts";
 
 /** The comments on a submission, and the form that adds one. */
 export const SubmissionComments = (props: SubmissionProps) => {
-  const { submission, path, thread, page, pages, comments, frame, isAdmin, visit } = props;
+  const { submission, path, thread, page, pages, comments, frame, isAdmin } = props;
+  const visit = useVisit();
   const { messages } = visit;
   const isComment = (typed: URLSearchParams) => typed.has("body") && !typed.get("parent_id");
   return (
     <section id="comments" class="stack">
-      <h2 aria-live="polite">{visit.messages.words.commentCount(submission.comment_count)}</h2>
+      <h2 aria-live="polite">{messages.votes.comments(submission.comment_count)}</h2>
       {thread && (
         <a class="link" href={`${path}#comments`} target={frameTarget(visit)}>
           {messages.comments.all}
@@ -26,7 +28,6 @@ export const SubmissionComments = (props: SubmissionProps) => {
           viewerId={frame.viewer?.id}
           isAdmin={isAdmin}
           isOpen
-          visit={visit}
         />
       ) : (
         <p class="quiet">{messages.comments.none}</p>

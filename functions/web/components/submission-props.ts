@@ -1,7 +1,6 @@
 import type { StatusChange, SubmissionDetail } from "../../../shared/submissions.ts";
 import type { ThreadComment } from "../../_shared/statements/comments.ts";
 import type { Frame } from "../../_shared/statements/pages.ts";
-import type { Visit } from "../visit.ts";
 
 /** Data of a submission's page. */
 export type SubmissionProps = {
@@ -16,5 +15,4 @@ export type SubmissionProps = {
   target: { id: string; title: string } | null;
   frame: Frame;
   isAdmin: boolean;
-  visit: Visit;
 };

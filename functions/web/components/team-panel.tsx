@@ -1,16 +1,18 @@
 import { submissionStatuses } from "../../../shared/submissions.ts";
+import { useVisit } from "../rendering.ts";
 import { Field, forForm, Problem } from "./field.tsx";
 import { ModerationForm } from "./moderation-form.tsx";
 import type { SubmissionProps } from "./submission-props.ts";
 
 /** Actions of admins for a submission. */
-export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) => {
+export const TeamPanel = ({ submission, path, target }: SubmissionProps) => {
+  const visit = useVisit();
   const { manage, statuses, submission: words } = visit.messages;
   const { id, moderation_state: state } = submission;
   const own = forForm(visit, (typed) => typed.has("status"));
   return (
     <section class="card stack">
-      <h2>{visit.messages.words.team}</h2>
+      <h2>{manage.heading}</h2>
       {!target && (
         <form method="post" action={`/submissions/${id}/status`} class="stack">
           <Problem visit={own} />
@@ -18,7 +20,7 @@ export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) 
           <input type="hidden" name="return_to" value={path} />
           <Field
             name="status"
-            label={visit.messages.words.status}
+            label={manage.status}
             value={submission.status}
             options={submissionStatuses
               .filter((status) => status !== "duplicate")
@@ -36,7 +38,7 @@ export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) 
           <label class="check">
             <input type="hidden" name="notify" value="false" />
             <input type="checkbox" name="notify" value="true" checked />
-            {visit.messages.words.notifyFollowers}
+            {manage.notify}
           </label>
           <button type="submit" class="button">
             {manage.change}
@@ -52,7 +54,6 @@ export const TeamPanel = ({ submission, path, target, visit }: SubmissionProps) 
           updatedAt={submission.updated_at}
           state={state}
           returnTo={path}
-          visit={visit}
         />
       </details>
       <ul class="links">

@@ -1,6 +1,6 @@
 import { formatCount, isLong } from "../format.ts";
 import { personForm } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 import { Icon } from "./icon.tsx";
 
 type Props = {
@@ -11,11 +11,11 @@ type Props = {
   /** The redirect target; by default the current page. */
   returnTo?: string;
   class?: string;
-  visit: Visit;
 };
 
 /** Votes or removes the vote: a form with one button. Its label ends with the count, which islands update. */
-export const VoteButton = ({ path, votes, hasVoted, returnTo, class: look = "vote", visit }: Props) => {
+export const VoteButton = ({ path, votes, hasVoted, returnTo, class: look = "vote" }: Props) => {
+  const visit = useVisit();
   const { messages, locale } = visit;
   const label = hasVoted ? messages.votes.unvote : messages.votes.vote;
   const count = formatCount(votes, locale);

@@ -1,13 +1,14 @@
 import type { Frame } from "../../_shared/statements/pages.ts";
 import { brandColors } from "../brand.ts";
 import type { View } from "../page.tsx";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 import type { WidgetColors, WidgetWords } from "../widget/protocol.ts";
 
-type Props = { view: View; frame: Frame; visit: Visit };
+type Props = { view: View; frame: Frame };
 
 /** Data of an embedded page for the widget, which its island sends to an allowed origin only. */
-export const WidgetHost = ({ view, frame: { organization, viewer }, visit }: Props) => {
+export const WidgetHost = ({ view, frame: { organization, viewer } }: Props) => {
+  const visit = useVisit();
   if (!organization || organization.allowed_origins.length === 0) return null;
   const { nav, widget } = visit.messages;
   const words: WidgetWords = { open: nav.board, board: nav.board, roadmap: nav.roadmap, ...widget.words };

@@ -14,6 +14,7 @@ import { Field, Problem } from "../components/field.tsx";
 import { seeOther } from "../page.tsx";
 import { withQuery } from "../paths.ts";
 import { WordedError } from "../problems.ts";
+import { useVisit } from "../rendering.ts";
 import { cookieOptions, secondsToWait } from "../session.ts";
 import { ownPath, type Visit } from "../visit.ts";
 
@@ -195,51 +196,60 @@ const addressCookie = hostCookie("address");
 export const rememberAddress = ({ session }: Visit, email: string) =>
   session.cookies.push({ name: addressCookie, value: email, options: { ...cookieOptions, maxAge: 3600 } });
 
-export const ReturnField = ({ visit }: { visit: Visit }) => (
-  <>
-    <Problem visit={visit} />
-    <input type="hidden" name="return_to" value={returnPath(visit)} />
-  </>
-);
+export const ReturnField = () => {
+  const visit = useVisit();
+  return (
+    <>
+      <Problem />
+      <input type="hidden" name="return_to" value={returnPath(visit)} />
+    </>
+  );
+};
 
-export const EmailField = ({ visit, remembered }: { visit: Visit; remembered?: boolean }) => (
-  <Field
-    name="email"
-    label={visit.messages.words.email}
-    type="email"
-    autocomplete="username"
-    value={remembered ? visit.cookie(addressCookie) : undefined}
-    required
-    visit={visit}
-  />
-);
+export const EmailField = ({ remembered }: { remembered?: boolean }) => {
+  const visit = useVisit();
+  return (
+    <Field
+      name="email"
+      label={visit.messages.account.email}
+      type="email"
+      autocomplete="username"
+      value={remembered ? visit.cookie(addressCookie) : undefined}
+      required
+    />
+  );
+};
 
-export const NameField = ({ visit, value }: { visit: Visit; value?: string | undefined }) => (
-  <Field
-    name="name"
-    label={visit.messages.words.name}
-    hint={visit.messages.account.nameHint}
-    value={value}
-    autocomplete="name"
-    required
-    maxlength={100}
-    visit={visit}
-  />
-);
+export const NameField = ({ value }: { value?: string | undefined }) => {
+  const visit = useVisit();
+  return (
+    <Field
+      name="name"
+      label={visit.messages.account.name}
+      hint={visit.messages.account.nameHint}
+      value={value}
+      autocomplete="name"
+      required
+      maxlength={100}
+    />
+  );
+};
 
-export const NewPasswordField = ({ visit, label }: { visit: Visit; label: string }) => (
-  <Field
-    name="password"
-    label={label}
-    hint={visit.messages.account.passwordHint}
-    type="password"
-    autocomplete="new-password"
-    required
-    minlength={8}
-    maxlength={72}
-    visit={visit}
-  />
-);
+export const NewPasswordField = ({ label }: { label: string }) => {
+  const visit = useVisit();
+  return (
+    <Field
+      name="password"
+      label={label}
+      hint={visit.messages.account.passwordHint}
+      type="password"
+      autocomplete="new-password"
+      required
+      minlength={8}
+      maxlength={72}
+    />
+  );
+};
 
 type Verification = Parameters<ReturnType<Visit["auth"]>["verifyOtp"]>[0];
 
@@ -275,16 +285,19 @@ export const Card = ({ title, text: said, children }: { title: string; text?: st
 );
 
 /** Asks where a code shall be sent. */
-export const AddressForm = ({ action, visit }: { action: string; visit: Visit }) => (
-  <form method="post" action={action} class="stack" data-turbo="false">
-    <ReturnField visit={visit} />
-    <EmailField visit={visit} />
-    <Captcha visit={visit} />
-    <button type="submit" class="button main">
-      {visit.messages.account.sendCode}
-    </button>
-  </form>
-);
+export const AddressForm = ({ action }: { action: string }) => {
+  const visit = useVisit();
+  return (
+    <form method="post" action={action} class="stack" data-turbo="false">
+      <ReturnField />
+      <EmailField />
+      <Captcha />
+      <button type="submit" class="button main">
+        {visit.messages.account.sendCode}
+      </button>
+    </form>
+  );
+};
 
 /** Asks for the code that was sent. */
 export const codeView = (action: string, ask: string, visit: Visit) => {
@@ -294,9 +307,9 @@ export const codeView = (action: string, ask: string, visit: Visit) => {
     content: (
       <Card title={account.codeTitle} text={account.codeText}>
         <form method="post" action={action} class="stack" data-turbo="false">
-          <ReturnField visit={visit} />
-          <EmailField visit={visit} remembered />
-          <Field name="code" label={account.code} autocomplete="one-time-code" required visit={visit} />
+          <ReturnField />
+          <EmailField remembered />
+          <Field name="code" label={account.code} autocomplete="one-time-code" required />
           <button type="submit" class="button main">
             {account.next}
           </button>
@@ -311,10 +324,13 @@ export const codeView = (action: string, ask: string, visit: Visit) => {
   };
 };
 
-export const BackToSignIn = ({ visit }: { visit: Visit }) => (
-  <p>
-    <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
-      {visit.messages.words.signIn}
-    </a>
-  </p>
-);
+export const BackToSignIn = () => {
+  const visit = useVisit();
+  return (
+    <p>
+      <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
+        {visit.messages.account.signInTitle}
+      </a>
+    </p>
+  );
+};

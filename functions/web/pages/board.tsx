@@ -20,7 +20,7 @@ import { VoteButton } from "../components/vote-button.tsx";
 import { formatNumber } from "../format.ts";
 import { bestFirst, page } from "../page.tsx";
 import { frameTarget, linkWith, organizationPath, personLink, submissionLink } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 import { redirectToSetup } from "./setup.tsx";
 
 type Listed = {
@@ -65,7 +65,6 @@ export const board = page({
     const { board, nav } = visit.messages;
     const props: BoardProps = {
       query,
-      visit,
       frame,
       submissions: JSON.parse(list?.data ?? "[]"),
       total: list?.total ?? 0,
@@ -92,7 +91,6 @@ export const board = page({
 
 type BoardProps = Surroundings & {
   query: SubmissionListQuery;
-  visit: Visit;
   frame: Frame;
   submissions: Listed[];
   /** Number of matches of a filtered list. */
@@ -108,7 +106,8 @@ const filterNames = ["q", "status", "type", "category", "tag", "author"] as cons
 const isFiltered = (query: SubmissionListQuery) => filterNames.some((name) => query[name]);
 
 const Board = (props: BoardProps) => {
-  const { query, visit, frame, submissions, next, counts } = props;
+  const visit = useVisit();
+  const { query, frame, submissions, next, counts } = props;
   const { board, nav, statuses } = visit.messages;
   const filters = filterNames.filter((name) => name !== "q" && query[name]).length;
   return (
@@ -145,7 +144,7 @@ const Board = (props: BoardProps) => {
               </label>
             </form>
           </search>
-          <Sorts query={query} visit={visit} />
+          <Sorts query={query} />
           <a class="button main" {...personLink(visit, `${visit.base}/new`)}>
             <Icon name="plus" />
             {nav.submit}
@@ -170,7 +169,7 @@ const Board = (props: BoardProps) => {
             <p class="fresh" hidden>
               {board.fresh} <b class="number" />
               <a class="link" {...linkWith(visit, { sort: "created_at" })}>
-                {visit.messages.words.show}
+                {board.show}
               </a>
             </p>
           </div>
@@ -191,13 +190,14 @@ const Board = (props: BoardProps) => {
             </a>
           </div>
         )}
-        <NextPage next={next} isFirst={!query.cursor} visit={visit} />
+        <NextPage next={next} isFirst={!query.cursor} />
       </div>
     </div>
   );
 };
 
-const Sorts = ({ query, visit }: Pick<BoardProps, "query" | "visit">) => {
+const Sorts = ({ query }: Pick<BoardProps, "query">) => {
+  const visit = useVisit();
   const { board } = visit.messages;
   const sorts = {
     ...(query.q && { relevance: board.best }),
@@ -222,7 +222,8 @@ const Sorts = ({ query, visit }: Pick<BoardProps, "query" | "visit">) => {
   );
 };
 
-const Filters = ({ query, visit, categories, counts }: BoardProps) => {
+const Filters = ({ query, categories, counts }: BoardProps) => {
+  const visit = useVisit();
   const { board, statuses, types } = visit.messages;
   const item = (name: "status" | "type" | "category", value: string | null, label: unknown, n?: number) => (
     <li>
@@ -239,7 +240,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
   return (
     <div class="filters">
       <section class="card">
-        <h2>{visit.messages.words.status}</h2>
+        <h2>{board.status}</h2>
         <ul>
           {item("status", null, <span>{board.all}</span>, counts.total)}
           {shown.map((status) =>
@@ -253,7 +254,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
         </ul>
       </section>
       <section class="card">
-        <h2>{visit.messages.words.type}</h2>
+        <h2>{board.type}</h2>
         <ul>
           {item("type", null, <span>{board.all}</span>)}
           {item("type", "idea", <span>{types.idea}</span>, counts.types.idea ?? 0)}
@@ -262,7 +263,7 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
       </section>
       {categories.length > 0 && (
         <section class="card">
-          <h2>{visit.messages.words.category}</h2>
+          <h2>{board.category}</h2>
           <ul>
             {item("category", null, <span>{board.all}</span>)}
             {categories.map(({ id, slug, name, color }) =>
@@ -284,7 +285,8 @@ const Filters = ({ query, visit, categories, counts }: BoardProps) => {
 };
 
 /** The active filters, each with a link that removes it. */
-const Chosen = ({ query, visit, categories, tags, total, isCapped, match, didYouMean }: BoardProps) => {
+const Chosen = ({ query, categories, tags, total, isCapped, match, didYouMean }: BoardProps) => {
+  const visit = useVisit();
   const { board, statuses, types } = visit.messages;
   const labels = {
     q: query.q && `“${query.q}”`,
@@ -323,7 +325,7 @@ const Chosen = ({ query, visit, categories, tags, total, isCapped, match, didYou
           ),
       )}
       <a class="link" href={visit.path} target={frameTarget(visit)}>
-        {visit.messages.words.clearFilters}
+        {board.clear}
       </a>
     </div>
   );
@@ -332,18 +334,14 @@ const Chosen = ({ query, visit, categories, tags, total, isCapped, match, didYou
 /** The beginning of a description, of which the stylesheet shows two lines. A cut surrogate pair would be malformed. */
 const excerpt = (text: string) => (text.length > 300 ? text.slice(0, 300).toWellFormed() : text);
 
-const Row = ({ submission, visit, categories, tags }: { submission: Listed } & BoardProps) => {
+const Row = ({ submission, categories, tags }: { submission: Listed } & BoardProps) => {
+  const visit = useVisit();
   const { id, title, description, type, status, vote_count, comment_count, category_id } = submission;
   const { messages, locale } = visit;
   const category = categories.find((known) => known.id === category_id);
   return (
     <li class="row" id={`submission-${id}`}>
-      <VoteButton
-        path={`/submissions/${id}`}
-        votes={vote_count}
-        hasVoted={submission.has_voted}
-        visit={visit}
-      />
+      <VoteButton path={`/submissions/${id}`} votes={vote_count} hasVoted={submission.has_voted} />
       <div class="row-text">
         <h2>
           <a {...submissionLink(visit, id, title)}>

@@ -31,7 +31,7 @@ export const claim = page({
             <p>{claim.gone}</p>
             <p>
               <a class="link" href="/me">
-                {visit.messages.nav.me}
+                {me.title}
               </a>
             </p>
           </section>
@@ -42,7 +42,7 @@ export const claim = page({
     const counts: [string, number][] = [
       [me.submissions, submissions],
       [me.votes, votes],
-      [visit.messages.words.records.comments, comments],
+      [me.comments, comments],
     ];
     return {
       title: claim.title,
@@ -69,7 +69,7 @@ export const claim = page({
               {!is_signed_in && (
                 <p class="buttons">
                   <a class="button main" href={withReturn("/sign-in", here)}>
-                    {visit.messages.words.signIn}
+                    {account.signInTitle}
                   </a>{" "}
                   <a class="button" href={withReturn("/sign-up", here)}>
                     {account.signUpTitle}

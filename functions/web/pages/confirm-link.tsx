@@ -52,7 +52,7 @@ export const confirmLink = page({
       content: (
         <Card title={account.linkTitle} text={found ? ofLink(found, visit) : account.linkText}>
           <form method="post" action="/auth/confirm" class="stack" data-turbo="false">
-            <Problem visit={visit} />
+            <Problem />
             <input type="hidden" name="token_hash" value={token_hash} />
             <input type="hidden" name="type" value={query.type ?? typed?.get("type") ?? undefined} />
             <input type="hidden" name="return_to" value={returnPath(visit)} />
@@ -68,7 +68,7 @@ export const confirmLink = page({
               </button>
             </form>
           )}
-          <BackToSignIn visit={visit} />
+          <BackToSignIn />
         </Card>
       ),
     };
@@ -127,18 +127,18 @@ export const undoLink = page({
         <Card title={title} text={found?.data ? account.undoText(found.data) : account.undoGone}>
           {found?.data && (
             <form method="post" action="/auth/undo" class="stack" data-turbo="false">
-              <Problem visit={visit} />
+              <Problem />
               <input
                 type="hidden"
                 name="token"
                 value={query.token ?? visit.refused?.typed.get("token") ?? undefined}
               />
               <button type="submit" class="button main">
-                {visit.messages.authMail.undo}
+                {account.undoAct}
               </button>
             </form>
           )}
-          <BackToSignIn visit={visit} />
+          <BackToSignIn />
         </Card>
       ),
     };

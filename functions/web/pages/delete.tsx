@@ -7,7 +7,7 @@ import { Problem } from "../components/field.tsx";
 import { LinkedText } from "../components/linked-text.tsx";
 import { page } from "../page.tsx";
 import { boardLink, isAdmin, personForm, personLink, submissionPath } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 
 /** Confirms deleting a submission. */
 export const deleteSubmissionPage = page({
@@ -32,7 +32,6 @@ export const deleteSubmissionPage = page({
           action={`/submissions/${id}`}
           back={submissionPath(id, title)}
           then={boardLink(visit, frame).href}
-          visit={visit}
         />
       ),
     };
@@ -62,7 +61,6 @@ export const deleteCommentPage = page({
           action={`/comments/${id}`}
           back={`/submissions/${submission_id}#comment-${id}`}
           then={personLink(visit, `/submissions/${submission_id}#comments`).href}
-          visit={visit}
         />
       ),
     };
@@ -76,26 +74,28 @@ type Props = {
   action: string;
   back: string;
   then: string;
-  visit: Visit;
 };
 
-const Confirmation = ({ title, text, quote, action, back, then, visit }: Props) => (
-  <section class="card narrow">
-    <h1>{title}</h1>
-    <Problem visit={visit} />
-    <blockquote>
-      <LinkedText text={quote} />
-    </blockquote>
-    <p>{text}</p>
-    <form {...personForm(visit, action)} class="buttons">
-      <input type="hidden" name="_method" value="delete" />
-      <input type="hidden" name="return_to" value={then} />
-      <button type="submit" class="button danger">
-        {visit.messages.words.delete}
-      </button>
-      <a class="button" {...personLink(visit, back)}>
-        {visit.messages.words.cancel}
-      </a>
-    </form>
-  </section>
-);
+const Confirmation = ({ title, text, quote, action, back, then }: Props) => {
+  const visit = useVisit();
+  return (
+    <section class="card narrow">
+      <h1>{title}</h1>
+      <Problem />
+      <blockquote>
+        <LinkedText text={quote} />
+      </blockquote>
+      <p>{text}</p>
+      <form {...personForm(visit, action)} class="buttons">
+        <input type="hidden" name="_method" value="delete" />
+        <input type="hidden" name="return_to" value={then} />
+        <button type="submit" class="button danger">
+          {visit.messages.submission.delete}
+        </button>
+        <a class="button" {...personLink(visit, back)}>
+          {visit.messages.submission.cancel}
+        </a>
+      </form>
+    </section>
+  );
+};

@@ -16,7 +16,7 @@ export const editComment = page({
     if (!shown) throw notFound("comment");
     const { id, submission_id, author, body }: Comment = JSON.parse(shown.data);
     if (author.id !== viewer?.id) throw forbidden("Only its author edits a comment.");
-    const { comments } = visit.messages;
+    const { comments, submission } = visit.messages;
     const back = personLink(visit, `/submissions/${submission_id}#comment-${id}`);
     const seconds = left?.seconds ?? 0;
     return {
@@ -26,25 +26,24 @@ export const editComment = page({
           <h1>{comments.editTitle}</h1>
           {seconds > 0 ? (
             <form {...personForm(visit, `/comments/${id}`)} class="stack" data-island="draft" id="edit">
-              <Problem visit={visit} />
+              <Problem />
               <input type="hidden" name="_method" value="patch" />
               <input type="hidden" name="return_to" value={back.href} />
               <Field
                 name="body"
-                label={visit.messages.words.nouns.comment}
+                label={comments.text}
                 hint={comments.timeLeft(Math.ceil(seconds / 60))}
                 value={body}
                 rows={5}
                 required
                 maxlength={2000}
-                visit={visit}
               />
               <div class="buttons">
                 <button type="submit" class="button main">
-                  {visit.messages.words.save}
+                  {submission.save}
                 </button>
                 <a class="button" {...back}>
-                  {visit.messages.words.cancel}
+                  {submission.cancel}
                 </a>
               </div>
             </form>

@@ -2,15 +2,16 @@ import { z } from "zod";
 import { shortArrayOf, slug } from "../../../shared/fields.ts";
 import type { bulkResult } from "../../../shared/moderation.ts";
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
-import { ApiError, forbidden, notFound } from "../../_shared/http/api-error.ts";
+import { ApiError, forbidden } from "../../_shared/http/api-error.ts";
 import { changeMany } from "../../_shared/statements/moderation.ts";
-import type { Frame } from "../../_shared/statements/pages.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
-import { Field, Problem } from "../components/field.tsx";
-import { page, plain, seeOther } from "../page.tsx";
-import { isAdmin, personForm, personLink, submissionPath } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { submissions } from "../../endpoints/submissions.ts";
+import { Field } from "../components/field.tsx";
+import { Form } from "../components/form.tsx";
+import { action, endpointOf, page, plain, seeOther } from "../page.tsx";
+import { isAdmin, personLink, submissionPath } from "../paths.ts";
+import { useRendering, useVisit } from "../rendering.ts";
 
 type Label = { id: string; name: string; slug: string };
 
@@ -20,93 +21,46 @@ export const editSubmission = page({
   access: "person",
   isEmbeddable: true,
   frame: ({ params }) => ({ resource: "submissions", id: params.id }),
-  call: ({ params, locale }) => [
+  read: ({ params, locale }) => [
     submissionDetail(params.id, ["author"], locale),
     listTaxonomy({ submissionId: params.id }, "categories", locale),
     listTaxonomy({ submissionId: params.id }, "tags", locale),
   ],
-  view: ([[shown], [categories], [tags]], { visit }, frame) => {
-    if (!shown) throw notFound("submission");
-    const submission: SubmissionDetail = JSON.parse(shown.data);
+  view: ([submission, categories, tags], { visit }, frame) => {
     if (!isAdmin(frame) && submission.author?.id !== frame.viewer?.id)
       throw forbidden("Only its author and the organization's admins edit a submission.");
     return {
       title: visit.messages.submission.editTitle,
-      content: (
-        <EditSubmission
-          submission={submission}
-          categories={JSON.parse(categories?.data ?? "[]")}
-          tags={JSON.parse(tags?.data ?? "[]")}
-          frame={frame}
-          visit={visit}
-        />
-      ),
+      content: <EditSubmission submission={submission} categories={categories} tags={tags} />,
     };
   },
+  actions: [action(endpointOf(submissions, "patch", "/submissions/:id"))],
 });
 
-type Props = {
-  submission: SubmissionDetail;
-  categories: Label[];
-  tags: Label[];
-  frame: Frame;
-  visit: Visit;
-};
+type Props = { submission: SubmissionDetail; categories: Label[]; tags: Label[] };
 
-const EditSubmission = ({ submission, categories, tags, frame, visit }: Props) => {
+const EditSubmission = ({ submission, categories, tags }: Props) => {
+  const { visit, frame } = useRendering();
   const { submission: words, submit, manage } = visit.messages;
   const path = submissionPath(submission.id, submission.title);
   const back = personLink(visit, path);
   return (
     <div class="form-page">
       <h1>{words.editTitle}</h1>
-      <form
-        {...personForm(visit, `/submissions/${submission.id}`)}
+      <Form
         class="card stack"
-        data-island="draft"
+        island="draft"
         id="edit"
+        values={submission}
+        returnTo={back.href}
+        submit={words.save}
+        back={back}
       >
-        <Problem visit={visit} />
-        <input type="hidden" name="_method" value="patch" />
-        <input type="hidden" name="return_to" value={back.href} />
-        <Field
-          name="title"
-          label={submit.title}
-          value={submission.title}
-          required
-          minlength={5}
-          maxlength={200}
-          visit={visit}
-        />
-        <Field
-          name="description"
-          label={visit.messages.words.description}
-          value={submission.description}
-          rows={8}
-          required
-          maxlength={5000}
-          visit={visit}
-        />
-        <CategoryField categories={categories} value={submission.category_id} visit={visit} />
-        {isAdmin(frame) && (
-          <Field
-            name="tracker_issue_url"
-            type="url"
-            label={manage.trackerUrl}
-            value={submission.tracker_issue_url ?? ""}
-            maxlength={2000}
-            visit={visit}
-          />
-        )}
-        <div class="buttons">
-          <button type="submit" class="button main">
-            {visit.messages.words.save}
-          </button>
-          <a class="button" {...back}>
-            {visit.messages.words.cancel}
-          </a>
-        </div>
-      </form>
+        <Field name="title" label={submit.title} />
+        <Field name="description" label={submit.description} rows={8} />
+        <CategoryField categories={categories} value={submission.category_id} />
+        {isAdmin(frame) && <Field name="tracker_issue_url" label={manage.trackerUrl} />}
+      </Form>
       {isAdmin(frame) && tags.length > 0 && (
         <form
           method="post"
@@ -114,7 +68,7 @@ const EditSubmission = ({ submission, categories, tags, frame, visit }: Props) =
           class="card stack"
         >
           <fieldset class="checks">
-            <legend>{visit.messages.words.records.tags}</legend>
+            <legend>{manage.tags}</legend>
             {tags.map(({ name, slug }) => {
               const has = (submission.tags as string[]).includes(slug);
               return (
@@ -129,7 +83,7 @@ const EditSubmission = ({ submission, categories, tags, frame, visit }: Props) =
           <input type="hidden" name="return_to" value={path} />
           <div>
             <button type="submit" class="button">
-              {visit.messages.words.save}
+              {words.save}
             </button>
           </div>
         </form>
@@ -138,21 +92,22 @@ const EditSubmission = ({ submission, categories, tags, frame, visit }: Props) =
   );
 };
 
-type CategoryProps = { categories: Label[]; value: string | null | undefined; visit: Visit };
+type CategoryProps = { categories: Label[]; value: string | null | undefined };
 
-export const CategoryField = ({ categories, value, visit }: CategoryProps) =>
-  categories.length > 0 ? (
+export const CategoryField = ({ categories, value }: CategoryProps) => {
+  const { submit } = useVisit().messages;
+  return categories.length > 0 ? (
     <Field
       name="category_id"
-      label={visit.messages.words.category}
+      label={submit.category}
       value={value ?? ""}
       options={[
-        { value: "", label: visit.messages.submit.noCategory },
+        { value: "", label: submit.noCategory },
         ...categories.map(({ id, name }) => ({ value: id, label: name })),
       ]}
-      visit={visit}
     />
   ) : null;
+};
 
 const chosen = shortArrayOf(slug, 100).default([]);
 

@@ -8,6 +8,7 @@ import { QrCode } from "../components/qr-code.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { factorPath } from "../paths.ts";
 import { WordedError } from "../problems.ts";
+import { useVisit } from "../rendering.ts";
 import { ownPath, type Visit } from "../visit.ts";
 import {
   Card,
@@ -44,16 +45,18 @@ function refuse(error: FactorProblem, visit: Visit) {
   throw words === undefined ? refusedByAuth(error, visit) : new WordedError("CONFLICT", words);
 }
 
-const CodeField = ({ visit }: { visit: Visit }) => (
-  <Field
-    name="code"
-    label={visit.messages.account.factorCode}
-    autocomplete="one-time-code"
-    inputmode="numeric"
-    required
-    visit={visit}
-  />
-);
+const CodeField = () => {
+  const visit = useVisit();
+  return (
+    <Field
+      name="code"
+      label={visit.messages.account.factorCode}
+      autocomplete="one-time-code"
+      inputmode="numeric"
+      required
+    />
+  );
+};
 
 // After a sign-in ------------------------------------------------------------------------------------------------
 
@@ -69,8 +72,8 @@ const factor = page({
       content: (
         <Card title={account.factorTitle} text={account.factorText}>
           <form method="post" action={factorPath} class="stack" data-turbo="false">
-            <ReturnField visit={visit} />
-            <CodeField visit={visit} />
+            <ReturnField />
+            <CodeField />
             <button type="submit" class="button main">
               {account.next}
             </button>
@@ -123,19 +126,19 @@ const factors = page({
   view: ([[mine]], { visit, query: { done } }) => {
     const { settings, account } = visit.messages;
     return {
-      title: visit.messages.words.secondFactor,
+      title: settings.factors,
       content: (
         <div class="single settings">
-          <h1>{visit.messages.words.secondFactor}</h1>
+          <h1>{settings.factors}</h1>
           {done && !visit.refused && (
             <p class="notice" role="status">
               {done === "added" ? settings.factorAdded : settings.factorRemoved}
             </p>
           )}
-          <Problem visit={visit} />
+          <Problem />
           {mine?.data.map(({ id, name, created_at }) => (
             <section class="card">
-              <h2>{name || visit.messages.authMail.names.totp}</h2>
+              <h2>{name || settings.factorDefault}</h2>
               <p class="quiet">
                 <Day at={created_at} locale={visit.locale} />
               </p>
@@ -144,7 +147,7 @@ const factors = page({
                 <button
                   type="submit"
                   class="button danger"
-                  aria-label={`${settings.factorRemove}: ${name || visit.messages.authMail.names.totp}`}
+                  aria-label={`${settings.factorRemove}: ${name || settings.factorDefault}`}
                 >
                   {settings.factorRemove}
                 </button>
@@ -157,12 +160,11 @@ const factors = page({
             <form method="post" action={settingsPath} class="stack" data-turbo="false">
               <Field
                 name="name"
-                label={visit.messages.words.nameOfThing}
-                value={visit.messages.authMail.names.totp}
+                label={settings.factorName}
+                value={settings.factorDefault}
                 autocomplete="off"
                 required
                 maxlength={50}
-                visit={visit}
               />
               <button type="submit" class="button main">
                 {account.next}
@@ -197,7 +199,7 @@ const enrolment = page({
         <Card title={settings.factorAdd} text={made && settings.factorScan}>
           {made ? (
             <form method="post" action={codePath} class="stack" data-turbo="false">
-              <Problem visit={visit} />
+              <Problem />
               <QrCode text={made.uri} label={settings.factorQrCode} />
               <p class="quiet">
                 {settings.factorKey}{" "}
@@ -207,7 +209,7 @@ const enrolment = page({
               </p>
               <input type="hidden" name="factor_id" value={made.factor_id} />
               <input type="hidden" name="uri" value={made.uri} />
-              <CodeField visit={visit} />
+              <CodeField />
               <button type="submit" class="button main">
                 {account.next}
               </button>
@@ -217,7 +219,7 @@ const enrolment = page({
           )}
           <p>
             <a class="link" href={settingsPath}>
-              {visit.messages.words.secondFactor}
+              {settings.factors}
             </a>
           </p>
         </Card>

@@ -113,7 +113,11 @@ export const unsubscribeForm = plain({
   },
   respond: ([[frame], [theirs]], { query, visit }) => {
     if (!frame) throw notFound("link");
-    return pageResponse(unsubscribeView(theirs?.data, visit, query.token, true), frame.data, visit);
+    return pageResponse(unsubscribeView(theirs?.data, visit, query.token, true), {
+      frame: frame.data,
+      visit,
+      params: {},
+    });
   },
 });
 
@@ -158,7 +162,11 @@ export const refusalForm = plain({
   call: ({ query }) => [pageFrame(undefined), refuseInvites(inviteOf(query.token))],
   respond: ([[frame], [refusing]], { query, visit }) => {
     if (!frame) throw notFound("link");
-    return pageResponse(refusalView(refusing?.data, visit, query.token), frame.data, visit);
+    return pageResponse(refusalView(refusing?.data, visit, query.token), {
+      frame: frame.data,
+      visit,
+      params: {},
+    });
   },
 });
 
@@ -205,7 +213,11 @@ export const accountMailForm = plain({
   ],
   respond: ([[frame]], { query, body, visit }) => {
     if (!frame) throw notFound("link");
-    return pageResponse(accountMailView(body.stopped === undefined, visit, query.token), frame.data, visit);
+    return pageResponse(accountMailView(body.stopped === undefined, visit, query.token), {
+      frame: frame.data,
+      visit,
+      params: {},
+    });
   },
 });
 
@@ -334,7 +346,7 @@ function preferencesView(
         ) : (
           <section class="card">
             <form method="post" action={action} class="stack" id="choices">
-              <Problem visit={visit} />
+              <Problem />
               {mailKinds
                 .filter((kind) => kind in theirs.choices)
                 .map((kind) => (
@@ -346,7 +358,6 @@ function preferencesView(
                       value: timing,
                       label: mail.choices[timing],
                     }))}
-                    visit={visit}
                   />
                 ))}
               <button type="submit" class="button main">
@@ -365,7 +376,7 @@ function preferencesView(
                   <form method="post" action={action}>
                     <input type="hidden" name="unmute" value={id} />
                     <button type="submit" class="button">
-                      {mail.resume}
+                      {mail.unmute}
                     </button>
                   </form>
                 </li>
@@ -387,13 +398,13 @@ function preferencesView(
 }
 
 /** A kind of mail in words. */
-function labelOf(kind: string, { mail, notifications: { kinds }, words }: Messages): string {
+function labelOf(kind: string, { mail, notifications: { kinds } }: Messages): string {
   const labels: Record<string, string> = {
     status: kinds.status_changed,
     official: kinds.official_comment,
     reply: kinds.reply,
     comment: mail.otherComments,
-    survey: words.records.surveys,
+    survey: mail.surveys,
     team: mail.teamSummary,
     digest: mail.digests,
   };

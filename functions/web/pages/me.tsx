@@ -12,7 +12,7 @@ import { NextPage } from "../components/next-page.tsx";
 import { Status } from "../components/status.tsx";
 import { page } from "../page.tsx";
 import { hrefWith, submissionPath } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 
 /** The visitor's contributions on all boards, one list for each kind. */
 export const me = page({
@@ -28,62 +28,59 @@ export const me = page({
     const { me } = visit.messages;
     const contributions: Contribution[] = JSON.parse(listed?.data ?? "[]");
     return {
-      title: visit.messages.nav.me,
+      title: me.title,
       content: (
         <div class="single">
-          <h1>{visit.messages.nav.me}</h1>
+          <h1>{me.title}</h1>
           {query.done && (
             <p class="notice" role="status">
               {me.leftTeam}
             </p>
           )}
-          <Lists chosen={query.list} visit={visit} />
+          <Lists chosen={query.list} />
           {contributions.length > 0 ? (
             <ul class="list" id="contributions">
               {contributions.map((contribution) => (
-                <Row contribution={contribution} kind={query.list} visit={visit} />
+                <Row contribution={contribution} kind={query.list} />
               ))}
             </ul>
           ) : (
             <div class="empty">
-              <h2>{visit.messages.board.emptyTitle}</h2>
+              <h2>{me.empty}</h2>
               <p>{me.emptyText}</p>
               <a class="button" href="/">
                 {me.toBoard}
               </a>
             </div>
           )}
-          <NextPage
-            next={listed ? nextCursor(listed, "created_at", "desc") : null}
-            isFirst={!query.cursor}
-            visit={visit}
-          />
+          <NextPage next={listed ? nextCursor(listed, "created_at", "desc") : null} isFirst={!query.cursor} />
         </div>
       ),
     };
   },
 });
 
-const Lists = ({ chosen, visit }: { chosen: ContributionKind; visit: Visit }) => {
-  const { me, nav, words } = visit.messages;
-  const labels = { ...me, comments: words.records.comments, answers: words.records.surveys };
+const Lists = ({ chosen }: { chosen: ContributionKind }) => {
+  const visit = useVisit();
+  const { me } = visit.messages;
   return (
-    <nav class="tabs" aria-label={nav.me}>
+    <nav class="tabs" aria-label={me.title}>
       {contributionKinds.map((kind) => (
         <a
           href={hrefWith(visit, { list: kind === "submissions" ? null : kind })}
           aria-current={kind === chosen ? "page" : undefined}
         >
-          {labels[kind]}
+          {me[kind]}
         </a>
       ))}
     </nav>
   );
 };
 
-type RowProps = { contribution: Contribution; kind: ContributionKind; visit: Visit };
+type RowProps = { contribution: Contribution; kind: ContributionKind };
 
-const Row = ({ contribution, kind, visit }: RowProps) => {
+const Row = ({ contribution, kind }: RowProps) => {
+  const visit = useVisit();
   const { id, title, at, status, vote_count, moderation_state, comment_id, body } = contribution;
   const { messages, locale } = visit;
   const path = kind === "answers" ? `/surveys/${id}` : submissionPath(id, title);
@@ -96,8 +93,8 @@ const Row = ({ contribution, kind, visit }: RowProps) => {
         {body && <p>{body}</p>}
         <div class="facts">
           {status && <Status status={status} messages={messages} />}
-          {moderation_state === "pending" && <span>{visit.messages.comments.pending}</span>}
-          {vote_count !== undefined && <span>{visit.messages.words.voteCount(vote_count)}</span>}
+          {moderation_state === "pending" && <span>{messages.me.pending}</span>}
+          {vote_count !== undefined && <span>{messages.me.voteCount(vote_count)}</span>}
           <Day at={at} locale={locale} />
         </div>
       </div>

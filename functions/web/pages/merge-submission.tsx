@@ -29,7 +29,7 @@ export const mergeSubmission = page({
     if (!shown) throw notFound("submission");
     const { id, title }: SubmissionDetail = JSON.parse(shown.data);
     const candidates: Candidate[] = JSON.parse(found?.data ?? "[]");
-    const { manage, board } = visit.messages;
+    const { manage, submission, board } = visit.messages;
     return {
       title: manage.mergeTitle,
       content: (
@@ -40,7 +40,7 @@ export const mergeSubmission = page({
           </a>
           <h1>{manage.mergeTitle}</h1>
           <p class="quiet">{manage.mergeText}</p>
-          <Problem visit={visit} />
+          <Problem />
           <search>
             <form method="get" action={`/submissions/${id}/merge`} class="bar">
               <label class="search grow">
@@ -98,7 +98,7 @@ export const mergeSubmission = page({
             <p>{manage.noCandidates}</p>
           )}
           <a class="button" href={submissionPath(id, title)}>
-            {visit.messages.words.cancel}
+            {submission.cancel}
           </a>
         </div>
       ),

@@ -15,6 +15,7 @@ import { Status } from "../components/status.tsx";
 import { VoteButton } from "../components/vote-button.tsx";
 import { page, plain, seeOther } from "../page.tsx";
 import { personForm, personLink, submissionLink, submissionPath, withQuery } from "../paths.ts";
+import { useVisit } from "../rendering.ts";
 import type { Visit } from "../visit.ts";
 import { CategoryField } from "./edit-submission.tsx";
 
@@ -47,7 +48,7 @@ export const newSubmission = page({
           <h1>{nav.submit}</h1>
           <p class="quiet">{submit.intro}</p>
           <form {...personForm(visit, `${visit.base}/new`)} class="card stack" data-island="draft" id="new">
-            {found.length === 0 && <Problem visit={visit} />}
+            {found.length === 0 && <Problem />}
             <input type="hidden" name="return_to" value={personLink(visit, `${visit.base}/new`).href} />
             <FormId />
             <fieldset class="types">
@@ -75,7 +76,6 @@ export const newSubmission = page({
                 required
                 minlength={5}
                 maxlength={200}
-                visit={visit}
               />
               <a class="link similar-link" href="#similar" hidden={found.length === 0}>
                 {submit.similar}
@@ -83,19 +83,17 @@ export const newSubmission = page({
             </div>
             <Field
               name="description"
-              label={visit.messages.words.description}
+              label={submit.description}
               hint={submit.descriptionHint}
               value={typed(visit, "description")}
               rows={7}
               required
               minlength={20}
               maxlength={5000}
-              visit={visit}
             />
             <CategoryField
               categories={JSON.parse(categories?.data ?? "[]")}
               value={typed(visit, "category_id")}
-              visit={visit}
             />
             <div class="buttons">
               <button
@@ -110,7 +108,7 @@ export const newSubmission = page({
             </div>
           </form>
           <turbo-frame id="similar" class="similar">
-            <SimilarOnes found={found} visit={visit} />
+            <SimilarOnes found={found} />
           </turbo-frame>
         </div>
       ),
@@ -138,7 +136,6 @@ export const similarToNew = page({
         <SimilarOnes
           found={JSON.parse(similar?.data ?? "[]")}
           returnTo={visit.path + (visit.query.size > 0 ? `?${visit.query}` : "")}
-          visit={visit}
         />
       </turbo-frame>
     ),
@@ -154,8 +151,9 @@ type Similar = {
 };
 
 /** Similar submissions, each with a vote button, which leads to `returnTo`, by default to the submission. */
-const SimilarOnes = ({ found, returnTo, visit }: { found: Similar[]; returnTo?: string; visit: Visit }) =>
-  found.length > 0 ? (
+const SimilarOnes = ({ found, returnTo }: { found: Similar[]; returnTo?: string }) => {
+  const visit = useVisit();
+  return found.length > 0 ? (
     <section class="stack" aria-labelledby="similar-heading" role="status">
       <div>
         <h2 id="similar-heading">{visit.messages.submit.similar}</h2>
@@ -171,7 +169,6 @@ const SimilarOnes = ({ found, returnTo, visit }: { found: Similar[]; returnTo?: 
               returnTo={
                 visit.isSignedIn && returnTo ? returnTo : personLink(visit, submissionPath(id, title)).href
               }
-              visit={visit}
             />
             <div class="row-text">
               <h3>
@@ -188,6 +185,7 @@ const SimilarOnes = ({ found, returnTo, visit }: { found: Similar[]; returnTo?: 
       </ul>
     </section>
   ) : null;
+};
 
 /** `checked` where its author has looked at those like it. */
 export const newSubmissionForm = plain({

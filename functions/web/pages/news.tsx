@@ -4,7 +4,7 @@ import { LinkedText } from "../components/linked-text.tsx";
 import { Status } from "../components/status.tsx";
 import { page, plain } from "../page.tsx";
 import { organizationPath, personForm, personLink, submissionLink } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 
 const most = 20;
 
@@ -52,8 +52,8 @@ export const news = page({
               </form>
             )}
           </div>
-          {followed.length > 0 && <Entries title={widget.followed} entries={followed} visit={visit} />}
-          {others.length > 0 && <Entries title={widget.onTheBoard} entries={others} visit={visit} />}
+          {followed.length > 0 && <Entries title={widget.followed} entries={followed} />}
+          {others.length > 0 && <Entries title={widget.onTheBoard} entries={others} />}
           {followed.length + others.length === 0 && (
             <div class="empty">
               <h2>{widget.none}</h2>
@@ -81,26 +81,29 @@ export const unreadNews = plain({
   }),
 });
 
-const Entries = ({ title, entries, visit }: { title: string; entries: News[]; visit: Visit }) => (
-  <section class="stack">
-    <h2>{title}</h2>
-    <ul class="list">
-      {entries.map(({ submission_id, title, status, note, changed_at, unread }) => (
-        <li class={unread.length > 0 ? "row plain unread" : "row plain"}>
-          <div class="row-text">
-            <p class="kind">
-              <Status status={status} messages={visit.messages} />
-              {unread.length > 0 && <span class="unseen">, {visit.messages.notifications.isUnread}</span>}
-              {" · "}
-              <Day at={changed_at} locale={visit.locale} />
-            </p>
-            <h3>
-              <a {...submissionLink(visit, submission_id, title)}>{title}</a>
-            </h3>
-            {note && <LinkedText text={note} />}
-          </div>
-        </li>
-      ))}
-    </ul>
-  </section>
-);
+const Entries = ({ title, entries }: { title: string; entries: News[] }) => {
+  const visit = useVisit();
+  return (
+    <section class="stack">
+      <h2>{title}</h2>
+      <ul class="list">
+        {entries.map(({ submission_id, title, status, note, changed_at, unread }) => (
+          <li class={unread.length > 0 ? "row plain unread" : "row plain"}>
+            <div class="row-text">
+              <p class="kind">
+                <Status status={status} messages={visit.messages} />
+                {unread.length > 0 && <span class="unseen">, {visit.messages.notifications.isUnread}</span>}
+                {" · "}
+                <Day at={changed_at} locale={visit.locale} />
+              </p>
+              <h3>
+                <a {...submissionLink(visit, submission_id, title)}>{title}</a>
+              </h3>
+              {note && <LinkedText text={note} />}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+};

@@ -6,7 +6,7 @@ import { Day } from "../components/day.tsx";
 import { Icon } from "../components/icon.tsx";
 import { page } from "../page.tsx";
 import { hrefWith, submissionPath } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 
 type Notification = {
   id: string;
@@ -46,7 +46,7 @@ export const notificationsPage = page({
           </div>
           <nav class="tabs" aria-label={notifications.title}>
             <a href={hrefWith(visit, { unread: null })} aria-current={query.unread ? undefined : "page"}>
-              {visit.messages.board.all}
+              {notifications.all}
             </a>
             <a href={hrefWith(visit, { unread: "true" })} aria-current={query.unread ? "page" : undefined}>
               {notifications.unread}
@@ -55,7 +55,7 @@ export const notificationsPage = page({
           {shown.length > 0 ? (
             <ul class="list" id="notifications">
               {shown.map((notification) => (
-                <Row notification={notification} visit={visit} />
+                <Row notification={notification} />
               ))}
             </ul>
           ) : (
@@ -80,7 +80,8 @@ export const notificationsPage = page({
   },
 });
 
-const Row = ({ notification, visit }: { notification: Notification; visit: Visit }) => {
+const Row = ({ notification }: { notification: Notification }) => {
+  const visit = useVisit();
   const { id, type, submission_id, submission_title, comment_id, read_at, created_at } = notification;
   const { notifications } = visit.messages;
   const path = submissionPath(submission_id, submission_title);

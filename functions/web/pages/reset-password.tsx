@@ -41,8 +41,8 @@ export const reset = page({
       ...captchaHead(),
       content: (
         <Card title={account.resetTitle} text={account.resetText}>
-          <AddressForm action="/reset" visit={visit} />
-          <BackToSignIn visit={visit} />
+          <AddressForm action="/reset" />
+          <BackToSignIn />
         </Card>
       ),
     };
@@ -96,12 +96,9 @@ export const choosePassword = page({
       content: (
         <Card title={title} text={query.first ? account.firstPasswordText : undefined}>
           <form method="post" action={query.first ? firstPassword("/") : newPasswordPath} class="stack">
-            <ReturnField visit={visit} />
-            {query.first && !mine?.data.name && <NameField visit={visit} />}
-            <NewPasswordField
-              visit={visit}
-              label={query.first ? visit.messages.words.password : account.newPassword}
-            />
+            <ReturnField />
+            {query.first && !mine?.data.name && <NameField />}
+            <NewPasswordField label={query.first ? account.password : account.newPassword} />
             <button type="submit" class="button main">
               {settings.save}
             </button>

@@ -20,13 +20,12 @@ import { VoteButton } from "../components/vote-button.tsx";
 import { formatNumber } from "../format.ts";
 import { page } from "../page.tsx";
 import { frameTarget, hrefWith, isAdmin, organizationPath, submissionLink } from "../paths.ts";
-import type { Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
 
 const columns = ["under_review", "planned", "in_progress", "completed"] as const;
 const maxItems = 30;
 
 type Props = Pick<Board, "counts" | "categories"> & {
-  visit: Visit;
   base: string;
   items: RoadmapItems;
   isAdmin: boolean;
@@ -55,7 +54,6 @@ export const roadmap = page({
     const { organization } = frame;
     const item = moving[0];
     const props: Props = {
-      visit,
       base: organizationPath(organization),
       items: JSON.parse(found?.data ?? "{}"),
       ...(JSON.parse((around as { data: string }).data) as Board),
@@ -77,7 +75,7 @@ export const roadmap = page({
               {roadmap.intro} {props.isAdmin && roadmap.dragHint}
             </p>
           </div>
-          {props.isAdmin && item && <Move item={item} to={query.to} visit={visit} />}
+          {props.isAdmin && item && <Move item={item} to={query.to} />}
           <Columns {...props} />
         </>
       ),
@@ -86,7 +84,8 @@ export const roadmap = page({
 });
 
 const Columns = (props: Props) => {
-  const { visit, base, items, counts, isAdmin, moved } = props;
+  const visit = useVisit();
+  const { base, items, counts, isAdmin, moved } = props;
   const { roadmap, statuses } = visit.messages;
   const movedTo = moved && columns.find((status) => items[status]?.some(({ id }) => id === moved));
   return (
@@ -96,7 +95,7 @@ const Columns = (props: Props) => {
           {roadmap.moved(statuses[movedTo])}
         </p>
       )}
-      <nav class="roadmap-jump" aria-label={visit.messages.words.status}>
+      <nav class="roadmap-jump" aria-label={visit.messages.board.status}>
         {columns.map((status) => (
           <a href={`#column-${status}`} target={frameTarget(visit)}>
             <Status status={status} messages={visit.messages} />
@@ -135,13 +134,14 @@ const Columns = (props: Props) => {
   );
 };
 
-const Card = ({ item, visit, categories, isAdmin, moved }: Props & { item: RoadmapItem }) => {
+const Card = ({ item, categories, isAdmin, moved }: Props & { item: RoadmapItem }) => {
+  const visit = useVisit();
   const { messages, locale } = visit;
   const { id, title, vote_count, comment_count } = item;
   const category = categories.find((known) => known.id === item.category_id);
   return (
     <li class={id === moved ? "roadmap-card moved" : "roadmap-card"} id={`submission-${id}`}>
-      <VoteButton path={`/submissions/${id}`} votes={vote_count} hasVoted={item.has_voted} visit={visit} />
+      <VoteButton path={`/submissions/${id}`} votes={vote_count} hasVoted={item.has_voted} />
       <div class="row-text">
         <h3>
           <a {...submissionLink(visit, id, title)} autofocus={id === moved}>
@@ -159,7 +159,7 @@ const Card = ({ item, visit, categories, isAdmin, moved }: Props & { item: Roadm
             <span class="with-icon">
               <Icon name="message-square" />
               <span aria-hidden="true">{formatNumber(comment_count, locale)}</span>
-              <span class="unseen">{visit.messages.words.commentCount(comment_count)}</span>
+              <span class="unseen">{messages.votes.comments(comment_count)}</span>
             </span>
           )}
           {isAdmin && (
@@ -182,7 +182,8 @@ const Card = ({ item, visit, categories, isAdmin, moved }: Props & { item: Roadm
 const targets = submissionStatuses.filter((status) => status !== "duplicate");
 
 /** Asks for the new status and a note. Without JavaScript it is above the columns. */
-const Move = ({ item, to, visit }: { item: RoadmapItem; to: SubmissionStatus | undefined; visit: Visit }) => {
+const Move = ({ item, to }: { item: RoadmapItem; to: SubmissionStatus | undefined }) => {
+  const visit = useVisit();
   const { roadmap, statuses } = visit.messages;
   const back = hrefWith(visit, { move: null, to: null, moved: null });
   return (
@@ -207,24 +208,24 @@ const Move = ({ item, to, visit }: { item: RoadmapItem; to: SubmissionStatus | u
         </div>
         <div class="field">
           <label for="move-note">
-            {visit.messages.manage.note} <span class="quiet">({visit.messages.forms.optional})</span>
+            {roadmap.note} <span class="quiet">({visit.messages.forms.optional})</span>
           </label>
           <p class="hint" id="move-note-hint">
-            {visit.messages.manage.noteHint}
+            {roadmap.noteHint}
           </p>
           <textarea id="move-note" name="note" rows={3} maxlength={2000} aria-describedby="move-note-hint" />
         </div>
         <label class="check">
           <input type="hidden" name="notify" value="false" />
           <input type="checkbox" name="notify" value="true" checked />
-          {visit.messages.words.notifyFollowers}
+          {roadmap.notify}
         </label>
         <div class="buttons">
           <button type="submit" class="button main">
             {roadmap.move}
           </button>
           <a class="button" href={back} data-close data-turbo-action="replace">
-            {visit.messages.words.cancel}
+            {roadmap.cancel}
           </a>
         </div>
       </form>

@@ -15,10 +15,10 @@ export const settings = page({
     const { settings } = visit.messages;
     const isIdentified = visit.session.credential.kind === "session";
     return {
-      title: visit.messages.words.settings,
+      title: settings.title,
       content: (
         <div class="single settings">
-          <h1>{visit.messages.words.settings}</h1>
+          <h1>{settings.title}</h1>
           {query.saved && !visit.refused && (
             <p class="notice" role="status">
               {settings.saved}
@@ -35,8 +35,8 @@ export const settings = page({
               </>
             ) : (
               <form method="post" action="/settings" class="stack" id="profile">
-                <Problem visit={visit} />
-                <NameField value={mine?.data.name ?? undefined} visit={visit} />
+                <Problem />
+                <NameField value={mine?.data.name ?? undefined} />
                 <Field
                   name="avatar_url"
                   label={settings.picture}
@@ -45,7 +45,6 @@ export const settings = page({
                   value={mine?.data.avatar_url ?? undefined}
                   autocomplete="photo"
                   maxlength={2000}
-                  visit={visit}
                 />
                 <button type="submit" class="button main">
                   {settings.save}
@@ -56,7 +55,7 @@ export const settings = page({
           <section class="card">
             <h2>{settings.display}</h2>
             <p class="quiet">{settings.displayText}</p>
-            <LanguageAndTheme visit={visit} returnTo="/settings" />
+            <LanguageAndTheme returnTo="/settings" />
           </section>
           <section class="card">
             <h2>{visit.messages.mail.title}</h2>
@@ -66,7 +65,7 @@ export const settings = page({
           </section>
           {mine?.data.email && !isIdentified && (
             <section class="card">
-              <h2>{visit.messages.words.password}</h2>
+              <h2>{settings.password}</h2>
               <p class="quiet">{mine.data.email}</p>
               <a class="button" href="/reset/password?return_to=/settings%3Fsaved%3Dtrue">
                 {settings.changePassword}
@@ -75,7 +74,7 @@ export const settings = page({
           )}
           {mine?.data.email && !isIdentified && (
             <section class="card">
-              <h2>{visit.messages.words.secondFactor}</h2>
+              <h2>{settings.factors}</h2>
               <p class="quiet">{settings.factorsText}</p>
               <a class="button" href="/settings/factor">
                 {settings.factorsOpen}
@@ -143,7 +142,7 @@ export const erase = page({
           <h1>{settings.erase}</h1>
           <p class="quiet">{settings.eraseText}</p>
           <form method="post" action="/settings/erase" class="stack" data-turbo="false">
-            <Problem visit={visit} />
+            <Problem />
             <label class="check">
               <input
                 type="checkbox"
@@ -160,7 +159,7 @@ export const erase = page({
           </form>
           <p>
             <a class="link" href="/settings">
-              {visit.messages.words.settings}
+              {settings.title}
             </a>
           </p>
         </section>

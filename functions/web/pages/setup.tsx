@@ -7,10 +7,10 @@ import { InvalidInput, notFound } from "../../_shared/http/api-error.ts";
 import { valueOfForm } from "../../_shared/http/form.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { setUp, setupIsOpen } from "../../_shared/statements/setup.ts";
-import type { AreaTexts } from "../../words/index.ts";
 import { Field, Problem } from "../components/field.tsx";
 import { form, page, plain, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
+import { useVisit, useWords } from "../rendering.ts";
 import type { Visit } from "../visit.ts";
 import {
   EmailField,
@@ -48,7 +48,7 @@ export const setup = page({
     return {
       title: words.title,
       noindex: true,
-      content: <Setup viewerName={viewer?.name} words={words} visit={visit} />,
+      content: <Setup viewerName={viewer?.name} />,
     };
   },
 });
@@ -104,80 +104,71 @@ function isToken(token: string | null | undefined): boolean {
 /** In the address that npm start prints, or in the form. */
 const givenToken = ({ query, refused }: Visit) => refused?.typed.get("token") ?? query.get("token");
 
-const Setup = ({
-  viewerName,
-  words,
-  visit,
-}: {
-  viewerName: string | undefined;
-  words: AreaTexts["setup"];
-  visit: Visit;
-}) => (
-  <section class="card narrow">
-    <h1>{words.title}</h1>
-    <p>{words.intro}</p>
-    <form method="post" action="/setup" class="stack" data-turbo="false">
-      <Problem visit={visit} />
-      {isToken(givenToken(visit)) ? (
-        <input type="hidden" name="token" value={givenToken(visit) ?? ""} />
-      ) : (
+const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
+  const words = useWords("setup");
+  const visit = useVisit();
+  return (
+    <section class="card narrow">
+      <h1>{words.title}</h1>
+      <p>{words.intro}</p>
+      <form method="post" action="/setup" class="stack" data-turbo="false">
+        <Problem />
+        {isToken(givenToken(visit)) ? (
+          <input type="hidden" name="token" value={givenToken(visit) ?? ""} />
+        ) : (
+          <Field
+            name="token"
+            label={words.token}
+            hint={words.tokenHint}
+            type="password"
+            autocomplete="off"
+            required
+          />
+        )}
+        <h2>{words.owner}</h2>
+        {viewerName === undefined ? (
+          <>
+            <Field
+              name="name"
+              label={visit.messages.account.name}
+              autocomplete="name"
+              required
+              maxlength={100}
+            />
+            <EmailField />
+            <NewPasswordField label={visit.messages.account.password} />
+          </>
+        ) : (
+          <p>{words.signedInAs(viewerName)}</p>
+        )}
+        <h2>{words.organization}</h2>
         <Field
-          name="token"
-          label={words.token}
-          hint={words.tokenHint}
-          type="password"
+          name="organization.name"
+          id="organization-name"
+          label={words.name}
+          autocomplete="organization"
+          required
+          maxlength={100}
+        />
+        <Field
+          name="organization.slug"
+          id="organization-slug"
+          label={words.slug}
+          hint={words.slugHint}
           autocomplete="off"
           required
-          visit={visit}
+          maxlength={64}
         />
-      )}
-      <h2>{words.owner}</h2>
-      {viewerName === undefined ? (
-        <>
-          <Field
-            name="name"
-            label={visit.messages.words.name}
-            autocomplete="name"
-            required
-            maxlength={100}
-            visit={visit}
-          />
-          <EmailField visit={visit} />
-          <NewPasswordField visit={visit} label={visit.messages.words.password} />
-        </>
-      ) : (
-        <p>{words.signedInAs(viewerName)}</p>
-      )}
-      <h2>{words.nouns.organization}</h2>
-      <Field
-        name="organization.name"
-        id="organization-name"
-        label={words.organizationName}
-        autocomplete="organization"
-        required
-        maxlength={100}
-        visit={visit}
-      />
-      <Field
-        name="organization.slug"
-        id="organization-slug"
-        label={words.shortName}
-        hint={words.slugHint}
-        autocomplete="off"
-        required
-        maxlength={64}
-        visit={visit}
-      />
-      <Field
-        name="organization.visibility"
-        id="organization-visibility"
-        label={words.visibility}
-        options={visibilities.map((value) => ({ value, label: words.visibilities[value] }))}
-        visit={visit}
-      />
-      <button type="submit" class="button main">
-        {words.submit}
-      </button>
-    </form>
-  </section>
-);
+        <Field
+          name="organization.visibility"
+          id="organization-visibility"
+          label={words.visibility}
+          options={visibilities.map((value) => ({ value, label: words.visibilities[value] }))}
+        />
+        <button type="submit" class="button main">
+          {words.submit}
+        </button>
+      </form>
+    </section>
+  );
+};

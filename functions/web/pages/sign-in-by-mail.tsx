@@ -29,8 +29,8 @@ export const mailSignIn = page({
       ...captchaHead(),
       content: (
         <Card title={account.mailTitle} text={account.mailText}>
-          <AddressForm action="/sign-in/email" visit={visit} />
-          <BackToSignIn visit={visit} />
+          <AddressForm action="/sign-in/email" />
+          <BackToSignIn />
         </Card>
       ),
     };

@@ -5,7 +5,8 @@ import { endSession } from "../../_shared/statements/identify.ts";
 import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { Field } from "../components/field.tsx";
 import { form, page, seeOther } from "../page.tsx";
-import { ownPath, type Visit } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
+import { ownPath } from "../visit.ts";
 import {
   callbackUrl,
   EmailField,
@@ -23,9 +24,9 @@ export const signIn = page({
   query: returnQuery,
   call: () => [],
   view: (_results, { visit }) => ({
-    title: visit.messages.words.signIn,
+    title: visit.messages.account.signInTitle,
     ...captchaHead(),
-    content: <SignIn visit={visit} />,
+    content: <SignIn />,
   }),
 });
 
@@ -94,27 +95,27 @@ async function askAuth(url: string): Promise<Response | undefined> {
   return asked;
 }
 
-const SignIn = ({ visit }: { visit: Visit }) => {
-  const { account } = visit.messages;
+const SignIn = () => {
+  const visit = useVisit();
+  const { account, nav } = visit.messages;
   const to = returnPath(visit);
   return (
     <section class="card narrow">
-      <h1>{visit.messages.words.signIn}</h1>
+      <h1>{account.signInTitle}</h1>
       <p class="quiet">{account.signInText}</p>
       <form method="post" action="/sign-in" class="stack" data-turbo="false">
-        <ReturnField visit={visit} />
-        <EmailField visit={visit} />
+        <ReturnField />
+        <EmailField />
         <Field
           name="password"
-          label={visit.messages.words.password}
+          label={account.password}
           type="password"
           autocomplete="current-password"
           required
-          visit={visit}
         />
-        <Captcha visit={visit} />
+        <Captcha />
         <button type="submit" class="button main">
-          {visit.messages.words.signIn}
+          {nav.signIn}
         </button>
       </form>
       <p class="links">

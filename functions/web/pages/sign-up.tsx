@@ -4,6 +4,7 @@ import { environment } from "../../_shared/runtime/environment.ts";
 import { countUnconfirmedRequest } from "../../_shared/statements/accounts.ts";
 import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";
+import { useVisit } from "../rendering.ts";
 import { ownPath, type Visit } from "../visit.ts";
 import {
   codeIsSent,
@@ -29,7 +30,7 @@ export const signUp = page({
   view: (_results, { visit }) => ({
     title: visit.messages.account.signUpTitle,
     ...captchaHead(),
-    content: <SignUp visit={visit} />,
+    content: <SignUp />,
   }),
 });
 
@@ -73,17 +74,18 @@ const sendCodeTo = (email: string, emailRedirectTo: string, visit: Visit) =>
 const isOfAddress = ({ code = "", status }: { code?: string | undefined; status?: number | undefined }) =>
   status === 500 || code === "over_email_send_rate_limit" || code.startsWith("hook_");
 
-const SignUp = ({ visit }: { visit: Visit }) => {
+const SignUp = () => {
+  const visit = useVisit();
   const { account } = visit.messages;
   return (
     <section class="card narrow">
       <h1>{account.signUpTitle}</h1>
       <form method="post" action="/sign-up" class="stack" data-turbo="false">
-        <ReturnField visit={visit} />
-        <NameField visit={visit} />
-        <EmailField visit={visit} />
-        <NewPasswordField visit={visit} label={visit.messages.words.password} />
-        <Captcha visit={visit} />
+        <ReturnField />
+        <NameField />
+        <EmailField />
+        <NewPasswordField label={account.password} />
+        <Captcha />
         <button type="submit" class="button main">
           {account.signUpTitle}
         </button>
@@ -91,7 +93,7 @@ const SignUp = ({ visit }: { visit: Visit }) => {
       <p class="quiet">
         {account.hasAccount}{" "}
         <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
-          {visit.messages.words.signIn}
+          {account.signInTitle}
         </a>
       </p>
     </section>

@@ -64,7 +64,7 @@ export const sso = form({
           </p>
         </Card>
       );
-      return pageResponse({ title, content }, frame, visit);
+      return pageResponse({ title, content }, { frame, visit, params: {} });
     });
   },
 });

@@ -27,6 +27,7 @@ import {
   submissionLink,
   submissionPath,
 } from "../paths.ts";
+import { useVisit } from "../rendering.ts";
 import { versionOf } from "../version.ts";
 
 /** With `thread`, the replies to that comment instead of all comments. */
@@ -68,7 +69,6 @@ export const submission = page({
       target: target ?? null,
       frame,
       isAdmin: isAdmin(frame),
-      visit,
     };
     return {
       title,
@@ -99,7 +99,8 @@ const posting = ({ title, description, author, created_at, updated_at, ...counts
 });
 
 const Submission = (props: SubmissionProps) => {
-  const { submission, path, target, frame, isAdmin, visit } = props;
+  const { submission, path, target, frame, isAdmin } = props;
+  const visit = useVisit();
   const { messages, locale } = visit;
   const { id, title, author, category, moderation_state: state } = submission;
   const words = messages.submission;
@@ -132,7 +133,6 @@ const Submission = (props: SubmissionProps) => {
               votes={submission.vote_count}
               hasVoted={submission.user_vote !== null}
               returnTo={path}
-              visit={visit}
             />
           )}
           <div>
@@ -142,7 +142,7 @@ const Submission = (props: SubmissionProps) => {
               {submission.type === "problem" && <span>{messages.types.problem}</span>}
               <span>
                 {author?.name}
-                {author?.is_team_member && <span class="tag team">{visit.messages.words.team}</span>},{" "}
+                {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
                 <Day at={submission.created_at} locale={locale} />
               </span>
               {category && (
@@ -173,8 +173,8 @@ const Submission = (props: SubmissionProps) => {
         )}
         {(isOwn || isAdmin) && (
           <div class="actions">
-            <a {...personLink(visit, `/submissions/${id}/edit`)}>{visit.messages.words.edit}</a>
-            <a {...personLink(visit, `/submissions/${id}/delete`)}>{visit.messages.words.delete}</a>
+            <a {...personLink(visit, `/submissions/${id}/edit`)}>{words.edit}</a>
+            <a {...personLink(visit, `/submissions/${id}/delete`)}>{words.delete}</a>
           </div>
         )}
       </div>

@@ -14,11 +14,12 @@ import { formatDay } from "../format.ts";
 import type { IconName } from "../icons.ts";
 import { action, page } from "../page.tsx";
 import { frameTarget, hrefWith, linkWith, organizationPath } from "../paths.ts";
-import { type Visit, withoutEmbed } from "../visit.ts";
+import { useVisit } from "../rendering.ts";
+import { withoutEmbed } from "../visit.ts";
 import { answersOf, problemsOf } from "./survey-form.ts";
 
 type Survey = z.infer<typeof surveyDetailSchema> & { questions: Question[] };
-type Props = { survey: Survey; state: SurveyPage; visit: Visit; frame: Frame };
+type Props = { survey: Survey; state: SurveyPage; frame: Frame };
 
 export const survey = page({
   path: "/surveys/:id",
@@ -33,7 +34,7 @@ export const survey = page({
   view: ([[opened], [detail]], { visit }, frame) => {
     if (!opened || !detail) throw notFound("survey");
     const shown: Survey = JSON.parse(detail.data);
-    const props = { survey: shown, state: opened.data, visit, frame };
+    const props = { survey: shown, state: opened.data, frame };
     return {
       title: shown.title,
       description: shown.description || undefined,
@@ -44,7 +45,7 @@ export const survey = page({
           <header>
             <h1>{shown.title}</h1>
             {shown.description && <p class="prose">{shown.description}</p>}
-            <Facts survey={shown} visit={visit} />
+            <Facts survey={shown} />
           </header>
           <State {...props} />
           {shown.settings.show_branding && <p class="branding">{visit.messages.surveys.poweredBy}</p>}
@@ -68,8 +69,9 @@ export const surveyForm = action(answering, {
 });
 
 const State = (props: Props) => {
-  const { survey, state, visit, frame } = props;
-  const { surveys } = visit.messages;
+  const visit = useVisit();
+  const { survey, state, frame } = props;
+  const { surveys, nav } = visit.messages;
   if (state.is_own_response) return <Thanks {...props} />;
   const board = `${organizationPath(frame.organization)}/`;
   const toBoard = (
@@ -116,7 +118,7 @@ const State = (props: Props) => {
           action={
             <>
               <a class="button main" href={`/sign-in?return_to=${back}`} rel="nofollow">
-                {visit.messages.words.signIn}
+                {nav.signIn}
               </a>
               <a class="button" href={`/sign-up?return_to=${back}`} rel="nofollow">
                 {visit.messages.account.signUpTitle}
@@ -146,7 +148,8 @@ const Notice = ({ icon, title, text, action }: NoticeProps) => (
   </section>
 );
 
-const Facts = ({ survey, visit }: Pick<Props, "survey" | "visit">) => {
+const Facts = ({ survey }: Pick<Props, "survey">) => {
+  const visit = useVisit();
   const { surveys } = visit.messages;
   return (
     <p class="quiet survey-facts">
@@ -156,7 +159,8 @@ const Facts = ({ survey, visit }: Pick<Props, "survey" | "visit">) => {
   );
 };
 
-const Form = ({ survey, visit, frame, isDraft }: Props & { isDraft?: boolean }) => {
+const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
+  const visit = useVisit();
   const { surveys } = visit.messages;
   const { questions } = survey;
   const typed = visit.refused?.typed ?? new URLSearchParams();
@@ -226,7 +230,8 @@ const Form = ({ survey, visit, frame, isDraft }: Props & { isDraft?: boolean }) 
   );
 };
 
-const Thanks = ({ survey, visit, frame }: Props) => {
+const Thanks = ({ survey, frame }: Props) => {
+  const visit = useVisit();
   const { surveys } = visit.messages;
   const { settings } = survey;
   const target = targetOf(survey);

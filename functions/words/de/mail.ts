@@ -48,6 +48,7 @@ export const mail: MailTexts = {
       "Ihr Mailserver hat unsere E-Mails abgelehnt, deshalb senden wir keine. Fragen Sie das Team, wenn sich das geändert hat.",
     resume: "Wieder E-Mails erhalten",
     muted: "Keine E-Mails zu",
+    unmute: "Wieder E-Mails erhalten",
     muteThis: "Keine E-Mails mehr zu diesem Beitrag?",
     unsubscribeTitle: "Keine E-Mails dieser Art mehr?",
     unsubscribeText: (kind, organization) => `${organization} sendet Ihnen: ${kind}.`,
@@ -61,6 +62,7 @@ export const mail: MailTexts = {
     newSurvey: (organization) => `${organization} bittet um Ihre Meinung`,
     surveyReminder: (organization) => `${organization} hofft noch auf Ihre Antwort`,
     answerSurvey: "Umfrage beantworten",
+    surveys: "Umfragen",
     claim: "Haben Sie ein Konto? Übernehmen Sie dieses Feedback",
   },
   authMail: {

@@ -47,6 +47,7 @@ export const mail = {
       "Your mail server rejected our mail, so we stopped sending it. If that has changed, tell the team.",
     resume: "Get mail again",
     muted: "No mail about",
+    unmute: "Get mail again",
     muteThis: "No more mail about this submission?",
     unsubscribeTitle: "No more mail of this kind?",
     unsubscribeText: (kind: string, organization: string) => `${organization} sends you: ${kind}.`,
@@ -60,6 +61,7 @@ export const mail = {
     newSurvey: (organization: string) => `${organization} asks for your opinion`,
     surveyReminder: (organization: string) => `${organization} still hopes for your answer`,
     answerSurvey: "Answer the survey",
+    surveys: "Surveys",
     claim: "Have an account? Make this feedback yours",
   },
   authMail: {

@@ -44,6 +44,7 @@ export const mail: MailTexts = {
       "Tu servidor de correo rechazó nuestros mensajes, así que no enviamos ninguno. Avisa al equipo si eso ha cambiado.",
     resume: "Volver a recibir correos",
     muted: "Sin correos sobre",
+    unmute: "Volver a recibir correos",
     muteThis: "¿No recibir más correos sobre esta propuesta?",
     unsubscribeTitle: "¿No recibir más correos de este tipo?",
     unsubscribeText: (kind, organization) => `${organization} te envía: ${kind}.`,
@@ -57,6 +58,7 @@ export const mail: MailTexts = {
     newSurvey: (organization) => `${organization} te pide tu opinión`,
     surveyReminder: (organization) => `${organization} aún espera tu respuesta`,
     answerSurvey: "Responder a la encuesta",
+    surveys: "Encuestas",
     claim: "¿Tienes una cuenta? Haz tuyo lo que escribiste",
   },
   authMail: {

@@ -49,6 +49,7 @@ export const mail: MailTexts = {
       "Votre serveur de messagerie a refusé nos messages : nous n’en envoyons plus. Prévenez l’équipe si cela a changé.",
     resume: "Recevoir à nouveau des messages",
     muted: "Pas de messages sur",
+    unmute: "Recevoir à nouveau des messages",
     muteThis: "Ne plus recevoir de messages sur cette proposition ?",
     unsubscribeTitle: "Ne plus recevoir ce type de message ?",
     unsubscribeText: (kind, organization) => `${organization} vous envoie : ${kind}.`,
@@ -62,6 +63,7 @@ export const mail: MailTexts = {
     newSurvey: (organization) => `${organization} vous demande votre avis`,
     surveyReminder: (organization) => `${organization} espère encore votre réponse`,
     answerSurvey: "Répondre à l’enquête",
+    surveys: "Enquêtes",
     claim: "Vous avez un compte ? Récupérez ces retours",
   },
   authMail: {

@@ -43,6 +43,7 @@ export const mail: MailTexts = {
       "Il tuo server di posta ha rifiutato le nostre e-mail, quindi non ne inviamo. Avvisa il team se la situazione è cambiata.",
     resume: "Ricevi di nuovo e-mail",
     muted: "Nessuna e-mail su",
+    unmute: "Ricevi di nuovo e-mail",
     muteThis: "Non ricevere più e-mail su questa proposta?",
     unsubscribeTitle: "Non ricevere più e-mail di questo tipo?",
     unsubscribeText: (kind, organization) => `${organization} ti invia: ${kind}.`,
@@ -56,6 +57,7 @@ export const mail: MailTexts = {
     newSurvey: (organization) => `${organization} chiede la tua opinione`,
     surveyReminder: (organization) => `${organization} spera ancora nella tua risposta`,
     answerSurvey: "Rispondi al sondaggio",
+    surveys: "Sondaggi",
     claim: "Hai un account? Fai tuo questo feedback",
   },
   authMail: {

@@ -45,6 +45,7 @@ export const mail: MailTexts = {
       "メールサーバーに受信を拒否されたため、メールを送信していません。状況が変わった場合はチームにお知らせください。",
     resume: "メールの受信を再開する",
     muted: "メールを停止した投稿",
+    unmute: "メールの受信を再開する",
     muteThis: "この投稿についてのメールを停止しますか？",
     unsubscribeTitle: "この種類のメールを停止しますか？",
     unsubscribeText: (kind, organization) => `${organization} から届くメール：${kind}`,
@@ -58,6 +59,7 @@ export const mail: MailTexts = {
     newSurvey: (organization) => `${organization} からアンケートのお願い`,
     surveyReminder: (organization) => `${organization} へのご回答をお待ちしています`,
     answerSurvey: "アンケートに答える",
+    surveys: "アンケート",
     claim: "アカウントをお持ちですか？このフィードバックを引き継げます",
   },
   authMail: {

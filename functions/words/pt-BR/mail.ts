@@ -42,6 +42,7 @@ export const mail: MailTexts = {
       "Seu servidor de e-mail recusou nossas mensagens, por isso não enviamos nenhuma. Avise a equipe se isso mudou.",
     resume: "Voltar a receber e-mails",
     muted: "Sem e-mails sobre",
+    unmute: "Voltar a receber e-mails",
     muteThis: "Não receber mais e-mails sobre esta sugestão?",
     unsubscribeTitle: "Não receber mais e-mails deste tipo?",
     unsubscribeText: (kind, organization) => `${organization} envia a você: ${kind}.`,
@@ -55,6 +56,7 @@ export const mail: MailTexts = {
     newSurvey: (organization) => `${organization} pede a sua opinião`,
     surveyReminder: (organization) => `${organization} ainda espera a sua resposta`,
     answerSurvey: "Responder à pesquisa",
+    surveys: "Pesquisas",
     claim: "Tem uma conta? Torne este feedback seu",
   },
   authMail: {
@@ -69,7 +71,7 @@ export const mail: MailTexts = {
       `Não foi você? Então desfaça: por uma semana, este link encerra todas as sessões e permite escolher uma nova senha. Avise também quem cuida de ${site}.`,
     notYou: (site) => `Não foi você? Então escolha já uma nova senha e avise quem cuida de ${site}.`,
     names: {
-      totp: "Aplicativo de autenticação",
+      totp: "Aplicativo autenticador",
       phone: "Telefone",
       webauthn: "Chave de acesso",
       email: "E-mail",

@@ -59,6 +59,7 @@ export const mail: MailTexts = {
       "Ваш почтовый сервер отклонил наши письма, поэтому мы их не отправляем. Сообщите команде, если это изменилось.",
     resume: "Снова получать письма",
     muted: "Без писем о",
+    unmute: "Снова получать письма",
     muteThis: "Больше не писать об этом предложении?",
     unsubscribeTitle: "Больше не присылать такие письма?",
     unsubscribeText: (kind, organization) => `«${organization}» присылает вам: ${kind}.`,
@@ -72,6 +73,7 @@ export const mail: MailTexts = {
     newSurvey: (organization) => `${organization} просит вас высказать мнение`,
     surveyReminder: (organization) => `${organization} всё ещё ждёт вашего ответа`,
     answerSurvey: "Пройти опрос",
+    surveys: "Опросы",
     claim: "Есть учётная запись? Заберите этот отзыв себе",
   },
   authMail: {

@@ -1,8 +1,11 @@
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 
 /** Leaves a form. */
-export const Cancel = ({ href, visit }: { href: string; visit: Visit }) => (
-  <a class="button" href={href}>
-    {visit.messages.admin.frame.cancel}
-  </a>
-);
+export const Cancel = ({ href }: { href: string }) => {
+  const visit = useVisit();
+  return (
+    <a class="button" href={href}>
+      {visit.messages.admin.frame.cancel}
+    </a>
+  );
+};

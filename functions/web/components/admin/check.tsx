@@ -1,10 +1,15 @@
+import { useVisit } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
+import { useForm } from "../form.tsx";
 
-type Props = { name: string; label: string; hint?: string; checked: boolean; visit: Visit };
+type Props = { name: string; label: string; hint?: string | undefined; checked: boolean; visit?: Visit };
 
 /** A checkbox with a hint. The form also sends it when it is not checked. */
 export const CheckField = ({ name, label, hint, checked, visit }: Props) => {
-  const typed = visit.refused?.typed.getAll(name).at(-1);
+  const own = useVisit();
+  const typed = useForm(visit ?? own)
+    .refused?.typed.getAll(name)
+    .at(-1);
   return (
     <div class="check-field">
       <label class="check">

@@ -1,4 +1,6 @@
+import { useVisit } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
+import { useForm, valueIn } from "../form.tsx";
 
 type Choice = { value: string; text?: string };
 
@@ -8,17 +10,20 @@ type Props = {
   legend: string;
   hint?: string;
   choices: Choice[];
-  /** Initially selected values. */
-  chosen?: readonly string[];
-  visit: Visit;
+  /** Initially selected values; by default those of the form's `values`. */
+  chosen?: readonly string[] | undefined;
+  visit?: Visit;
 };
 
 /** Checkboxes for an array; without a selection it is empty. */
-export const Choices = ({ name, legend, hint, choices, chosen = [], visit }: Props) => {
-  const problem = visit.refused?.details.find(
+export const Choices = ({ name, legend, hint, choices, visit, ...props }: Props) => {
+  const own = useVisit();
+  const { refused, values } = useForm(visit ?? own);
+  const chosen = props.chosen ?? (valueIn(values, name) as readonly string[] | undefined) ?? [];
+  const problem = refused?.details.find(
     ({ field }) => field === name || field.startsWith(`${name}.`),
   )?.message;
-  const typed = visit.refused?.typed.getAll(name) ?? chosen;
+  const typed = refused?.typed.getAll(name) ?? chosen;
   const described = [hint && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(" ");
   return (
     <fieldset class="choices" aria-describedby={described || undefined}>

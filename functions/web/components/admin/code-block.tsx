@@ -1,4 +1,3 @@
-import type { Visit } from "../../visit.ts";
 import { CopyButton } from "./copy-button.tsx";
 
 type Props = {
@@ -6,15 +5,14 @@ type Props = {
   /** Label of the block, such as the name of a file. */
   label: string;
   text: string;
-  visit: Visit;
 };
 
 /** Text to copy into a file or a shell. */
-export const CodeBlock = ({ id, label, text, visit }: Props) => (
+export const CodeBlock = ({ id, label, text }: Props) => (
   <figure class="code-block">
     <figcaption>
       <span>{label}</span>
-      <CopyButton id={`${id}-copy`} text={text} what={label} visit={visit} />
+      <CopyButton id={`${id}-copy`} text={text} what={label} />
     </figcaption>
     <pre>
       <code>{text}</code>

@@ -1,14 +1,19 @@
 import type { Child } from "hono/jsx";
+import type { Route } from "../../../_shared/http/endpoint.ts";
+import { useVisit } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { Problem } from "../field.tsx";
+import { Form } from "../form.tsx";
 import { FormId } from "../form-id.tsx";
 
 type Props = {
   text: Child;
   /** List of what will be deleted. */
   lost?: Child[];
-  /** The form's action, with `fields` as hidden inputs. */
-  action: string;
+  /** The endpoint of the page's action; without it the only one. */
+  of?: Route;
+  /** In place of an action of the page: where the form is sent to, with `fields` as hidden inputs. */
+  action?: string;
   fields?: [name: string, value: string][];
   submit: string;
   /** URL of the link that cancels. */
@@ -19,13 +24,14 @@ type Props = {
   makesSecret?: boolean;
   /** Additional fields. */
   children?: Child;
-  visit: Visit;
+  visit?: Visit;
 };
 
 /** The content of a page that asks for confirmation: a list of the lost data, and a link that cancels. */
 export const Confirm = ({
   text,
   lost = [],
+  of,
   action,
   fields = [],
   submit,
@@ -33,12 +39,26 @@ export const Confirm = ({
   word,
   makesSecret = false,
   children,
-  visit,
+  visit: given,
 }: Props) => {
+  const own = useVisit();
+  const visit = given ?? own;
   const words = visit.messages.admin.frame;
+  const typed = word !== undefined && (
+    <div class="field">
+      <label for="confirm">{words.typeToConfirm(word)}</label>
+      <input
+        id="confirm"
+        name="confirm"
+        required
+        pattern={word.replace(/[^\p{L}\p{N}\s]/gu, "\\$&")}
+        autocomplete="off"
+      />
+    </div>
+  );
   return (
     <section class="card confirm">
-      <Problem visit={visit} />
+      <Problem />
       <p>{text}</p>
       {lost.length > 0 && (
         <>
@@ -50,33 +70,29 @@ export const Confirm = ({
           </ul>
         </>
       )}
-      <form method="post" action={action} class="stack" data-turbo={makesSecret ? "false" : undefined}>
-        {makesSecret && <FormId />}
-        {fields.map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
-        {children}
-        {word !== undefined && (
-          <div class="field">
-            <label for="confirm">{words.typeToConfirm(word)}</label>
-            <input
-              id="confirm"
-              name="confirm"
-              required
-              pattern={word.replace(/[^\p{L}\p{N}\s]/gu, "\\$&")}
-              autocomplete="off"
-            />
+      {action === undefined ? (
+        <Form of={of} class="stack" hasProblem={false} submit={submit} isDanger back={back}>
+          {children}
+          {typed}
+        </Form>
+      ) : (
+        <form method="post" action={action} class="stack" data-turbo={makesSecret ? "false" : undefined}>
+          {makesSecret && <FormId />}
+          {fields.map(([name, value]) => (
+            <input type="hidden" name={name} value={value} />
+          ))}
+          {children}
+          {typed}
+          <div class="buttons">
+            <button type="submit" class={makesSecret ? "button main" : "button main danger"}>
+              {submit}
+            </button>
+            <a class="button" href={back}>
+              {words.cancel}
+            </a>
           </div>
-        )}
-        <div class="buttons">
-          <button type="submit" class={makesSecret ? "button main" : "button main danger"}>
-            {submit}
-          </button>
-          <a class="button" href={back}>
-            {words.cancel}
-          </a>
-        </div>
-      </form>
+        </form>
+      )}
     </section>
   );
 };

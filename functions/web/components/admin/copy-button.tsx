@@ -1,18 +1,9 @@
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 import { Icon } from "../icon.tsx";
 
 /** Copies the adjacent text. */
-export const CopyButton = ({
-  id,
-  text,
-  what,
-  visit,
-}: {
-  id: string;
-  text: string;
-  what: string;
-  visit: Visit;
-}) => {
+export const CopyButton = ({ id, text, what }: { id: string; text: string; what: string }) => {
+  const visit = useVisit();
   const words = visit.messages.admin.frame;
   return (
     <button

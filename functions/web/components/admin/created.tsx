@@ -1,13 +1,14 @@
 import type { z } from "zod";
 import type { author } from "../../../../shared/taxonomy.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 import { Day } from "../day.tsx";
 import { Icon } from "../icon.tsx";
 
-type Props = { of: { created_at: string; created_by: z.infer<typeof author> | null }; visit: Visit };
+type Props = { of: { created_at: string; created_by: z.infer<typeof author> | null } };
 
 /** When and by whom a key, signing secret, webhook or agent was made, with a warning if that person left the team. */
-export const Created = ({ of: { created_at, created_by }, visit }: Props) => {
+export const Created = ({ of: { created_at, created_by } }: Props) => {
+  const visit = useVisit();
   const words = visit.messages.admin.frame;
   return (
     <div>

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { apiKeyListAnswer } from "../../../../shared/admin.ts";
 import { scopes } from "../../../../shared/scopes.ts";
 import { formatDay } from "../../format.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 import { Day } from "../day.tsx";
 import { Field, Problem } from "../field.tsx";
 import { FormId } from "../form-id.tsx";
@@ -30,10 +30,11 @@ const isOld = ({ created_at, expires_at }: Key) =>
 export const keyNamed = (list: string | null | undefined, id: string): Key | undefined =>
   (JSON.parse(list ?? "[]") as Key[]).find((key) => key.id === id.toLowerCase());
 
-type Props = { keys: Key[]; base: string; visit: Visit };
+type Props = { keys: Key[]; base: string };
 
 /** Keys in force with a warning for old ones, and those that ended. `base` leads to their pages. */
-export const Keys = ({ keys, base, visit }: Props) => {
+export const Keys = ({ keys, base }: Props) => {
+  const visit = useVisit();
   const words = visit.messages.admin.apiKeys;
   const current = keys.filter(isInForce);
   const ended = keys.filter((key) => !isInForce(key));
@@ -80,10 +81,10 @@ export const Keys = ({ keys, base, visit }: Props) => {
     ...shared,
     {
       key: "created",
-      label: words.keyCreated,
+      label: words.created,
       cell: (key) => (
         <div>
-          <Created of={key} visit={visit} />
+          <Created of={key} />
           {isOld(key) && (
             <div class="warning with-icon">
               <Icon name="triangle-alert" />
@@ -143,12 +144,11 @@ export const Keys = ({ keys, base, visit }: Props) => {
       )}
       <DataTable
         id="keys"
-        caption={visit.messages.admin.frame.areas.apiKeys}
+        caption={words.title}
         columns={columns}
         rows={current}
         rowId={({ id }) => id}
         empty={<p>{words.empty}</p>}
-        visit={visit}
       />
       {ended.length > 0 && (
         <details id="ended-keys" class="ended">
@@ -162,7 +162,6 @@ export const Keys = ({ keys, base, visit }: Props) => {
             rows={ended}
             rowId={({ id }) => id}
             empty=""
-            visit={visit}
           />
         </details>
       )}
@@ -171,7 +170,8 @@ export const Keys = ({ keys, base, visit }: Props) => {
 };
 
 /** The form that makes a key. Its options end with their day, so that the form posted again asks for the same. */
-export const KeyForm = ({ action, back, visit }: { action: string; back: string; visit: Visit }) => {
+export const KeyForm = ({ action, back }: { action: string; back: string }) => {
+  const visit = useVisit();
   const words = visit.messages.admin.apiKeys;
   const endOf = (days: number) =>
     `${new Date(Date.now() + days * dayMs).toISOString().slice(0, 10)}T23:59:59Z`;
@@ -181,36 +181,33 @@ export const KeyForm = ({ action, back, visit }: { action: string; back: string;
   }));
   return (
     <form method="post" action={action} class="card settings-form" data-turbo="false">
-      <Problem visit={visit} />
+      <Problem />
       <FormId />
       <Field
         name="name"
-        label={words.nameOfThing}
+        label={words.name}
         hint={words.nameHint}
         required
         maxlength={100}
         autocomplete="off"
-        visit={visit}
       />
       <Choices
         name="scopes"
         legend={words.scopes}
         hint={words.scopesHint}
         choices={scopes.map((scope) => ({ value: scope, text: words.scopeTexts[scope] }))}
-        visit={visit}
       />
       <Field
         name="expires_at"
         label={words.expires}
         value={expiries[1]?.value}
         options={[...expiries, { value: "", label: words.never }]}
-        visit={visit}
       />
       <div class="buttons">
         <button type="submit" class="button main">
           {words.create}
         </button>
-        <Cancel href={back} visit={visit} />
+        <Cancel href={back} />
       </div>
     </form>
   );
@@ -219,7 +216,8 @@ export const KeyForm = ({ action, back, visit }: { action: string; back: string;
 type OverlapWords = { overlap: string };
 
 /** The time for which the previous secret stays valid. */
-export const OverlapField = ({ overlap, visit }: OverlapWords & { visit: Visit }) => {
+export const OverlapField = ({ overlap }: OverlapWords) => {
+  const visit = useVisit();
   const { overlaps } = visit.messages.admin.apiKeys;
   return (
     <Field
@@ -232,14 +230,14 @@ export const OverlapField = ({ overlap, visit }: OverlapWords & { visit: Visit }
         { value: "86400", label: overlaps.day },
         { value: "604800", label: overlaps.week },
       ]}
-      visit={visit}
     />
   );
 };
 
-type OneKeyProps = { of: Key; base: string; back: string; visit: Visit };
+type OneKeyProps = { of: Key; base: string; back: string };
 
-export const RotateKey = ({ of, base, back, visit }: OneKeyProps) => {
+export const RotateKey = ({ of, base, back }: OneKeyProps) => {
+  const visit = useVisit();
   const words = visit.messages.admin.apiKeys;
   return (
     <Confirm
@@ -248,14 +246,14 @@ export const RotateKey = ({ of, base, back, visit }: OneKeyProps) => {
       submit={words.rotate}
       back={back}
       makesSecret
-      visit={visit}
     >
-      <OverlapField overlap={words.overlap} visit={visit} />
+      <OverlapField overlap={words.overlap} />
     </Confirm>
   );
 };
 
-export const RevokeKey = ({ of, base, back, visit }: OneKeyProps) => {
+export const RevokeKey = ({ of, base, back }: OneKeyProps) => {
+  const visit = useVisit();
   const words = visit.messages.admin.apiKeys;
   return (
     <Confirm
@@ -265,7 +263,6 @@ export const RevokeKey = ({ of, base, back, visit }: OneKeyProps) => {
       fields={[["_method", "delete"]]}
       submit={words.revoke}
       back={back}
-      visit={visit}
     />
   );
 };

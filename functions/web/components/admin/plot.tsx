@@ -1,7 +1,7 @@
 import { scaleLinear } from "d3-scale";
 import { area, curveMonotoneX, line } from "d3-shape";
 import { formatNumber } from "../../format.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 
 type LineProps = {
   id: string;
@@ -13,7 +13,6 @@ type LineProps = {
   points: { label: string; short?: string; value: number }[];
   /** Formats a value; by default as a number in the visitor's language. */
   format?: (value: number) => string;
-  visit: Visit;
 };
 
 // A wide and a narrow drawing: text in a picture that is made smaller cannot be read.
@@ -23,14 +22,15 @@ const sizes = [
 ];
 
 /** Values over time, with their numbers as a table. */
-export const LinePlot = ({ id, title, axis, points, format, visit }: LineProps) => {
+export const LinePlot = ({ id, title, axis, points, format }: LineProps) => {
+  const visit = useVisit();
   const written = format ?? ((value: number) => formatNumber(value, visit.locale));
   return (
     <figure class="plot">
       {sizes.map((size) => (
         <Lines title={title} points={points} written={written} {...size} />
       ))}
-      <Numbers id={id} title={title} axis={axis} rows={points} written={written} visit={visit} />
+      <Numbers id={id} title={title} axis={axis} rows={points} written={written} />
     </figure>
   );
 };
@@ -106,11 +106,11 @@ type BarProps = {
   axis: string;
   bars: Bar[];
   format?: (value: number) => string;
-  visit: Visit;
 };
 
 /** Values side by side, the numbers beside their bars: what it says does not depend on colors. */
-export const BarPlot = ({ id, title, axis, bars, format, visit }: BarProps) => {
+export const BarPlot = ({ id, title, axis, bars, format }: BarProps) => {
+  const visit = useVisit();
   const written = format ?? ((value: number) => formatNumber(value, visit.locale));
   const x = scaleLinear([0, Math.max(1, ...bars.map(({ value }) => value))], [0, 100]);
   return (
@@ -154,32 +154,34 @@ type NumbersProps = {
   axis: string;
   rows: { label: string; value: number }[];
   written: (value: number) => string;
-  visit: Visit;
 };
 
-const Numbers = ({ id, title, axis, rows, written, visit }: NumbersProps) => (
-  <details class="numbers" id={`${id}-numbers`}>
-    <summary class="quiet small">{visit.messages.admin.frame.asTable}</summary>
-    <div class="table-frame">
-      <table class="data">
-        <caption class="unseen">{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{axis}</th>
-            <th scope="col" class="n">
-              {title}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ label, value }) => (
+const Numbers = ({ id, title, axis, rows, written }: NumbersProps) => {
+  const visit = useVisit();
+  return (
+    <details class="numbers" id={`${id}-numbers`}>
+      <summary class="quiet small">{visit.messages.admin.frame.asTable}</summary>
+      <div class="table-frame">
+        <table class="data">
+          <caption class="unseen">{title}</caption>
+          <thead>
             <tr>
-              <th scope="row">{label}</th>
-              <td class="n">{written(value)}</td>
+              <th scope="col">{axis}</th>
+              <th scope="col" class="n">
+                {title}
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  </details>
-);
+          </thead>
+          <tbody>
+            {rows.map(({ label, value }) => (
+              <tr>
+                <th scope="row">{label}</th>
+                <td class="n">{written(value)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+};

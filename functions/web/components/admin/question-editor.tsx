@@ -1,6 +1,7 @@
 import { questionTypes } from "../../../../shared/surveys.ts";
 import type { AreaTexts } from "../../../words/index.ts";
 import type { DraftQuestion } from "../../pages/admin/surveys/draft.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { Field } from "../field.tsx";
 import { Icon } from "../icon.tsx";
@@ -14,12 +15,12 @@ type Props = {
   arrange: string;
   /** The field or button that has the focus. */
   focus: string | null;
-  words: AreaTexts["surveys"];
-  visit: Visit;
 };
 
 /** A question in the builder. Fields of other types are hidden by the stylesheet. */
-export const QuestionEditor = ({ question, index, count, arrange, focus, words, visit }: Props) => {
+export const QuestionEditor = ({ question, index, count, arrange, focus }: Props) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
   const name = (field: keyof DraftQuestion) => `questions.${index}.${field}`;
   const button = { formaction: arrange, focus };
   return (
@@ -55,14 +56,12 @@ export const QuestionEditor = ({ question, index, count, arrange, focus, words, 
             required
             maxlength={1000}
             autofocus={focus === name("text")}
-            visit={visit}
           />
           <Field
             name={name("type")}
             label={words.type}
             value={question.type}
             options={questionTypes.map((type) => ({ value: type, label: words.types[type] }))}
-            visit={visit}
           />
         </div>
         <div class="of-rating">
@@ -71,7 +70,6 @@ export const QuestionEditor = ({ question, index, count, arrange, focus, words, 
             label={words.scale}
             value={question.scale}
             options={scales.map((scale) => ({ value: scale, label: scale }))}
-            visit={visit}
           />
         </div>
         <div class="of-choice stack">

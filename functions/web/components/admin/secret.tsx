@@ -1,4 +1,4 @@
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 import { CopyButton } from "./copy-button.tsx";
 
 type Props = {
@@ -8,23 +8,25 @@ type Props = {
   secret: string | null;
   /** The text shown then. */
   gone?: string;
-  visit: Visit;
 };
 
 /** A new secret, shown only in the response that created it, by `resultPage` of the action. */
-export const Secret = ({ id, label, secret, gone, visit }: Props) => (
-  <section class="notice secret" id={id} data-turbo-temporary role="status">
-    <h2>{label}</h2>
-    {secret === null ? (
-      <p>{gone ?? visit.messages.admin.frame.secretGone}</p>
-    ) : (
-      <>
-        <div class="copy-row">
-          <code class="code">{secret}</code>
-          <CopyButton id={`${id}-copy`} text={secret} what={label} visit={visit} />
-        </div>
-        <p>{visit.messages.admin.frame.secretOnce}</p>
-      </>
-    )}
-  </section>
-);
+export const Secret = ({ id, label, secret, gone }: Props) => {
+  const visit = useVisit();
+  return (
+    <section class="notice secret" id={id} data-turbo-temporary role="status">
+      <h2>{label}</h2>
+      {secret === null ? (
+        <p>{gone ?? visit.messages.admin.frame.secretGone}</p>
+      ) : (
+        <>
+          <div class="copy-row">
+            <code class="code">{secret}</code>
+            <CopyButton id={`${id}-copy`} text={secret} what={label} />
+          </div>
+          <p>{visit.messages.admin.frame.secretOnce}</p>
+        </>
+      )}
+    </section>
+  );
+};

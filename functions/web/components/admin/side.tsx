@@ -2,20 +2,20 @@ import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
 import type { Frame } from "../../../_shared/statements/pages.ts";
 import { type AreaGroup, type AreaName, areas, isAtLeast } from "../../pages/admin/areas.ts";
 import { adminPath, organizationPath } from "../../paths.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 import { Icon } from "../icon.tsx";
 
 type Props = {
   area: AreaName;
   admin: AdminFrame;
   frame: Frame;
-  visit: Visit;
 };
 
 const groups: AreaGroup[] = ["work", "data", "settings"];
 
 /** The navigation of the dashboard. On a phone it opens by its button. */
-export const AdminSide = ({ area: current, admin, frame, visit }: Props) => {
+export const AdminSide = ({ area: current, admin, frame }: Props) => {
+  const visit = useVisit();
   const words = visit.messages.admin.frame;
   const shown = Object.entries(areas).filter(([, { role }]) => isAtLeast(admin.role, role));
   return (
@@ -29,7 +29,7 @@ export const AdminSide = ({ area: current, admin, frame, visit }: Props) => {
           {admin.organizations.length > 1 && (
             <details class="switcher" id="switcher" data-island="menu">
               <summary class="button">
-                <span class="unseen">{words.nouns.organization}: </span>
+                <span class="unseen">{words.organization}: </span>
                 <span class="switcher-name">{frame.organization?.name}</span>
                 <Icon name="chevron-down" />
               </summary>
@@ -69,7 +69,7 @@ export const AdminSide = ({ area: current, admin, frame, visit }: Props) => {
                             <span>{words.areas[name as AreaName]}</span>
                             {name === "inbox" && admin.waiting_count > 0 && (
                               <span class="badge" id="waiting-count">
-                                <span class="unseen">{visit.messages.admin.inbox.states.pending}: </span>
+                                <span class="unseen">{words.waiting}: </span>
                                 {admin.waiting_count > 99 ? "99+" : admin.waiting_count}
                               </span>
                             )}

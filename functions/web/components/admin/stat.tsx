@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 import { Icon } from "../icon.tsx";
 
 type Props = {
@@ -11,18 +11,17 @@ type Props = {
   /** For example for a waiting time. */
   lessIsBetter?: boolean;
   hint?: Child;
-  visit: Visit;
 };
 
 /** A number with its change since the previous period. */
-export const Stat = ({ label, value, now, before, lessIsBetter = false, hint, visit }: Props) => (
+export const Stat = ({ label, value, now, before, lessIsBetter = false, hint }: Props) => (
   <div class="card stat">
     <dt>{label}</dt>
     <dd>
       <strong class="number">{value}</strong>
       <span class="stat-hint">
         {now !== undefined && before !== undefined && (
-          <Change now={now} before={before} lessIsBetter={lessIsBetter} visit={visit} />
+          <Change now={now} before={before} lessIsBetter={lessIsBetter} />
         )}
         {hint}
       </span>
@@ -30,9 +29,10 @@ export const Stat = ({ label, value, now, before, lessIsBetter = false, hint, vi
   </div>
 );
 
-type ChangeProps = { now: number; before: number; lessIsBetter: boolean; visit: Visit };
+type ChangeProps = { now: number; before: number; lessIsBetter: boolean };
 
-const Change = ({ now, before, lessIsBetter, visit }: ChangeProps) => {
+const Change = ({ now, before, lessIsBetter }: ChangeProps) => {
+  const visit = useVisit();
   const words = visit.messages.admin.frame;
   if (now === before) return <span>{words.unchanged}</span>;
   // No percentage of zero.

@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { linkWith } from "../../paths.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 import { Icon } from "../icon.tsx";
 import { NextPage } from "../next-page.tsx";
 
@@ -35,12 +35,12 @@ type Props<Row> = {
   empty: Child;
   /** The cursor of the next page; undefined where the list has no pages. */
   next?: string | null;
-  visit: Visit;
 };
 
 /** Rows with a header. On a phone each row is a block with its cells stacked. */
 export const DataTable = <Row,>(props: Props<Row>) => {
-  const { id, caption, columns, rows, rowId, select, sorted, empty, next, visit } = props;
+  const visit = useVisit();
+  const { id, caption, columns, rows, rowId, select, sorted, empty, next } = props;
   const words = visit.messages.admin.frame;
   const isFirst = !visit.query.has("cursor");
   return (
@@ -67,7 +67,7 @@ export const DataTable = <Row,>(props: Props<Row>) => {
                   </th>
                 )}
                 {columns.map((column) => (
-                  <Header column={column} sorted={sorted} visit={visit} />
+                  <Header column={column} sorted={sorted} />
                 ))}
               </tr>
             </thead>
@@ -96,7 +96,7 @@ export const DataTable = <Row,>(props: Props<Row>) => {
           </table>
         </div>
       )}
-      {next !== undefined && <NextPage next={next} isFirst={isFirst} visit={visit} />}
+      {next !== undefined && <NextPage next={next} isFirst={isFirst} />}
     </>
   );
 };
@@ -104,12 +104,11 @@ export const DataTable = <Row,>(props: Props<Row>) => {
 const Header = <Row,>({
   column: { label, sort, isNumber, hasQuietLabel },
   sorted,
-  visit,
 }: {
   column: Column<Row>;
   sorted: Props<Row>["sorted"];
-  visit: Visit;
 }) => {
+  const visit = useVisit();
   const isSorted = sort !== undefined && sorted?.by === sort;
   // The header of the sorted column reverses the order; number columns start with the largest.
   const order = isSorted ? (sorted?.order === "asc" ? "desc" : "asc") : isNumber ? "desc" : "asc";

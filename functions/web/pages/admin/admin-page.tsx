@@ -12,7 +12,8 @@ import { adminScript, adminStylesheet } from "../../assets.generated.ts";
 import { AdminSide } from "../../components/admin/side.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { action, type Page, type PageInput, page } from "../../page.tsx";
-import { adminPath } from "../../paths.ts";
+import { adminPath, filled, isOfOrganization } from "../../paths.ts";
+import { type Shown, shownOf } from "../../shown.ts";
 import { ownPath } from "../../visit.ts";
 import { type AreaName, areas } from "./areas.ts";
 
@@ -80,11 +81,28 @@ const elsewhere = page({
   },
 });
 
+/** An action of a page of the dashboard: an endpoint of the API, with a redirect for an answer. */
+export type AdminAction = Pick<Page, "readForm" | "isShown"> & {
+  of: Endpoint;
+  /** Path below the area; by default that of the page. */
+  path?: string;
+  /** Shows the response once, such as a secret, in `visit.answered`. */
+  resultPage?: Page;
+  /** Key in the area's `done` of the message on the next page, with the number of changed rows. */
+  done?: string | ((response: JsonResponse, at: At) => { done: string; count?: number } | undefined);
+  /**
+   * The next page: a path below the area, with parameters of the action's path; by default `return_to` of the form,
+   * otherwise the area.
+   */
+  next?: string | ((response: JsonResponse, at: At) => string);
+};
+
 /** Declares a page of the dashboard, at /admin and /o/:organization/admin. The database decides who sees it. */
 export function adminPage<
-  const Statements extends readonly Statement[],
   Area extends AreaName,
+  const Statements extends readonly Statement[] = never,
   Query extends z.ZodType | undefined = undefined,
+  const Called extends readonly Statement[] = never,
 >(definition: {
   area: Area;
   /** Below the area's. */
@@ -96,14 +114,19 @@ export function adminPage<
   query?: Query;
   /** The row that the page is about: one of another organization is not found. */
   row?: (input: PageInput<Parsed<Query>>) => FrameOf;
-  call: (input: PageInput<Parsed<Query>>) => Statements;
+  read?: (input: PageInput<Parsed<Query>>) => Statements;
+  /** As `read`; `view` is given the rows as the database returned them. */
+  call?: (input: PageInput<Parsed<Query>>) => Called;
   view: (
-    results: Results<Statements>,
+    values: [Called] extends [never] ? Shown<Statements> : Results<Called>,
     input: AdminInput<Parsed<Query>, AreaTexts[Area]>,
     frame: Frame,
   ) => AdminView;
+  /** What its forms are sent to. */
+  actions?: readonly AdminAction[];
 }): Page {
-  const { area, path = "", role = "admin", runsLong, query, row, call, view } = definition;
+  const { area, path = "", role = "admin", runsLong, query, row, read, call, view } = definition;
+  const statementsOf = (read ?? call) as ((input: PageInput) => readonly Statement[]) | undefined;
   return page({
     path: `/admin${areas[area].path}${path}`,
     access: "person",
@@ -112,17 +135,15 @@ export function adminPage<
     runsLong,
     query,
     frame: row as never,
-    call: (input: PageInput<unknown>) => [
-      adminFrame(role),
-      ...(call as (input: PageInput<unknown>) => readonly Statement[])(input),
-    ],
-    view: (results: unknown[][], input: PageInput<unknown>, frame: Frame) => {
-      const [[first], ...own] = results as [[{ data: AdminFrame }], ...unknown[][]];
+    call: (input: PageInput): readonly Statement[] => [adminFrame(role), ...(statementsOf?.(input) ?? [])],
+    view: (results, input, frame) => {
+      const [[first], ...own] = results as unknown as [[{ data: AdminFrame }], ...Results<Statement[]>];
       const admin = first.data;
       if (frame.organization?.id !== admin.organization_id) throw notFound("page");
       const { visit } = input;
       const words = visit.messages.admin[area];
-      const shown = view(own as never, { ...input, admin, words } as never, frame);
+      const values = read ? shownOf(own, () => statementsOf?.(input) ?? []) : own;
+      const shown = view(values as never, { ...input, admin, words } as never, frame);
       return {
         title: shown.title,
         status: shown.status,
@@ -135,7 +156,7 @@ export function adminPage<
             {shown.head}
           </>
         ),
-        side: <AdminSide area={area} admin={admin} frame={frame} visit={visit} />,
+        side: <AdminSide area={area} admin={admin} frame={frame} />,
         content: (
           <AdminContent
             view={shown}
@@ -146,7 +167,34 @@ export function adminPage<
         ),
       };
     },
-  } as never);
+    actions: definition.actions?.map((action) => actionOf(area, path, action)),
+  });
+}
+
+function actionOf(area: AreaName, pagePath: string, { of, path, done, next, ...more }: AdminAction) {
+  const own = `/admin${areas[area].path}`;
+  const nextPath = (response: JsonResponse, at: At) => {
+    if (typeof next === "function") return next(response, at);
+    if (next !== undefined) return adminPath(at.visit, areas[area].path + filled(next, at.params));
+    const { form } = at.visit;
+    const named = form instanceof URLSearchParams ? ownPath(form.get("return_to")) : undefined;
+    return named ?? adminPath(at.visit, areas[area].path);
+  };
+  // Forms take no API keys: a visitor signs in first.
+  const route: Endpoint = {
+    ...(isOfOrganization(of) ? withParams(of, { id: "organization_id" }) : of),
+    access: "person",
+  };
+  const { formPage: _, ...made } = {
+    ...action(route, { ...more, path: own + (path ?? pagePath), ofOrganization: true }),
+    endpoint: of,
+    redirectTo: (response: JsonResponse, at: At) => {
+      const says = typeof done === "function" ? done(response, at) : done && { done };
+      const to = nextPath(response, at);
+      return says ? withDone(to, says) : to;
+    },
+  };
+  return made;
 }
 
 const AdminContent = ({
@@ -206,58 +254,24 @@ function doneMessage(done: DoneMessages, query: URLSearchParams): string | undef
 
 type At = Parameters<NonNullable<Page["redirectTo"]>>[1];
 
-/** Makes an endpoint of the API an action of the dashboard: the same input, statements and rules. */
-export function adminAction(
-  endpoint: Endpoint,
+/** Makes an endpoint of the API an action of the dashboard, for a page that does not declare it among its `actions`. */
+export const adminAction = (
+  of: Endpoint,
   {
     area,
-    path = "",
     formPage,
-    resultPage,
-    isShown,
-    readForm,
-    params,
-    doneMessage: said,
+    doneMessage,
     redirectTo,
-  }: {
+    params: _,
+    ...more
+  }: Omit<AdminAction, "of" | "done" | "next"> & {
     area: AreaName;
-    /** Path of the form's action below the area. */
-    path?: string;
-    /** The page that has the form. */
     formPage: Page;
-    /** Shows the response once, such as a secret, in `visit.answered`. The form needs data-turbo="false". */
-    resultPage?: Page;
-    /** Whether `resultPage` is shown, if that depends on the response, for example after partial failures. */
-    isShown?: Page["isShown"];
-    readForm?: Page["readForm"];
-    /** Parameters of the endpoint's path that are fields of the form, such as the organization. */
-    params?: Record<string, string>;
-    /** Key in the area's `done` of the message on the next page, with the number of changed rows. */
-    doneMessage?: string | ((response: JsonResponse, at: At) => { done: string; count?: number } | undefined);
-    /** Path of the next page below the area; by default `return_to` of the form, otherwise the area. */
+    doneMessage?: AdminAction["done"];
     redirectTo?: (response: JsonResponse, at: At) => string;
+    params?: object;
   },
-): Page {
-  const made = params ? withParams(endpoint, params) : endpoint;
-  // Forms take no API keys: a visitor signs in first.
-  const ofPages: Endpoint = { ...made, access: "person" };
-  return action(ofPages, {
-    path: `/admin${areas[area].path}${path}`,
-    ofOrganization: true,
-    formPage,
-    resultPage,
-    isShown,
-    readForm,
-    redirectTo: (response, at) => {
-      const to =
-        redirectTo?.(response, at) ??
-        ownPath(at.visit.form instanceof URLSearchParams ? at.visit.form.get("return_to") : undefined) ??
-        adminPath(at.visit, areas[area].path);
-      const says = typeof said === "function" ? said(response, at) : said && { done: said };
-      return says ? withDone(to, says) : to;
-    },
-  });
-}
+): Page => ({ ...actionOf(area, "", { of, done: doneMessage, next: redirectTo, ...more }), formPage });
 
 function withDone(path: string, { done, count }: { done: string; count?: number }): string {
   const url = new URL(path, "http://site.invalid");
@@ -287,7 +301,7 @@ function withParams(endpoint: Endpoint, fields: Record<string, string>): Endpoin
       authorize: ((input: Input) => precheck.authorize(given(input) as never)) as never,
       check: ((input: Input) => precheck.check(given(input) as never)) as never,
     },
-    call: (input) => call(given(input)),
-    respond: (results, input) => respond(results, given(input)),
+    call: (input: Input) => call(given(input) as never),
+    respond: (results: never, input: Input) => respond(results, given(input) as never),
   };
 }

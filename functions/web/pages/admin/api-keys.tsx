@@ -22,7 +22,7 @@ const apiKeys = adminPage({
   view: ([[list]], { visit, words }) => {
     const made = visit.answered && (JSON.parse(visit.answered).data as { secret: string | null });
     return {
-      title: visit.messages.admin.frame.areas.apiKeys,
+      title: words.title,
       actions: (
         <a class="button main" href={`${baseOf(visit)}/new`}>
           <Icon name="plus" />
@@ -32,18 +32,17 @@ const apiKeys = adminPage({
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
-          {made && <Secret id="secret" label={words.secret} secret={made.secret} visit={visit} />}
+          {made && <Secret id="secret" label={words.secret} secret={made.secret} />}
           {made && made.secret !== null && (
             <div data-turbo-temporary>
               <CodeBlock
                 id="try"
                 label={words.tryIt}
                 text={`curl ${environment.supabaseUrl}/api/submissions -H "Authorization: Bearer ${made.secret}"`}
-                visit={visit}
               />
             </div>
           )}
-          <Keys keys={JSON.parse(list?.data ?? "[]") as Key[]} base={baseOf(visit)} visit={visit} />
+          <Keys keys={JSON.parse(list?.data ?? "[]") as Key[]} base={baseOf(visit)} />
         </>
       ),
     };
@@ -57,7 +56,7 @@ const newApiKey = adminPage({
   view: (_rows, { visit, words }) => ({
     title: words.newTitle,
     trail: [],
-    content: <KeyForm action={baseOf(visit)} back={baseOf(visit)} visit={visit} />,
+    content: <KeyForm action={baseOf(visit)} back={baseOf(visit)} />,
   }),
 });
 
@@ -71,7 +70,7 @@ const rotateApiKey = adminPage({
     return {
       title: words.rotateTitle,
       trail: [],
-      content: <RotateKey of={key} base={baseOf(visit)} back={baseOf(visit)} visit={visit} />,
+      content: <RotateKey of={key} base={baseOf(visit)} back={baseOf(visit)} />,
     };
   },
 });
@@ -86,7 +85,7 @@ const revokeApiKey = adminPage({
     return {
       title: words.revokeTitle,
       trail: [],
-      content: <RevokeKey of={key} base={baseOf(visit)} back={baseOf(visit)} visit={visit} />,
+      content: <RevokeKey of={key} base={baseOf(visit)} back={baseOf(visit)} />,
     };
   },
 });

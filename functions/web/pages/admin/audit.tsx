@@ -9,7 +9,7 @@ import { Field } from "../../components/field.tsx";
 import { momentFormat } from "../../format.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { hrefWith, submissionPath } from "../../paths.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
 
 type Entry = z.output<typeof auditAnswer>["data"][number];
@@ -24,26 +24,26 @@ export const audit = adminPage({
     const choices = found?.data ?? { time_zone: "UTC", actions: [], actors: [] };
     const moment = momentFormat(visit.locale, choices.time_zone);
     return {
-      title: visit.messages.admin.frame.areas.audit,
+      title: words.title,
       content: (
         <>
           <p class="quiet">{words.intro}</p>
-          <Filters query={query} choices={choices} words={words} visit={visit} />
+          <Filters query={query} choices={choices} />
           <DataTable
             id="audit"
-            caption={visit.messages.admin.frame.areas.audit}
+            caption={words.title}
             rows={entries}
             rowId={({ id }) => id}
             columns={[
               {
                 key: "at",
-                label: `${words.time} (${choices.time_zone})`,
+                label: `${words.when} (${choices.time_zone})`,
                 cell: ({ at }) => <time datetime={at}>{moment(at)}</time>,
               },
               {
                 key: "who",
                 label: words.who,
-                cell: (entry) => <Who of={entry} words={words} visit={visit} />,
+                cell: (entry) => <Who of={entry} />,
               },
               {
                 key: "action",
@@ -53,7 +53,7 @@ export const audit = adminPage({
               {
                 key: "target",
                 label: words.target,
-                cell: (entry) => <Target of={entry} words={words} visit={visit} />,
+                cell: (entry) => <Target of={entry} />,
               },
               { key: "details", label: words.details, cell: ({ details }) => <Details of={details} /> },
             ]}
@@ -64,7 +64,6 @@ export const audit = adminPage({
               </>
             }
             next={list ? nextCursor(list, "created_at", "desc") : null}
-            visit={visit}
           />
         </>
       ),
@@ -72,63 +71,57 @@ export const audit = adminPage({
   },
 });
 
-type Props = { words: AreaTexts["audit"]; visit: Visit };
-
 /** In the visitor's language; the code of one without words. */
-function wordsOf(
-  action: string,
-  { nouns, verbs }: Record<"nouns" | "verbs", Record<string, string>>,
-): string {
+function wordsOf(action: string, { nouns, verbs }: AreaTexts["audit"]): string {
   const [noun = "", verb = ""] = action.split(".");
   return nouns[noun] && verbs[verb] ? `${nouns[noun]}: ${verbs[verb]}` : action;
 }
 
-const Filters = ({
-  query,
-  choices: { actions, actors },
-  words,
-  visit,
-}: Props & { query: AuditQuery; choices: AuditChoices }) => (
-  <form method="get" action={visit.path} class="card filter-bar">
-    <Field
-      name="actor_id"
-      label={words.who}
-      value={query.actor_id}
-      options={[
-        { value: "", label: words.anyone },
-        ...actors.map(({ id, name }) => ({ value: id, label: name })),
-      ]}
-      visit={visit}
-    />
-    <Field
-      name="action"
-      label={words.action}
-      value={query.action}
-      options={[
-        { value: "", label: words.any },
-        ...actions.map((name) => ({ value: name, label: wordsOf(name, words) })),
-      ]}
-      visit={visit}
-    />
-    <Field name="from" type="date" label={words.from} value={query.from} visit={visit} />
-    <Field name="to" type="date" label={words.to} value={query.to} visit={visit} />
-    {query.target_id && <input type="hidden" name="target_id" value={query.target_id} />}
-    <div class="buttons">
-      <button type="submit" class="button main">
-        {words.show}
-      </button>
-      {(query.actor_id || query.action || query.from || query.to || query.target_id) && (
-        <a class="link" href={visit.path}>
-          {words.reset}
-        </a>
-      )}
-    </div>
-    {query.target_id && <p class="quiet small">{words.onlyTarget}</p>}
-  </form>
-);
+const Filters = ({ query, choices: { actions, actors } }: { query: AuditQuery; choices: AuditChoices }) => {
+  const words = useWords("audit");
+  const visit = useVisit();
+  return (
+    <form method="get" action={visit.path} class="card filter-bar">
+      <Field
+        name="actor_id"
+        label={words.who}
+        value={query.actor_id}
+        options={[
+          { value: "", label: words.anyone },
+          ...actors.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+      />
+      <Field
+        name="action"
+        label={words.action}
+        value={query.action}
+        options={[
+          { value: "", label: words.any },
+          ...actions.map((name) => ({ value: name, label: wordsOf(name, words) })),
+        ]}
+      />
+      <Field name="from" type="date" label={words.from} value={query.from} />
+      <Field name="to" type="date" label={words.to} value={query.to} />
+      {query.target_id && <input type="hidden" name="target_id" value={query.target_id} />}
+      <div class="buttons">
+        <button type="submit" class="button main">
+          {words.show}
+        </button>
+        {(query.actor_id || query.action || query.from || query.to || query.target_id) && (
+          <a class="link" href={visit.path}>
+            {words.reset}
+          </a>
+        )}
+      </div>
+      {query.target_id && <p class="quiet small">{words.onlyTarget}</p>}
+    </form>
+  );
+};
 
-const Who = ({ of: { actor, key_id }, words, visit }: Props & { of: Entry }) =>
-  actor ? (
+const Who = ({ of: { actor, key_id } }: { of: Entry }) => {
+  const words = useWords("audit");
+  const visit = useVisit();
+  return actor ? (
     <span>
       <a class="link" href={hrefWith(visit, { actor_id: actor.id })}>
         {actor.name}
@@ -138,21 +131,26 @@ const Who = ({ of: { actor, key_id }, words, visit }: Props & { of: Entry }) =>
   ) : (
     <span class="quiet">{words.operator}</span>
   );
+};
 
-const Target = ({ of: { target_type, target_id }, words, visit }: Props & { of: Entry }) => (
-  <span>
-    {target_type === "submission" && target_id ? (
-      <a class="link" href={submissionPath(target_id, "")}>
-        {words.nouns.submission}
-      </a>
-    ) : (
-      ((words.nouns as Record<string, string>)[target_type] ?? target_type)
-    )}
-    {target_id && visit.query.get("target_id") !== target_id && <br />}
-    {target_id && visit.query.get("target_id") !== target_id && (
-      <a class="small quiet" href={hrefWith(visit, { target_id })}>
-        {words.only}
-      </a>
-    )}
-  </span>
-);
+const Target = ({ of: { target_type, target_id } }: { of: Entry }) => {
+  const words = useWords("audit");
+  const visit = useVisit();
+  return (
+    <span>
+      {target_type === "submission" && target_id ? (
+        <a class="link" href={submissionPath(target_id, "")}>
+          {words.nouns.submission}
+        </a>
+      ) : (
+        (words.nouns[target_type] ?? target_type)
+      )}
+      {target_id && visit.query.get("target_id") !== target_id && <br />}
+      {target_id && visit.query.get("target_id") !== target_id && (
+        <a class="small quiet" href={hrefWith(visit, { target_id })}>
+          {words.only}
+        </a>
+      )}
+    </span>
+  );
+};

@@ -7,14 +7,13 @@ import { readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { Dot } from "../../components/dot.tsx";
 import { Field, forForm, Problem } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { endpointOf, form, seeOther } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { WordedError } from "../../problems.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 
 const area = "brand";
@@ -29,7 +28,7 @@ const brand = adminPage({
     const isUploaded = logo_url?.startsWith("/") ?? false;
     const own = forForm(visit, (typed) => typed.has("brand_color"));
     return {
-      title: visit.messages.admin.frame.areas.brand,
+      title: words.title,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
@@ -78,10 +77,10 @@ const brand = adminPage({
               </button>
             </div>
           </form>
-          {hasStorage() && <UploadForm words={words} visit={visit} />}
+          {hasStorage() && <UploadForm />}
           {isUploaded && (
             <details class="card settings-form">
-              <summary class="link">{words.removeLogo}</summary>
+              <summary class="link">{words.remove}</summary>
               <form method="post" action={adminPath(visit, "/settings/brand")} class="stack">
                 <input type="hidden" name="_method" value="patch" />
                 <input type="hidden" name="organization_id" value={admin.organization_id} />
@@ -89,7 +88,7 @@ const brand = adminPage({
                 <p>{words.removeHint}</p>
                 <div class="buttons">
                   <button type="submit" class="button danger">
-                    {words.removeLogo}
+                    {words.remove}
                   </button>
                 </div>
               </form>
@@ -101,7 +100,9 @@ const brand = adminPage({
   },
 });
 
-const UploadForm = ({ words, visit }: { words: AreaTexts["brand"]; visit: Visit }) => {
+const UploadForm = () => {
+  const words = useWords("brand");
+  const visit = useVisit();
   const own = forForm(visit, (typed) => !typed.has("brand_color"));
   const problem = own.refused?.details.find(({ field }) => field === "file")?.message;
   return (

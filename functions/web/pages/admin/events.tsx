@@ -8,7 +8,7 @@ import { Field } from "../../components/field.tsx";
 import { momentFormat } from "../../format.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { submissionPath } from "../../paths.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
 
 type Shown = {
@@ -42,7 +42,7 @@ export const events = adminPage({
     const moment = momentFormat(visit.locale, "UTC");
     const texts = visit.messages.admin.webhooks.eventTexts;
     return {
-      title: visit.messages.admin.frame.areas.events,
+      title: words.title,
       content: (
         <>
           <p class="quiet">{words.intro}</p>
@@ -55,7 +55,6 @@ export const events = adminPage({
                 { value: "", label: words.any },
                 ...eventNames.map((name) => ({ value: name, label: texts[name] })),
               ]}
-              visit={visit}
             />
             <div class="buttons">
               <button type="submit" class="button main">
@@ -65,7 +64,7 @@ export const events = adminPage({
           </form>
           <DataTable
             id="events"
-            caption={visit.messages.admin.frame.areas.events}
+            caption={words.title}
             rows={shown}
             rowId={({ id }) => id}
             columns={[
@@ -79,7 +78,7 @@ export const events = adminPage({
                 label: words.event,
                 cell: ({ event }) => <span title={event}>{texts[event]}</span>,
               },
-              { key: "what", label: words.what, cell: (event) => <About of={event} visit={visit} /> },
+              { key: "what", label: words.what, cell: (event) => <About of={event} /> },
               {
                 key: "data",
                 label: words.data,
@@ -98,7 +97,6 @@ export const events = adminPage({
               </>
             }
             next={page?.more ? encodePlace(page) : null}
-            visit={visit}
           />
         </>
       ),
@@ -106,8 +104,9 @@ export const events = adminPage({
   },
 });
 
-const About = ({ of: { data }, visit }: { of: Shown; visit: Visit }) => {
-  const { nouns } = visit.messages.words;
+const About = ({ of: { data } }: { of: Shown }) => {
+  const visit = useVisit();
+  const { nouns } = visit.messages.admin.audit;
   const { submission, comment, member, survey } = data;
   const submissionId = submission?.id ?? comment?.submission_id ?? data.submission_id;
   const surveyId = survey?.id ?? data.survey_id;

@@ -11,7 +11,7 @@ export const exporting = adminPage({
   area: "export",
   call: () => [],
   view: (_results, { words, visit }) => ({
-    title: visit.messages.admin.frame.areas.export,
+    title: words.title,
     content: (
       <section class="card form-card">
         <p>{words.intro}</p>
@@ -29,8 +29,7 @@ export const exporting = adminPage({
           <Field
             name="what"
             label={words.what}
-            options={exportFiles.map((value) => ({ value, label: words.records[value] }))}
-            visit={visit}
+            options={exportFiles.map((value) => ({ value, label: words.kinds[value] }))}
           />
           <Field
             name="format"
@@ -39,7 +38,6 @@ export const exporting = adminPage({
             options={exportQuery.shape.format
               .unwrap()
               .options.map((value) => ({ value, label: words.formats[value] }))}
-            visit={visit}
           />
           <div class="buttons">
             <button type="submit" class="button main">

@@ -35,21 +35,20 @@ const general = adminPage({
     const optionsOf = (texts: Record<string, string>) =>
       Object.entries(texts).map(([value, label]) => ({ value, label }));
     return {
-      title: visit.messages.admin.frame.areas.general,
+      title: words.title,
       content: (
         <form method="post" action={adminPath(visit, path)} class="card settings-form">
-          <Problem visit={visit} />
+          <Problem />
           <input type="hidden" name="_method" value="patch" />
           <input type="hidden" name="organization_id" value={admin.organization_id} />
           <h2>{words.board}</h2>
           <Field
             name="name"
-            label={words.nameOfThing}
+            label={words.name}
             value={organization.name}
             required
             maxlength={100}
             autocomplete="off"
-            visit={visit}
           />
           <Field
             name="slug"
@@ -59,7 +58,6 @@ const general = adminPage({
             required
             maxlength={60}
             autocomplete="off"
-            visit={visit}
           />
           <Field
             name="visibility"
@@ -67,22 +65,19 @@ const general = adminPage({
             hint={words.visibilityHint}
             value={organization.visibility}
             options={optionsOf(words.visibilities)}
-            visit={visit}
           />
           <CheckField
             name="allow_indexing"
             label={words.indexing}
             hint={words.indexingHint}
             checked={organization.allow_indexing}
-            visit={visit}
           />
           <Field
             name="default_locale"
-            label={words.defaultLanguage}
+            label={words.language}
             hint={words.languageHint}
             value={organization.default_locale}
             options={languages}
-            visit={visit}
           />
           <Field
             name="time_zone"
@@ -90,7 +85,6 @@ const general = adminPage({
             hint={words.timeZoneHint}
             value={organization.time_zone}
             options={timeZones(organization.time_zone)}
-            visit={visit}
           />
           <h2>{words.participation}</h2>
           <Field
@@ -99,14 +93,12 @@ const general = adminPage({
             hint={words.anonymousHint}
             value={organization.anonymous_may}
             options={optionsOf(words.rights)}
-            visit={visit}
           />
           <CheckField
             name="require_approval"
             label={words.approval}
             hint={words.approvalHint}
             checked={organization.require_approval}
-            visit={visit}
           />
           <Field
             name="trust_after"
@@ -115,7 +107,6 @@ const general = adminPage({
             value={organization.trust_after === null ? "" : String(organization.trust_after)}
             maxlength={4}
             autocomplete="off"
-            visit={visit}
           />
           <div class="buttons">
             <button type="submit" class="button main">

@@ -3,7 +3,6 @@ import type { identifySecretListAnswer, TokenCheck } from "../../../../shared/id
 import { notFound } from "../../../_shared/http/api-error.ts";
 import { listIdentifySecrets } from "../../../_shared/statements/identify.ts";
 import { adminIdentify } from "../../../endpoints/identify.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { Created } from "../../components/admin/created.tsx";
@@ -15,6 +14,7 @@ import { FormId } from "../../components/form-id.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 import { identifyExamples } from "./identify-examples.ts";
@@ -37,23 +37,15 @@ const identify = adminPage({
     const check = answered && "valid" in answered ? answered : undefined;
     const audience = organization?.slug ?? "";
     return {
-      title: visit.messages.admin.frame.areas.identify,
+      title: words.title,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
-          {made && (
-            <Secret
-              id="secret"
-              label={words.nouns.identify_secret}
-              secret={made.secret}
-              gone={words.secretGone}
-              visit={visit}
-            />
-          )}
+          {made && <Secret id="secret" label={words.secret} secret={made.secret} gone={words.secretGone} />}
           <section class="stack">
             <h2>{words.secrets}</h2>
             <p class="quiet">{words.secretsText}</p>
-            <Secrets secrets={secrets} visit={visit} />
+            <Secrets secrets={secrets} />
             {secrets.length < 2 && (
               <form method="post" action={baseOf(visit)} data-turbo="false">
                 <Problem visit={forForm(visit, (typed) => !typed.has("token"))} />
@@ -65,14 +57,14 @@ const identify = adminPage({
               </form>
             )}
           </section>
-          <Tester check={check} visit={visit} words={words} />
+          <Tester check={check} />
           <section class="stack">
             <h2>{words.examples}</h2>
             <p class="quiet">{words.examplesText(audience)}</p>
             {identifyExamples(audience).map(({ name, code }, index) => (
               <details id={`example-${name.toLowerCase()}`} open={index === 0}>
                 <summary class="link">{name}</summary>
-                <CodeBlock id={`example-${name.toLowerCase()}-code`} label={name} text={code} visit={visit} />
+                <CodeBlock id={`example-${name.toLowerCase()}-code`} label={name} text={code} />
               </details>
             ))}
           </section>
@@ -82,7 +74,8 @@ const identify = adminPage({
   },
 });
 
-const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit }) => {
+const Secrets = ({ secrets }: { secrets: SigningSecret[] }) => {
+  const visit = useVisit();
   const own = visit.messages.admin.identify;
   return (
     <DataTable
@@ -91,13 +84,13 @@ const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit })
       columns={[
         {
           key: "secret",
-          label: own.nouns.identify_secret,
+          label: own.secret,
           cell: ({ last_four }) => <code class="code">fcs_sig_…{last_four}</code>,
         },
         {
           key: "created",
           label: own.created,
-          cell: (one) => <Created of={one} visit={visit} />,
+          cell: (one) => <Created of={one} />,
         },
         {
           key: "last",
@@ -118,9 +111,9 @@ const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit })
               <a
                 class="button small danger"
                 href={`${baseOf(visit)}/${id}/delete`}
-                aria-label={`${own.delete}: …${last_four}`}
+                aria-label={`${own.remove}: …${last_four}`}
               >
-                {own.delete}
+                {own.remove}
               </a>
             </div>
           ),
@@ -129,14 +122,15 @@ const Secrets = ({ secrets, visit }: { secrets: SigningSecret[]; visit: Visit })
       rows={secrets}
       rowId={({ id }) => id}
       empty={<p>{own.empty}</p>}
-      visit={visit}
     />
   );
 };
 
-type TesterProps = { check: TokenCheck | undefined; visit: Visit; words: AreaTexts["identify"] };
+type TesterProps = { check: TokenCheck | undefined };
 
-const Tester = ({ check, visit, words }: TesterProps) => {
+const Tester = ({ check }: TesterProps) => {
+  const words = useWords("identify");
+  const visit = useVisit();
   const own = forForm(visit, (typed) => typed.has("token"));
   return (
     <section class="stack" id="tester">
@@ -165,12 +159,7 @@ const Tester = ({ check, visit, words }: TesterProps) => {
       )}
       {check?.claims && (
         <div data-turbo-temporary>
-          <CodeBlock
-            id="claims"
-            label={words.claims}
-            text={JSON.stringify(check.claims, null, 2)}
-            visit={visit}
-          />
+          <CodeBlock id="claims" label={words.claims} text={JSON.stringify(check.claims, null, 2)} />
         </div>
       )}
       <form method="post" action={`${baseOf(visit)}/check`} class="card settings-form" data-turbo="false">
@@ -213,9 +202,8 @@ const deleteSecret = adminPage({
           lost={[words.removeSessions, words.removeTokens]}
           action={`${baseOf(visit)}/${secret.id}`}
           fields={[["_method", "delete"]]}
-          submit={words.delete}
+          submit={words.remove}
           back={baseOf(visit)}
-          visit={visit}
         />
       ),
     };

@@ -12,7 +12,6 @@ import { discard, readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { listImports, showImport } from "../../../_shared/statements/import-export.ts";
 import { importExport } from "../../../endpoints/import-export.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field, Problem } from "../../components/field.tsx";
@@ -21,11 +20,10 @@ import { formatNumber, momentFormat } from "../../format.ts";
 import { endpointOf, form, type Page, seeOther } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { WordedError } from "../../problems.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 
 type Import = z.output<typeof importAnswer>["data"];
-type Props = { words: AreaTexts["import"]; visit: Visit };
 
 const prefilled = z.object({
   format: importQuery.shape.format.unwrap().optional().catch(undefined),
@@ -37,21 +35,23 @@ export const imports: Page = adminPage({
   area: "import",
   query: prefilled,
   call: () => [listImports()],
-  view: ([[list]], { query, words, visit }) => ({
-    title: visit.messages.admin.frame.areas.import,
+  view: ([[list]], { query, words }) => ({
+    title: words.title,
     content: (
       <>
-        <UploadForm chosen={query} words={words} visit={visit} />
+        <UploadForm chosen={query} />
         <section class="stack">
           <h2>{words.earlier}</h2>
-          <Earlier imports={JSON.parse(list?.data ?? "[]")} words={words} visit={visit} />
+          <Earlier imports={JSON.parse(list?.data ?? "[]")} />
         </section>
       </>
     ),
   }),
 });
 
-const UploadForm = ({ chosen, words, visit }: Props & { chosen: z.output<typeof prefilled> }) => {
+const UploadForm = ({ chosen }: { chosen: z.output<typeof prefilled> }) => {
+  const words = useWords("import");
+  const visit = useVisit();
   const typed = visit.refused?.typed;
   const problem = visit.refused?.details.find(({ field }) => field === "file")?.message;
   const runs = (typed?.get("dry_run") ?? chosen.dry_run) === "false";
@@ -65,13 +65,12 @@ const UploadForm = ({ chosen, words, visit }: Props & { chosen: z.output<typeof 
       data-turbo="false"
     >
       <p>{words.intro}</p>
-      <Problem visit={visit} />
+      <Problem />
       <Field
         name="format"
         label={words.format}
         value={chosen.format}
         options={importFormats.map((value) => ({ value, label: words.formats[value] }))}
-        visit={visit}
       />
       <fieldset>
         <legend>{words.mode}</legend>
@@ -92,7 +91,6 @@ const UploadForm = ({ chosen, words, visit }: Props & { chosen: z.output<typeof 
             label={words.what}
             hint={words.whatHint}
             options={recordFiles.map((value) => ({ value, label: words.kinds[value] }))}
-            visit={visit}
           />
           <Field
             name="source"
@@ -100,17 +98,15 @@ const UploadForm = ({ chosen, words, visit }: Props & { chosen: z.output<typeof 
             hint={words.sourceHint}
             value={chosen.source}
             maxlength={64}
-            visit={visit}
           />
           <Field
             name="type"
-            label={words.defaultType}
+            label={words.type}
             options={submissionType.options.map((value) => ({ value, label: words.types[value] }))}
-            visit={visit}
           />
-          <Check name="create_missing" label={words.createMissing} checked visit={visit} />
-          <Check name="follow" label={words.follow} visit={visit} />
-          <Check name="anonymous_votes" label={words.anonymousVotes} visit={visit} />
+          <Check name="create_missing" label={words.createMissing} checked />
+          <Check name="follow" label={words.follow} />
+          <Check name="anonymous_votes" label={words.anonymousVotes} />
         </div>
       </details>
       {/* After all fields: they are read before it. */}
@@ -147,12 +143,8 @@ const UploadForm = ({ chosen, words, visit }: Props & { chosen: z.output<typeof 
   );
 };
 
-const Check = ({
-  name,
-  label,
-  checked = false,
-  visit,
-}: Pick<Props, "visit"> & { name: string; label: string; checked?: boolean }) => {
+const Check = ({ name, label, checked = false }: { name: string; label: string; checked?: boolean }) => {
+  const visit = useVisit();
   const typed = visit.refused?.typed.getAll(name).at(-1);
   return (
     <label class="check">
@@ -163,7 +155,9 @@ const Check = ({
   );
 };
 
-const Earlier = ({ imports, words, visit }: Props & { imports: Import[] }) => {
+const Earlier = ({ imports }: { imports: Import[] }) => {
+  const words = useWords("import");
+  const visit = useVisit();
   const moment = momentFormat(visit.locale, "UTC");
   const number = (value: number) => formatNumber(value, visit.locale);
   return (
@@ -182,19 +176,18 @@ const Earlier = ({ imports, words, visit }: Props & { imports: Import[] }) => {
             </a>
           ),
         },
-        { key: "from", label: words.readFrom, cell: ({ source }) => source },
+        { key: "from", label: words.from, cell: ({ source }) => source },
         {
           key: "kind",
           label: words.kind,
           cell: ({ dry_run }) => (dry_run ? words.kindCheck : words.kindRun),
         },
         { key: "state", label: words.state, cell: ({ state }) => words.states[state] },
-        { key: "created", label: words.createdRows, isNumber: true, cell: ({ created }) => number(created) },
+        { key: "created", label: words.created, isNumber: true, cell: ({ created }) => number(created) },
         { key: "skipped", label: words.skipped, isNumber: true, cell: ({ skipped }) => number(skipped) },
         { key: "failed", label: words.failed, isNumber: true, cell: ({ failed }) => number(failed) },
       ]}
       empty={<p>{words.none}</p>}
-      visit={visit}
     />
   );
 };
@@ -254,7 +247,7 @@ export const importPage: Page = adminPage({
       ) : undefined,
       content: (
         <>
-          <Problem visit={visit} />
+          <Problem />
           {isRunning ? (
             <section class="card form-card" id={`running-${shown.id}`} data-island="follow">
               <p class="with-icon">
@@ -270,36 +263,29 @@ export const importPage: Page = adminPage({
               <form method="post" action={adminPath(visit, `/import/${shown.id}`)} class="buttons">
                 <input type="hidden" name="_method" value="delete" />
                 <button type="submit" class="button danger">
-                  {words.cancelImport}
+                  {words.cancel}
                 </button>
                 <span class="quiet small">{words.cancelHint}</span>
               </form>
             </section>
           ) : (
-            <Outcome of={shown} words={words} visit={visit} />
+            <Outcome of={shown} />
           )}
           <dl class="stats">
-            <Stat
-              label={shown.dry_run ? words.wouldCreate : words.createdRows}
-              value={number(shown.created)}
-              visit={visit}
-            />
-            <Stat
-              label={words.skipped}
-              value={number(shown.skipped)}
-              hint={words.skippedHint}
-              visit={visit}
-            />
-            <Stat label={words.failed} value={number(shown.failed)} visit={visit} />
+            <Stat label={shown.dry_run ? words.wouldCreate : words.created} value={number(shown.created)} />
+            <Stat label={words.skipped} value={number(shown.skipped)} hint={words.skippedHint} />
+            <Stat label={words.failed} value={number(shown.failed)} />
           </dl>
-          <Errors of={shown} words={words} visit={visit} />
+          <Errors of={shown} />
         </>
       ),
     };
   },
 });
 
-const Outcome = ({ of: shown, words, visit }: Props & { of: Import }) => {
+const Outcome = ({ of: shown }: { of: Import }) => {
+  const words = useWords("import");
+  const visit = useVisit();
   const isCompleted = shown.state === "completed";
   const isSuccess = isCompleted && (shown.created > 0 || shown.failed === 0);
   const wouldCreateNothing = shown.dry_run && shown.created === 0;
@@ -342,8 +328,10 @@ const Outcome = ({ of: shown, words, visit }: Props & { of: Import }) => {
   );
 };
 
-const Errors = ({ of: { errors }, words, visit }: Props & { of: Import }) =>
-  errors.length === 0 ? null : (
+const Errors = ({ of: { errors } }: { of: Import }) => {
+  const words = useWords("import");
+  const visit = useVisit();
+  return errors.length === 0 ? null : (
     <section class="stack">
       <h2>{words.errors}</h2>
       {errors.length >= maxErrors && <p class="quiet">{words.first}</p>}
@@ -354,17 +342,17 @@ const Errors = ({ of: { errors }, words, visit }: Props & { of: Import }) =>
         rowId={({ index }) => `error-${index}`}
         columns={[
           ...(errors.some(({ file }) => file)
-            ? [{ key: "file", label: words.file, cell: ({ file }: Import["errors"][number]) => file }]
+            ? [{ key: "file", label: words.ofFile, cell: ({ file }: Import["errors"][number]) => file }]
             : []),
           { key: "line", label: words.line, cell: ({ line }) => formatNumber(line, visit.locale) },
           { key: "field", label: words.field, cell: ({ field }) => field && <code>{field}</code> },
           { key: "message", label: words.message, cell: ({ message }) => <span lang="en">{message}</span> },
         ]}
         empty=""
-        visit={visit}
       />
     </section>
   );
+};
 
 const maxErrors = 100;
 

@@ -11,7 +11,6 @@ import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { endpointsOf, row } from "../../../_shared/http/endpoint.ts";
 import { moderateMany, moderationQueue } from "../../../_shared/statements/moderation.ts";
 import type { Frame } from "../../../_shared/statements/pages.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { Avatar } from "../../components/avatar.tsx";
 import { Day } from "../../components/day.tsx";
 import { Problem } from "../../components/field.tsx";
@@ -22,6 +21,7 @@ import { NextPage } from "../../components/next-page.tsx";
 import type { IconName } from "../../icons.ts";
 import type { Page } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 
@@ -59,27 +59,23 @@ export const inbox: Page = adminPage({
     const items: Item[] = JSON.parse(queue?.data ?? "[]");
     const undo = undoable(visit);
     return {
-      title: visit.messages.admin.frame.areas.inbox,
+      title: words.title,
       status: visit.answered ? 422 : undefined,
-      undo: undo.length > 0 ? <Undo items={undo} words={words} visit={visit} /> : undefined,
+      undo: undo.length > 0 ? <Undo items={undo} /> : undefined,
       content: (
         <>
-          <Failures words={words} visit={visit} />
-          <Problem visit={visit} />
-          <Filters query={query} total={queue?.total ?? 0} words={words} visit={visit} />
+          <Failures />
+          <Problem />
+          <Filters query={query} total={queue?.total ?? 0} />
           {items.length > 0 ? (
-            <Queue items={items} query={query} words={words} visit={visit} frame={frame} />
+            <Queue items={items} query={query} frame={frame} />
           ) : (
             <div class="empty" id="inbox" {...liveInbox(frame)} data-state={query.state}>
               <h2>{query.state === "pending" ? words.emptyTitle : words.noneTitle}</h2>
               {query.state === "pending" && <p>{words.emptyText}</p>}
             </div>
           )}
-          <NextPage
-            next={queue ? nextCursor(queue, "created_at", "asc") : null}
-            isFirst={!query.cursor}
-            visit={visit}
-          />
+          <NextPage next={queue ? nextCursor(queue, "created_at", "asc") : null} isFirst={!query.cursor} />
         </>
       ),
     };
@@ -141,10 +137,10 @@ function targetOf(item: string): Target {
 const resultsOf = (json: string): Result[] => JSON.parse(json).data;
 const doneOf = (form: Visit["form"]) => (form instanceof URLSearchParams && form.get("action")) || "approve";
 
-type Props = { words: AreaTexts["inbox"]; visit: Visit };
-
 /** The numbers of failed and successful decisions about several items. */
-const Failures = ({ words, visit }: Props) => {
+const Failures = () => {
+  const words = useWords("inbox");
+  const visit = useVisit();
   if (!visit.answered) return null;
   const results = resultsOf(visit.answered);
   const failed = results.filter(({ ok }) => !ok);
@@ -159,118 +155,130 @@ const Failures = ({ words, visit }: Props) => {
 };
 
 /** The form that undoes the last decision. */
-const Undo = ({ items, words, visit }: Props & { items: string[] }) => (
-  <form method="post" action={addressOf(visit)} data-turbo-action="replace">
-    {items.map((item) => (
-      <input type="hidden" name="items" value={item} />
-    ))}
-    <button type="submit" class="button small" name="action" value="reopen">
-      <Icon name="undo-2" />
-      {words.undo}
-    </button>
-  </form>
-);
+const Undo = ({ items }: { items: string[] }) => {
+  const words = useWords("inbox");
+  const visit = useVisit();
+  return (
+    <form method="post" action={addressOf(visit)} data-turbo-action="replace">
+      {items.map((item) => (
+        <input type="hidden" name="items" value={item} />
+      ))}
+      <button type="submit" class="button small" name="action" value="reopen">
+        <Icon name="undo-2" />
+        {words.undo}
+      </button>
+    </form>
+  );
+};
 
 /** The URL of this list, without the result of the last decision. */
 const addressOf = (visit: Visit) =>
   hrefWith({ ...visit, path: adminPath(visit, "/inbox") }, { undo: null, cursor: visit.query.get("cursor") });
 
-const Filters = ({ query, total, words, visit }: Props & { query: InboxQuery; total: number }) => (
-  <div class="bar inbox-bar">
-    <nav class="tabs" aria-label={words.state}>
-      {states.map((state) => (
-        <a
-          {...linkWith(visit, { state: state === "pending" ? null : state, undo: null })}
-          aria-current={query.state === state ? "true" : undefined}
-        >
-          {words.states[state]}
-        </a>
-      ))}
-    </nav>
-    <nav class="tabs" aria-label={words.kind}>
-      {([undefined, "submission", "comment"] as const).map((type) => (
-        <a
-          {...linkWith(visit, { type: type ?? null, undo: null })}
-          aria-current={query.type === type ? "true" : undefined}
-        >
-          {words.kinds[type ?? "all"]}
-        </a>
-      ))}
-    </nav>
-    <span class="quiet" role="status">
-      {words.count(total)}
-    </span>
-  </div>
-);
-
-const Queue = ({
-  items,
-  query,
-  words,
-  visit,
-  frame,
-}: Props & { items: Item[]; query: InboxQuery; frame: Frame }) => (
-  <div id="inbox" {...liveInbox(frame)} data-state={query.state} data-decided={JSON.stringify(words.decided)}>
-    <div id="inbox-keys" data-island="inbox" class="stack">
-      <form
-        method="post"
-        action={addressOf(visit)}
-        id="inbox-bulk"
-        class="bulk"
-        data-turbo-action="replace"
-        aria-label={words.bulk}
-      >
-        <label class="check">
-          <input type="checkbox" class="needs-script" data-all />
-          <span>{words.bulk}</span>
-        </label>
-        <Verdicts query={query} words={words} isSmall />
-      </form>
-      <ul class="inbox">
-        {items.map((item) => (
-          <Entry item={item} query={query} words={words} visit={visit} />
+const Filters = ({ query, total }: { query: InboxQuery; total: number }) => {
+  const words = useWords("inbox");
+  const visit = useVisit();
+  return (
+    <div class="bar inbox-bar">
+      <nav class="tabs" aria-label={words.state}>
+        {states.map((state) => (
+          <a
+            {...linkWith(visit, { state: state === "pending" ? null : state, undo: null })}
+            aria-current={query.state === state ? "true" : undefined}
+          >
+            {words.states[state]}
+          </a>
         ))}
-      </ul>
-      <p class="keys quiet small needs-script">
-        {Object.entries(shortcuts).map(([name, key]) => (
-          <span>
-            <kbd>{key}</kbd> {words.shortcuts[name as keyof typeof shortcuts]}
-          </span>
+      </nav>
+      <nav class="tabs" aria-label={words.kind}>
+        {([undefined, "submission", "comment"] as const).map((type) => (
+          <a
+            {...linkWith(visit, { type: type ?? null, undo: null })}
+            aria-current={query.type === type ? "true" : undefined}
+          >
+            {words.kinds[type ?? "all"]}
+          </a>
         ))}
-        <label class="check">
-          <input type="checkbox" data-toggle checked />
-          {words.keysOn}
-        </label>
-      </p>
-      <p class="unseen" role="status" data-said />
+      </nav>
+      <span class="quiet" role="status">
+        {words.count(total)}
+      </span>
     </div>
-  </div>
-);
+  );
+};
 
-const Verdicts = ({
-  query,
-  words,
-  isSmall,
-}: Pick<Props, "words"> & { query: InboxQuery; isSmall?: boolean }) => (
-  <div class="buttons">
-    {(Object.keys(actions) as Action[])
-      .filter((action) => stateOf[action] !== query.state)
-      .map((action) => (
-        <button
-          type="submit"
-          class={action === "approve" && !isSmall ? "button small main" : "button small"}
-          name="action"
-          value={action}
-          aria-keyshortcuts={isSmall ? undefined : shortcuts[action]}
+const Queue = ({ items, query, frame }: { items: Item[]; query: InboxQuery; frame: Frame }) => {
+  const words = useWords("inbox");
+  const visit = useVisit();
+  return (
+    <div
+      id="inbox"
+      {...liveInbox(frame)}
+      data-state={query.state}
+      data-decided={JSON.stringify(words.decided)}
+    >
+      <div id="inbox-keys" data-island="inbox" class="stack">
+        <form
+          method="post"
+          action={addressOf(visit)}
+          id="inbox-bulk"
+          class="bulk"
+          data-turbo-action="replace"
+          aria-label={words.bulk}
         >
-          <Icon name={actions[action]} />
-          {words[action]}
-        </button>
-      ))}
-  </div>
-);
+          <label class="check">
+            <input type="checkbox" class="needs-script" data-all />
+            <span>{words.bulk}</span>
+          </label>
+          <Verdicts query={query} isSmall />
+        </form>
+        <ul class="inbox">
+          {items.map((item) => (
+            <Entry item={item} query={query} />
+          ))}
+        </ul>
+        <p class="keys quiet small needs-script">
+          {Object.entries(shortcuts).map(([name, key]) => (
+            <span>
+              <kbd>{key}</kbd> {words.shortcuts[name as keyof typeof shortcuts]}
+            </span>
+          ))}
+          <label class="check">
+            <input type="checkbox" data-toggle checked />
+            {words.keysOn}
+          </label>
+        </p>
+        <p class="unseen" role="status" data-said />
+      </div>
+    </div>
+  );
+};
 
-const Entry = ({ item, query, words, visit }: Props & { item: Item; query: InboxQuery }) => {
+const Verdicts = ({ query, isSmall }: { query: InboxQuery; isSmall?: boolean }) => {
+  const words = useWords("inbox");
+  return (
+    <div class="buttons">
+      {(Object.keys(actions) as Action[])
+        .filter((action) => stateOf[action] !== query.state)
+        .map((action) => (
+          <button
+            type="submit"
+            class={action === "approve" && !isSmall ? "button small main" : "button small"}
+            name="action"
+            value={action}
+            aria-keyshortcuts={isSmall ? undefined : shortcuts[action]}
+          >
+            <Icon name={actions[action]} />
+            {words.actions[action]}
+          </button>
+        ))}
+    </div>
+  );
+};
+
+const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
+  const words = useWords("inbox");
+  const visit = useVisit();
   const { type, id, submission_id, submission_title, title, body, author, is_trusted, updated_at } = item;
   const value = `${type}:${id}@${updated_at}`;
   const path = submissionPath(submission_id, submission_title);
@@ -326,7 +334,7 @@ const Entry = ({ item, query, words, visit }: Props & { item: Item; query: Inbox
           <p class="notice" data-by-other hidden />
           <form method="post" action={addressOf(visit)} class="verdict" data-turbo-action="replace">
             <input type="hidden" name="items" value={value} />
-            <Verdicts query={query} words={words} />
+            <Verdicts query={query} />
             <details class="action" id={`more-${id}`}>
               <summary>{words.more}</summary>
               <div class="stack">

@@ -1,33 +1,21 @@
-import type { z } from "zod";
 import { isUuid } from "../../../../shared/fields.ts";
 import { locales } from "../../../../shared/locales.ts";
-import {
-  categoryCreate,
-  categoryPatch,
-  type keptCategoryListAnswer,
-  tagCreate,
-  tagPatch,
-} from "../../../../shared/taxonomy.ts";
 import { notFound } from "../../../_shared/http/api-error.ts";
-import { valueOfForm } from "../../../_shared/http/form.ts";
-import { listKept } from "../../../_shared/statements/taxonomy.ts";
+import { type Label, listKept } from "../../../_shared/statements/taxonomy.ts";
 import { adminTaxonomy } from "../../../endpoints/admin-taxonomy.ts";
-import type { AreaTexts } from "../../../words/index.ts";
-import { Cancel } from "../../components/admin/cancel.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { type Column, DataTable } from "../../components/admin/table.tsx";
 import { Dot } from "../../components/dot.tsx";
 import { Field, Problem } from "../../components/field.tsx";
-import { FormId } from "../../components/form-id.tsx";
+import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { adminPage } from "./admin-page.tsx";
 
 type Kind = "categories" | "tags";
-/** A tag has no position. */
-type Label = z.output<typeof keptCategoryListAnswer>["data"][number];
 
 const translated = locales.filter((locale) => locale !== "en");
 const languageName = (of: string, visit: Visit) =>
@@ -35,74 +23,47 @@ const languageName = (of: string, visit: Visit) =>
 
 const defaultColor = "#6b7280";
 const baseOf = (visit: Visit, kind: Kind) => adminPath(visit, `/settings/${kind}`);
-const parsed = (rows: readonly { data: string }[]): Label[] => JSON.parse(rows[0]?.data ?? "[]");
 
-function labelNamed(rows: readonly { data: string }[], id: string): Label {
-  const found = parsed(rows).find((label) => label.id === id.toLowerCase());
+const ofApi = (method: "post" | "patch" | "put" | "delete", path: string) =>
+  endpointOf(adminTaxonomy, method, `/admin/${path}`);
+const order = ofApi("put", "categories/order");
+
+function labelNamed(labels: Label[], id: string): Label {
+  const found = labels.find((label) => label.id === id.toLowerCase());
   if (!found) throw notFound("resource");
   return found;
 }
 
-/** Translations are a record, which a form names by language. */
-const readLabel = (schema: z.ZodType) => (form: URLSearchParams) => ({
-  ...(valueOfForm(schema, form) as object),
-  translations: Object.fromEntries(
-    translated
-      .filter((locale) => form.has(`translations.${locale}`))
-      .map((locale) => [locale, form.get(`translations.${locale}`) || null]),
-  ),
-});
-
-const Fields = ({ of, visit, words }: { of?: Label; visit: Visit; words: AreaTexts["labels"] }) => (
-  <>
-    <Field
-      name="name"
-      label={words.englishName}
-      hint={words.nameHint}
-      value={of?.name}
-      required
-      maxlength={100}
-      autocomplete="off"
-      visit={visit}
-    />
-    <Field
-      name="color"
-      label={words.color}
-      type="color"
-      value={of?.color ?? defaultColor}
-      required
-      visit={visit}
-    />
-    <Field
-      name="slug"
-      label={words.slug}
-      hint={of ? words.slugHintOfOld : words.slugHint}
-      value={of?.slug}
-      maxlength={60}
-      autocomplete="off"
-      visit={visit}
-    />
-    <fieldset class="stack">
-      <legend>{words.translations}</legend>
-      <p class="hint">{words.translationsHint}</p>
-      <div class="translations">
-        {translated.map((locale) => (
-          <Field
-            name={`translations.${locale}`}
-            label={languageName(locale, visit)}
-            value={of?.translations[locale]}
-            maxlength={100}
-            autocomplete="off"
-            visit={visit}
-          />
-        ))}
-      </div>
-    </fieldset>
-  </>
-);
+const Fields = ({ of }: { of?: Label }) => {
+  const visit = useVisit();
+  const words = useWords("labels");
+  return (
+    <>
+      <Field name="name" label={words.name} hint={words.nameHint} autocomplete="off" />
+      <Field name="color" label={words.color} type="color" value={of?.color ?? defaultColor} required />
+      <Field
+        name="slug"
+        label={words.slug}
+        hint={of ? words.slugHintOfOld : words.slugHint}
+        required={false}
+        autocomplete="off"
+      />
+      <fieldset class="stack">
+        <legend>{words.translations}</legend>
+        <p class="hint">{words.translationsHint}</p>
+        <div class="translations">
+          {translated.map((locale) => (
+            <Field name={`translations.${locale}`} label={languageName(locale, visit)} autocomplete="off" />
+          ))}
+        </div>
+      </fieldset>
+    </>
+  );
+};
 
 /** Puts a category before or after its neighbour: the whole order is sent. */
-const Move = ({ all, at, to, visit, words }: MoveProps) => {
+const Move = ({ all, at, to }: { all: Label[]; at: number; to: number }) => {
+  const words = useWords("labels");
   const ids = all.map(({ id }) => id);
   const other = ids[to];
   const own = ids[at];
@@ -110,11 +71,9 @@ const Move = ({ all, at, to, visit, words }: MoveProps) => {
     ids[to] = own;
     ids[at] = other;
   }
-  const label = `${to < at ? words.moveUp : words.moveDown}: ${all[at]?.name}`;
+  const label = `${to < at ? words.up : words.down}: ${all[at]?.name}`;
   return (
-    <form method="post" action={`${baseOf(visit, "categories")}/order`}>
-      <input type="hidden" name="_method" value="put" />
-      <input type="hidden" name="ids" value={ids.join(",")} />
+    <Form of={order} hidden={{ ids: ids.join(",") }} hasProblem={false}>
       <button
         type="submit"
         id={`${to < at ? "up" : "down"}-${own}`}
@@ -125,21 +84,19 @@ const Move = ({ all, at, to, visit, words }: MoveProps) => {
       >
         <Icon name={to < at ? "arrow-up" : "arrow-down"} />
       </button>
-    </form>
+    </Form>
   );
 };
-type MoveProps = { all: Label[]; at: number; to: number; visit: Visit; words: AreaTexts["labels"] };
 
 const pagesOf = (area: Kind) => {
   const list = adminPage({
     area,
-    call: () => [listKept(area)],
-    view: ([rows], { visit, words }) => {
-      const labels = parsed(rows);
+    read: () => [listKept(area)],
+    view: ([labels], { visit, words }) => {
       const columns: Column<Label>[] = [
         {
           key: "name",
-          label: words.englishName,
+          label: words.name,
           cell: ({ id, name, color }) => (
             <a class="link with-icon" href={`${baseOf(visit, area)}/${id}`}>
               <Dot color={color} />
@@ -165,16 +122,16 @@ const pagesOf = (area: Kind) => {
               <div class="row-actions">
                 {area === "categories" && (
                   <>
-                    <Move all={labels} at={at} to={at - 1} visit={visit} words={words} />
-                    <Move all={labels} at={at} to={at + 1} visit={visit} words={words} />
+                    <Move all={labels} at={at} to={at - 1} />
+                    <Move all={labels} at={at} to={at + 1} />
                   </>
                 )}
                 <a
                   class="button small danger"
                   href={`${baseOf(visit, area)}/${label.id}/delete`}
-                  aria-label={`${words.delete}: ${label.name}`}
+                  aria-label={`${words.remove}: ${label.name}`}
                 >
-                  {words.delete}
+                  {words.remove}
                 </a>
               </div>
             );
@@ -182,7 +139,7 @@ const pagesOf = (area: Kind) => {
         },
       ];
       return {
-        title: visit.messages.admin.frame.areas[area],
+        title: words.title,
         actions: (
           <a class="button main" href={`${baseOf(visit, area)}/new`}>
             <Icon name="plus" />
@@ -192,169 +149,115 @@ const pagesOf = (area: Kind) => {
         content: (
           <>
             <p class="quiet lead">{words.text}</p>
-            <Problem visit={visit} />
+            <Problem />
             <DataTable
               id="labels"
-              caption={visit.messages.admin.frame.areas[area]}
+              caption={words.title}
               columns={columns}
               rows={labels}
               rowId={({ id }) => id}
               empty={<p>{words.empty}</p>}
-              visit={visit}
             />
           </>
         ),
       };
     },
+    actions:
+      area === "categories"
+        ? [
+            {
+              of: order,
+              path: "/order",
+              readForm: (form) => ({ ids: (form.get("ids") ?? "").split(",").filter(isUuid) }),
+              next: "",
+            },
+          ]
+        : [],
   });
 
   const create = adminPage({
     area,
     path: "/new",
-    call: () => [],
-    view: (_rows, { visit, words }) => ({
+    view: (_none, { visit, words }) => ({
       title: words.newTitle,
       trail: [],
       content: (
-        <form method="post" action={`${baseOf(visit, area)}/new`} class="card settings-form">
-          <Problem visit={visit} />
-          <FormId />
-          <Fields visit={visit} words={words} />
-          <div class="buttons">
-            <button type="submit" class="button main">
-              {words.create}
-            </button>
-            <Cancel href={baseOf(visit, area)} visit={visit} />
-          </div>
-        </form>
+        <Form isOnce submit={words.create} back={baseOf(visit, area)}>
+          <Fields />
+        </Form>
       ),
     }),
+    actions: [{ of: ofApi("post", area), done: "created", next: "" }],
   });
 
   const edit = adminPage({
     area,
     path: "/:id",
-    call: () => [listKept(area)],
-    view: ([rows], { visit, words, params }) => {
-      const label = labelNamed(rows, params.id ?? "");
+    read: () => [listKept(area)],
+    view: ([labels], { visit, words, params }) => {
+      const label = labelNamed(labels, params.id);
       return {
         title: label.name,
         trail: [],
         content: (
-          <form method="post" action={`${baseOf(visit, area)}/${label.id}`} class="card settings-form">
-            <Problem visit={visit} />
-            <input type="hidden" name="_method" value="patch" />
-            <Fields of={label} visit={visit} words={words} />
-            <div class="buttons">
-              <button type="submit" class="button main">
-                {words.save}
-              </button>
-              <Cancel href={baseOf(visit, area)} visit={visit} />
-            </div>
-          </form>
+          <Form values={label} submit={words.save} back={baseOf(visit, area)}>
+            <Fields of={label} />
+          </Form>
         ),
       };
     },
+    actions: [{ of: ofApi("patch", `${area}/:id`), done: "saved", next: "" }],
   });
 
+  const removal = ofApi("delete", `${area}/:id`);
+  const merge = ofApi("post", `${area}/:id/merge`);
   const remove = adminPage({
     area,
     path: "/:id/delete",
-    call: () => [listKept(area)],
-    view: ([rows], { visit, words, params }) => {
-      const label = labelNamed(rows, params.id ?? "");
-      const others = parsed(rows).filter(({ id }) => id !== label.id);
-      const path = `${baseOf(visit, area)}/${label.id}`;
+    read: () => [listKept(area)],
+    view: ([labels], { visit, words, params }) => {
+      const label = labelNamed(labels, params.id);
+      const others = labels.filter(({ id }) => id !== label.id);
       return {
         title: words.removeTitle(label.name),
-        trail: [{ label: label.name, href: path }],
+        trail: [{ label: label.name, href: `${baseOf(visit, area)}/${label.id}` }],
         content: (
           <>
             <Confirm
+              of={removal}
               text={words.removeText}
               lost={[words.removeLost, words.removeTranslations]}
-              action={`${path}/delete`}
-              fields={[["_method", "delete"]]}
-              submit={words.delete}
+              submit={words.remove}
               back={baseOf(visit, area)}
-              visit={visit}
             />
             {others.length > 0 && (
-              <form method="post" action={`${path}/merge`} class="card settings-form">
+              <Form of={merge} class="card settings-form" hasProblem={false}>
                 <h2>{words.merge}</h2>
                 <p class="quiet">{words.mergeText}</p>
                 <Field
                   name="into_id"
                   label={words.into}
                   options={others.map(({ id, name }) => ({ value: id, label: name }))}
-                  visit={visit}
                 />
                 <div class="buttons">
                   <button type="submit" class="button">
                     {words.merge}
                   </button>
                 </div>
-              </form>
+              </Form>
             )}
           </>
         ),
       };
     },
+    actions: [
+      { of: removal, done: "removed", next: "" },
+      { of: merge, path: "/:id/merge", done: "merged", next: "" },
+    ],
   });
 
-  const ofApi = (method: "post" | "patch" | "delete", path: string) =>
-    endpointOf(adminTaxonomy, method, `/admin/${area}${path}`);
-  const [createSchema, patchSchema] =
-    area === "categories" ? [categoryCreate, categoryPatch] : [tagCreate, tagPatch];
-  const redirectTo = (_response: unknown, { visit }: { visit: Visit }) => baseOf(visit, area);
-  return [
-    list,
-    // Before the page of one, whose path it would match.
-    ...(area === "categories"
-      ? [
-          adminAction(endpointOf(adminTaxonomy, "put", "/admin/categories/order"), {
-            area,
-            path: "/order",
-            formPage: list,
-            readForm: (form) => ({ ids: (form.get("ids") ?? "").split(",").filter(isUuid) }),
-            redirectTo,
-          }),
-        ]
-      : []),
-    create,
-    edit,
-    remove,
-    adminAction(ofApi("post", ""), {
-      area,
-      path: "/new",
-      formPage: create,
-      readForm: readLabel(createSchema),
-      doneMessage: "created",
-      redirectTo,
-    }),
-    adminAction(ofApi("patch", "/:id"), {
-      area,
-      path: "/:id",
-      formPage: edit,
-      readForm: readLabel(patchSchema),
-      doneMessage: "saved",
-      redirectTo,
-    }),
-    adminAction(ofApi("delete", "/:id"), {
-      area,
-      path: "/:id/delete",
-      formPage: remove,
-      doneMessage: "removed",
-      redirectTo,
-    }),
-    adminAction(ofApi("post", "/:id/merge"), {
-      area,
-      path: "/:id/merge",
-      formPage: remove,
-      doneMessage: "merged",
-      redirectTo,
-    }),
-  ];
+  // The list's path for the order is before the page of one, whose path it would match.
+  return [list, create, edit, remove];
 };
 
 export const categoryPages = pagesOf("categories");

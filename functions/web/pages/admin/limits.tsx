@@ -18,7 +18,7 @@ export const limits = adminPage({
     const plan: Plan = JSON.parse(found?.plan ?? "null");
     const rules = inOrder(JSON.parse(found?.rates ?? "[]"), words);
     return {
-      title: visit.messages.admin.frame.areas.limits,
+      title: words.title,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
@@ -29,7 +29,7 @@ export const limits = adminPage({
                 const max = plan[`max_${what}`];
                 return (
                   <Stat
-                    label={{ ...words.records, ...words }[what]}
+                    label={words[what]}
                     value={formatNumber(plan[what], visit.locale)}
                     hint={
                       max === null ? (
@@ -41,7 +41,6 @@ export const limits = adminPage({
                         </>
                       )
                     }
-                    visit={visit}
                   />
                 );
               })}
@@ -72,7 +71,6 @@ export const limits = adminPage({
               rows={rules}
               rowId={({ name }) => name}
               empty=""
-              visit={visit}
             />
           </section>
         </>

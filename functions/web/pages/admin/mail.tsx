@@ -6,7 +6,6 @@ import { mailSuppressions } from "../../../_shared/statements/mail.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { mail as endpoints } from "../../../endpoints/mail.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { CheckField } from "../../components/admin/check.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
@@ -14,7 +13,7 @@ import { Field, forForm, Problem } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { endpointOf, withoutEmpty } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
-import type { Visit } from "../../visit.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 
 const area = "mail";
@@ -31,7 +30,7 @@ const mail = adminPage({
     const { mail_enabled, mail_defaults, plan }: Organization = JSON.parse(found?.data ?? "{}");
     const own = forForm(visit, (typed) => typed.has("organization_id"));
     return {
-      title: visit.messages.admin.frame.areas.mail,
+      title: words.title,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
@@ -79,7 +78,6 @@ const mail = adminPage({
                 value={query.email}
                 maxlength={254}
                 autocomplete="off"
-                visit={visit}
               />
               <button type="submit" class="button">
                 <Icon name="search" />
@@ -90,8 +88,6 @@ const mail = adminPage({
               rows={JSON.parse(listed?.data ?? "[]")}
               email={query.email}
               empty={query.email ? words.notStopped : words.nobody}
-              words={words}
-              visit={visit}
             />
           </section>
         </>
@@ -104,68 +100,67 @@ const Suppressions = ({
   rows,
   email = "",
   empty,
-  words,
-  visit,
 }: {
   rows: Suppression[];
   /** The address that was looked up. */
   email?: string | undefined;
   empty: string;
-  words: AreaTexts["mail"];
-  visit: Visit;
-}) => (
-  <>
-    <DataTable
-      id="suppressions"
-      caption={words.stopped}
-      rows={rows.map((row, index) => ({ ...row, index }))}
-      rowId={({ index }) => `stopped-${index}`}
-      columns={[
-        {
-          key: "name",
-          label: words.name,
-          cell: ({ profile }) =>
-            profile ? (
-              <a class="link" href={adminPath(visit, `/people/users/${profile.id}`)}>
-                {profile.name}
-              </a>
-            ) : (
-              <span class="quiet">{words.noAccount}</span>
-            ),
-        },
-        { key: "reason", label: words.reason, cell: ({ reason }) => words.reasons[reason] },
-        {
-          key: "since",
-          label: words.since,
-          cell: ({ created_at }) => <Day at={created_at} locale={visit.locale} />,
-        },
-        {
-          key: "lift",
-          label: "",
-          cell: ({ profile, reason }) =>
-            (profile || email) &&
-            reason === "bounced" && (
-              <form
-                method="post"
-                action={adminPath(
-                  visit,
-                  profile ? `${path}/${profile.id}` : `${path}?${new URLSearchParams({ email })}`,
-                )}
-              >
-                <input type="hidden" name="_method" value="delete" />
-                <button type="submit" class="button">
-                  {words.lift}
-                </button>
-              </form>
-            ),
-        },
-      ]}
-      empty={<p>{empty}</p>}
-      visit={visit}
-    />
-    {rows.some(({ reason }) => reason === "bounced") && <p class="quiet small">{words.liftHint}</p>}
-  </>
-);
+}) => {
+  const words = useWords("mail");
+  const visit = useVisit();
+  return (
+    <>
+      <DataTable
+        id="suppressions"
+        caption={words.stopped}
+        rows={rows.map((row, index) => ({ ...row, index }))}
+        rowId={({ index }) => `stopped-${index}`}
+        columns={[
+          {
+            key: "name",
+            label: words.name,
+            cell: ({ profile }) =>
+              profile ? (
+                <a class="link" href={adminPath(visit, `/people/users/${profile.id}`)}>
+                  {profile.name}
+                </a>
+              ) : (
+                <span class="quiet">{words.noAccount}</span>
+              ),
+          },
+          { key: "reason", label: words.reason, cell: ({ reason }) => words.reasons[reason] },
+          {
+            key: "since",
+            label: words.since,
+            cell: ({ created_at }) => <Day at={created_at} locale={visit.locale} />,
+          },
+          {
+            key: "lift",
+            label: "",
+            cell: ({ profile, reason }) =>
+              (profile || email) &&
+              reason === "bounced" && (
+                <form
+                  method="post"
+                  action={adminPath(
+                    visit,
+                    profile ? `${path}/${profile.id}` : `${path}?${new URLSearchParams({ email })}`,
+                  )}
+                >
+                  <input type="hidden" name="_method" value="delete" />
+                  <button type="submit" class="button">
+                    {words.lift}
+                  </button>
+                </form>
+              ),
+          },
+        ]}
+        empty={<p>{empty}</p>}
+      />
+      {rows.some(({ reason }) => reason === "bounced") && <p class="quiet small">{words.liftHint}</p>}
+    </>
+  );
+};
 
 export const mailPages = [
   mail,

@@ -9,7 +9,6 @@ import {
   similarPairs,
 } from "../../../_shared/statements/submissions.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
 import { Problem } from "../../components/field.tsx";
@@ -18,11 +17,11 @@ import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
 import { endpointOf, type Page } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 import { idsOf, NothingChosen } from "./submissions.tsx";
 
-type Words = { words: AreaTexts["submissions"]; visit: Visit };
 type Preview = {
   vote_count: number;
   comment_count: number;
@@ -71,14 +70,14 @@ export const mergeSubmissions: Page = adminPage({
       trail: [],
       content: (
         <>
-          <Problem visit={visit} />
+          <Problem />
           {visit.refused && <p class="problem">{visit.refused.message}</p>}
           {sources.length === 0 ? (
-            <NothingChosen words={words} visit={visit} />
+            <NothingChosen />
           ) : target && made ? (
-            <Planned target={target} sources={sources} made={made} words={words} visit={visit} />
+            <Planned target={target} sources={sources} made={made} />
           ) : (
-            <Targets sources={sources} candidates={candidates} words={words} visit={visit} />
+            <Targets sources={sources} candidates={candidates} />
           )}
         </>
       ),
@@ -93,30 +92,30 @@ function mergeHref(visit: Visit, ids: string[], target?: string): string {
   return `${adminPath(visit, "/submissions/merge")}?${query}`;
 }
 
-const Item = ({ row, visit, children }: { row: Chosen; visit: Visit; children?: unknown }) => (
-  <li class="row plain">
-    <div class="row-text">
-      <h3>
-        <a href={submissionPath(row.id, row.title)}>{row.title}</a>
-      </h3>
-      <div class="facts">
-        <Status status={row.status} messages={visit.messages} />
-        <span class="with-icon">
-          <Icon name="chevron-up" />
-          {formatNumber(row.vote_count, visit.locale)}
-        </span>
+const Item = ({ row, children }: { row: Chosen; children?: unknown }) => {
+  const visit = useVisit();
+  return (
+    <li class="row plain">
+      <div class="row-text">
+        <h3>
+          <a href={submissionPath(row.id, row.title)}>{row.title}</a>
+        </h3>
+        <div class="facts">
+          <Status status={row.status} messages={visit.messages} />
+          <span class="with-icon">
+            <Icon name="chevron-up" />
+            {formatNumber(row.vote_count, visit.locale)}
+          </span>
+        </div>
       </div>
-    </div>
-    {children}
-  </li>
-);
+      {children}
+    </li>
+  );
+};
 
-const Targets = ({
-  sources,
-  candidates,
-  words,
-  visit,
-}: Words & { sources: Chosen[]; candidates: Chosen[] }) => {
+const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Chosen[] }) => {
+  const words = useWords("submissions");
+  const visit = useVisit();
   const ids = sources.map(({ id }) => id);
   const into = (row: Chosen) => (
     <a class="button small" href={mergeHref(visit, ids, row.id)} aria-label={`${words.into}: ${row.title}`}>
@@ -130,9 +129,7 @@ const Targets = ({
         <h2>{words.chosenOnes}</h2>
         <ul class="list">
           {sources.map((row) => (
-            <Item row={row} visit={visit}>
-              {sources.length > 1 && into(row)}
-            </Item>
+            <Item row={row}>{sources.length > 1 && into(row)}</Item>
           ))}
         </ul>
       </section>
@@ -162,7 +159,7 @@ const Targets = ({
         {candidates.length > 0 ? (
           <ul class="list">
             {candidates.map((row) => (
-              <Item row={row} visit={visit}>
+              <Item row={row}>
                 <div class="buttons">
                   {ids.length < maxSources && (
                     <a
@@ -186,13 +183,9 @@ const Targets = ({
   );
 };
 
-const Planned = ({
-  target,
-  sources,
-  made,
-  words,
-  visit,
-}: Words & { target: Chosen; sources: Chosen[]; made: Preview }) => {
+const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[]; made: Preview }) => {
+  const words = useWords("submissions");
+  const visit = useVisit();
   const ids = sources.map(({ id }) => id);
   const sum = (name: "vote_count" | "comment_count") =>
     sources.reduce((total, row) => total + row[name], target[name]);
@@ -202,12 +195,12 @@ const Planned = ({
       <h2>{words.planned(sources.length)}</h2>
       <ul class="list">
         {sources.map((row) => (
-          <Item row={row} visit={visit} />
+          <Item row={row} />
         ))}
       </ul>
       <h2>{words.intoThis}</h2>
       <ul class="list">
-        <Item row={target} visit={visit} />
+        <Item row={target} />
       </ul>
       <h2>{words.makes}</h2>
       <ul class="lost" id="merge-makes">
@@ -262,7 +255,7 @@ export const mergedSubmissions: Page = adminPage({
       trail: [],
       content: (
         <>
-          <Problem visit={visit} />
+          <Problem />
           <p class="quiet">{words.mergedText}</p>
           <DataTable
             id="merged"
@@ -303,7 +296,6 @@ export const mergedSubmissions: Page = adminPage({
               },
             ]}
             empty={<p>{words.noneMerged}</p>}
-            visit={visit}
           />
         </>
       ),
@@ -349,15 +341,15 @@ export const similarSubmissions = adminPage({
                       group.slice(1).map(({ id }) => id),
                       group[0]?.id,
                     )}
-                    aria-label={`${words.openMerge}: ${group[0]?.title}`}
+                    aria-label={`${words.merge}: ${group[0]?.title}`}
                   >
                     <Icon name="merge" />
-                    {words.openMerge}
+                    {words.merge}
                   </a>
                 </div>
                 <ul class="list">
                   {group.map((row) => (
-                    <Item row={row} visit={visit} />
+                    <Item row={row} />
                   ))}
                 </ul>
               </section>

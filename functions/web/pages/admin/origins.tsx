@@ -16,12 +16,12 @@ const origins = adminPage({
   view: ([[kept]], { visit, words }) => {
     const lines = originList.parse(JSON.parse(kept?.data ?? "{}").origins);
     return {
-      title: visit.messages.admin.frame.areas.origins,
+      title: words.title,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
           <form method="post" action={adminPath(visit, "/settings/origins")} class="card settings-form">
-            <Problem visit={visit} />
+            <Problem />
             <input type="hidden" name="_method" value="put" />
             <Field
               name="origins"

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { analyticsAnswer } from "../../../../shared/analytics.ts";
 import { analyticsCompared } from "../../../_shared/statements/analytics.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { formatDuration } from "../../components/admin/duration.ts";
 import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
@@ -9,6 +8,7 @@ import { DataTable } from "../../components/admin/table.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatDay, formatNumber, formatShortDay } from "../../format.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminPage } from "./admin-page.tsx";
 
@@ -31,13 +31,13 @@ export const overview = adminPage({
   area: "overview",
   query: overviewQuery,
   call: ({ query }) => [analyticsCompared(query, intervalOf(query))],
-  view: ([[measured]], { query, visit, words }) => {
+  view: ([[measured]], { query, words }) => {
     const now: Analytics = JSON.parse(measured?.data ?? "null");
     const before: Analytics = JSON.parse(measured?.before ?? "null");
     return {
-      title: visit.messages.admin.frame.areas.overview,
-      actions: <Spans query={query} now={now} words={words} visit={visit} />,
-      content: <Numbers now={now} before={before} plot={query.plot} words={words} visit={visit} />,
+      title: words.title,
+      actions: <Spans query={query} now={now} />,
+      content: <Numbers now={now} before={before} plot={query.plot} />,
     };
   },
 });
@@ -49,13 +49,13 @@ function intervalOf({ from, to, days }: OverviewQuery): Analytics["interval"] {
   return length <= 62 ? "day" : length <= 400 ? "week" : "month";
 }
 
-type Props = { words: AreaTexts["overview"]; visit: Visit };
-
-const Spans = ({ query, now, words, visit }: Props & { query: OverviewQuery; now: Analytics }) => {
+const Spans = ({ query, now }: { query: OverviewQuery; now: Analytics }) => {
+  const words = useWords("overview");
+  const visit = useVisit();
   const isNamed = query.from !== undefined || query.to !== undefined;
   return (
     <div class="spans">
-      <nav class="tabs" aria-label={words.period}>
+      <nav class="tabs" aria-label={words.time}>
         {spans.map((days) => (
           <a
             {...linkWith(visit, { days: String(days), from: null, to: null })}
@@ -72,11 +72,11 @@ const Spans = ({ query, now, words, visit }: Props & { query: OverviewQuery; now
         <form method="get" class="menu-items stack">
           <input type="hidden" name="plot" value={query.plot} />
           <div class="field">
-            <label for="from">{words.firstDay}</label>
+            <label for="from">{words.from}</label>
             <input type="date" id="from" name="from" value={now.from} required />
           </div>
           <div class="field">
-            <label for="to">{words.lastDay}</label>
+            <label for="to">{words.to}</label>
             <input type="date" id="to" name="to" value={now.to} required />
           </div>
           <button type="submit" class="button main">
@@ -94,11 +94,14 @@ const Numbers = ({
   now,
   before,
   plot,
-  words,
-  visit,
-}: Props & { now: Analytics; before: Analytics; plot: (typeof plots)[number] }) => {
+}: {
+  now: Analytics;
+  before: Analytics;
+  plot: (typeof plots)[number];
+}) => {
+  const words = useWords("overview");
+  const visit = useVisit();
   const count = (value: number) => formatNumber(value, visit.locale);
-  const labels = { ...words.records, ...words.totals };
   const { first_official_reply: reply } = now;
   return (
     <>
@@ -111,11 +114,10 @@ const Numbers = ({
       <dl class="stats">
         {(["submissions", "votes", "comments", "active_people"] as const).map((name) => (
           <Stat
-            label={labels[name]}
+            label={words.totals[name]}
             value={count(now.totals[name])}
             now={now.totals[name]}
             before={before.totals[name]}
-            visit={visit}
           />
         ))}
         <Stat
@@ -125,7 +127,6 @@ const Numbers = ({
           before={before.first_official_reply.median_seconds ?? undefined}
           lessIsBetter
           hint={reply.submissions > 0 ? words.replied(reply.submissions) : words.unreplied}
-          visit={visit}
         />
       </dl>
       <section class="card" id="over-time">
@@ -137,21 +138,20 @@ const Numbers = ({
                 {...linkWith(visit, { plot: name === "votes" ? null : name })}
                 aria-current={name === plot ? "true" : undefined}
               >
-                {labels[name]}
+                {words.totals[name]}
               </a>
             ))}
           </nav>
         </div>
         <LinePlot
           id="plot"
-          title={labels[plot]}
+          title={words.totals[plot]}
           axis={words.intervals[now.interval]}
           points={now.series.map((point) => ({
             label: day(point.start, visit),
             short: formatShortDay(new Date(point.start), visit.locale),
             value: point[plot],
           }))}
-          visit={visit}
         />
       </section>
       <section class="movers">
@@ -164,7 +164,7 @@ const Numbers = ({
           columns={[
             {
               key: "title",
-              label: words.nouns.submission,
+              label: words.submission,
               cell: ({ submission_id, title }) => <a href={submissionPath(submission_id, title)}>{title}</a>,
             },
             {
@@ -181,7 +181,6 @@ const Numbers = ({
             },
           ]}
           empty={<p>{words.noMovers}</p>}
-          visit={visit}
         />
       </section>
       {now.totals.submissions > 0 && (
@@ -190,7 +189,7 @@ const Numbers = ({
             <h2>{words.byStatus}</h2>
             <BarPlot
               id="by-status"
-              title={words.records.submissions}
+              title={words.totals.submissions}
               axis={words.status}
               bars={now.by_status.map(({ status, submissions }) => ({
                 label: visit.messages.statuses[status],
@@ -198,33 +197,30 @@ const Numbers = ({
                 kind: status,
                 href: adminPath(visit, `/submissions?status=${status}`),
               }))}
-              visit={visit}
             />
           </section>
           <section class="card">
             <h2>{words.byCategory}</h2>
             <BarPlot
               id="by-category"
-              title={words.records.submissions}
+              title={words.totals.submissions}
               axis={words.category}
               bars={now.by_category.map(({ name, slug, submissions }) => ({
                 label: name ?? words.noCategory,
                 value: submissions,
                 href: slug ? adminPath(visit, `/submissions?category=${slug}`) : undefined,
               }))}
-              visit={visit}
             />
           </section>
           <section class="card">
             <h2>{words.bySource}</h2>
             <BarPlot
               id="by-source"
-              title={words.records.submissions}
+              title={words.totals.submissions}
               axis={words.source}
               bars={now.by_source
                 .slice(0, 10)
                 .map(({ source, submissions }) => ({ label: source ?? words.noSource, value: submissions }))}
-              visit={visit}
             />
           </section>
         </div>

@@ -34,6 +34,7 @@ import { FormId } from "../../components/form-id.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { action, endpointOf, page } from "../../page.tsx";
 import { adminPath, hrefWith } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 import { isAtLeast } from "./areas.ts";
@@ -51,10 +52,12 @@ const pageNumber = z.object({ page: z.coerce.number().int().min(1).max(1000).cat
 const base = (visit: Visit) => adminPath(visit, "/people");
 
 /** Team, invites and users; members see only the team. */
-export const PeopleTabs = ({ here, visit, words, admin }: TabsProps) =>
-  isAtLeast(admin.role, "admin") ? (
+export const PeopleTabs = ({ here, admin }: TabsProps) => {
+  const words = useWords("people");
+  const visit = useVisit();
+  return isAtLeast(admin.role, "admin") ? (
     <Tabs
-      label={visit.messages.admin.frame.areas.people}
+      label={words.title}
       tabs={[
         { href: base(visit), label: words.team, isHere: here === "team" },
         { href: `${base(visit)}/invites`, label: words.invites, isHere: here === "invites" },
@@ -62,15 +65,15 @@ export const PeopleTabs = ({ here, visit, words, admin }: TabsProps) =>
       ]}
     />
   ) : null;
+};
 type TabsProps = {
   here: "team" | "invites" | "users";
-  visit: Visit;
-  words: AreaTexts["people"];
   admin: AdminFrame;
 };
 
 /** Links to the pages before and after this one of a numbered list. */
-const Pages = ({ page, total, visit }: { page: number; total: number; visit: Visit }) => {
+const Pages = ({ page, total }: { page: number; total: number }) => {
+  const visit = useVisit();
   const { board } = visit.messages;
   const hasMore = page * limit < total;
   if (page === 1 && !hasMore) return null;
@@ -86,12 +89,16 @@ const Pages = ({ page, total, visit }: { page: number; total: number; visit: Vis
   );
 };
 
-const InviteLink = ({ visit, words }: { visit: Visit; words: AreaTexts["people"] }) => (
-  <a class="button main" href={`${base(visit)}/invites/new`}>
-    <Icon name="plus" />
-    {words.invite}
-  </a>
-);
+const InviteLink = () => {
+  const words = useWords("people");
+  const visit = useVisit();
+  return (
+    <a class="button main" href={`${base(visit)}/invites/new`}>
+      <Icon name="plus" />
+      {words.invite}
+    </a>
+  );
+};
 
 const people = adminPage({
   area,
@@ -101,11 +108,11 @@ const people = adminPage({
   view: ([[list]], { visit, words, admin, query }, frame) => {
     const team: Member[] = JSON.parse(list?.data ?? "[]");
     return {
-      title: visit.messages.admin.frame.areas.people,
-      actions: isAtLeast(admin.role, "admin") ? <InviteLink visit={visit} words={words} /> : undefined,
+      title: words.title,
+      actions: isAtLeast(admin.role, "admin") ? <InviteLink /> : undefined,
       content: (
         <>
-          <PeopleTabs here="team" visit={visit} words={words} admin={admin} />
+          <PeopleTabs here="team" admin={admin} />
           <DataTable
             id="team"
             caption={words.team}
@@ -131,7 +138,7 @@ const people = adminPage({
                 ? [
                     {
                       key: "factor",
-                      label: words.secondFactor,
+                      label: words.factor,
                       cell: ({ has_second_factor }: Member) =>
                         words.factorIs[has_second_factor ? "yes" : "no"],
                     },
@@ -146,9 +153,8 @@ const people = adminPage({
             rows={team}
             rowId={({ user_id }) => user_id}
             empty=""
-            visit={visit}
           />
-          <Pages page={query.page} total={list?.total ?? 0} visit={visit} />
+          <Pages page={query.page} total={list?.total ?? 0} />
         </>
       ),
     };
@@ -166,10 +172,11 @@ const roleOptions = (words: AreaTexts["people"], { role }: AdminFrame) =>
     .toReversed()
     .map((value) => ({ value, label: `${words.roles[value]}: ${words.roleTexts[value]}` }));
 
-type MadeProps = { rows: readonly { data: string }[]; of: Member; label: string; visit: Visit };
+type MadeProps = { rows: readonly { data: string }[]; of: Member; label: string };
 
 /** What the member made that works on without them, and a checkbox to end it. */
-const Made = ({ rows, of, label, visit }: MadeProps) => {
+const Made = ({ rows, of, label }: MadeProps) => {
+  const visit = useVisit();
   const made: MadeByMember[] = JSON.parse(rows[0]?.data ?? "[]");
   const own = visit.messages.admin.people;
   if (made.length === 0) return null;
@@ -179,11 +186,11 @@ const Made = ({ rows, of, label, visit }: MadeProps) => {
       <ul class="lost">
         {made.map(({ type, name }) => (
           <li>
-            {own.nouns[type]}: {name}
+            {own.madeTypes[type]}: {name}
           </li>
         ))}
       </ul>
-      <CheckField name="revoke" label={label} checked visit={visit} />
+      <CheckField name="revoke" label={label} checked />
     </div>
   );
 };
@@ -222,7 +229,7 @@ const member = adminPage({
               </dd>
               {of.has_second_factor !== null && (
                 <>
-                  <dt>{words.secondFactor}</dt>
+                  <dt>{words.factor}</dt>
                   <dd>{words.factorIs[of.has_second_factor ? "yes" : "no"]}</dd>
                 </>
               )}
@@ -235,18 +242,12 @@ const member = adminPage({
           </section>
           {mayChange && (
             <form method="post" action={path} class="card settings-form">
-              <Problem visit={visit} />
+              <Problem />
               <h2>{words.changeRole}</h2>
               <input type="hidden" name="_method" value="patch" />
               <input type="hidden" name="organization_id" value={admin.organization_id} />
-              <Field
-                name="role"
-                label={words.role}
-                value={of.role}
-                options={roleOptions(words, admin)}
-                visit={visit}
-              />
-              <Made rows={made} of={of} label={words.revokeAsMember} visit={visit} />
+              <Field name="role" label={words.role} value={of.role} options={roleOptions(words, admin)} />
+              <Made rows={made} of={of} label={words.revokeAsMember} />
               <div class="buttons">
                 <button type="submit" class="button main">
                   {words.save}
@@ -267,7 +268,7 @@ const member = adminPage({
             )}
             {(isSelf || mayChange) && (
               <a class="button danger" href={`${path}/remove`}>
-                {isSelf ? words.leave : words.removeMember}
+                {isSelf ? words.leave : words.remove}
               </a>
             )}
           </div>
@@ -286,7 +287,7 @@ const removeMemberPage = adminPage({
     const of = memberOf(rows);
     const isSelf = of.user_id === frame.viewer?.id;
     return {
-      title: isSelf ? words.leave : words.removeMember,
+      title: isSelf ? words.leave : words.remove,
       trail: [{ label: of.name, href: memberPath(visit, of) }],
       content: (
         <Confirm
@@ -299,11 +300,10 @@ const removeMemberPage = adminPage({
             // After leaving, the caller has no page of this team.
             ["return_to", isSelf ? "/me" : base(visit)],
           ]}
-          submit={isSelf ? words.leave : words.removeMember}
+          submit={isSelf ? words.leave : words.remove}
           back={memberPath(visit, of)}
-          visit={visit}
         >
-          <Made rows={made} of={of} label={words.revokeMade} visit={visit} />
+          <Made rows={made} of={of} label={words.revokeMade} />
         </Confirm>
       ),
     };
@@ -331,7 +331,6 @@ const resetFactorPage = adminPage({
           ]}
           submit={words.resetFactor}
           back={memberPath(visit, of)}
-          visit={visit}
         />
       ),
     };
@@ -359,7 +358,6 @@ const transferPage = adminPage({
           ]}
           submit={words.transfer}
           back={memberPath(visit, of)}
-          visit={visit}
         />
       ),
     };
@@ -378,7 +376,7 @@ const invites = adminPage({
     const made = visit.answered && (JSON.parse(visit.answered).data as NewInvite);
     return {
       title: words.invites,
-      actions: <InviteLink visit={visit} words={words} />,
+      actions: <InviteLink />,
       trail: [],
       content: (
         <>
@@ -389,14 +387,13 @@ const invites = adminPage({
                 label={words.linkFor(made.email)}
                 secret={made.token === null ? null : inviteAddress(made.token)}
                 gone={words.linkGone}
-                visit={visit}
               />
               <p class="quiet" data-turbo-temporary>
                 {made.is_mailed ? words.mailedText : words.linkText}
               </p>
             </>
           )}
-          <PeopleTabs here="invites" visit={visit} words={words} admin={admin} />
+          <PeopleTabs here="invites" admin={admin} />
           <DataTable
             id="invites"
             caption={words.invites}
@@ -460,9 +457,8 @@ const invites = adminPage({
             rows={rows}
             rowId={({ id }) => id}
             empty={<p>{words.noInvites}</p>}
-            visit={visit}
           />
-          <Pages page={query.page} total={list?.total ?? 0} visit={visit} />
+          <Pages page={query.page} total={list?.total ?? 0} />
         </>
       ),
     };
@@ -482,7 +478,7 @@ const newInvite = adminPage({
       trail: [{ label: words.invites, href: `${base(visit)}/invites` }],
       content: (
         <form method="post" action={`${base(visit)}/invites`} class="card settings-form" data-turbo="false">
-          <Problem visit={visit} />
+          <Problem />
           <FormId />
           <input type="hidden" name="organization_id" value={admin.organization_id} />
           <Field
@@ -493,20 +489,13 @@ const newInvite = adminPage({
             required
             maxlength={254}
             autocomplete="off"
-            visit={visit}
           />
-          <Field
-            name="role"
-            label={words.role}
-            value="member"
-            options={roleOptions(words, admin)}
-            visit={visit}
-          />
+          <Field name="role" label={words.role} value="member" options={roleOptions(words, admin)} />
           <div class="buttons">
             <button type="submit" class="button main">
               {mail_enabled ? words.mailInvite : words.makeLink}
             </button>
-            <Cancel href={`${base(visit)}/invites`} visit={visit} />
+            <Cancel href={`${base(visit)}/invites`} />
           </div>
         </form>
       ),
@@ -545,7 +534,7 @@ const acceptInvitePage = page({
               <p>{words.acceptInto(invite.organization, words.roles[invite.role])}</p>
               <p class="quiet">{words.acceptText(viewer?.name ?? "")}</p>
               <form method="post" action="/invite" class="stack" data-turbo="false">
-                <Problem visit={visit} />
+                <Problem />
                 <input type="hidden" name="token" value={tokenOf(visit, query)} />
                 <button type="submit" class="button main">
                   {words.accept}
@@ -568,7 +557,7 @@ const ofApi = (method: "post" | "patch" | "delete", path: string) =>
   endpointOf(endpoints, method, `/organizations/:id${path}`);
 const params = { id: "organization_id" };
 const removal = ofApi("delete", "/members/:user_id") as StatementEndpoint;
-const removalOf = (input: Input) => removal.call({ ...input, query: input.body });
+const removalOf = (input: Input) => removal.call({ ...input, query: input.body } as never);
 
 export const peoplePages = [
   people,

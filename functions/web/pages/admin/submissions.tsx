@@ -12,7 +12,6 @@ import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { type Chosen, chosenSubmissions, listSubmissions } from "../../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../../_shared/statements/taxonomy.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
@@ -22,6 +21,7 @@ import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
 import { bestFirst, endpointOf, type Page } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 
@@ -58,8 +58,6 @@ export const adminSubmissions: Page = adminPage({
   view: ([[list], [categories], [tags]], { query, words, visit }) => {
     const props: Props = {
       query,
-      words,
-      visit,
       rows: JSON.parse(list?.data ?? "[]"),
       total: list?.total ?? 0,
       next: list ? nextCursor(list, query.sort, query.order) : null,
@@ -67,7 +65,7 @@ export const adminSubmissions: Page = adminPage({
       tags: JSON.parse(tags?.data ?? "[]"),
     };
     return {
-      title: visit.messages.admin.frame.areas.submissions,
+      title: words.title,
       status: visit.answered ? 422 : undefined,
       actions: (
         <div class="buttons">
@@ -93,8 +91,6 @@ export const adminSubmissions: Page = adminPage({
 
 type Props = {
   query: SubmissionListQuery;
-  words: AreaTexts["submissions"];
-  visit: Visit;
   rows: Listed[];
   total: number;
   next: string | null;
@@ -103,7 +99,9 @@ type Props = {
 };
 
 /** Failures of a bulk change, or the error that no submission was selected. */
-const Failures = ({ rows, words, visit }: Props) => {
+const Failures = ({ rows }: Props) => {
+  const words = useWords("submissions");
+  const visit = useVisit();
   if (visit.refused)
     return (
       <div class="notice problem" role="alert">
@@ -143,7 +141,9 @@ function errorText(
 
 const isFilteredBy = (query: SubmissionListQuery) => filterNames.some((name) => query[name]);
 
-const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
+const Filters = ({ query, categories, tags, total }: Props) => {
+  const words = useWords("submissions");
+  const visit = useVisit();
   const { statuses, types, board } = visit.messages;
   const choice = (
     name: "status" | "type" | "category" | "tag",
@@ -183,23 +183,23 @@ const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
         </label>
         {choice(
           "status",
-          visit.messages.words.status,
+          board.status,
           submissionStatuses
             .filter((status) => status !== "duplicate")
             .map((status) => [status, statuses[status]]),
         )}
-        {choice("type", visit.messages.words.type, [
+        {choice("type", board.type, [
           ["idea", types.idea],
           ["problem", types.problem],
         ])}
         {choice(
           "category",
-          visit.messages.words.category,
+          board.category,
           categories.map(({ slug, name }) => [slug, name]),
         )}
         {choice(
           "tag",
-          words.nouns.tag,
+          words.tag,
           tags.map(({ slug, name }) => [slug, name]),
         )}
         <button type="submit" class="button">
@@ -218,7 +218,7 @@ const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
         )}
         {isFilteredBy(query) && (
           <a class="link" href={visit.path}>
-            {visit.messages.words.clearFilters}
+            {board.clear}
           </a>
         )}
       </p>
@@ -226,13 +226,15 @@ const Filters = ({ query, words, visit, categories, tags, total }: Props) => {
   );
 };
 
-const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => {
+const Table = ({ query, rows, next, categories, tags }: Props) => {
+  const words = useWords("submissions");
+  const visit = useVisit();
   const { board } = visit.messages;
   const number = (value: number) => formatNumber(value, visit.locale);
   return (
     <DataTable
       id="submissions"
-      caption={visit.messages.admin.frame.areas.submissions}
+      caption={words.title}
       rows={rows}
       rowId={({ id }) => id}
       select={{ form: "bulk", name: "ids", value: ({ id }) => id, label: ({ title }) => title, bar: "bulk" }}
@@ -241,7 +243,7 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
       columns={[
         {
           key: "title",
-          label: words.nouns.submission,
+          label: words.submission,
           sort: "title",
           cell: ({ id, title, type, tags: own }) => (
             <div class="title-cell">
@@ -261,12 +263,12 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
         },
         {
           key: "status",
-          label: visit.messages.words.status,
+          label: board.status,
           cell: ({ status }) => <Status status={status} messages={visit.messages} />,
         },
         {
           key: "category",
-          label: visit.messages.words.category,
+          label: board.category,
           cell: ({ category_id }) => {
             const category = categories.find(({ id }) => id === category_id);
             return category ? (
@@ -288,7 +290,7 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
         },
         {
           key: "comments",
-          label: words.records.comments,
+          label: words.comments,
           sort: "comments",
           isNumber: true,
           cell: ({ comment_count }) => number(comment_count),
@@ -310,14 +312,15 @@ const Table = ({ query, words, visit, rows, next, categories, tags }: Props) => 
           <h2>{board.emptyTitle}</h2>
         )
       }
-      visit={visit}
     />
   );
 };
 
 /** Actions for the selected submissions. */
-const Bulk = ({ words, visit, categories, tags }: Props) => {
-  const { statuses } = visit.messages;
+const Bulk = ({ categories, tags }: Props) => {
+  const words = useWords("submissions");
+  const visit = useVisit();
+  const { statuses, board } = visit.messages;
   const act = (action: string, label: string) => (
     <button type="submit" class="button small" name="action" value={action}>
       {label}
@@ -336,7 +339,7 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
         <b class="number" data-chosen /> {words.bulk}
       </p>
       <div class="bulk-group">
-        <label for="bulk-status">{visit.messages.words.status}</label>
+        <label for="bulk-status">{board.status}</label>
         <select id="bulk-status" name="status">
           {submissionStatuses
             .filter((status) => status !== "duplicate")
@@ -354,14 +357,14 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
             </div>
             <label class="check">
               <input type="checkbox" name="notify" value="true" checked />
-              {words.notifyFollowers}
+              {words.notify}
             </label>
           </div>
         </details>
       </div>
       {categories.length > 0 && (
         <div class="bulk-group">
-          <label for="bulk-category">{visit.messages.words.category}</label>
+          <label for="bulk-category">{board.category}</label>
           <select id="bulk-category" name="category">
             <option value="">{words.noCategory}</option>
             {categories.map(({ id, name }) => (
@@ -373,7 +376,7 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
       )}
       {tags.length > 0 && (
         <div class="bulk-group">
-          <label for="bulk-tag">{words.nouns.tag}</label>
+          <label for="bulk-tag">{words.tag}</label>
           <select id="bulk-tag" name="tags">
             {tags.map(({ slug, name }) => (
               <option value={slug}>{name}</option>
@@ -392,7 +395,7 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
           data-turbo-action="advance"
         >
           <Icon name="merge" />
-          {words.openMerge}
+          {words.merge}
         </button>
         <button
           type="submit"
@@ -402,7 +405,7 @@ const Bulk = ({ words, visit, categories, tags }: Props) => {
           data-turbo-action="advance"
         >
           <Icon name="trash-2" />
-          {words.openDelete}
+          {words.delete}
         </button>
       </div>
     </form>
@@ -452,7 +455,7 @@ export const deleteSubmissions = adminPage({
       trail: [],
       content:
         rows.length === 0 ? (
-          <NothingChosen words={words} visit={visit} />
+          <NothingChosen />
         ) : (
           <Confirm
             text={words.deleteText}
@@ -467,25 +470,28 @@ export const deleteSubmissions = adminPage({
                   ))}
                 </ul>
               </>,
-              words.voteCount(sum("vote_count")),
-              words.commentCount(sum("comment_count")),
+              words.lostVotes(sum("vote_count")),
+              words.lostComments(sum("comment_count")),
             ]}
             action={back}
             fields={[["action", "delete"], ...rows.map(({ id }): [string, string] => ["ids", id])]}
             submit={words.deleteNow(rows.length)}
             back={back}
-            visit={visit}
           />
         ),
     };
   },
 });
 
-export const NothingChosen = ({ words, visit }: { words: AreaTexts["submissions"]; visit: Visit }) => (
-  <div class="empty">
-    <p>{words.chooseFirst}</p>
-    <a class="button" href={adminPath(visit, "/submissions")}>
-      {visit.messages.admin.frame.areas.submissions}
-    </a>
-  </div>
-);
+export const NothingChosen = () => {
+  const words = useWords("submissions");
+  const visit = useVisit();
+  return (
+    <div class="empty">
+      <p>{words.chooseFirst}</p>
+      <a class="button" href={adminPath(visit, "/submissions")}>
+        {words.title}
+      </a>
+    </div>
+  );
+};

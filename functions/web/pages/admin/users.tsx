@@ -5,7 +5,6 @@ import { notFound } from "../../../_shared/http/api-error.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { personalData, searchPeople, showPerson } from "../../../_shared/statements/people.ts";
 import { people as endpoints } from "../../../endpoints/people.ts";
-import type { AreaTexts } from "../../../words/index.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { type Column, DataTable } from "../../components/admin/table.tsx";
@@ -17,6 +16,7 @@ import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
 import { endpointOf, plain } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminAction, adminPage } from "./admin-page.tsx";
 import { areas } from "./areas.ts";
@@ -42,11 +42,14 @@ type Contribution = (
 
 const base = (visit: Visit) => adminPath(visit, "/people/users");
 
-const Trust = ({ of, words }: { of: Person; words: AreaTexts["people"] }) => (
-  <span class={`status ${of.is_trusted ? "completed" : "open"}`}>
-    {of.role ? words.roles[of.role] : of.is_trusted ? words.trusted : words.notTrusted}
-  </span>
-);
+const Trust = ({ of }: { of: Person }) => {
+  const words = useWords("people");
+  return (
+    <span class={`status ${of.is_trusted ? "completed" : "open"}`}>
+      {of.role ? words.roles[of.role] : of.is_trusted ? words.trusted : words.notTrusted}
+    </span>
+  );
+};
 
 const users = adminPage({
   area,
@@ -71,10 +74,10 @@ const users = adminPage({
           </span>
         ),
       },
-      { key: "trust", label: words.trust, cell: (of) => <Trust of={of} words={words} /> },
+      { key: "trust", label: words.trust, cell: (of) => <Trust of={of} /> },
       ...(["submissions", "comments", "votes"] as const).map((what) => ({
         key: what,
-        label: words.records[what],
+        label: words.numbers[what],
         isNumber: true,
         cell: (of: Person) => formatNumber(of[what], visit.locale),
       })),
@@ -84,7 +87,7 @@ const users = adminPage({
       trail: [],
       content: (
         <>
-          <PeopleTabs here="users" visit={visit} words={words} admin={admin} />
+          <PeopleTabs here="users" admin={admin} />
           <form method="get" action={base(visit)} class="filter">
             <Field
               name="search"
@@ -93,7 +96,6 @@ const users = adminPage({
               type="search"
               value={search}
               maxlength={254}
-              visit={visit}
             />
             <button type="submit" class="button">
               <Icon name="search" />
@@ -109,7 +111,6 @@ const users = adminPage({
               rows={list}
               rowId={({ id }) => id}
               empty={<p>{search ? words.nobody : words.nobodyYet}</p>}
-              visit={visit}
             />
             {list.length === 50 && <p class="quiet">{words.first50}</p>}
           </section>
@@ -136,7 +137,7 @@ const user = adminPage({
       trail: [{ label: words.users, href: base(visit) }],
       content: (
         <>
-          <Problem visit={visit} />
+          <Problem />
           <section class="card stack">
             <dl class="properties">
               <dt>{words.kind}</dt>
@@ -153,7 +154,7 @@ const user = adminPage({
               </dd>
               <dt>{words.trust}</dt>
               <dd>
-                <Trust of={of} words={words} />
+                <Trust of={of} />
               </dd>
             </dl>
             {of.role ? (
@@ -173,7 +174,6 @@ const user = adminPage({
                     { value: "true", label: words.decisions.trusted },
                     { value: "false", label: words.decisions.checked },
                   ]}
-                  visit={visit}
                 />
                 <button type="submit" class="button">
                   {words.save}
@@ -183,16 +183,12 @@ const user = adminPage({
           </section>
           <dl class="stats">
             {numbers.map((what) => (
-              <Stat
-                label={{ ...words.records, ...words.numbers }[what]}
-                value={formatNumber(of[what], visit.locale)}
-                visit={visit}
-              />
+              <Stat label={words.numbers[what]} value={formatNumber(of[what], visit.locale)} />
             ))}
           </dl>
-          <Contributions label={words.records.submissions} rows={of.newest_submissions} visit={visit} />
-          <Contributions label={words.records.comments} rows={of.newest_comments} visit={visit} />
-          <Contributions label={words.records.votes} rows={of.newest_votes} visit={visit} />
+          <Contributions label={words.numbers.submissions} rows={of.newest_submissions} />
+          <Contributions label={words.numbers.comments} rows={of.newest_comments} />
+          <Contributions label={words.numbers.votes} rows={of.newest_votes} />
           <section class="stack">
             <h2>{words.data}</h2>
             <p class="quiet">{words.dataText}</p>
@@ -214,8 +210,9 @@ const user = adminPage({
   },
 });
 
-const Contributions = ({ label, rows, visit }: { label: string; rows: Contribution[]; visit: Visit }) =>
-  rows.length === 0 ? null : (
+const Contributions = ({ label, rows }: { label: string; rows: Contribution[] }) => {
+  const visit = useVisit();
+  return rows.length === 0 ? null : (
     <section class="stack">
       <h2>{label}</h2>
       <ul class="list">
@@ -239,6 +236,7 @@ const Contributions = ({ label, rows, visit }: { label: string; rows: Contributi
       </ul>
     </section>
   );
+};
 
 const eraseUser = adminPage({
   area,
@@ -260,7 +258,6 @@ const eraseUser = adminPage({
           action={`${path}/erase`}
           submit={words.erase}
           back={path}
-          visit={visit}
         />
       ),
     };

@@ -1,20 +1,13 @@
-import type { z } from "zod";
 import { eventNames } from "../../../../shared/events.ts";
-import type {
-  deliveryDetailAnswer,
-  deliveryListAnswer,
-  webhookListAnswer,
-} from "../../../../shared/webhooks.ts";
-import { notFound } from "../../../_shared/http/api-error.ts";
 import {
+  type Delivery,
   listDeliveries,
   listWebhooks,
   showDelivery,
   showWebhook,
+  type Webhook,
 } from "../../../_shared/statements/webhooks.ts";
 import { webhooks as endpoints } from "../../../endpoints/webhooks.ts";
-import type { AreaTexts } from "../../../words/index.ts";
-import { Cancel } from "../../components/admin/cancel.tsx";
 import { Choices } from "../../components/admin/choices.tsx";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
@@ -24,53 +17,51 @@ import { formatMoment, Moment } from "../../components/admin/moment.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field, Problem } from "../../components/field.tsx";
-import { FormId } from "../../components/form-id.tsx";
+import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { formatNumber } from "../../format.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
+import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
-
-type Webhook = z.output<typeof webhookListAnswer>["data"][number];
-type Delivery = z.output<typeof deliveryListAnswer>["data"][number];
-type DeliveryDetail = z.output<typeof deliveryDetailAnswer>["data"];
-type Rows = readonly { data: string | null }[];
+import { adminPage } from "./admin-page.tsx";
 
 const area = "webhooks";
 const baseOf = (visit: Visit) => adminPath(visit, "/settings/webhooks");
 const pathOf = (visit: Visit, { id }: { id: string }) => `${baseOf(visit)}/${id}`;
 
-function parsed<Shape>([row]: Rows, what: string): Shape {
-  if (!row?.data) throw notFound(what);
-  return JSON.parse(row.data) as Shape;
-}
+const ofApi = (method: "post" | "patch" | "delete", path: string) =>
+  endpointOf(endpoints, method, `/organizations/:id/webhooks${path}`);
+const change = ofApi("patch", "/:webhook_id");
+const test = ofApi("post", "/:webhook_id/test");
 
 /** Undefined where the form gave the secret: nothing is shown then. */
 const secretIn = (visit: Visit) =>
   visit.answered ? (JSON.parse(visit.answered).data.secret as string | null | undefined) : undefined;
 
-const MadeSecret = ({ visit, words }: { visit: Visit; words: AreaTexts["webhooks"] }) => {
+const MadeSecret = () => {
+  const words = useWords("webhooks");
+  const visit = useVisit();
   const secret = secretIn(visit);
-  return secret === undefined ? null : (
-    <Secret id="secret" label={words.secretTitle} secret={secret} visit={visit} />
+  return secret === undefined ? null : <Secret id="secret" label={words.secretTitle} secret={secret} />;
+};
+
+const State = ({ of }: { of: Webhook }) => {
+  const words = useWords("webhooks");
+  return (
+    <span
+      class={`status ${of.enabled ? "completed" : of.disabled_reason === "gone" ? "failed" : "declined"}`}
+    >
+      {of.enabled ? words.active : of.disabled_reason === "gone" ? words.gone : words.paused}
+    </span>
   );
 };
 
-const State = ({ of, words }: { of: Webhook; words: AreaTexts["webhooks"] }) => (
-  <span class={`status ${of.enabled ? "completed" : of.disabled_reason === "gone" ? "failed" : "declined"}`}>
-    {of.enabled ? words.active : of.disabled_reason === "gone" ? words.gone : words.paused}
-  </span>
-);
-
-/** The organization, which the API has in its path. */
-const OfOrganization = ({ id }: { id: string }) => <input type="hidden" name="organization_id" value={id} />;
-
 const webhooks = adminPage({
   area,
-  call: () => [listWebhooks()],
+  read: () => [listWebhooks()],
   view: ([rows], { visit, words }) => ({
-    title: visit.messages.admin.frame.areas.webhooks,
+    title: words.title,
     actions: (
       <a class="button main" href={`${baseOf(visit)}/new`}>
         <Icon name="plus" />
@@ -80,10 +71,10 @@ const webhooks = adminPage({
     content: (
       <>
         <p class="quiet lead">{words.text}</p>
-        <MadeSecret visit={visit} words={words} />
+        <MadeSecret />
         <DataTable
           id="webhooks"
-          caption={visit.messages.admin.frame.areas.webhooks}
+          caption={words.title}
           columns={[
             {
               key: "url",
@@ -96,36 +87,28 @@ const webhooks = adminPage({
             },
             {
               key: "events",
-              label: visit.messages.admin.frame.areas.events,
+              label: words.events,
               isNumber: true,
               cell: ({ events }) => formatNumber(events.length, visit.locale),
             },
-            { key: "state", label: words.state, cell: (one) => <State of={one} words={words} /> },
+            { key: "state", label: words.state, cell: (one) => <State of={one} /> },
             {
               key: "created",
               label: words.created,
-              cell: (one) => <Created of={one} visit={visit} />,
+              cell: (one) => <Created of={one} />,
             },
           ]}
-          rows={parsed<Webhook[]>(rows, "webhook")}
+          rows={rows}
           rowId={({ id }) => id}
           empty={<p>{words.empty}</p>}
-          visit={visit}
         />
       </>
     ),
   }),
 });
 
-const WebhookFields = ({
-  of,
-  visit,
-  words,
-}: {
-  of?: Webhook | undefined;
-  visit: Visit;
-  words: AreaTexts["webhooks"];
-}) => {
+const WebhookFields = ({ of }: { of?: Webhook }) => {
+  const words = useWords("webhooks");
   // An alias that the API subscribed to stays.
   const names = [...new Set<string>([...eventNames, ...(of?.events ?? [])])];
   const texts: Record<string, string> = words.eventTexts;
@@ -133,62 +116,40 @@ const WebhookFields = ({
     <>
       <Field
         name="url"
-        type="url"
         label={words.url}
         hint={words.urlHint}
-        value={of?.url}
-        required
-        maxlength={2000}
         placeholder="https://hooks.example.org/feedback"
-        visit={visit}
       />
       <Choices
         name="events"
-        legend={visit.messages.admin.frame.areas.events}
+        legend={words.events}
         choices={names.map((value) => ({ value, text: texts[value] }))}
-        chosen={of?.events}
-        visit={visit}
       />
     </>
   );
 };
 
-const SecretField = ({ visit, words }: { visit: Visit; words: AreaTexts["webhooks"] }) => (
-  <Field
-    name="secret"
-    type="password"
-    label={words.secret}
-    hint={words.secretHint}
-    minlength={8}
-    maxlength={256}
-    autocomplete="off"
-    visit={visit}
-  />
-);
+const SecretField = () => {
+  const words = useWords("webhooks");
+  return (
+    <Field name="secret" type="password" label={words.secret} hint={words.secretHint} autocomplete="off" />
+  );
+};
 
 const newWebhook = adminPage({
   area,
   path: "/new",
-  call: () => [],
-  view: (_rows, { visit, words, admin }) => ({
+  view: (_none, { visit, words }) => ({
     title: words.newTitle,
     trail: [],
     content: (
-      <form method="post" action={baseOf(visit)} class="card settings-form" data-turbo="false">
-        <Problem visit={visit} />
-        <FormId />
-        <OfOrganization id={admin.organization_id} />
-        <WebhookFields visit={visit} words={words} />
-        <SecretField visit={visit} words={words} />
-        <div class="buttons">
-          <button type="submit" class="button main">
-            {words.create}
-          </button>
-          <Cancel href={baseOf(visit)} visit={visit} />
-        </div>
-      </form>
+      <Form submit={words.create} back={baseOf(visit)}>
+        <WebhookFields />
+        <SecretField />
+      </Form>
     ),
   }),
+  actions: [{ of: ofApi("post", ""), path: "", resultPage: webhooks }],
 });
 
 /** The newest deliveries that are kept. */
@@ -197,28 +158,23 @@ const logged = { page: 1, limit: 100 };
 const webhook = adminPage({
   area,
   path: "/:webhook_id",
-  call: ({ params }) => [
-    showWebhook({ webhook_id: params.webhook_id }),
-    listDeliveries({ webhook_id: params.webhook_id }, logged),
-  ],
-  view: ([rows, [log]], { visit, words, admin }) => {
-    const shown = parsed<Webhook>(rows, "webhook");
-    const deliveries = JSON.parse(log?.data ?? "[]") as Delivery[];
+  read: ({ params: { webhook_id } }) => [showWebhook({ webhook_id }), listDeliveries({ webhook_id }, logged)],
+  view: ([shown, { data: deliveries }], { visit, words }) => {
     const path = pathOf(visit, shown);
     return {
       title: shown.url,
       trail: [],
       content: (
         <>
-          <Problem visit={visit} />
-          <MadeSecret visit={visit} words={words} />
+          <Problem />
+          <MadeSecret />
           <section class="card stack">
             <dl class="properties">
               <dt>{words.state}</dt>
               <dd>
-                <State of={shown} words={words} />
+                <State of={shown} />
               </dd>
-              <dt>{visit.messages.admin.frame.areas.events}</dt>
+              <dt>{words.events}</dt>
               <dd>
                 <ul class="tags">
                   {shown.events.map((name) => (
@@ -228,7 +184,7 @@ const webhook = adminPage({
               </dd>
               <dt>{words.created}</dt>
               <dd>
-                <Created of={shown} visit={visit} />
+                <Created of={shown} />
               </dd>
             </dl>
             {shown.previous_secret_expires_at && (
@@ -238,18 +194,14 @@ const webhook = adminPage({
             )}
             <div class="buttons">
               {shown.enabled && (
-                <form method="post" action={`${path}/test`}>
-                  <OfOrganization id={admin.organization_id} />
+                <Form of={test} hasProblem={false}>
                   <button type="submit" class="button main">
                     <Icon name="send" />
                     {words.test}
                   </button>
-                </form>
+                </Form>
               )}
-              <form method="post" action={path}>
-                <OfOrganization id={admin.organization_id} />
-                <input type="hidden" name="_method" value="patch" />
-                <input type="hidden" name="enabled" value={String(!shown.enabled)} />
+              <Form of={change} hasProblem={false} hidden={{ enabled: String(!shown.enabled) }}>
                 <button
                   type="submit"
                   class="button"
@@ -258,7 +210,7 @@ const webhook = adminPage({
                   <Icon name={shown.enabled ? "pause" : "play"} />
                   {shown.enabled ? words.pause : words.resume}
                 </button>
-              </form>
+              </Form>
               <a class="button" href={`${path}/edit`}>
                 {words.edit}
               </a>
@@ -266,7 +218,7 @@ const webhook = adminPage({
                 {words.rotate}
               </a>
               <a class="button danger" href={`${path}/delete`}>
-                {words.delete}
+                {words.remove}
               </a>
             </div>
             {shown.enabled && (
@@ -302,18 +254,18 @@ const webhook = adminPage({
                 {
                   key: "status",
                   label: words.status,
-                  cell: (one) => <DeliveryStatus of={one} words={words} />,
+                  cell: (one) => <DeliveryStatus of={one} />,
                 },
                 {
                   key: "answer",
                   label: words.answer,
-                  cell: (one) => <Answer of={one} words={words} />,
+                  cell: (one) => <Answer of={one} />,
                 },
                 {
                   key: "duration",
                   label: words.duration,
                   isNumber: true,
-                  cell: ({ duration_ms }) => <Duration ms={duration_ms} visit={visit} />,
+                  cell: ({ duration_ms }) => <Duration ms={duration_ms} />,
                 },
                 {
                   key: "attempts",
@@ -330,63 +282,73 @@ const webhook = adminPage({
               rows={deliveries}
               rowId={({ id }) => id}
               empty={<p>{words.noDeliveries}</p>}
-              visit={visit}
             />
           </section>
         </>
       ),
     };
   },
+  actions: [
+    {
+      of: change,
+      done: ({ json }) => ({ done: JSON.parse(json).data.enabled ? "resumed" : "paused" }),
+      next: "/:webhook_id",
+    },
+    { of: test, path: "/:webhook_id/test", done: "tested", next: "/:webhook_id" },
+  ],
 });
 
 /** It is being sent, or is about to be. */
 const isUnderWay = ({ status, next_attempt_at }: Delivery) =>
   status === "pending" && (!next_attempt_at || Date.parse(next_attempt_at) < Date.now() + 10_000);
 
-const DeliveryStatus = ({ of, words }: { of: Delivery; words: AreaTexts["webhooks"] }) => (
-  <span class={`status ${of.status}`}>{words.statuses[of.status]}</span>
-);
+const DeliveryStatus = ({ of }: { of: Delivery }) => {
+  const words = useWords("webhooks");
+  return <span class={`status ${of.status}`}>{words.statuses[of.status]}</span>;
+};
 
 type Answered = Pick<Delivery, "status_code" | "error">;
 
-const Answer = ({ of, words }: { of: Answered; words: AreaTexts["webhooks"] }) => (
-  <span>{of.status_code ?? (of.error ? words.noAnswer : "")}</span>
-);
+const Answer = ({ of }: { of: Answered }) => {
+  const words = useWords("webhooks");
+  return <span>{of.status_code ?? (of.error ? words.noAnswer : "")}</span>;
+};
 
-const Duration = ({ ms, visit }: { ms: number | null; visit: Visit }) => (
-  <span>
-    {ms !== null &&
-      new Intl.NumberFormat(visit.locale, {
-        style: "unit",
-        unit: ms < 1000 ? "millisecond" : "second",
-        maximumFractionDigits: 1,
-      }).format(ms < 1000 ? ms : ms / 1000)}
-  </span>
-);
+const Duration = ({ ms }: { ms: number | null }) => {
+  const visit = useVisit();
+  return (
+    <span>
+      {ms !== null &&
+        new Intl.NumberFormat(visit.locale, {
+          style: "unit",
+          unit: ms < 1000 ? "millisecond" : "second",
+          maximumFractionDigits: 1,
+        }).format(ms < 1000 ? ms : ms / 1000)}
+    </span>
+  );
+};
 
 const delivery = adminPage({
   area,
   path: "/:webhook_id/deliveries/:event_id",
-  call: ({ params: { webhook_id, event_id } }) => [
+  read: ({ params: { webhook_id, event_id } }) => [
     showWebhook({ webhook_id }),
     showDelivery({ webhook_id, event_id }),
   ],
-  view: ([rows, found], { visit, words, admin }) => {
-    const shown = parsed<Webhook>(rows, "webhook");
-    const sent = parsed<DeliveryDetail>(found, "delivery");
+  view: ([shown, sent], { visit, words }) => {
     const path = pathOf(visit, shown);
     return {
       title: sent.event,
       trail: [{ label: shown.url, href: path }],
       content: (
         <>
-          <Problem visit={visit} />
+          <Problem />
           {isUnderWay(sent) && <div id="pending" data-island="pending" hidden />}
           <section class="card stack">
             <dl class="properties">
               <dt>{words.status}</dt>
               <dd>
-                <DeliveryStatus of={sent} words={words} />
+                <DeliveryStatus of={sent} />
               </dd>
               <dt>{words.event}</dt>
               <dd>
@@ -405,13 +367,12 @@ const delivery = adminPage({
                 </>
               )}
             </dl>
-            <form method="post" action={`${path}/deliveries/${sent.id}/redeliver`} class="buttons">
-              <OfOrganization id={admin.organization_id} />
+            <Form class="buttons" hasProblem={false}>
               <button type="submit" class="button main" disabled={!shown.enabled || sent.data === null}>
                 <Icon name="refresh-cw" />
                 {words.redeliver}
               </button>
-            </form>
+            </Form>
           </section>
           <section class="stack">
             <h2>{words.attempts}</h2>
@@ -431,16 +392,11 @@ const delivery = adminPage({
                   )}
                   <dt>{words.duration}</dt>
                   <dd>
-                    <Duration ms={one.duration_ms} visit={visit} />
+                    <Duration ms={one.duration_ms} />
                   </dd>
                 </dl>
                 {one.response_body ? (
-                  <CodeBlock
-                    id={`body-${one.number}`}
-                    label={words.responseBody}
-                    text={one.response_body}
-                    visit={visit}
-                  />
+                  <CodeBlock id={`body-${one.number}`} label={words.responseBody} text={one.response_body} />
                 ) : (
                   one.status_code !== null && <p class="quiet">{words.emptyBody}</p>
                 )}
@@ -450,76 +406,66 @@ const delivery = adminPage({
           {sent.data === null ? (
             <p class="quiet">{words.dataGone}</p>
           ) : (
-            <CodeBlock id="data" label={words.data} text={JSON.stringify(sent.data, null, 2)} visit={visit} />
+            <CodeBlock id="data" label={words.data} text={JSON.stringify(sent.data, null, 2)} />
           )}
         </>
       ),
     };
   },
+  actions: [
+    {
+      of: ofApi("post", "/:webhook_id/deliveries/:event_id/redeliver"),
+      path: "/:webhook_id/deliveries/:event_id/redeliver",
+      done: "redelivered",
+      next: "/:webhook_id/deliveries/:event_id",
+    },
+  ],
 });
 
 const editWebhook = adminPage({
   area,
   path: "/:webhook_id/edit",
-  call: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
-  view: ([rows], { visit, words, admin }) => {
-    const shown = parsed<Webhook>(rows, "webhook");
+  read: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
+  view: ([shown], { visit, words }) => {
     const path = pathOf(visit, shown);
     return {
       title: words.editTitle,
       trail: [{ label: shown.url, href: path }],
       content: (
-        <form method="post" action={`${path}/edit`} class="card settings-form">
-          <Problem visit={visit} />
-          <OfOrganization id={admin.organization_id} />
-          <input type="hidden" name="_method" value="patch" />
-          <WebhookFields of={shown} visit={visit} words={words} />
-          <div class="buttons">
-            <button type="submit" class="button main">
-              {words.save}
-            </button>
-            <Cancel href={path} visit={visit} />
-          </div>
-        </form>
+        <Form values={shown} submit={words.save} back={path}>
+          <WebhookFields of={shown} />
+        </Form>
       ),
     };
   },
+  actions: [{ of: change, done: "saved", next: "/:webhook_id" }],
 });
 
 const rotateWebhook = adminPage({
   area,
   path: "/:webhook_id/rotate",
-  call: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
-  view: ([rows], { visit, words, admin }) => {
-    const shown = parsed<Webhook>(rows, "webhook");
+  read: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
+  view: ([shown], { visit, words }) => {
     const path = pathOf(visit, shown);
     return {
       title: words.rotate,
       trail: [{ label: shown.url, href: path }],
       content: (
-        <Confirm
-          text={words.rotateText}
-          action={`${path}/rotate`}
-          fields={[["organization_id", admin.organization_id]]}
-          submit={words.rotate}
-          back={path}
-          makesSecret
-          visit={visit}
-        >
-          <OverlapField overlap={words.overlap} visit={visit} />
-          <SecretField visit={visit} words={words} />
+        <Confirm text={words.rotateText} submit={words.rotate} back={path}>
+          <OverlapField overlap={words.overlap} />
+          <SecretField />
         </Confirm>
       ),
     };
   },
+  actions: [{ of: ofApi("post", "/:webhook_id/rotate"), resultPage: webhook }],
 });
 
 const deleteWebhook = adminPage({
   area,
   path: "/:webhook_id/delete",
-  call: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
-  view: ([rows], { visit, words, admin }) => {
-    const shown = parsed<Webhook>(rows, "webhook");
+  read: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
+  view: ([shown], { visit, words }) => {
     const path = pathOf(visit, shown);
     return {
       title: words.removeTitle,
@@ -528,26 +474,14 @@ const deleteWebhook = adminPage({
         <Confirm
           text={words.removeText(shown.url)}
           lost={[words.removeLost.log, words.removeLost.waiting]}
-          action={path}
-          fields={[
-            ["organization_id", admin.organization_id],
-            ["_method", "delete"],
-          ]}
-          submit={words.delete}
+          submit={words.remove}
           back={path}
-          visit={visit}
         />
       ),
     };
   },
+  actions: [{ of: ofApi("delete", "/:webhook_id"), path: "/:webhook_id", done: "removed" }],
 });
-
-const ofApi = (method: "post" | "patch" | "delete", path: string) =>
-  endpointOf(endpoints, method, `/organizations/:id/webhooks${path}`);
-const params = { id: "organization_id" };
-const toWebhook = (_response: unknown, { visit, params: { webhook_id = "" } }: At) =>
-  pathOf(visit, { id: webhook_id });
-type At = { visit: Visit; params: Record<string, string> };
 
 export const webhookPages = [
   webhooks,
@@ -557,52 +491,4 @@ export const webhookPages = [
   editWebhook,
   rotateWebhook,
   deleteWebhook,
-  adminAction(ofApi("post", ""), { area, formPage: newWebhook, resultPage: webhooks, params }),
-  adminAction(ofApi("patch", "/:webhook_id"), {
-    area,
-    path: "/:webhook_id/edit",
-    formPage: editWebhook,
-    params,
-    doneMessage: "saved",
-    redirectTo: toWebhook,
-  }),
-  adminAction(ofApi("patch", "/:webhook_id"), {
-    area,
-    path: "/:webhook_id",
-    formPage: webhook,
-    params,
-    doneMessage: ({ json }) => ({ done: JSON.parse(json).data.enabled ? "resumed" : "paused" }),
-    redirectTo: toWebhook,
-  }),
-  adminAction(ofApi("delete", "/:webhook_id"), {
-    area,
-    path: "/:webhook_id",
-    formPage: deleteWebhook,
-    params,
-    doneMessage: "removed",
-  }),
-  adminAction(ofApi("post", "/:webhook_id/rotate"), {
-    area,
-    path: "/:webhook_id/rotate",
-    formPage: rotateWebhook,
-    resultPage: webhook,
-    params,
-  }),
-  adminAction(ofApi("post", "/:webhook_id/test"), {
-    area,
-    path: "/:webhook_id/test",
-    formPage: webhook,
-    params,
-    doneMessage: "tested",
-    redirectTo: toWebhook,
-  }),
-  adminAction(ofApi("post", "/:webhook_id/deliveries/:event_id/redeliver"), {
-    area,
-    path: "/:webhook_id/deliveries/:event_id/redeliver",
-    formPage: delivery,
-    params,
-    doneMessage: "redelivered",
-    redirectTo: (_response, { visit, params: { webhook_id, event_id } }) =>
-      `${baseOf(visit)}/${webhook_id}/deliveries/${event_id}`,
-  }),
 ];

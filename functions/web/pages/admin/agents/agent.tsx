@@ -25,13 +25,13 @@ export const agent = adminPage({
       content: (
         <>
           {secret !== undefined && (
-            <Secret id="secret" label={visit.messages.admin.apiKeys.secret} secret={secret} visit={visit} />
+            <Secret id="secret" label={visit.messages.admin.apiKeys.secret} secret={secret} />
           )}
           <section class="card stack">
             <dl class="properties">
               <dt>{words.state}</dt>
               <dd>
-                <State of={shown} words={words} />
+                <State of={shown} />
               </dd>
               <dt>{words.tier}</dt>
               <dd>{words.tiers[shown.tier]}</dd>
@@ -43,7 +43,7 @@ export const agent = adminPage({
               )}
               <dt>{words.created}</dt>
               <dd>
-                <Created of={shown} visit={visit} />
+                <Created of={shown} />
               </dd>
             </dl>
             <div class="buttons">
@@ -73,7 +73,7 @@ export const agent = adminPage({
                 </a>
               )}
             </div>
-            <Keys keys={JSON.parse(keys?.data ?? "[]") as Key[]} base={`${path}/keys`} visit={visit} />
+            <Keys keys={JSON.parse(keys?.data ?? "[]") as Key[]} base={`${path}/keys`} />
           </section>
           <section class="card stack">
             <div class="section-head">
@@ -88,9 +88,9 @@ export const agent = adminPage({
                 </a>
               )}
             </div>
-            <Policies of={JSON.parse(policies?.data ?? "{}") as AgentPolicies} visit={visit} words={words} />
+            <Policies of={JSON.parse(policies?.data ?? "{}") as AgentPolicies} />
           </section>
-          {!shown.retired_at && <Connect secret={secret ?? undefined} visit={visit} words={words} />}
+          {!shown.retired_at && <Connect secret={secret ?? undefined} />}
         </>
       ),
     };

@@ -44,7 +44,6 @@ export const agentCalls = adminPage({
                 { value: "", label: words.all },
                 ...tools.map(({ name }) => ({ value: name, label: name })),
               ]}
-              visit={visit}
             />
             <Field
               name="outcome"
@@ -53,7 +52,6 @@ export const agentCalls = adminPage({
               placeholder={words.outcomeHint}
               maxlength={64}
               autocomplete="off"
-              visit={visit}
             />
             <button type="submit" class="button">
               {words.filter}
@@ -97,7 +95,6 @@ export const agentCalls = adminPage({
             rows={calls}
             rowId={({ id }) => String(id)}
             empty={<p>{words.noCalls}</p>}
-            visit={visit}
           />
           <nav class="pages" aria-label={words.calls}>
             {query.before !== undefined && <a href={hrefWith(visit, { before: null })}>{words.newest}</a>}

@@ -1,25 +1,27 @@
 import { environment } from "../../../../_shared/runtime/environment.ts";
-import type { AreaTexts } from "../../../../words/index.ts";
 import { CodeBlock } from "../../../components/admin/code-block.tsx";
-import type { Visit } from "../../../visit.ts";
+import { useWords } from "../../../rendering.ts";
 
-type ConnectProps = { secret: string | undefined; visit: Visit; words: AreaTexts["agents"] };
+type ConnectProps = { secret: string | undefined };
 
 /** Configurations of common clients, with the new key or a placeholder. */
-export const Connect = ({ secret, visit, words }: ConnectProps) => (
-  <section class="stack" id="connect" data-turbo-temporary={secret ? "" : undefined}>
-    <h2>{words.connect}</h2>
-    <p class="quiet">{secret ? words.connectNow : words.connectText}</p>
-    {configurations(`${environment.supabaseUrl}/api/mcp`, secret ?? "YOUR_KEY").map(
-      ({ id, client, file, text }, index) => (
-        <details class="client" id={`client-${id}`} open={index === 0}>
-          <summary>{client}</summary>
-          <CodeBlock id={`client-${id}-text`} label={file} text={text} visit={visit} />
-        </details>
-      ),
-    )}
-  </section>
-);
+export const Connect = ({ secret }: ConnectProps) => {
+  const words = useWords("agents");
+  return (
+    <section class="stack" id="connect" data-turbo-temporary={secret ? "" : undefined}>
+      <h2>{words.connect}</h2>
+      <p class="quiet">{secret ? words.connectNow : words.connectText}</p>
+      {configurations(`${environment.supabaseUrl}/api/mcp`, secret ?? "YOUR_KEY").map(
+        ({ id, client, file, text }, index) => (
+          <details class="client" id={`client-${id}`} open={index === 0}>
+            <summary>{client}</summary>
+            <CodeBlock id={`client-${id}-text`} label={file} text={text} />
+          </details>
+        ),
+      )}
+    </section>
+  );
+};
 
 function configurations(
   url: string,

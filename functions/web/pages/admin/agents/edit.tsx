@@ -1,53 +1,44 @@
 import { agentTiers } from "../../../../../shared/agents.ts";
 import { listAgents } from "../../../../_shared/statements/agents.ts";
-import type { AreaTexts } from "../../../../words/index.ts";
 import { Cancel } from "../../../components/admin/cancel.tsx";
 import { Confirm } from "../../../components/admin/confirm.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { FormId } from "../../../components/form-id.tsx";
-import type { Visit } from "../../../visit.ts";
+import { useWords } from "../../../rendering.ts";
 import { adminPage } from "../admin-page.tsx";
 import { type Agent, agentNamed, area, baseOf, pathOf, trailOf } from "./shared.tsx";
 
-const AgentFields = ({
-  of,
-  visit,
-  words,
-}: {
-  of?: Agent | undefined;
-  visit: Visit;
-  words: AreaTexts["agents"];
-}) => (
-  <>
-    <Field
-      name="name"
-      label={words.name}
-      hint={words.nameHint}
-      value={of?.name}
-      required
-      maxlength={100}
-      autocomplete="off"
-      visit={visit}
-    />
-    <Field
-      name="tier"
-      label={words.tier}
-      hint={words.tierHint}
-      value={of?.tier ?? "standard"}
-      options={agentTiers.map((value) => ({ value, label: words.tiers[value] }))}
-      visit={visit}
-    />
-    <Field
-      name="description"
-      label={words.description}
-      hint={words.descriptionHint}
-      value={of?.description ?? ""}
-      rows={3}
-      maxlength={500}
-      visit={visit}
-    />
-  </>
-);
+const AgentFields = ({ of }: { of?: Agent | undefined }) => {
+  const words = useWords("agents");
+  return (
+    <>
+      <Field
+        name="name"
+        label={words.name}
+        hint={words.nameHint}
+        value={of?.name}
+        required
+        maxlength={100}
+        autocomplete="off"
+      />
+      <Field
+        name="tier"
+        label={words.tier}
+        hint={words.tierHint}
+        value={of?.tier ?? "standard"}
+        options={agentTiers.map((value) => ({ value, label: words.tiers[value] }))}
+      />
+      <Field
+        name="description"
+        label={words.description}
+        hint={words.descriptionHint}
+        value={of?.description ?? ""}
+        rows={3}
+        maxlength={500}
+      />
+    </>
+  );
+};
 
 export const newAgent = adminPage({
   area,
@@ -58,14 +49,14 @@ export const newAgent = adminPage({
     trail: [],
     content: (
       <form method="post" action={baseOf(visit)} class="card settings-form">
-        <Problem visit={visit} />
+        <Problem />
         <FormId />
-        <AgentFields visit={visit} words={words} />
+        <AgentFields />
         <div class="buttons">
           <button type="submit" class="button main">
             {words.create}
           </button>
-          <Cancel href={baseOf(visit)} visit={visit} />
+          <Cancel href={baseOf(visit)} />
         </div>
       </form>
     ),
@@ -84,14 +75,14 @@ export const editAgent = adminPage({
       trail: trailOf(visit, shown),
       content: (
         <form method="post" action={path} class="card settings-form">
-          <Problem visit={visit} />
+          <Problem />
           <input type="hidden" name="_method" value="patch" />
-          <AgentFields of={shown} visit={visit} words={words} />
+          <AgentFields of={shown} />
           <div class="buttons">
             <button type="submit" class="button main">
               {words.save}
             </button>
-            <Cancel href={path} visit={visit} />
+            <Cancel href={path} />
           </div>
         </form>
       ),
@@ -117,7 +108,6 @@ export const retireAgent = adminPage({
           fields={[["_method", "delete"]]}
           submit={words.retire}
           back={path}
-          visit={visit}
         />
       ),
     };

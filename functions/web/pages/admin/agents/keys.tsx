@@ -14,7 +14,7 @@ export const newAgentKey = adminPage({
     return {
       title: words.newKeyTitle,
       trail: trailOf(visit, shown),
-      content: <KeyForm action={`${path}/keys`} back={path} visit={visit} />,
+      content: <KeyForm action={`${path}/keys`} back={path} />,
     };
   },
 });
@@ -31,7 +31,7 @@ export const rotateAgentKey = adminPage({
     return {
       title: visit.messages.admin.apiKeys.rotateTitle,
       trail: trailOf(visit, shown),
-      content: <RotateKey of={key} base={`${path}/keys`} back={path} visit={visit} />,
+      content: <RotateKey of={key} base={`${path}/keys`} back={path} />,
     };
   },
 });
@@ -48,7 +48,7 @@ export const revokeAgentKey = adminPage({
     return {
       title: visit.messages.admin.apiKeys.revokeTitle,
       trail: trailOf(visit, shown),
-      content: <RevokeKey of={key} base={`${path}/keys`} back={path} visit={visit} />,
+      content: <RevokeKey of={key} base={`${path}/keys`} back={path} />,
     };
   },
 });

@@ -10,7 +10,7 @@ export const agents = adminPage({
   area,
   call: () => [listAgents()],
   view: ([[list]], { visit, words }) => ({
-    title: visit.messages.admin.frame.areas.agents,
+    title: words.title,
     actions: (
       <a class="button main" href={`${baseOf(visit)}/new`}>
         <Icon name="plus" />
@@ -22,7 +22,7 @@ export const agents = adminPage({
         <p class="quiet lead">{words.text}</p>
         <DataTable
           id="agents"
-          caption={visit.messages.admin.frame.areas.agents}
+          caption={words.title}
           columns={[
             {
               key: "name",
@@ -37,17 +37,16 @@ export const agents = adminPage({
               ),
             },
             { key: "tier", label: words.tier, cell: ({ tier }) => words.tiers[tier] },
-            { key: "state", label: words.state, cell: (one) => <State of={one} words={words} /> },
+            { key: "state", label: words.state, cell: (one) => <State of={one} /> },
             {
               key: "created",
               label: words.created,
-              cell: (one) => <Created of={one} visit={visit} />,
+              cell: (one) => <Created of={one} />,
             },
           ]}
           rows={JSON.parse(list?.data ?? "[]") as Agent[]}
           rowId={({ id }) => id}
           empty={<p>{words.empty}</p>}
-          visit={visit}
         />
       </>
     ),

@@ -4,23 +4,16 @@ import { agentPolicies, listAgents } from "../../../../_shared/statements/agents
 import { listSurveys } from "../../../../_shared/statements/surveys.ts";
 import { listKept } from "../../../../_shared/statements/taxonomy.ts";
 import { tools } from "../../../../mcp/registry.ts";
-import type { AreaTexts } from "../../../../words/index.ts";
 import { Cancel } from "../../../components/admin/cancel.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { formatNumber } from "../../../format.ts";
-import type { Visit } from "../../../visit.ts";
+import { useVisit, useWords } from "../../../rendering.ts";
 import { adminPage } from "../admin-page.tsx";
 import { agentNamed, area, pathOf, trailOf } from "./shared.tsx";
 
-export const Policies = ({
-  of,
-  visit,
-  words,
-}: {
-  of: AgentPolicies;
-  visit: Visit;
-  words: AreaTexts["agents"];
-}) => {
+export const Policies = ({ of }: { of: AgentPolicies }) => {
+  const words = useWords("agents");
+  const visit = useVisit();
   const yes = (is: boolean) => (is ? words.yes : words.no);
   const listed = (list: readonly unknown[] | null) =>
     list === null ? words.all : words.onlyCount(list.length);
@@ -44,9 +37,9 @@ export const Policies = ({
           </ul>
         )}
       </dd>
-      <dt>{words.records.categories}</dt>
+      <dt>{words.categories}</dt>
       <dd>{listed(of.category_ids)}</dd>
-      <dt>{words.records.surveys}</dt>
+      <dt>{words.surveys}</dt>
       <dd>{listed(of.survey_ids)}</dd>
     </dl>
   );
@@ -79,7 +72,7 @@ export const agentPoliciesPage = adminPage({
       content: (
         <form method="post" action={`${path}/policies`} class="card settings-form">
           <p class="quiet">{words.policiesText}</p>
-          <Problem visit={visit} />
+          <Problem />
           <input type="hidden" name="_method" value="put" />
           {(["read_only", "confirm_destructive"] as const).map((name) => (
             <label class="check">
@@ -93,37 +86,30 @@ export const agentPoliciesPage = adminPage({
             hint={words.callsHint}
             value={policies.calls_a_day === null ? "" : String(policies.calls_a_day)}
             autocomplete="off"
-            visit={visit}
           />
           <Narrow
             name="tools"
             legend={words.tools}
             kept={policies.tools}
             choices={tools.map(({ name, title }) => ({ value: name, label: `${name}: ${title}` }))}
-            visit={visit}
-            words={words}
           />
           <Narrow
             name="category_ids"
-            legend={words.records.categories}
+            legend={words.categories}
             kept={policies.category_ids}
             choices={named.map(({ id, name }) => ({ value: id, label: name }))}
-            visit={visit}
-            words={words}
           />
           <Narrow
             name="survey_ids"
-            legend={words.records.surveys}
+            legend={words.surveys}
             kept={policies.survey_ids}
             choices={titled.map(({ id, title }) => ({ value: id, label: title }))}
-            visit={visit}
-            words={words}
           />
           <div class="buttons">
             <button type="submit" class="button main">
               {words.save}
             </button>
-            <Cancel href={path} visit={visit} />
+            <Cancel href={path} />
           </div>
         </form>
       ),
@@ -137,12 +123,12 @@ type NarrowProps = {
   /** Null for all. */
   kept: readonly string[] | null;
   choices: { value: string; label: string }[];
-  visit: Visit;
-  words: AreaTexts["agents"];
 };
 
 /** Allows all values of a kind, or only the selected ones; without a selection none. */
-const Narrow = ({ name, legend, kept, choices, visit, words }: NarrowProps) => {
+const Narrow = ({ name, legend, kept, choices }: NarrowProps) => {
+  const words = useWords("agents");
+  const visit = useVisit();
   const typed = visit.refused?.typed;
   const isOnly = typed ? typed.get(`${name}_of`) === "only" : kept !== null;
   const chosen = typed ? typed.getAll(name) : (kept ?? []);

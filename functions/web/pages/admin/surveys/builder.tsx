@@ -8,7 +8,6 @@ import { notFound } from "../../../../_shared/http/api-error.ts";
 import type { Data } from "../../../../_shared/statements/shapes.ts";
 import { audienceSubmissions, requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
-import type { AreaTexts } from "../../../../words/index.ts";
 import { messagesOf } from "../../../../words/index.ts";
 import { Check, QuestionEditor } from "../../../components/admin/question-editor.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
@@ -17,7 +16,7 @@ import { FormId } from "../../../components/form-id.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { endpointOf, form, type Page } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
-import type { Visit } from "../../../visit.ts";
+import { RenderingContext, useRendering, useVisit, useWords } from "../../../rendering.ts";
 import { adminAction, adminPage } from "../admin-page.tsx";
 import { arranged, draftFields, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
 import { type Survey, surveyPath, trailOf } from "./shared.tsx";
@@ -35,7 +34,7 @@ export const newSurvey = keeping(
     path: "/new",
     call: ({ visit }) => [audienceOf(undefined, shownForm(visit, nothing))],
     view: ([[found]], { visit, words }) => ({
-      title: words.new,
+      title: words.newTitle,
       trail: [],
       content: (
         <Builder
@@ -44,8 +43,6 @@ export const newSurvey = keeping(
           save={adminPath(visit, "/surveys")}
           arrange={adminPath(visit, "/surveys/new")}
           cancel={adminPath(visit, "/surveys")}
-          words={words}
-          visit={visit}
         />
       ),
     }),
@@ -78,12 +75,10 @@ export const editSurvey = keeping(
               isPatch
               arrange={path}
               cancel={surveyPath(visit, survey.id)}
-              words={words}
-              visit={visit}
             />
           ) : (
             <>
-              <Problem visit={visit} />
+              <Problem />
               <p class="notice">{words.notADraft}</p>
             </>
           ),
@@ -143,127 +138,125 @@ type Props = {
   isPatch?: boolean;
   arrange: string;
   cancel: string;
-  words: AreaTexts["surveys"];
-  visit: Visit;
 };
 
 const last = (form: URLSearchParams, name: string) => form.getAll(name).at(-1) ?? "";
 
 const Builder = (props: Props) => {
-  const { form, save, isPatch, arrange, cancel, words } = props;
+  const words = useWords("surveys");
+  const { form, save, isPatch, arrange, cancel } = props;
   // Errors are looked up by the current names of the questions' fields.
-  const visit = props.visit.refused
-    ? { ...props.visit, refused: { ...props.visit.refused, typed: form } }
-    : props.visit;
+  const rendering = useRendering();
+  const { refused } = rendering.visit;
+  const visit = { ...rendering.visit, refused: refused && { ...refused, typed: form } };
   const how = isPatch ? { name: "_method", value: "patch" } : {};
   return (
-    <div class="builder">
-      <form method="post" action={save} id="survey-builder" class="stack" data-island="survey-builder">
-        {!isPatch && <FormId />}
-        {/* What Enter in a field presses. */}
-        <button type="submit" class="unseen" tabindex={-1} {...how}>
-          {words.saveDraft}
-        </button>
-        <Problem visit={visit} />
-        <section class="card stack">
-          <Field
-            name="title"
-            label={words.titleField}
-            value={form.get("title") ?? ""}
-            required
-            maxlength={200}
-            visit={visit}
-          />
-          <Field
-            name="description"
-            label={words.description}
-            hint={words.descriptionHint}
-            value={form.get("description") ?? ""}
-            rows={3}
-            maxlength={5000}
-            visit={visit}
-          />
-        </section>
-        <section class="stack" aria-labelledby="questions-title">
-          <h2 id="questions-title">{words.questions}</h2>
-          <turbo-frame id="questions">
-            <Questions form={form} arrange={arrange} words={words} visit={visit} />
-          </turbo-frame>
-        </section>
-        <section class="card stack">
-          <h2>{words.audience}</h2>
-          <turbo-frame id="audience">
-            <Audience {...props} visit={visit} />
-          </turbo-frame>
-          <Languages form={form} words={words} />
-        </section>
-        <section class="card stack">
-          <h2>{words.settings}</h2>
-          <DateTime form={form} words={words} visit={visit} />
-          <Field
-            name="settings.redirect_url"
-            type="url"
-            label={words.redirectUrl}
-            hint={words.redirectHint}
-            value={form.get("settings.redirect_url") ?? ""}
-            maxlength={2000}
-            placeholder="https://"
-            visit={visit}
-          />
-          <div>
-            <Check
-              name="settings.allow_multiple_responses"
-              label={words.allowMultiple}
-              checked={last(form, "settings.allow_multiple_responses") === "true"}
+    <RenderingContext.Provider value={{ ...rendering, visit }}>
+      <div class="builder">
+        <form method="post" action={save} id="survey-builder" class="stack" data-island="survey-builder">
+          {!isPatch && <FormId />}
+          {/* What Enter in a field presses. */}
+          <button type="submit" class="unseen" tabindex={-1} {...how}>
+            {words.save}
+          </button>
+          <Problem />
+          <section class="card stack">
+            <Field
+              name="title"
+              label={words.titleField}
+              value={form.get("title") ?? ""}
+              required
+              maxlength={200}
             />
-            <Check
-              name="settings.show_branding"
-              label={words.showBranding}
-              checked={last(form, "settings.show_branding") === "true"}
+            <Field
+              name="description"
+              label={words.description}
+              hint={words.descriptionHint}
+              value={form.get("description") ?? ""}
+              rows={3}
+              maxlength={5000}
             />
+          </section>
+          <section class="stack" aria-labelledby="questions-title">
+            <h2 id="questions-title">{words.questions}</h2>
+            <turbo-frame id="questions">
+              <Questions form={form} arrange={arrange} />
+            </turbo-frame>
+          </section>
+          <section class="card stack">
+            <h2>{words.audience}</h2>
+            <turbo-frame id="audience">
+              <Audience {...props} />
+            </turbo-frame>
+            <Languages form={form} />
+          </section>
+          <section class="card stack">
+            <h2>{words.settings}</h2>
+            <DateTime form={form} />
+            <Field
+              name="settings.redirect_url"
+              type="url"
+              label={words.redirectUrl}
+              hint={words.redirectHint}
+              value={form.get("settings.redirect_url") ?? ""}
+              maxlength={2000}
+              placeholder="https://"
+            />
+            <div>
+              <Check
+                name="settings.allow_multiple_responses"
+                label={words.allowMultiple}
+                checked={last(form, "settings.allow_multiple_responses") === "true"}
+              />
+              <Check
+                name="settings.show_branding"
+                label={words.showBranding}
+                checked={last(form, "settings.show_branding") === "true"}
+              />
+            </div>
+          </section>
+          <div class="buttons builder-buttons">
+            <button type="submit" class="button main" {...how}>
+              {words.save}
+            </button>
+            <button
+              type="submit"
+              class="button"
+              name="do"
+              value="preview"
+              formaction={arrange}
+              formnovalidate
+              data-turbo-frame="preview"
+            >
+              <Icon name="eye" />
+              {words.showPreview}
+            </button>
+            <a class="button" href={cancel}>
+              {words.cancel}
+            </a>
           </div>
-        </section>
-        <div class="buttons builder-buttons">
-          <button type="submit" class="button main" {...how}>
-            {words.saveDraft}
-          </button>
-          <button
-            type="submit"
-            class="button"
-            name="do"
-            value="preview"
-            formaction={arrange}
-            formnovalidate
-            data-turbo-frame="preview"
-          >
-            <Icon name="eye" />
-            {words.showPreview}
-          </button>
-          <a class="button" href={cancel}>
-            {words.cancel}
-          </a>
-        </div>
-      </form>
-      <aside class="builder-preview" aria-labelledby="preview-title">
-        <h2 id="preview-title">{words.preview}</h2>
-        <p class="quiet small">{words.previewHint}</p>
-        <turbo-frame id="preview">
-          <SurveyPreview
-            title={form.get("title") ?? ""}
-            description={form.get("description") ?? ""}
-            questions={previewOf(form)}
-            empty={words.previewEmpty}
-            visit={visit}
-          />
-        </turbo-frame>
-      </aside>
-    </div>
+        </form>
+        <aside class="builder-preview" aria-labelledby="preview-title">
+          <h2 id="preview-title">{words.preview}</h2>
+          <p class="quiet small">{words.previewHint}</p>
+          <turbo-frame id="preview">
+            <SurveyPreview
+              title={form.get("title") ?? ""}
+              description={form.get("description") ?? ""}
+              questions={previewOf(form)}
+              empty={words.previewEmpty}
+            />
+          </turbo-frame>
+        </aside>
+      </div>
+    </RenderingContext.Provider>
   );
 };
 
-type PartProps = Pick<Props, "form" | "words" | "visit"> & { arrange: string };
+type PartProps = Pick<Props, "form"> & { arrange: string };
 
-const Questions = ({ form, arrange, words, visit }: PartProps) => {
+const Questions = ({ form, arrange }: PartProps) => {
+  const words = useWords("surveys");
   const questions = questionsOf(form);
   const focus = form.get("focus");
   return (
@@ -279,8 +272,6 @@ const Questions = ({ form, arrange, words, visit }: PartProps) => {
               count={questions.length}
               arrange={arrange}
               focus={focus}
-              words={words}
-              visit={visit}
             />
           ))}
         </ol>
@@ -311,7 +302,9 @@ const Questions = ({ form, arrange, words, visit }: PartProps) => {
 
 type Candidate = { id: string; title: string; vote_count: number };
 
-const Audience = ({ form, found, arrange, words, visit }: Props) => {
+const Audience = ({ form, found, arrange }: Props) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
   const audience = form.get("targeting.audience") || "everyone";
   const chosen = form.get("targeting.submission_id");
   const candidates: Candidate[] = JSON.parse(found?.data ?? "[]");
@@ -327,7 +320,7 @@ const Audience = ({ form, found, arrange, words, visit }: Props) => {
         ))}
       </div>
       <fieldset class="of-submission stack-small" aria-describedby={problem ? "audience-problem" : undefined}>
-        <legend>{words.nouns.submission}</legend>
+        <legend>{words.submission}</legend>
         {problem && (
           <p class="problem" id="audience-problem">
             {words.chooseSubmission}
@@ -342,7 +335,7 @@ const Audience = ({ form, found, arrange, words, visit }: Props) => {
               checked={id === chosen || (candidates.length === 1 && !chosen)}
             />
             <span>
-              {title} <span class="quiet small">{words.voteCount(vote_count)}</span>
+              {title} <span class="quiet small">{words.votes(vote_count)}</span>
             </span>
           </label>
         ))}
@@ -381,7 +374,8 @@ const Audience = ({ form, found, arrange, words, visit }: Props) => {
   );
 };
 
-const Languages = ({ form, words }: Pick<Props, "form" | "words">): JSX.Element => {
+const Languages = ({ form }: Pick<Props, "form">): JSX.Element => {
+  const words = useWords("surveys");
   const chosen = form.getAll("targeting.locales");
   return (
     <fieldset aria-describedby="languages-hint">
@@ -406,13 +400,15 @@ const Languages = ({ form, words }: Pick<Props, "form" | "words">): JSX.Element 
   );
 };
 
-const DateTime = ({ form, words, visit }: Pick<Props, "form" | "words" | "visit">) => (
-  <Field
-    name="closes_at"
-    type="datetime-local"
-    label={words.closesAt}
-    hint={words.closesHint}
-    value={form.get("closes_at") ?? ""}
-    visit={visit}
-  />
-);
+const DateTime = ({ form }: Pick<Props, "form">) => {
+  const words = useWords("surveys");
+  return (
+    <Field
+      name="closes_at"
+      type="datetime-local"
+      label={words.closesAt}
+      hint={words.closesHint}
+      value={form.get("closes_at") ?? ""}
+    />
+  );
+};

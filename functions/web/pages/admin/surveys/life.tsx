@@ -46,7 +46,7 @@ const asking = (
       return {
         title,
         trail: trailOf(visit, survey),
-        content: <Confirm {...confirm} back={surveyPath(visit, survey.id)} visit={visit} />,
+        content: <Confirm {...confirm} back={surveyPath(visit, survey.id)} />,
       };
     },
   });

@@ -23,13 +23,13 @@ export const surveyList = adminPage({
     const columns: Column<Survey>[] = [
       {
         key: "title",
-        label: words.nouns.survey,
+        label: words.columns.title,
         cell: ({ id, title }) => <a href={adminPath(visit, `/surveys/${id}`)}>{title}</a>,
       },
       {
         key: "status",
         label: words.columns.status,
-        cell: ({ status }) => <SurveyStatus status={status} words={words} />,
+        cell: ({ status }) => <SurveyStatus status={status} />,
       },
       {
         key: "responses",
@@ -50,12 +50,12 @@ export const surveyList = adminPage({
       },
       {
         key: "closes",
-        label: words.closesAt,
+        label: words.columns.closes,
         cell: ({ closes_at }) => (closes_at ? <Day at={closes_at} locale={visit.locale} /> : "–"),
       },
     ];
     return {
-      title: visit.messages.admin.frame.areas.surveys,
+      title: words.title,
       actions: (
         <a class="button main" href={adminPath(visit, "/surveys/new")}>
           <Icon name="plus" />
@@ -76,7 +76,7 @@ export const surveyList = adminPage({
           </nav>
           <DataTable
             id="surveys"
-            caption={visit.messages.admin.frame.areas.surveys}
+            caption={words.title}
             columns={columns}
             rows={rows}
             rowId={({ id }) => id}
@@ -91,7 +91,6 @@ export const surveyList = adminPage({
               )
             }
             next={list ? nextCursor(list, "created_at", "desc") : null}
-            visit={visit}
           />
         </>
       ),

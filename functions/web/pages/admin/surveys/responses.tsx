@@ -78,7 +78,7 @@ export const surveyResponses = adminPage({
       {
         key: "sentiment",
         label: words.sentiment,
-        cell: (response) => <SentimentTag sentiment={response.sentiment} words={words} />,
+        cell: (response) => <SentimentTag sentiment={response.sentiment} />,
       },
       {
         key: "score",
@@ -89,7 +89,7 @@ export const surveyResponses = adminPage({
       },
       {
         key: "duration",
-        label: words.timeTaken,
+        label: words.duration,
         isNumber: true,
         cell: ({ duration_seconds }) => formatDuration(duration_seconds),
       },
@@ -104,7 +104,7 @@ export const surveyResponses = adminPage({
       trail: trailOf(visit, survey),
       content: (
         <>
-          <SurveyViews id={survey.id} current="responses" words={words} visit={visit} />
+          <SurveyViews id={survey.id} current="responses" />
           <AnswerFilters
             action={path}
             query={query}
@@ -115,7 +115,6 @@ export const surveyResponses = adminPage({
                 {words.downloadCsv}
               </a>
             }
-            words={words}
           />
           <p class="quiet" role="status">
             {words.responseCount(Number(list.total))}
@@ -128,7 +127,6 @@ export const surveyResponses = adminPage({
             rowId={({ id }) => id}
             empty={<p>{filter.size > 0 ? words.noneFound : words.noResponses}</p>}
             next={nextCursor(list, "submitted_at", "desc")}
-            visit={visit}
           />
         </>
       ),
@@ -203,11 +201,11 @@ export const oneResponse = adminPage({
             <dd>
               <Moment at={response.submitted_at} locale={visit.locale} />
             </dd>
-            <dt>{words.timeTaken}</dt>
+            <dt>{words.duration}</dt>
             <dd>{formatDuration(response.duration_seconds)}</dd>
             <dt>{words.sentiment}</dt>
             <dd>
-              <SentimentTag sentiment={response.sentiment} words={words} />
+              <SentimentTag sentiment={response.sentiment} />
               {response.sentiment_score !== null && (
                 <span class="number"> {formatDecimal(response.sentiment_score, visit.locale, 2)}</span>
               )}

@@ -7,7 +7,6 @@ import {
   type TextAnswer,
 } from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
-import type { AreaTexts } from "../../../../words/index.ts";
 import { messagesOf } from "../../../../words/index.ts";
 import { BarPlot, LinePlot } from "../../../components/admin/plot.tsx";
 import { Stat } from "../../../components/admin/stat.tsx";
@@ -17,6 +16,7 @@ import { FormId } from "../../../components/form-id.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { formatDay, formatNumber } from "../../../format.ts";
 import type { IconName } from "../../../icons.ts";
+import { useVisit, useWords } from "../../../rendering.ts";
 import type { Visit } from "../../../visit.ts";
 import { adminPage } from "../admin-page.tsx";
 import {
@@ -31,7 +31,7 @@ import {
   surveyPath,
 } from "./shared.tsx";
 
-type Props = { survey: Survey; words: AreaTexts["surveys"]; visit: Visit };
+type Props = { survey: Survey };
 
 /** A survey: a draft with its preview, any other with its results. */
 export const surveyResults = adminPage({
@@ -51,17 +51,17 @@ export const surveyResults = adminPage({
     return {
       title: survey.title,
       trail: [],
-      actions: <SurveyStatus status={survey.status} words={words} />,
+      actions: <SurveyStatus status={survey.status} />,
       content: (
         <>
-          <Problem visit={visit} />
+          <Problem />
           <About {...props} />
           <Actions {...props} />
           {survey.status === "draft" ? (
             <Draft {...props} />
           ) : (
             <>
-              <SurveyViews id={survey.id} current="results" words={words} visit={visit} />
+              <SurveyViews id={survey.id} current="results" />
               <Results {...props} series={series.data} texts={JSON.parse(texts?.data ?? "[]")} />
             </>
           )}
@@ -72,28 +72,34 @@ export const surveyResults = adminPage({
 });
 
 /** The audience of the survey, its languages and its end. */
-const About = ({ survey: { targeting, closes_at, closed_at }, words, visit }: Props) => (
-  <p class="survey-about">
-    <span>{words.audiences[targeting.audience]}</span>
-    {targeting.locales && (
-      <span>{targeting.locales.map((locale) => messagesOf(locale).language).join(", ")}</span>
-    )}
-    {closed_at ? (
-      <span>
-        {words.closed} <Moment at={closed_at} locale={visit.locale} />
-      </span>
-    ) : (
-      closes_at && (
+const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
+  return (
+    <p class="survey-about">
+      <span>{words.audiences[targeting.audience]}</span>
+      {targeting.locales && (
+        <span>{targeting.locales.map((locale) => messagesOf(locale).language).join(", ")}</span>
+      )}
+      {closed_at ? (
         <span>
-          {words.closesAt} <Moment at={closes_at} locale={visit.locale} />
+          {words.closed} <Moment at={closed_at} locale={visit.locale} />
         </span>
-      )
-    )}
-  </p>
-);
+      ) : (
+        closes_at && (
+          <span>
+            {words.closesAt} <Moment at={closes_at} locale={visit.locale} />
+          </span>
+        )
+      )}
+    </p>
+  );
+};
 
 /** Actions that the status of the survey permits. */
-const Actions = ({ survey: { id, status, version_of }, words, visit }: Props) => {
+const Actions = ({ survey: { id, status, version_of } }: Props) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
   const post = (action: string, label: string, icon: IconName, isMain = false) => (
     <form method="post" action={surveyPath(visit, id, `/${action}`)}>
       {action === "versions" && <FormId />}
@@ -127,30 +133,34 @@ const Actions = ({ survey: { id, status, version_of }, words, visit }: Props) =>
   );
 };
 
-const Draft = ({ survey, words, visit }: Props) => (
-  <>
-    <div class="notice">
-      <p>{survey.questions.length === 0 ? words.needsQuestions : words.publishText}</p>
-      {survey.version_of && <p>{words.publishVersionText}</p>}
-    </div>
-    <section class="builder-preview" aria-labelledby="preview-title">
-      <h2 id="preview-title">{words.preview}</h2>
-      <p class="quiet small">{words.previewHint}</p>
-      <SurveyPreview
-        title={survey.title}
-        description={survey.description}
-        questions={survey.questions}
-        empty={words.previewEmpty}
-        visit={visit}
-      />
-    </section>
-  </>
-);
+const Draft = ({ survey }: Props) => {
+  const words = useWords("surveys");
+  return (
+    <>
+      <div class="notice">
+        <p>{survey.questions.length === 0 ? words.needsQuestions : words.publishText}</p>
+        {survey.version_of && <p>{words.publishVersionText}</p>}
+      </div>
+      <section class="builder-preview" aria-labelledby="preview-title">
+        <h2 id="preview-title">{words.preview}</h2>
+        <p class="quiet small">{words.previewHint}</p>
+        <SurveyPreview
+          title={survey.title}
+          description={survey.description}
+          questions={survey.questions}
+          empty={words.previewEmpty}
+        />
+      </section>
+    </>
+  );
+};
 
 type ResultsProps = Props & { series: ResponseSeries; texts: TextAnswer[] };
 
 const Results = (props: ResultsProps) => {
-  const { survey, series, words, visit } = props;
+  const visit = useVisit();
+  const { survey, series } = props;
+  const words = useWords("surveys");
   const { locale } = visit;
   const { nps_score, sentiment } = survey.analytics;
   if (survey.response_count === 0)
@@ -167,32 +177,21 @@ const Results = (props: ResultsProps) => {
   return (
     <>
       <dl class="stats">
-        <Stat
-          label={words.columns.responses}
-          value={formatNumber(survey.response_count, locale)}
-          visit={visit}
-        />
+        <Stat label={words.columns.responses} value={formatNumber(survey.response_count, locale)} />
         <Stat
           label={words.completionRate}
           value={formatShare(survey.completion_rate, locale)}
           hint={words.completionHint}
-          visit={visit}
         />
-        <Stat label={words.averageTime} value={formatDuration(survey.avg_completion_time)} visit={visit} />
+        <Stat label={words.averageTime} value={formatDuration(survey.avg_completion_time)} />
         {typeof nps_score === "number" && (
-          <Stat
-            label={words.npsScore}
-            value={formatDecimal(nps_score, locale)}
-            hint={words.npsHint}
-            visit={visit}
-          />
+          <Stat label={words.npsScore} value={formatDecimal(nps_score, locale)} hint={words.npsHint} />
         )}
         {typeof sentiment?.overall === "number" && (
           <Stat
             label={words.sentiment}
             value={formatDecimal(sentiment.overall, locale, 2)}
             hint={words.sentimentHint}
-            visit={visit}
           />
         )}
       </dl>
@@ -202,12 +201,11 @@ const Results = (props: ResultsProps) => {
           <LinePlot
             id="responses-by-time"
             title={words.byTime[series.unit]}
-            axis={words.intervals[series.unit]}
+            axis={words.starts[series.unit]}
             points={series.points.map(({ start, responses }) => ({
               label: formatDay(new Date(start), locale),
               value: responses,
             }))}
-            visit={visit}
           />
         </section>
         {sentiment && (
@@ -223,7 +221,6 @@ const Results = (props: ResultsProps) => {
                 kind: `sentiment-${kind}`,
                 href: `${surveyPath(visit, survey.id, "/responses")}?sentiment=${kind}`,
               }))}
-              visit={visit}
             />
           </section>
         )}
@@ -241,7 +238,9 @@ type Question = Survey["questions"][number];
 type QuestionProps = ResultsProps & { question: Question; number: number };
 
 const QuestionResult = (props: QuestionProps) => {
-  const { survey, question, number, words } = props;
+  const words = useWords("surveys");
+  const visit = useVisit();
+  const { survey, question, number } = props;
   const measured = survey.analytics.breakdown_by_question?.find(
     ({ question_id }) => question_id === question.id,
   );
@@ -257,14 +256,14 @@ const QuestionResult = (props: QuestionProps) => {
           {words.types[question.type]} · {words.answerCount(total)}
         </p>
       </header>
-      {total === 0 ? <p class="quiet">{words.noTexts}</p> : resultOf({ ...props, total, counts })}
+      {total === 0 ? <p class="quiet">{words.noTexts}</p> : resultOf({ ...props, total, counts }, visit)}
     </li>
   );
 };
 
 type Measured = QuestionProps & { total: number; counts: [value: string, count: number][] };
 
-function resultOf(props: Measured): JSX.Element | null {
+function resultOf(props: Measured, visit: Visit): JSX.Element | null {
   switch (props.question.type) {
     case "nps":
       return <NpsResult {...props} />;
@@ -276,8 +275,8 @@ function resultOf(props: Measured): JSX.Element | null {
       return <TextResult {...props} />;
     case "email":
       return (
-        <a class="link" href={surveyPath(props.visit, props.survey.id, "/responses")}>
-          {props.words.seeAnswers}
+        <a class="link" href={surveyPath(visit, props.survey.id, "/responses")}>
+          {visit.messages.admin.surveys.seeAnswers}
         </a>
       );
   }
@@ -289,7 +288,9 @@ const withShare =
   (value: number) =>
     `${formatNumber(value, locale)} (${formatShare(value / total, locale)})`;
 
-const NpsResult = ({ question, total, counts, words, visit }: Measured) => {
+const NpsResult = ({ question, total, counts }: Measured) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
   const sum = (from: number, to: number) =>
     counts.reduce(
       (all, [value, count]) => (Number(value) >= from && Number(value) <= to ? all + count : all),
@@ -314,7 +315,6 @@ const NpsResult = ({ question, total, counts, words, visit }: Measured) => {
             { label: words.detractors, value: detractors, kind: "sentiment-negative" },
           ]}
           format={withShare(total, visit)}
-          visit={visit}
         />
         <div class="of-numbers">
           <BarPlot
@@ -322,7 +322,6 @@ const NpsResult = ({ question, total, counts, words, visit }: Measured) => {
             title={words.answers}
             axis={words.answer}
             bars={counts.map(([label, value]) => ({ label, value }))}
-            visit={visit}
           />
         </div>
       </div>
@@ -330,7 +329,9 @@ const NpsResult = ({ question, total, counts, words, visit }: Measured) => {
   );
 };
 
-const RatingResult = ({ question, total, counts, words, visit }: Measured) => {
+const RatingResult = ({ question, total, counts }: Measured) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
   const mean = counts.reduce((sum, [value, count]) => sum + Number(value) * count, 0) / total;
   return (
     <>
@@ -346,14 +347,15 @@ const RatingResult = ({ question, total, counts, words, visit }: Measured) => {
           axis={words.answer}
           bars={counts.map(([label, value]) => ({ label, value }))}
           format={withShare(total, visit)}
-          visit={visit}
         />
       </div>
     </>
   );
 };
 
-const ChoiceResult = ({ question, total, counts, words, visit }: Measured) => {
+const ChoiceResult = ({ question, total, counts }: Measured) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
   // Objects list numeric keys first, so the order comes from the options.
   const byOption = new Map(counts);
   return (
@@ -363,46 +365,49 @@ const ChoiceResult = ({ question, total, counts, words, visit }: Measured) => {
       axis={words.options}
       bars={(question.options ?? []).map(({ text }) => ({ label: text, value: byOption.get(text) ?? 0 }))}
       format={withShare(total, visit)}
-      visit={visit}
     />
   );
 };
 
-const TextResult = ({ survey, question, texts, words, visit }: Measured) => (
-  <>
-    <h3>{words.newestTexts}</h3>
-    <ul class="text-answers">
-      {texts
-        .filter(({ question_id }) => question_id === question.id)
-        .map((text) => (
-          <TextItem text={text} surveyId={survey.id} words={words} visit={visit} />
-        ))}
-    </ul>
-    <a class="link" href={`${surveyPath(visit, survey.id, "/texts")}?question=${question.id}`}>
-      {words.allTexts}
-    </a>
-  </>
-);
+const TextResult = ({ survey, question, texts }: Measured) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
+  return (
+    <>
+      <h3>{words.newestTexts}</h3>
+      <ul class="text-answers">
+        {texts
+          .filter(({ question_id }) => question_id === question.id)
+          .map((text) => (
+            <TextItem text={text} surveyId={survey.id} />
+          ))}
+      </ul>
+      <a class="link" href={`${surveyPath(visit, survey.id, "/texts")}?question=${question.id}`}>
+        {words.allTexts}
+      </a>
+    </>
+  );
+};
 
 export const TextItem = ({
   text: { value, submitted_at, sentiment, response_id },
   surveyId,
-  words,
-  visit,
 }: {
   text: TextAnswer;
   surveyId: string;
-  words: AreaTexts["surveys"];
-  visit: Visit;
-}) => (
-  <li>
-    <blockquote>{value}</blockquote>
-    <p class="facts">
-      <SentimentTag sentiment={sentiment} words={words} />
-      <a href={surveyPath(visit, surveyId, `/responses/${response_id}`)}>
-        <span class="unseen">{words.responseTitle}: </span>
-        {formatDay(new Date(submitted_at), visit.locale)}
-      </a>
-    </p>
-  </li>
-);
+}) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
+  return (
+    <li>
+      <blockquote>{value}</blockquote>
+      <p class="facts">
+        <SentimentTag sentiment={sentiment} />
+        <a href={surveyPath(visit, surveyId, `/responses/${response_id}`)}>
+          <span class="unseen">{words.responseTitle}: </span>
+          {formatDay(new Date(submitted_at), visit.locale)}
+        </a>
+      </p>
+    </li>
+  );
+};

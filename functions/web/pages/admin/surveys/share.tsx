@@ -36,7 +36,7 @@ export const shareSurvey = adminPage({
       trail: trailOf(visit, survey),
       content: (
         <>
-          <SurveyViews id={survey.id} current="share" words={words} visit={visit} />
+          <SurveyViews id={survey.id} current="share" />
           {survey.status === "draft" && <p class="notice">{words.shareDraft}</p>}
           <div class="share">
             <div class="stack">
@@ -47,7 +47,7 @@ export const shareSurvey = adminPage({
                   <code class="code" id="survey-link">
                     {survey.url}
                   </code>
-                  <CopyButton id="copy-link" text={survey.url} what={words.link} visit={visit} />
+                  <CopyButton id="copy-link" text={survey.url} what={words.link} />
                 </div>
                 <p>
                   <a class="link with-icon" href={survey.url}>
@@ -72,7 +72,7 @@ export const shareSurvey = adminPage({
                 ) : (
                   <>
                     <p class="quiet">{words.mailHint}</p>
-                    <Problem visit={visit} />
+                    <Problem />
                     <div class="buttons">
                       {[false, true].map((isReminder) => (
                         <form method="post" action={surveyPath(visit, survey.id, "/mail")}>
@@ -92,7 +92,7 @@ export const shareSurvey = adminPage({
                 <p class="quiet">{words.embedHint}</p>
                 <div class="copy-row">
                   <code class="code">{embed}</code>
-                  <CopyButton id="copy-embed" text={embed} what={words.embed} visit={visit} />
+                  <CopyButton id="copy-embed" text={embed} what={words.embed} />
                 </div>
               </section>
             </div>

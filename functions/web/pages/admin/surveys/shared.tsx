@@ -6,6 +6,7 @@ import type { surveyDetail } from "../../../../../shared/surveys.ts";
 import type { AreaTexts } from "../../../../words/index.ts";
 import { Icon } from "../../../components/icon.tsx";
 import { adminPath } from "../../../paths.ts";
+import { useVisit, useWords } from "../../../rendering.ts";
 import type { Visit } from "../../../visit.ts";
 
 export type Survey = Required<z.infer<typeof surveyDetail>>;
@@ -51,26 +52,20 @@ export const Moment = ({ at, locale }: { at: string; locale: Locale }) => (
   <time datetime={new Date(at).toISOString()}>{formatMoment(at, locale)} UTC</time>
 );
 
-export const SurveyStatus = ({
-  status,
-  words,
-}: {
-  status: Survey["status"];
-  words: AreaTexts["surveys"];
-}) => <span class={`status survey-${status}`}>{words.statuses[status]}</span>;
+export const SurveyStatus = ({ status }: { status: Survey["status"] }) => {
+  const words = useWords("surveys");
+  return <span class={`status survey-${status}`}>{words.statuses[status]}</span>;
+};
 
 /** A response's sentiment in words: its color only repeats them. */
-export const SentimentTag = ({
-  sentiment,
-  words,
-}: {
-  sentiment: Sentiment | null;
-  words: AreaTexts["surveys"];
-}) => (
-  <span class={`status sentiment-${sentiment ?? "none"}`}>
-    {sentiment ? words.sentiments[sentiment] : words.notScored}
-  </span>
-);
+export const SentimentTag = ({ sentiment }: { sentiment: Sentiment | null }) => {
+  const words = useWords("surveys");
+  return (
+    <span class={`status sentiment-${sentiment ?? "none"}`}>
+      {sentiment ? words.sentiments[sentiment] : words.notScored}
+    </span>
+  );
+};
 
 type ViewName = keyof AreaTexts["surveys"]["views"];
 const viewPaths: Record<ViewName, string> = {
@@ -81,25 +76,19 @@ const viewPaths: Record<ViewName, string> = {
 };
 
 /** The pages of one survey. */
-export const SurveyViews = ({
-  id,
-  current,
-  words,
-  visit,
-}: {
-  id: string;
-  current: ViewName;
-  words: AreaTexts["surveys"];
-  visit: Visit;
-}) => (
-  <nav class="tabs" aria-label={visit.messages.admin.frame.areas.surveys}>
-    {Object.entries(viewPaths).map(([name, path]) => (
-      <a href={surveyPath(visit, id, path)} aria-current={name === current ? "page" : undefined}>
-        {words.views[name as ViewName]}
-      </a>
-    ))}
-  </nav>
-);
+export const SurveyViews = ({ id, current }: { id: string; current: ViewName }) => {
+  const words = useWords("surveys");
+  const visit = useVisit();
+  return (
+    <nav class="tabs" aria-label={words.title}>
+      {Object.entries(viewPaths).map(([name, path]) => (
+        <a href={surveyPath(visit, id, path)} aria-current={name === current ? "page" : undefined}>
+          {words.views[name as ViewName]}
+        </a>
+      ))}
+    </nav>
+  );
+};
 
 /** Filters of responses, in the URL. */
 export const AnswerFilters = ({
@@ -108,45 +97,46 @@ export const AnswerFilters = ({
   isFiltered,
   children,
   actions,
-  words,
 }: {
   action: string;
   query: { sentiment?: Sentiment; start_date?: string; end_date?: string };
   isFiltered: boolean;
   children?: Child;
   actions?: Child;
-  words: AreaTexts["surveys"];
-}) => (
-  <search>
-    <form method="get" action={action} class="answer-filters">
-      {children}
-      <div class="field">
-        <label for="sentiment">{words.sentimentOfResponse}</label>
-        <select id="sentiment" name="sentiment">
-          <option value="">{words.anySentiment}</option>
-          {(["positive", "neutral", "negative"] as const).map((sentiment) => (
-            <option value={sentiment} selected={query.sentiment === sentiment}>
-              {words.sentiments[sentiment]}
-            </option>
-          ))}
-        </select>
-      </div>
-      <div class="field">
-        <label for="start_date">{words.from}</label>
-        <input type="date" id="start_date" name="start_date" value={query.start_date} />
-      </div>
-      <div class="field">
-        <label for="end_date">{words.to}</label>
-        <input type="date" id="end_date" name="end_date" value={query.end_date} />
-      </div>
-      <div class="buttons">
-        <button type="submit" class="button">
-          <Icon name="sliders-horizontal" />
-          {words.filter}
-        </button>
-        {isFiltered && <a href={action}>{words.clearFilters}</a>}
-        {actions}
-      </div>
-    </form>
-  </search>
-);
+}) => {
+  const words = useWords("surveys");
+  return (
+    <search>
+      <form method="get" action={action} class="answer-filters">
+        {children}
+        <div class="field">
+          <label for="sentiment">{words.sentimentOfResponse}</label>
+          <select id="sentiment" name="sentiment">
+            <option value="">{words.anySentiment}</option>
+            {(["positive", "neutral", "negative"] as const).map((sentiment) => (
+              <option value={sentiment} selected={query.sentiment === sentiment}>
+                {words.sentiments[sentiment]}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div class="field">
+          <label for="start_date">{words.from}</label>
+          <input type="date" id="start_date" name="start_date" value={query.start_date} />
+        </div>
+        <div class="field">
+          <label for="end_date">{words.to}</label>
+          <input type="date" id="end_date" name="end_date" value={query.end_date} />
+        </div>
+        <div class="buttons">
+          <button type="submit" class="button">
+            <Icon name="sliders-horizontal" />
+            {words.filter}
+          </button>
+          {isFiltered && <a href={action}>{words.clear}</a>}
+          {actions}
+        </div>
+      </form>
+    </search>
+  );
+};

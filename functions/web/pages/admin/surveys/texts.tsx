@@ -53,15 +53,10 @@ export const surveyTexts = adminPage({
       trail: trailOf(visit, survey),
       content: (
         <>
-          <SurveyViews id={survey.id} current="texts" words={words} visit={visit} />
+          <SurveyViews id={survey.id} current="texts" />
           {question ? (
             <>
-              <AnswerFilters
-                action={action}
-                query={query}
-                isFiltered={Object.keys(filter).length > 0}
-                words={words}
-              >
+              <AnswerFilters action={action} query={query} isFiltered={Object.keys(filter).length > 0}>
                 {asked.length > 1 ? (
                   <div class="field wide">
                     <label for="question">{words.text}</label>
@@ -91,17 +86,13 @@ export const surveyTexts = adminPage({
                 {texts.length > 0 ? (
                   <ul class="text-answers card">
                     {texts.map((text) => (
-                      <TextItem text={text} surveyId={survey.id} words={words} visit={visit} />
+                      <TextItem text={text} surveyId={survey.id} />
                     ))}
                   </ul>
                 ) : (
                   <p class="empty">{Object.keys(filter).length > 0 ? words.noneFound : words.noTexts}</p>
                 )}
-                <NextPage
-                  next={nextCursor(list, "submitted_at", "desc")}
-                  isFirst={!query.cursor}
-                  visit={visit}
-                />
+                <NextPage next={nextCursor(list, "submitted_at", "desc")} isFirst={!query.cursor} />
               </section>
             </>
           ) : (

@@ -1,0 +1,26 @@
+import { createContext, useContext } from "hono/jsx";
+import type { Frame } from "../_shared/statements/pages.ts";
+import type { AreaTexts } from "../words/index.ts";
+import type { Page } from "./page.tsx";
+import type { Visit } from "./visit.ts";
+
+/** What is rendered: components read it instead of being given it. */
+export type Rendering = {
+  visit: Visit;
+  frame: Frame;
+  page?: Page | undefined;
+  params: Record<string, string>;
+};
+
+export const RenderingContext = createContext<Rendering | undefined>(undefined);
+
+export function useRendering(): Rendering {
+  const rendering = useContext(RenderingContext);
+  if (!rendering) throw new Error("A component was rendered outside of a page.");
+  return rendering;
+}
+
+export const useVisit = () => useRendering().visit;
+export const useFrame = () => useRendering().frame;
+/** Texts of an area of the dashboard. */
+export const useWords = <Area extends keyof AreaTexts>(area: Area) => useVisit().messages.admin[area];
