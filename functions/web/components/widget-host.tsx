@@ -1,6 +1,6 @@
 import type { Frame } from "../../_shared/statements/pages.ts";
 import { brandColors } from "../brand.ts";
-import type { View } from "../page.tsx";
+import type { View } from "../view.ts";
 import type { Visit } from "../visit.ts";
 import type { WidgetColors, WidgetWords } from "../widget/protocol.ts";
 
