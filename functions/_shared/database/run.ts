@@ -37,7 +37,7 @@ export function run<const Statements extends readonly Statement[]>(
 }
 
 /** Runs further statements in the same transaction: each call is one round trip. */
-export type Execute = <const Statements extends readonly Statement[]>(
+export type ExecuteInTransaction = <const Statements extends readonly Statement[]>(
   statements: Statements,
 ) => Promise<Results<Statements>>;
 
@@ -53,7 +53,7 @@ export function runInSteps<const First extends readonly Statement[], Result>(
 
 type Steps<First extends readonly Statement[], Result> = (
   results: Results<First>,
-  execute: Execute,
+  execute: ExecuteInTransaction,
 ) => Promise<{ result: Result; last: readonly Statement[] }>;
 
 function runSteps<const First extends readonly Statement[], Result>(
@@ -69,7 +69,7 @@ function runSteps<const First extends readonly Statement[], Result>(
         assumeCaller(admission, charge),
         ...first,
       ]);
-      const execute = ((statements) => send(pipeline, statements)) as Execute;
+      const execute = ((statements) => send(pipeline, statements)) as ExecuteInTransaction;
       const { result, last } = await work(results as Results<First>, execute);
       assertCommitted((await send(pipeline, [...last, commit])).at(-1));
       return { verdict: entered?.[0] as Verdict, result };
