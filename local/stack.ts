@@ -31,8 +31,12 @@ import { StartError } from "./processes/start-error.ts";
 import type { RealtimeOptions } from "./realtime/server.ts";
 import { type RealtimeProcess, startRealtimeProcess } from "./realtime/supervisor.ts";
 
-/** A component of the stack other than Postgres, the gateway and the API. */
-type Part = "auth" | "rest" | "realtime" | "web" | "webhook-dispatch" | "mail-dispatch";
+const functionNames = ["api", "web", "webhook-dispatch", "mail-dispatch"] as const;
+/** The components of the stack other than Postgres and the gateway. */
+type Parts = { auth: AuthProcess; rest: DataApi; realtime: RealtimeProcess } & Record<
+  (typeof functionNames)[number],
+  Functions
+>;
 
 export interface StackOptions {
   /** Port of the gateway; 0 picks a free one. */
@@ -41,8 +45,8 @@ export interface StackOptions {
   dbPort: number;
   dataDir: string;
   seed: "demo" | "none";
-  /** Parts to run; all of them by default. The demo data needs auth. */
-  parts?: readonly Part[];
+  /** Parts to run besides the API; all of them by default. The demo data needs auth. */
+  parts?: readonly Exclude<keyof Parts, "api">[];
   /** Header in which a proxy in front writes the client address. */
   proxyHeader?: string | undefined;
   /** Called for each step of the start, and later for problems. */
@@ -136,16 +140,10 @@ async function start(
   });
   const { secrets } = folder;
   const { SITE_URL } = process.env;
-  const when = <Started>(part: Part, begin: () => Promise<Started>): Promise<Started> | null =>
-    options.parts === undefined || options.parts.includes(part) ? begin() : null;
-  let auth: AuthProcess | null = null;
-  let dataApi: DataApi | null = null;
-  let functions: Functions | null = null;
-  let dispatcher: Functions | null = null;
-  let web: Functions | null = null;
-  let mailer: Functions | null = null;
+  const isWanted = (part: keyof Parts) => part === "api" || (options.parts?.includes(part) ?? true);
+  // No part gets requests before all have started.
+  let running: Partial<Parts> = {};
   let capture = null as MailCapture | null;
-  let realtime: RealtimeProcess | null = null;
   const keys: Keys = {
     publishableKey: secrets.publishable_key,
     secretKey: secrets.secret_key,
@@ -162,25 +160,20 @@ async function start(
     visitorHeader,
     proxyHeader,
     keys,
-    authPort: () => auth?.port() ?? null,
+    authPort: () => running.auth?.port() ?? null,
     authIsProgram: Boolean(authProgram),
-    dataApi: () => dataApi,
+    dataApi: () => running.rest ?? null,
     ...(options.limits ? { limits: options.limits } : {}),
     functionPort: (name) => {
-      const known = {
-        api: functions,
-        web,
-        "webhook-dispatch": dispatcher,
-        "mail-dispatch": mailer,
-        "auth-mail": mailer,
-      };
-      if (!Object.hasOwn(known, name)) return undefined;
-      const named = known[name as keyof typeof known];
+      // One process has both.
+      const part = functionNames.find((known) => known === (name === "auth-mail" ? "mail-dispatch" : name));
+      if (!part) return undefined;
+      const named = running[part];
       return named?.up() ? named.port : null;
     },
     storage: storage.answer,
     mailbox: (response, path) => capture?.answer(response, path) ?? false,
-    upgrade: (request, socket, head) => realtime?.upgrade(request, socket, head) ?? false,
+    upgrade: (request, socket, head) => running.realtime?.upgrade(request, socket, head) ?? false,
   });
   await listen(gateway, options.port, "PORT");
   undo.push(async () => {
@@ -218,54 +211,10 @@ async function start(
   const { jwt_secret, publishable_key, secret_key } = secrets;
   const siteUrl = SITE_URL || supabaseUrl;
   const { MAIL_URL, MAIL_FROM } = { ...process.env, ...options.functionsEnvironment };
-  const isMailing = options.parts === undefined || options.parts.includes("mail-dispatch");
+  const isMailing = isWanted("mail-dispatch");
   const authMailSecret =
     options.functionsEnvironment?.AUTH_MAIL_SECRET ?? `whsec_${randomBytes(32).toString("base64")}`;
   const mailPath = join(folder.path, "mail.log");
-  const signingIn = when<AuthProcess>("auth", () => {
-    if (authProgram)
-      return startAuthProgram({
-        program: authProgram,
-        databaseUrl: database.url(authLogin, secrets.auth_password),
-        folder: folder.path,
-        secrets,
-        supabaseUrl,
-        siteUrl: siteUrl.replace(/\/+$/, ""),
-        addressHeader,
-        mailSecret: authMailSecret,
-        maxSilenceMs: options.maxSilenceMs,
-        onWarning,
-      });
-    return startAuth({
-      secrets: { jwt_secret, publishable_key, secret_key },
-      siteUrl: supabaseUrl,
-      addressHeader,
-      maxSilenceMs: options.maxSilenceMs,
-      onWarning,
-      databaseUrl: database.url("embedded_auth", secrets.auth_password),
-      guard: {
-        databaseUrl: database.url("auth_guard", limitsPassword),
-        addressHashKey: secrets.address_hash_key,
-        mailPath,
-        pagesUrl: siteUrl,
-        mailHook: isMailing
-          ? { url: `${supabaseUrl}/functions/v1/auth-mail`, secret: authMailSecret }
-          : undefined,
-        sendsMail: isMailing && Boolean(MAIL_URL),
-      },
-    });
-  });
-  const opening = when("rest", () =>
-    startDataApi({
-      program: options.postgrest,
-      databaseUrl: database.url("embedded_rest", secrets.data_api_password),
-      folder: folder.path,
-      siteUrl: supabaseUrl,
-      jwtSecret: verifyingKeys(keys),
-      maxSilenceMs: options.maxSilenceMs,
-      onWarning,
-    }),
-  );
   const runFunction = (
     name: string,
     environment: Record<string, string>,
@@ -289,88 +238,129 @@ async function start(
     // One process serves all requests, without a pooler in between.
     DATABASE_CONNECTIONS: process.env.DATABASE_CONNECTIONS ?? "8",
   };
-  const spawning = runFunction("api", forRequests, {
-    name: "the functions",
-    healthPath: "/api/health",
-    logPath: join(folder.path, "functions.log"),
-  });
-  const showing = when("web", async () => {
-    await buildWebAssets();
-    const environment = {
-      ...forRequests,
-      AUTH_ADDRESS_HEADER: visitorHeader,
-      ...(setup_token && { SETUP_TOKEN: setup_token }),
-    };
-    return runFunction("web", environment, { healthPath: "/health" });
-  });
-  const dispatching = when("webhook-dispatch", () =>
-    runFunction("webhook-dispatch", {
-      WEBHOOK_DATABASE_URL: database.url("feedback_webhooks", secrets.webhook_database_password),
-      WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
-      WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
-    }),
+  const starts: { [Name in keyof Parts]: () => Promise<Parts[Name]> } = {
+    async auth() {
+      if (authProgram)
+        return startAuthProgram({
+          program: authProgram,
+          databaseUrl: database.url(authLogin, secrets.auth_password),
+          folder: folder.path,
+          secrets,
+          supabaseUrl,
+          siteUrl: siteUrl.replace(/\/+$/, ""),
+          addressHeader,
+          mailSecret: authMailSecret,
+          maxSilenceMs: options.maxSilenceMs,
+          onWarning,
+        });
+      return startAuth({
+        secrets: { jwt_secret, publishable_key, secret_key },
+        siteUrl: supabaseUrl,
+        addressHeader,
+        maxSilenceMs: options.maxSilenceMs,
+        onWarning,
+        databaseUrl: database.url("embedded_auth", secrets.auth_password),
+        guard: {
+          databaseUrl: database.url("auth_guard", limitsPassword),
+          addressHashKey: secrets.address_hash_key,
+          mailPath,
+          pagesUrl: siteUrl,
+          mailHook: isMailing
+            ? { url: `${supabaseUrl}/functions/v1/auth-mail`, secret: authMailSecret }
+            : undefined,
+          sendsMail: isMailing && Boolean(MAIL_URL),
+        },
+      });
+    },
+    rest: () =>
+      startDataApi({
+        program: options.postgrest,
+        databaseUrl: database.url("embedded_rest", secrets.data_api_password),
+        folder: folder.path,
+        siteUrl: supabaseUrl,
+        jwtSecret: verifyingKeys(keys),
+        maxSilenceMs: options.maxSilenceMs,
+        onWarning,
+      }),
+    api: () =>
+      runFunction("api", forRequests, {
+        name: "the functions",
+        healthPath: "/api/health",
+        logPath: join(folder.path, "functions.log"),
+      }),
+    realtime: () =>
+      startRealtimeProcess({
+        databaseUrl: database.ownerUrl,
+        superuserUrl: database.superuserUrl,
+        keys,
+        proxyHeader,
+        ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
+        onWarning,
+      }),
+    "webhook-dispatch": () =>
+      runFunction("webhook-dispatch", {
+        WEBHOOK_DATABASE_URL: database.url("feedback_webhooks", secrets.webhook_database_password),
+        WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
+        WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
+      }),
+    async "mail-dispatch"() {
+      // Without a mail server, mail is stored and shown here.
+      if (!MAIL_URL) {
+        capture = await startMailCapture(join(folder.path, "mail"));
+        undo.push(() => capture?.stop() ?? Promise.resolve());
+      }
+      return runFunction("mail-dispatch", {
+        MAIL_DATABASE_URL: database.url("feedback_mail", secrets.mail_database_password),
+        MAIL_URL: MAIL_URL || (capture?.url ?? ""),
+        MAIL_FROM: MAIL_FROM || "feedback@localhost",
+        MAIL_LINK_KEYS: secrets.mail_link_key,
+        AUTH_MAIL_SECRET: authMailSecret,
+        WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
+      });
+    },
+    async web() {
+      await buildWebAssets();
+      const environment = {
+        ...forRequests,
+        AUTH_ADDRESS_HEADER: visitorHeader,
+        ...(setup_token && { SETUP_TOKEN: setup_token }),
+      };
+      return runFunction("web", environment, { healthPath: "/health" });
+    },
+  };
+  const wanted = (Object.keys(starts) as (keyof Parts)[]).filter(isWanted);
+  const started = {} as Partial<Parts> & Pick<Parts, "api">;
+  const outcomes = await Promise.allSettled(
+    wanted.map(async (part) => Object.assign(started, { [part]: await starts[part]() })),
   );
-  const mailing = when("mail-dispatch", async () => {
-    // Without a mail server, mail is stored and shown here.
-    if (!MAIL_URL) {
-      capture = await startMailCapture(join(folder.path, "mail"));
-      undo.push(() => capture?.stop() ?? Promise.resolve());
-    }
-    return runFunction("mail-dispatch", {
-      MAIL_DATABASE_URL: database.url("feedback_mail", secrets.mail_database_password),
-      MAIL_URL: MAIL_URL || (capture?.url ?? ""),
-      MAIL_FROM: MAIL_FROM || "feedback@localhost",
-      MAIL_LINK_KEYS: secrets.mail_link_key,
-      AUTH_MAIL_SECRET: authMailSecret,
-      WEBHOOK_DISPATCH_SECRET: secrets.webhook_dispatch_secret,
-    });
-  });
-  const listening = when("realtime", () =>
-    startRealtimeProcess({
-      databaseUrl: database.ownerUrl,
-      superuserUrl: database.superuserUrl,
-      keys,
-      proxyHeader,
-      ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
-      onWarning,
-    }),
-  );
-  const parts = [signingIn, opening, spawning, listening, dispatching, mailing, showing];
-  const started = await Promise.allSettled(parts);
-  for (const part of started) if (part.status === "fulfilled") undo.push(async () => part.value?.stop());
-  for (const part of started) if (part.status === "rejected") throw part.reason;
+  for (const part of wanted) undo.push(async () => started[part]?.stop());
+  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
   // Before requests are accepted: an upgrade that is rolled back must not lose acknowledged writes.
-  await finishUpgrade(folder.path, (await spawning).port);
-  auth = await signingIn;
-  dataApi = await opening;
-  functions = await spawning;
-  realtime = await listening;
-  dispatcher = await dispatching;
-  mailer = await mailing;
-  web = await showing;
+  await finishUpgrade(folder.path, started.api.port);
+  running = started;
 
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
-  const accounts = auth && { url: supabaseUrl, secretKey: secrets.secret_key };
-  const demo = accounts && (await seedDemo(sql, accounts, folder, seedFile, onProgress));
+  const accounts = { url: supabaseUrl, secretKey: secrets.secret_key };
+  const demo = started.auth ? await seedDemo(sql, accounts, folder, seedFile, onProgress) : null;
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));
   const scheduler = startScheduler(sql, 5, onWarning);
   undo.push(() => scheduler.stop());
   for (const called of [
-    { functions: dispatcher, path: "/webhook-dispatch", channel: "webhooks", seconds: 5 },
-    { functions: mailer, path: "/mail-dispatch", channel: "mails", seconds: 5 },
-    { functions, path: "/api/imports/run", channel: "imports" },
+    { functions: started["webhook-dispatch"], path: "/webhook-dispatch", channel: "webhooks", seconds: 5 },
+    { functions: started["mail-dispatch"], path: "/mail-dispatch", channel: "mails", seconds: 5 },
+    { functions: started.api, path: "/api/imports/run", channel: "imports" },
   ]) {
     const { functions } = called;
-    if (functions === null) continue;
+    if (!functions) continue;
     const calls = await startFunctionCalls(sql, { ...called, functions }, secrets.webhook_dispatch_secret);
     undo.push(() => calls.stop());
   }
   const addresses: StackAddresses = {
     site_url: siteUrl,
     supabase_url: supabaseUrl,
-    base_url: `http://127.0.0.1:${functions.port}`,
+    base_url: `http://127.0.0.1:${started.api.port}`,
     publishable_key: secrets.publishable_key,
     secret_key: secrets.secret_key,
     db_url: database.ownerUrl,

@@ -18,7 +18,7 @@ async function main(): Promise<void> {
     whenOrphaned(stop);
   });
   const settings = { ...startSettings(), authProgram: await findAuthProgram() };
-  const starting = startStack({
+  const stackStarted = startStack({
     ...settings,
     dataDir,
     proxyHeader: process.env.ADDRESS_HEADER,
@@ -26,8 +26,8 @@ async function main(): Promise<void> {
     onWarning: (message) => console.error(message),
     onLost: (reason) => lost(reason),
   });
-  const early = await Promise.race([starting.then(() => false), stopRequested.then(() => true)]);
-  const stack = await starting;
+  const early = await Promise.race([stackStarted.then(() => false), stopRequested.then(() => true)]);
+  const stack = await stackStarted;
   if (!early) {
     console.log(`${seconds().padStart(5)} s  ready
 

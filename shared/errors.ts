@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { timestamp } from "./fields.ts";
 import { identifyRefusals } from "./identify.ts";
+import { errorDetail } from "./validation.ts";
 
 /** All error codes. The database raises them by SQLSTATE; private.error_state holds the same pairs. */
 export const errors = {
@@ -44,15 +45,6 @@ const codeBySqlState = new Map<string, ErrorCode>(errorCodes.map((code) => [erro
 export function errorOfSqlState(sqlstate: string): ErrorCode | undefined {
   return codeBySqlState.get(sqlstate);
 }
-
-const errorDetail = z
-  .object({
-    field: z.string().describe("Path of the field, dotted: `answers.0.value`; `body` for the whole body."),
-    message: z.string().describe("How to fix it, such as `must be 5 to 200 characters`."),
-  })
-  .meta({ id: "ErrorDetail", description: "An invalid field and how to fix it." });
-
-export type ErrorDetail = z.infer<typeof errorDetail>;
 
 export const errorEnvelope = z
   .object({

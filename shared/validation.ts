@@ -1,5 +1,13 @@
 import { z } from "zod";
-import type { ErrorDetail } from "./errors.ts";
+
+export const errorDetail = z
+  .object({
+    field: z.string().describe("Path of the field, dotted: `answers.0.value`; `body` for the whole body."),
+    message: z.string().describe("How to fix it, such as `must be 5 to 200 characters`."),
+  })
+  .meta({ id: "ErrorDetail", description: "An invalid field and how to fix it." });
+
+export type ErrorDetail = z.infer<typeof errorDetail>;
 
 const maxDetails = 50;
 const maxFieldLength = 200;

@@ -2,7 +2,7 @@ import { canSign, signStopLink, signUndoLink, undoHash } from "../_shared/caller
 import { dispatchDatabase } from "../_shared/dispatch/database.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import { logWarning } from "../_shared/runtime/log.ts";
-import type { AuthMail } from "./write-auth-mail.tsx";
+import type { AuthMail, MailLinks } from "./write-auth-mail.tsx";
 
 const query = environment.mailDatabaseUrl
   ? dispatchDatabase("MAIL_DATABASE_URL", environment.mailDatabaseUrl, "feedback_mail")
@@ -11,9 +11,6 @@ if (!query)
   logWarning(
     "auth-mail: MAIL_DATABASE_URL is not set: mails to strangers have no bounds, and no link undoes a change (docs/mail.md)",
   );
-
-/** Links of a mail: one that stops further ones, or one that undoes what it tells. */
-export type MailLinks = { stop?: string; undo?: string };
 
 type Admission = { is_admitted: boolean; stop_hash: string | null; percent_used: number | null };
 

@@ -4,7 +4,6 @@ import type { Message } from "../mail-dispatch/message.ts";
 import { Button, MailFrame } from "../mail-dispatch/templates/layout.tsx";
 import { textOfMail } from "../mail-dispatch/text.ts";
 import { messagesOf } from "../words/index.ts";
-import type { MailLinks } from "./account-mail.ts";
 
 /** Mails with a code, a link, or both. */
 export const codeKinds = [
@@ -42,6 +41,9 @@ export type AuthMail = {
   redirectTo: string;
   locale: unknown;
 };
+
+/** Links of a mail: one that stops further ones, or one that undoes what it tells. */
+export type MailLinks = { stop?: string; undo?: string };
 
 /** In the language that the account names. */
 export function writeAuthMail(id: string, mail: AuthMail, { stop, undo }: MailLinks, from: string) {

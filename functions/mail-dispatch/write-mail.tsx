@@ -9,14 +9,11 @@ import { withPlainTexts } from "./plain-texts.ts";
 import { commentMail } from "./templates/comment.tsx";
 import { digestMail } from "./templates/digest.tsx";
 import { inviteMail } from "./templates/invite.tsx";
-import { InviteFoot, MailFrame, PersonFoot } from "./templates/layout.tsx";
+import { InviteFoot, MailFrame, PersonFoot, type Written } from "./templates/layout.tsx";
 import { statusMail } from "./templates/status.tsx";
 import { surveyMail } from "./templates/survey.tsx";
 import { teamMail } from "./templates/team.tsx";
 import { textOfMail } from "./text.ts";
-
-/** The result of a template: the subject, the preview that mail programs show beside it, and the content. */
-export type Written = { subject: string; preview: string; content: JSX.Element };
 
 const templates = {
   status: statusMail,

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { isUuid } from "../../shared/fields.ts";
 import type { Locale } from "../../shared/locales.ts";
 import {
-  type Execute,
+  type ExecuteInTransaction,
   type Results,
   run,
   runInSteps,
@@ -121,7 +121,7 @@ async function runOrRepeat(
   let isRunning = false;
   let events: StreamMessage[];
   try {
-    const work = async ([rows]: Results<typeof known>, execute: Execute): Promise<Ran> => {
+    const work = async ([rows]: Results<typeof known>, execute: ExecuteInTransaction): Promise<Ran> => {
       claimed = JSON.parse(rows?.[0]?.data ?? "null") ?? undefined;
       if (!claimed) throw notFound("stream");
       const { tool: name, arguments: args, confirmed, locale, state } = claimed;
@@ -160,7 +160,12 @@ async function runOrRepeat(
   for (const event of events) writer.write(event);
 }
 
-async function runClaimed(request: AgentRequest, id: string, call: ToolCall, execute: Execute): Promise<Ran> {
+async function runClaimed(
+  request: AgentRequest,
+  id: string,
+  call: ToolCall,
+  execute: ExecuteInTransaction,
+): Promise<Ran> {
   const answer = outputOf(call, await execute(call.tool.call(call.args, call.context)));
   if (answer instanceof Promise) {
     // Outside of the transaction: a reader that connects before it is stored runs the call again.

@@ -6,9 +6,9 @@ import { LanguageAndTheme } from "./components/language-and-theme.tsx";
 import { Unread } from "./components/unread.tsx";
 import { WidgetHost } from "./components/widget-host.tsx";
 import { Metadata } from "./metadata.tsx";
-import type { View } from "./page.tsx";
 import { isAdmin, organizationPath } from "./paths.ts";
 import { useVisit } from "./rendering.ts";
+import type { View } from "./view.ts";
 import { ownPath, type Visit } from "./visit.ts";
 
 /** Equals `--accent` of styles/tokens.css. */

@@ -2,9 +2,9 @@ import { raw } from "hono/html";
 import { absoluteLogo } from "../_shared/files/logos.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import type { Frame } from "../_shared/statements/pages.ts";
-import type { View } from "./page.tsx";
 import { organizationPath } from "./paths.ts";
 import { useVisit } from "./rendering.ts";
+import type { View } from "./view.ts";
 import { type Visit, withoutEmbed } from "./visit.ts";
 
 type Props = { view: View; frame: Frame; title: string };

@@ -1,4 +1,3 @@
-import type { JSX } from "hono/jsx/jsx-runtime";
 import type { z } from "zod";
 import type { ErrorCode } from "../../shared/errors.ts";
 import type { Locale } from "../../shared/locales.ts";
@@ -21,6 +20,7 @@ import { isForAnybody, renderOnce } from "./rendered.ts";
 import { type Rendering, RenderingContext } from "./rendering.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import { type Shown, shownOf } from "./shown.ts";
+import type { View } from "./view.ts";
 import type { Visit } from "./visit.ts";
 
 /** Input of a page: the input of an endpoint, and the visit. Only the parameters of its path are set. */
@@ -42,31 +42,6 @@ export function bestFirst(sent: unknown): Record<string, string> {
   if (query.q && !sort && !query.order) return { ...query, sort: "relevance" };
   return sort && (query.q || sort !== "relevance") ? { ...query, sort } : query;
 }
-
-/** The content of a page inside the layout. */
-export type View = {
-  title: string;
-  content: JSX.Element | string;
-  status?: number;
-  /** Description for search engines and link previews. */
-  description?: string;
-  /** Path of the page that this is a variant of. */
-  canonical?: string;
-  /** Additional elements of the document's head. */
-  head?: JSX.Element;
-  /** Structured data by schema.org, besides name, description and URL. */
-  structured?: { "@type": string; [property: string]: unknown };
-  /** Path of its feed. */
-  feed?: string;
-  /** False if search engines may list the page, if its organization allows that: not for forms and personal pages. */
-  noindex?: boolean;
-  /** Replace the default headers, such as the Content-Security-Policy. */
-  headers?: Record<string, string>;
-  /** Marks the item of the navigation. */
-  section?: "board" | "roadmap" | "new" | "news" | "admin";
-  /** Stands beside the content. */
-  side?: JSX.Element;
-};
 
 /** Instead of a view: a permanent redirect. */
 export type Moved = { movedTo: string };

@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import type { ErrorDetail } from "../../shared/errors.ts";
-import { validationDetails } from "../../shared/validation.ts";
+import { type ErrorDetail, validationDetails } from "../../shared/validation.ts";
 import { ApiError, InvalidInput } from "../_shared/http/api-error.ts";
 import type { Messages } from "../words/index.ts";
 import type { Visit } from "./visit.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type { ErrorDetail } from "../../shared/errors.ts";
 import { type Locale, locales, namesLocale, negotiateLocale } from "../../shared/locales.ts";
+import type { ErrorDetail } from "../../shared/validation.ts";
 import { ApiError } from "../_shared/http/api-error.ts";
 import { readForm } from "../_shared/http/body.ts";
 import { hashedAddress } from "../_shared/http/request.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import type { Listener } from "../gateway/forward.ts";
+import type { Listener } from "../processes/program.ts";
 import { runnable, startProgram } from "../processes/program.ts";
 import { codeOf, StartError } from "../processes/start-error.ts";
 import { followBackends, niceness } from "./backends.ts";

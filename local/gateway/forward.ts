@@ -1,6 +1,7 @@
 import { type Agent, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { networkOf } from "../../shared/network-address.ts";
+import type { Listener } from "../processes/program.ts";
 import type { BufferedBody } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
 import { sendError, tooMuchHeld } from "./errors.ts";
@@ -84,9 +85,6 @@ export interface BufferedResponse {
   headers: Record<string, string | string[]>;
   body: Buffer;
 }
-
-/** A listener on this machine: a port of 127.0.0.1, or a Unix socket. */
-export type Listener = { host: string; port: number } | { socketPath: string };
 
 export interface BufferedRequest {
   path: string;

@@ -1,6 +1,6 @@
 import { Agent, createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { notHere } from "../realtime/core.ts";
+import { notHere } from "../realtime/protocol.ts";
 import { bufferBody, dropRest } from "./body.ts";
 import { BufferedBytes } from "./buffered-bytes.ts";
 import { clientAddress } from "./client-address.ts";

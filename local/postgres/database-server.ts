@@ -40,7 +40,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
   const { secrets } = folder;
   onProgress("Postgres");
   // Not needed for an existing database.
-  const loading = secrets.platform === undefined && !program ? loadLite() : undefined;
+  const liteLoaded = secrets.platform === undefined && !program ? loadLite() : undefined;
   const start = () =>
     startPostgres({
       folder: folder.path,
@@ -62,7 +62,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
     }
     const ownerUrl = postgres.url("postgres", secrets.owner_password);
     onProgress("platform");
-    await loading;
+    await liteLoaded;
     const databaseUrl = postgres.url(authLogin, secrets.auth_password);
     const migrateTables = program && (() => migrateAuth({ program, databaseUrl, folder: folder.path }));
     await preparePlatform(superuserUrl, folder, migrateTables ?? undefined);

@@ -3,10 +3,12 @@ import { get } from "node:http";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Listener } from "../gateway/forward.ts";
 import { spawnChild } from "./child-process.ts";
 import { restartOnExit } from "./restart-on-exit.ts";
 import { StartError } from "./start-error.ts";
+
+/** A listener on this machine: a port of 127.0.0.1, or a Unix socket. */
+export type Listener = { host: string; port: number } | { socketPath: string };
 
 export interface ProgramOptions {
   /** In messages, such as "the data API". */

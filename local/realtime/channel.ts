@@ -1,9 +1,12 @@
-import { type Identity, identityOfToken, TokenError } from "../auth/identity.ts";
+import { type Identity, identityOfToken, type Keys, TokenError } from "../auth/identity.ts";
+import type { Sql } from "../postgres/database.ts";
+import type { createAuthorization } from "./authorization.ts";
+import type { Catalog } from "./catalog.ts";
 import type { Connection } from "./connection.ts";
-import { type Core, notHere, topicKey } from "./core.ts";
 import { FilterError } from "./filters.ts";
 import type { Frame } from "./frames.ts";
-import { isObject, type Message, type Reference } from "./protocol.ts";
+import type { Limits } from "./limits.ts";
+import { isObject, type Message, notHere, type Reference } from "./protocol.ts";
 import {
   acceptBindings,
   type Binding,
@@ -12,7 +15,30 @@ import {
   readBindings,
   readRequested,
   type Subscription,
+  type Subscriptions,
 } from "./subscriptions.ts";
+
+/** State shared by all channels. */
+export interface Core {
+  keys: Keys;
+  limits: Limits;
+  /** For the delivery of changes. */
+  sql: Sql;
+  /** For joins, which must not delay the delivery. */
+  joinSql: Sql;
+  catalog: Catalog;
+  mayRead: ReturnType<typeof createAuthorization>;
+  subscriptions: Subscriptions<Channel>;
+  /** Channels by topic. A private and a public topic of the same name are unrelated. */
+  topics: Map<string, Set<Channel>>;
+  onWarning(message: string): void;
+  /** Warns once an hour that a client was refused `what`. */
+  onRefusal(what: string, address: string): void;
+  /** Whether changes arrive from Postgres. */
+  isUp(): boolean;
+}
+
+export const topicKey = (name: string, isPrivate: boolean) => `${isPrivate ? "private" : "public"}:${name}`;
 
 const prefix = "realtime:";
 // The object with its timer and its places in maps.
@@ -117,7 +143,7 @@ export class Channel {
     const bindings = readBindings(await this.core.catalog.tables(), identity, this.options.bindings);
     // Before Postgres has work with them.
     this.keep(bindings);
-    return this.connection.query(() => acceptBindings(this.core, bindings));
+    return this.connection.query(() => acceptBindings(this.core.joinSql, bindings));
   }
 
   private unsubscribe(): void {

@@ -1,14 +1,19 @@
 import type { WebSocket } from "ws";
 import type { Identity } from "../auth/identity.ts";
-import type { Channel } from "./channel.ts";
-import type { Core } from "./core.ts";
 import type { Frame } from "./frames.ts";
-import { type Address, Budget, Rate } from "./limits.ts";
+import { type Address, Budget, type Limits, Rate } from "./limits.ts";
 import { decodeBinary, decodeText, encode, type Message, type Reference, type Version } from "./protocol.ts";
+
+/** What the server needs of the channel of a joined topic. */
+export interface JoinedChannel {
+  receive(message: Message): Promise<void>;
+  end(event: "phx_close" | "phx_error"): void;
+  leave(): void;
+}
 
 /** One websocket: processes messages in order, and disconnects clients that send too much or read too slowly. */
 export class Connection {
-  readonly channels = new Map<string, Channel>();
+  readonly channels = new Map<string, JoinedChannel>();
   private heardAt = Date.now();
   private work: Promise<void> = Promise.resolve();
   private unread = 0;
@@ -16,7 +21,7 @@ export class Connection {
   private readonly rate: Rate;
 
   constructor(
-    private readonly core: Core,
+    private readonly core: { limits: Limits; onRefusal(what: string, address: string): void },
     private readonly socket: WebSocket,
     private readonly address: Address,
     readonly version: Version,

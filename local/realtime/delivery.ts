@@ -1,8 +1,7 @@
 import { setImmediate as otherWork, setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../processes/start-error.ts";
 import { isStatementError, type Job, type Notice, noticesOf } from "./changes.ts";
-import type { Channel } from "./channel.ts";
-import { type Core, topicKey } from "./core.ts";
+import { type Channel, type Core, topicKey } from "./channel.ts";
 import { Frame } from "./frames.ts";
 import type { Change } from "./pgoutput.ts";
 import { compared } from "./subscriptions.ts";

@@ -1,5 +1,5 @@
-import { notHere } from "./core.ts";
 import type { Row } from "./pgoutput.ts";
+import { notHere } from "./protocol.ts";
 
 export interface Condition {
   column: string;

@@ -13,6 +13,9 @@ export interface Message extends Reference {
   payload: unknown;
 }
 
+/** What clients read when they use a part of hosted Realtime that is not in the embedded stack. */
+export const notHere = (what: string) => `The embedded stack does not support ${what}; hosted Supabase does.`;
+
 const userBroadcastPush = 3;
 
 export function decodeText(version: Version, text: string): Message | null {

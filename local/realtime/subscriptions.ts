@@ -1,6 +1,6 @@
 import type { Identity } from "../auth/identity.ts";
+import type { Sql } from "../postgres/database.ts";
 import { type Table, tableKey } from "./catalog.ts";
-import type { Core } from "./core.ts";
 import { type Filter, FilterError, isByText, mayPass, parseFilter } from "./filters.ts";
 import { type Change, testedRow } from "./pgoutput.ts";
 import { isObject } from "./protocol.ts";
@@ -84,7 +84,7 @@ export function readBindings(
 }
 
 /** The bindings with values in the text format of Postgres, which has compared them with a row of each table. */
-export async function acceptBindings({ joinSql }: Core, drafts: Draft[]): Promise<Binding[]> {
+export async function acceptBindings(joinSql: Sql, drafts: Draft[]): Promise<Binding[]> {
   const accepted: Binding[] = [];
   for (const { tables, described, ...binding } of drafts) {
     let { filters } = binding;

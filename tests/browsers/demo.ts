@@ -17,3 +17,11 @@ export async function signInAs(
   });
   if (!form.ok()) throw new Error(`The sign-in answered ${form.status()}.`);
 }
+
+/** A page of the demo data, and its visitor. */
+export interface Place {
+  name: string;
+  path: string;
+  /** Anonymous if missing. */
+  as?: DemoUser;
+}

@@ -1,14 +1,6 @@
 import type { Stack } from "../../local/stack.ts";
 import { adminAreas } from "../web/admin/areas.ts";
-import type { DemoUser } from "./demo.ts";
-
-/** A page of the demo data, and its visitor. */
-export interface Place {
-  name: string;
-  path: string;
-  /** Anonymous if missing. */
-  as?: DemoUser;
-}
+import type { Place } from "./demo.ts";
 
 /** Every page, each with the most content. */
 export async function placesOf(stack: Pick<Stack, "base_url" | "db_url" | "demo">): Promise<Place[]> {

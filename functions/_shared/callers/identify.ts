@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { compactVerify, decodeJwt, decodeProtectedHeader, errors, type JWTPayload } from "jose";
 import { newApiKey, sessionPrefix, signingPrefix } from "../../../shared/api-keys.ts";
-import type { ErrorCode, ErrorDetail } from "../../../shared/errors.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
 import {
   type IdentifyClaims,
   type IdentifyRefusal,
@@ -9,7 +9,7 @@ import {
   identifyRefusals,
   type TokenCheck,
 } from "../../../shared/identify.ts";
-import { validationDetails } from "../../../shared/validation.ts";
+import { type ErrorDetail, validationDetails } from "../../../shared/validation.ts";
 import { runStatement, withLockRetry } from "../database/run.ts";
 import { ApiError, toApiError } from "../http/api-error.ts";
 import { environment } from "../runtime/environment.ts";

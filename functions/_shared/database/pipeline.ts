@@ -1,15 +1,21 @@
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
 import postgres from "postgres";
-import { bytea, bytesOf, parserOf, type Query, textOf } from "./query.ts";
+import { bytea, bytesOf, parserOf, type Query, type Sql, textOf } from "./query.ts";
 
-type Field = { name: string; type: number; parse: ((text: string) => unknown) | undefined };
 /** `columns` are known without a row, too. */
 export type Rows<Row = object> = readonly Row[] & {
   command: string;
   columns: readonly Pick<Field, "name">[];
 };
 
+/** A statement of a request, built with `sql`. */
+export type Statement<Row = object> = (sql: Sql) => PromiseLike<Rows<Row>>;
+export type Results<Statements extends readonly Statement[]> = {
+  -readonly [Index in keyof Statements]: Statements[Index] extends Statement<infer Row> ? Rows<Row> : never;
+};
+
+type Field = { name: string; type: number; parse: ((text: string) => unknown) | undefined };
 type Prepared = { name: string; fields: Field[]; isReady: boolean };
 /** inBinary: bytea columns are in binary format, possible once the columns are known; otherwise in hex. */
 type Sent = { statement: Prepared; inBinary: boolean };

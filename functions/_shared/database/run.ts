@@ -1,7 +1,6 @@
 import { Buffer } from "node:buffer";
 import postgres from "postgres";
 import type { ErrorCode } from "../../../shared/errors.ts";
-import type { RateLimitedOperation } from "../../../shared/rate-limits.ts";
 import { ApiError, isConnectionFailure } from "../http/api-error.ts";
 import {
   assumeCaller,
@@ -11,64 +10,12 @@ import {
   originIsAllowed,
   saveIdempotentResponse,
 } from "../statements/requests.ts";
-import type { Pipeline, Rows } from "./pipeline.ts";
+import type { Access, Admission, RateState, Verdict } from "./admission.ts";
+import type { Pipeline, Results, Rows, Statement } from "./pipeline.ts";
 import { type ConnectionOwner, withConnection } from "./pool.ts";
 import { type Query, type Sql, sql } from "./query.ts";
 
-export type { Sql };
-
-/** A statement of a request, built with `sql`. */
-export type Statement<Row = object> = (sql: Sql) => PromiseLike<Rows<Row>>;
-export type Results<Statements extends readonly Statement[]> = {
-  -readonly [Index in keyof Statements]: Statements[Index] extends Statement<infer Row> ? Rows<Row> : never;
-};
-
-/** Arguments of private.admit_request and private.assume_caller. */
-export type Admission = {
-  requestId: string;
-  userId: string | null;
-  sessionId: string | null;
-  aal: string | null;
-  digest: Uint8Array | null;
-  /** Whether the digest is that of an identified person's session instead of a key. */
-  isSession: boolean;
-  invalidCredential: boolean;
-  /** Keyed hash of the client's address. */
-  address: string | null;
-  /** Rate limit rules charged in addition to the caller's level. */
-  operations: RateLimitedOperation[];
-  /** Id or slug. */
-  organization: string | null;
-  /** Keyed hash of the e-mail author a key acts for. */
-  onBehalf: string | null;
-  /** Origin of the calling page, if it is not the site's own. */
-  origin: string | null;
-  /** A write authenticated by cookie. */
-  needsOrigin: boolean;
-  /** Table and id of the row in the path. */
-  resource: string | null;
-  resourceId: string | null;
-  /** agent: an agent key, under /api/mcp. */
-  access: Access | "agent";
-  /** If access is caller, a key needs one of these. */
-  scopes: string[];
-  /**
-   * The request may run for seconds: charge it in a transaction of its own, so that the caller's other requests do not
-   * wait.
-   */
-  chargeFirst?: boolean;
-  /** An earlier transaction of the same request charged it. */
-  isCharged?: boolean;
-};
-
-/** public: anyone; person: a signed-in user; caller: a user, or a key with the endpoint's scope. */
-export type Access = "public" | "person" | "caller";
-
-/** The rate limit with the fewest remaining requests; reset_at in Unix seconds. */
-export type RateState = { max_requests: number; remaining: number; reset_at: number };
-
-/** Result of private.admit_request, whether the request is admitted or not. */
-export type Verdict = RateState & { origin_allowed: boolean };
+export type { Access, Admission, RateState, Results, Sql, Statement, Verdict };
 
 /**
  * Admits a request and runs its statements as the caller, in one transaction and one network round trip. An error rolls
@@ -90,7 +37,7 @@ export function run<const Statements extends readonly Statement[]>(
 }
 
 /** Runs further statements in the same transaction: each call is one round trip. */
-export type Execute = <const Statements extends readonly Statement[]>(
+export type ExecuteInTransaction = <const Statements extends readonly Statement[]>(
   statements: Statements,
 ) => Promise<Results<Statements>>;
 
@@ -106,7 +53,7 @@ export function runInSteps<const First extends readonly Statement[], Result>(
 
 type Steps<First extends readonly Statement[], Result> = (
   results: Results<First>,
-  execute: Execute,
+  execute: ExecuteInTransaction,
 ) => Promise<{ result: Result; last: readonly Statement[] }>;
 
 function runSteps<const First extends readonly Statement[], Result>(
@@ -122,7 +69,7 @@ function runSteps<const First extends readonly Statement[], Result>(
         assumeCaller(admission, charge),
         ...first,
       ]);
-      const execute = ((statements) => send(pipeline, statements)) as Execute;
+      const execute = ((statements) => send(pipeline, statements)) as ExecuteInTransaction;
       const { result, last } = await work(results as Results<First>, execute);
       assertCommitted((await send(pipeline, [...last, commit])).at(-1));
       return { verdict: entered?.[0] as Verdict, result };

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import type { z } from "zod";
-import { type ErrorCode, type ErrorDetail, errorOfSqlState, errors } from "../../../shared/errors.ts";
-import { validationDetails } from "../../../shared/validation.ts";
+import { type ErrorCode, errorOfSqlState, errors } from "../../../shared/errors.ts";
+import { type ErrorDetail, validationDetails } from "../../../shared/validation.ts";
 
 /** An error that is reported to the client, in either envelope. */
 export class ApiError extends Error {

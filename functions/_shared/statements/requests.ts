@@ -1,4 +1,6 @@
-import type { Admission, Sql, Statement, Verdict } from "../database/run.ts";
+import type { Admission, Verdict } from "../database/admission.ts";
+import type { Statement } from "../database/pipeline.ts";
+import type { Sql } from "../database/query.ts";
 import { call, read } from "./shapes.ts";
 
 /** The error of private.admit_request, if any. */

@@ -1,7 +1,6 @@
 import { submissionPage } from "../../_shared/http/web-pages.ts";
 import type { MailEvent, PersonClaim } from "../database.ts";
-import type { Written } from "../write-mail.tsx";
-import { Button, Quote, type Wording } from "./layout.tsx";
+import { Button, Quote, type Wording, type Written } from "./layout.tsx";
 
 /** A short description of the event, for a mail or an entry of a digest. The mark has its own line: no name has two. */
 export const EventHeading = ({ event, wording }: { event: MailEvent; wording: Wording }) => (

@@ -1,9 +1,8 @@
 import { environment } from "../../_shared/runtime/environment.ts";
 import { organizationPath } from "../../web/paths.ts";
 import type { MailEvent, PersonClaim } from "../database.ts";
-import type { Written } from "../write-mail.tsx";
 import { EventHeading, linkOf } from "./comment.tsx";
-import { Button, Quote, type Wording } from "./layout.tsx";
+import { Button, Quote, type Wording, type Written } from "./layout.tsx";
 
 const maxSubmissions = 20;
 const maxOfOne = 3;

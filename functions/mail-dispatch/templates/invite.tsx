@@ -2,8 +2,7 @@ import { signInviteLink } from "../../_shared/callers/mail-links.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { formatDay } from "../../web/format.ts";
 import type { InviteClaim } from "../database.ts";
-import type { Written } from "../write-mail.tsx";
-import { Button, type Wording } from "./layout.tsx";
+import { Button, type Wording, type Written } from "./layout.tsx";
 
 /** The mail of an invite to the team. */
 export function inviteMail(

@@ -1,10 +1,14 @@
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
+import type { JSX } from "hono/jsx/jsx-runtime";
 import type { Locale } from "../../../shared/locales.ts";
 import { absoluteLogo } from "../../_shared/files/logos.ts";
 import { brandColors } from "../../web/brand.ts";
 import type { Messages } from "../../words/index.ts";
 import type { InviteClaim, PersonClaim } from "../database.ts";
+
+/** The result of a template: the subject, the preview that mail programs show beside it, and the content. */
+export type Written = { subject: string; preview: string; content: JSX.Element };
 
 export type Wording = { messages: Messages; locale: Locale };
 

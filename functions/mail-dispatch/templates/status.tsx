@@ -1,7 +1,6 @@
 import { submissionPage } from "../../_shared/http/web-pages.ts";
 import type { PersonClaim } from "../database.ts";
-import type { Written } from "../write-mail.tsx";
-import { Button, Quote, type Wording } from "./layout.tsx";
+import { Button, Quote, type Wording, type Written } from "./layout.tsx";
 
 export function statusMail({ events }: PersonClaim, { messages }: Wording): Written {
   const [{ submission_id, title, status = "open", text }] = events as [PersonClaim["events"][number]];

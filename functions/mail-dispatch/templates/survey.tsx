@@ -1,7 +1,6 @@
 import { surveyPage } from "../../_shared/http/web-pages.ts";
 import type { PersonClaim } from "../database.ts";
-import type { Written } from "../write-mail.tsx";
-import { Button, Quote, type Wording } from "./layout.tsx";
+import { Button, Quote, type Wording, type Written } from "./layout.tsx";
 
 /** A team asks voters or followers of a submission to answer a survey. */
 export function surveyMail({ events, organization }: PersonClaim, { messages: { mail } }: Wording): Written {

@@ -1,7 +1,6 @@
 import type { PersonClaim } from "../database.ts";
-import type { Written } from "../write-mail.tsx";
 import { listMail } from "./digest.tsx";
-import type { Wording } from "./layout.tsx";
+import type { Wording, Written } from "./layout.tsx";
 
 /** The summary of new submissions since the last one, for the team. */
 export function teamMail(claim: PersonClaim, wording: Wording): Written {

@@ -1,7 +1,7 @@
 import { environment } from "../../_shared/runtime/environment.ts";
-import type { View } from "../page.tsx";
 import { useVisit } from "../rendering.ts";
 import { contentSecurityPolicy } from "../security.ts";
+import type { View } from "../view.ts";
 import type { Visit } from "../visit.ts";
 
 // The CAPTCHA of auth, if the project has one: docs/deploy.md.

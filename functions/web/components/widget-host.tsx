@@ -1,7 +1,7 @@
 import type { Frame } from "../../_shared/statements/pages.ts";
 import { brandColors } from "../brand.ts";
-import type { View } from "../page.tsx";
 import { useVisit } from "../rendering.ts";
+import type { View } from "../view.ts";
 import type { WidgetColors, WidgetWords } from "../widget/protocol.ts";
 
 type Props = { view: View; frame: Frame };

@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /** A button that copies the text of data-text, and confirms it. */
 export const connect: Island = (element, signal) => {

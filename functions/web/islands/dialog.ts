@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /** An open dialog of the page becomes modal; Escape follows its closing link. */
 export const connect: Island = (element, signal) => {

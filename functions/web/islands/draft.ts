@@ -1,5 +1,5 @@
 import { isDone } from "./edited.ts";
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 type Typed = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 type Draft = Record<string, { value: string; initially: string }>;

@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /** Says before it is sent that a file is too large. */
 export const connect: Island = (element, signal) => {

@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /**
  * The first error of a form gets the focus when it appears: Turbo morphs the page of a rejected form and

@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 import { refreshSoon } from "./refresh.ts";
 
 /** Reads the page again and again while this element is on it. */

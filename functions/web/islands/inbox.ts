@@ -1,5 +1,5 @@
 import { visit } from "@hotwired/turbo";
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 const keysOff = "inbox keys off";
 const actions: Record<string, string> = { a: "approve", r: "reject", s: "spam" };

@@ -1,5 +1,4 @@
-/** Runs where an element with data-island of its name is on the page; the signal ends it when the element is gone. */
-export type Island = (element: HTMLElement, signal: AbortSignal) => void;
+import type { Island } from "./island.ts";
 
 export type Islands = Record<string, () => Promise<{ connect: Island }>>;
 

@@ -1,5 +1,5 @@
 import { showVotes } from "./counts.ts";
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 import { listen } from "./realtime.ts";
 import { refreshSoon } from "./refresh.ts";
 

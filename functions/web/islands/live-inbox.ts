@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 import { listen } from "./realtime.ts";
 import { refreshSoon } from "./refresh.ts";
 

@@ -1,5 +1,5 @@
 import { morphElements } from "@hotwired/turbo";
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 import { untilReleased } from "./reader-activity.ts";
 import { listenToNotifications } from "./realtime.ts";
 

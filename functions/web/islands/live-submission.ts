@@ -1,6 +1,6 @@
 import { versionOf } from "../version.ts";
 import { showVotes } from "./counts.ts";
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 import { type LiveMessage, listen } from "./realtime.ts";
 import { refreshSoon } from "./refresh.ts";
 

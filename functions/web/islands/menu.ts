@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /** A menu closes on Escape, on a click outside, and when it loses the focus. */
 export const connect: Island = (element, signal) => {

@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /** Cards can be dragged to another column, which submits their own form with that column. */
 export const connect: Island = (element, signal) => {

@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 const pauseMs = 350;
 

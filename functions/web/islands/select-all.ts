@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /** A checkbox that selects all rows of its table. A bar named by data-bar shows the number of selected rows. */
 export const connect: Island = (element, signal) => {

@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /** A form submits itself when an option is selected; its button is for visitors without JavaScript. */
 export const connect: Island = (element, signal) => {

@@ -1,4 +1,4 @@
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 /**
  * Stores the answers of a survey's form for reloads in this tab, and counts them. The thank-you page deletes

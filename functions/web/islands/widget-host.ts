@@ -1,5 +1,5 @@
 import { type FromFrame, protocol, type ToFrame } from "../widget/protocol.ts";
-import type { Island } from "./islands.ts";
+import type { Island } from "./island.ts";
 
 const dayMs = 86_400_000;
 /** Time between two requests for the number of unread news: docs/decisions/0295-widget-badge-polls.md. */

@@ -22,8 +22,9 @@ import {
 import { pageFrame } from "../../_shared/statements/pages.ts";
 import type { Messages } from "../../words/index.ts";
 import { Field, Problem } from "../components/field.tsx";
-import { page, pageResponse, plain, seeOther, type View } from "../page.tsx";
+import { page, pageResponse, plain, seeOther } from "../page.tsx";
 import { submissionPath } from "../paths.ts";
+import type { View } from "../view.ts";
 import type { Visit } from "../visit.ts";
 
 const changes = z.object({

@@ -1,7 +1,7 @@
 import type { Stack } from "../../../local/stack.ts";
 
 import type { Organization } from "../../api/world.ts";
-import type { Place } from "../../browsers/places.ts";
+import type { Place } from "../../browsers/demo.ts";
 
 /** Callers of the dashboard's pages, in the order of the expected results. */
 export const adminCallers = ["visitor", "user", "member", "admin", "owner", "other tenant's owner"] as const;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { withDatabase } from "../../../local/postgres/database.ts";
-import type { Place } from "../../browsers/places.ts";
+import type { Place } from "../../browsers/demo.ts";
 import { shownToAdmins } from "./api-keys.ts";
 import { type AdminArea, type AdminWorld, doneByAdmins, forAdmins } from "./callers.ts";
 
