@@ -157,13 +157,14 @@ create index survey_requests_survey_idx on private.survey_requests (organization
 
 -- Preferences -----------------------------------------------------------------------------------------------
 
+-- The kind of mail about notifications of a type; null for those that no mail is about.
 create function private.mail_kind(notification_type text) returns text
 language sql immutable
 return case notification_type when 'status_changed' then 'status' when 'official_comment' then 'official'
   when 'reply' then 'reply' when 'comment' then 'comment' end;
-comment on function private.mail_kind(text) is
-  'The kind of mail about notifications of a type; null for those that no mail is about.';
 
+-- When a person gets a kind of mail: at_once, daily, weekly or never; by their choice, the default of the
+-- organization, or ours.
 create function private.mail_choice(organization_id uuid, profile_id uuid, kind text) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -175,10 +176,8 @@ begin
     case when mail_choice.kind in ('comment', 'team') then 'daily' else 'at_once' end);
 end
 $$;
-comment on function private.mail_choice(uuid, uuid, text) is
-  'When a person gets a kind of mail: at_once, daily, weekly or never; by their choice, the default of the '
-  'organization, or ours.';
 
+-- Whether the person wants no mail about the submission.
 create function private.is_muted(organization_id uuid, submission_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -186,9 +185,9 @@ begin
     and m.submission_id = is_muted.submission_id and m.profile_id = is_muted.profile_id);
 end
 $$;
-comment on function private.is_muted(uuid, uuid, uuid) is
-  'Whether the person wants no mail about the submission.';
 
+-- The address for mail to a person: the confirmed address of a user, or that of an e-mail author; null
+-- for nowhere.
 create function private.mail_address(profile_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -198,10 +197,8 @@ begin
     from public.profiles p where p.id = mail_address.profile_id);
 end
 $$;
-comment on function private.mail_address(uuid) is
-  'The address for mail to a person: the confirmed address of a user, or that of an e-mail author; null for '
-  'nowhere.';
 
+-- The recipient of a mail: the person's address, or the invited address of an invite; null for none.
 create function private.address_of(mail private.mails) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -209,9 +206,8 @@ begin
     else private.mail_address(mail.profile_id) end;
 end
 $$;
-comment on function private.address_of(private.mails) is
-  'The recipient of a mail: the person''s address, or the invited address of an invite; null for none.';
 
+-- The language of a mail: the one that the person chose, or signed up in, or the organization's default.
 create function private.mail_locale(profile_id uuid, organization_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -222,9 +218,8 @@ begin
     (select o.default_locale from public.organizations o where o.id = mail_locale.organization_id));
 end
 $$;
-comment on function private.mail_locale(uuid, uuid) is
-  'The language of a mail: the one that the person chose, or signed up in, or the organization''s default.';
 
+-- Keyed hash of an e-mail address. The key is in Vault (feedback_address_key), or in private.address_key.
 create function private.address_hash(address text) returns text
 language plpgsql stable set search_path = pg_temp as $$
 declare key bytea := (select k.key from private.address_key k);
@@ -236,9 +231,8 @@ begin
   return encode(extensions.hmac(convert_to(lower(address), 'UTF8'), key, 'sha256'), 'hex');
 end
 $$;
-comment on function private.address_hash(text) is
-  'Keyed hash of an e-mail address. The key is in Vault (feedback_address_key), or in private.address_key.';
 
+-- Whether the organization may not write to the address.
 create function private.is_suppressed(organization_id uuid, address text) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -247,9 +241,8 @@ begin
       and (s.organization_id = is_suppressed.organization_id or s.reason <> 'refused'));
 end
 $$;
-comment on function private.is_suppressed(uuid, text) is
-  'Whether the organization may not write to the address.';
 
+-- Stops mail to an address: refused, bounced or complained.
 create function private.suppress_address(organization_id uuid, profile_id uuid, address text, reason text)
   returns void
 language plpgsql set search_path = pg_temp as $$
@@ -264,9 +257,8 @@ begin
       >= array_position(array['bounced', 'refused', 'complained'], s.reason);
 end
 $$;
-comment on function private.suppress_address(uuid, uuid, text, text) is
-  'Stops mail to an address: refused, bounced or complained.';
 
+-- The next digest: at eight in the morning of a time zone, every day or (weekly) on Mondays.
 create function private.next_digest(choice text, time_zone text, at timestamptz) returns timestamptz
 language plpgsql stable set search_path = pg_temp as $$
 declare day timestamp := date_trunc('day', at at time zone time_zone); due timestamptz;
@@ -280,20 +272,19 @@ begin
   return at + interval '1 day';
 end
 $$;
-comment on function private.next_digest(text, text, timestamptz) is
-  'The next digest: at eight in the morning of a time zone, every day or (weekly) on Mondays.';
 
 -- Queue -----------------------------------------------------------------------------------------------------
 
+-- Starts functions/mail-dispatch when this transaction commits.
 create function private.wake_mailer() returns void
 language plpgsql set search_path = pg_temp as $$
 begin
   perform private.wake_function('/mail-dispatch', 'mails');
 end
 $$;
-comment on function private.wake_mailer() is
-  'Starts functions/mail-dispatch when this transaction commits.';
 
+-- Trigger: for each notification a mail at once or an entry for the digest, where the organization sends
+-- mail and the person wants it. Beyond 20 mails a day and person the rest goes into the digest.
 -- definer: notifications are written with few rights, and the queue is private.
 create function private.queue_mails() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -328,12 +319,10 @@ begin
   return null;
 end
 $$;
-comment on function private.queue_mails() is
-  'Trigger: for each notification a mail at once or an entry for the digest, where the organization sends '
-  'mail and the person wants it. Beyond 20 mails a day and person the rest goes into the digest.';
 create trigger queue_mails after insert on public.notifications
   referencing new table as added for each statement execute function private.queue_mails();
 
+-- Trigger: notes new submissions for the summaries of the team.
 -- definer: reads memberships and writes the private queue.
 create function private.queue_summaries() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -349,11 +338,13 @@ begin
   return null;
 end
 $$;
-comment on function private.queue_summaries() is
-  'Trigger: notes new submissions for the summaries of the team.';
 create trigger queue_summaries after insert on public.submissions
   referencing new table as added for each statement execute function private.queue_summaries();
 
+-- Queues a mail to each user of the survey's audience who was not asked yet, or to each who was asked
+-- more than a day ago, did not answer and was not reminded; for Admin or keys with surveys:publish. JSON
+-- {survey_id, queued, asked, reminded}. SURVEY_NOT_OPEN, or CONFLICT if its audience is everyone or the
+-- organization sends no mail.
 -- definer: reads who voted and follows, and writes the private queue.
 create function private.mail_survey(survey_id uuid, is_reminder boolean default false) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -414,13 +405,10 @@ begin
     where q.organization_id = own_id and q.survey_id = survey_id);
 end
 $$;
-comment on function private.mail_survey(uuid, boolean) is
-  'Queues a mail to each user of the survey''s audience who was not asked yet, or to each who was asked more '
-  'than a day ago, did not answer and was not reminded; for Admin or keys with surveys:publish. JSON '
-  '{survey_id, queued, asked, reminded}. SURVEY_NOT_OPEN, or CONFLICT if its audience is everyone or the '
-  'organization sends no mail.';
 grant execute on function private.mail_survey(uuid, boolean) to authenticated, service_key;
 
+-- Makes one mail of what is due for each person and not older than private.retention(mails). For
+-- private.run_schedule; returns how many.
 create function private.gather_digests(max_people integer default 500) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare made integer;
@@ -448,10 +436,8 @@ begin
   return made;
 end
 $$;
-comment on function private.gather_digests(integer) is
-  'Makes one mail of what is due for each person and not older than private.retention(mails). For '
-  'private.run_schedule; returns how many.';
 
+-- Deletes mails that finished longer ago than private.retention(mails). For private.run_schedule.
 create function private.trim_mails(max_rows integer default 5000) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare trimmed integer;
@@ -463,9 +449,9 @@ begin
   return trimmed;
 end
 $$;
-comment on function private.trim_mails(integer) is
-  'Deletes mails that finished longer ago than private.retention(mails). For private.run_schedule.';
 
+-- Ids of the organizations with due mails; reads two rows of an index for each that has mails in the
+-- queue.
 create function private.senders_of_due_mails() returns setof uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -487,9 +473,8 @@ begin
       where first.next_attempt_at <= now());
 end
 $$;
-comment on function private.senders_of_due_mails() is
-  'Ids of the organizations with due mails; reads two rows of an index for each that has mails in the queue.';
 
+-- Calls functions/mail-dispatch if a mail is due; returns whether it did.
 create function private.call_mailer() returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -497,11 +482,11 @@ begin
   return private.call_function('/mail-dispatch');
 end
 $$;
-comment on function private.call_mailer() is
-  'Calls functions/mail-dispatch if a mail is due; returns whether it did.';
 
 -- Content of mails ------------------------------------------------------------------------------------------
 
+-- The content of a mail about a notification: {kind, submission_id, title, comment_id?, status?, text?,
+-- by?, is_official?, is_read}. Null where they may not see it or do not want it now.
 create function private.mail_event(profile_id uuid, event_id uuid) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -523,10 +508,8 @@ begin
       and not private.is_muted(n.organization_id, s.id, n.user_id));
 end
 $$;
-comment on function private.mail_event(uuid, uuid) is
-  'The content of a mail about a notification: {kind, submission_id, title, comment_id?, status?, text?, '
-  'by?, is_official?, is_read}. Null where they may not see it or do not want it now.';
 
+-- The events of a mail, as a list; null for none: then it is not sent.
 create function private.mail_content(mail private.mails) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -563,9 +546,8 @@ begin
     where e.told is not null and not (mail.kind = 'digest' and (e.told ->> 'is_read')::boolean));
 end
 $$;
-comment on function private.mail_content(private.mails) is
-  'The events of a mail, as a list; null for none: then it is not sent.';
 
+-- Whether an e-mail author is told by another mail, to the user with the same address.
 create function private.has_same_mail(mail private.mails) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -578,11 +560,13 @@ begin
       and lower(private.mail_address(u.id)) = lower(p.email));
 end
 $$;
-comment on function private.has_same_mail(private.mails) is
-  'Whether an e-mail author is told by another mail, to the user with the same address.';
 
 -- The budget ------------------------------------------------------------------------------------------------
 
+-- Whether the recipient of mail is more than an address that others entered: an account, which has
+-- confirmed its address (by a claim too); a person whom the organization's application identified; or an
+-- e-mail author who saved by the link of a mail which mail they want. Not those who only stop mail, which
+-- mail programs do too, and not who is invited.
 create function private.is_confirmed_recipient(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -594,12 +578,8 @@ begin
         and c.choice <> 'never')));
 end
 $$;
-comment on function private.is_confirmed_recipient(uuid, uuid) is
-  'Whether the recipient of mail is more than an address that others entered: an account, which has '
-  'confirmed its address (by a claim too); a person whom the organization''s application identified; or an '
-  'e-mail author who saved by the link of a mail which mail they want. Not those who only stop mail, which '
-  'mail programs do too, and not who is invited.';
 
+-- Trigger: sets is_confirmed of a new mail.
 -- definer: private tables.
 create function private.note_confirmation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -608,16 +588,15 @@ begin
   return new;
 end
 $$;
-comment on function private.note_confirmation() is 'Trigger: sets is_confirmed of a new mail.';
 create trigger note_confirmation before insert on private.mails
   for each row execute function private.note_confirmation();
 
+-- Today in UTC: in the time zone of the organization a change of the zone would begin another day.
 create function private.budget_day() returns date
 language sql stable
 return (now() at time zone 'UTC')::date;
-comment on function private.budget_day() is
-  'Today in UTC: in the time zone of the organization a change of the zone would begin another day.';
 
+-- How many mails the organization sent to unconfirmed recipients today.
 -- definer: private tables.
 create function private.unconfirmed_mails(organization public.organizations) returns integer
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -626,9 +605,9 @@ begin
     and b.day = private.budget_day()), 0);
 end
 $$;
-comment on function private.unconfirmed_mails(public.organizations) is
-  'How many mails the organization sent to unconfirmed recipients today.';
 
+-- Counts a mail to an unconfirmed recipient; false if the organization's budget of today is used up, null
+-- if another dispatcher counts now.
 create function private.take_unconfirmed_mail(organization public.organizations) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -645,10 +624,9 @@ begin
   return found;
 end
 $$;
-comment on function private.take_unconfirmed_mail(public.organizations) is
-  'Counts a mail to an unconfirmed recipient; false if the organization''s budget of today is used up, null '
-  'if another dispatcher counts now.';
 
+-- When the budget is used up: moves due mails to unconfirmed recipients that were not attempted into the
+-- first daily digest of a later day; invites wait for that time as they are.
 create function private.put_off_mails(organization public.organizations, max_rows integer) returns void
 language plpgsql set search_path = pg_temp as $$
 declare later timestamptz := private.next_digest('daily', organization.time_zone,
@@ -675,12 +653,12 @@ begin
   delete from private.mails m using due d where m.id = d.id and not (d.confirmed or d.stays);
 end
 $$;
-comment on function private.put_off_mails(public.organizations, integer) is
-  'When the budget is used up: moves due mails to unconfirmed recipients that were not attempted into the '
-  'first daily digest of a later day; invites wait for that time as they are.';
 
 -- Sending ---------------------------------------------------------------------------------------------------
 
+-- Records results of claimed mails: [{id, attempt, outcome, error, retry_after in seconds}]. outcome:
+-- sent; retry; unavailable, where the server takes no mail at all; failed; or refused, where the address
+-- does not take mail, and gets none from now on.
 create function private.record_mails(results jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 declare refused record;
@@ -713,11 +691,10 @@ begin
   end loop;
 end
 $$;
-comment on function private.record_mails(jsonb) is
-  'Records results of claimed mails: [{id, attempt, outcome, error, retry_after in seconds}]. outcome: sent; '
-  'retry; unavailable, where the server takes no mail at all; failed; or refused, where the address does not '
-  'take mail, and gets none from now on.';
 
+-- Claims due mails for two minutes, including expired claims, drops those with nothing to tell, and puts
+-- off those to unconfirmed recipients beyond the budget of their organization; wakes the mailer again if
+-- it only did the latter. Concurrent dispatchers never claim the same mail.
 create function private.claim_mails(max_rows integer) returns table (id uuid, attempt integer, kind text,
   created_at timestamptz, address text, profile jsonb, organization jsonb, events jsonb)
 language plpgsql set search_path = pg_temp as $$
@@ -797,12 +774,8 @@ begin
   if removed and claimed = 0 then perform private.wake_mailer(); end if;
 end
 $$;
-comment on function private.claim_mails(integer) is
-  'Claims due mails for two minutes, including expired claims, drops those with nothing to tell, and puts '
-  'off those to unconfirmed recipients beyond the budget of their organization; wakes the mailer again if '
-  'it only did the latter. Concurrent dispatchers never '
-  'claim the same mail.';
 
+-- One round of a dispatcher: records results and claims due mails.
 create function private.record_and_claim_mails(results jsonb, max_rows integer) returns table (id uuid,
   attempt integer, kind text, created_at timestamptz, address text, profile jsonb, organization jsonb,
   events jsonb)
@@ -812,9 +785,9 @@ begin
   return query select * from private.claim_mails(max_rows);
 end
 $$;
-comment on function private.record_and_claim_mails(jsonb, integer) is
-  'One round of a dispatcher: records results and claims due mails.';
 
+-- Stops mail to an address about which the provider reports: bounced or complained. Returns for how many
+-- people; none for an address that got no mail.
 create function private.record_mail_report(address text, reason text) returns integer
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare person record; stopped integer := 0;
@@ -837,15 +810,14 @@ begin
   return stopped;
 end
 $$;
-comment on function private.record_mail_report(text, text) is
-  'Stops mail to an address about which the provider reports: bounced or complained. Returns for how many '
-  'people; none for an address that got no mail.';
 
 grant execute on function private.record_and_claim_mails(jsonb, integer),
   private.record_mail_report(text, text) to feedback_mail;
 
 -- Choices ---------------------------------------------------------------------------------------------------
 
+-- JSON of the mail that a person gets of an organization: {organization, mail_enabled, choices by kind,
+-- muted submissions, stopped: refused, bounced, complained or null}; null if there is no such person.
 create function private.mail_preferences(organization_id uuid, profile_id uuid) returns json
 language plpgsql stable set search_path = pg_temp as $$
 declare own_address text := private.mail_address(mail_preferences.profile_id);
@@ -874,10 +846,10 @@ begin
       and p.kind in ('user', 'email') and (p.organization_id is null or p.organization_id = o.id));
 end
 $$;
-comment on function private.mail_preferences(uuid, uuid) is
-  'JSON of the mail that a person gets of an organization: {organization, mail_enabled, choices by kind, '
-  'muted submissions, stopped: refused, bounced, complained or null}; null if there is no such person.';
 
+-- Changes {choices: {kind: choice}, stop: kind of mail, or digest, stopped: boolean for all mail, mute,
+-- unmute: id of a submission}, and returns private.mail_preferences; null if there is no such person.
+-- VALIDATION_ERROR for an unknown choice.
 create function private.change_mail_preferences(organization_id uuid, profile_id uuid, changes jsonb)
   returns json
 language plpgsql set search_path = pg_temp as $$
@@ -921,11 +893,8 @@ exception when check_violation then
   return null;
 end
 $$;
-comment on function private.change_mail_preferences(uuid, uuid, jsonb) is
-  'Changes {choices: {kind: choice}, stop: kind of mail, or digest, stopped: boolean for all mail, mute, '
-  'unmute: id of a submission}, and returns '
-  'private.mail_preferences; null if there is no such person. VALIDATION_ERROR for an unknown choice.';
 
+-- The caller's mail preferences in the current organization.
 -- definer: private tables.
 create function private.my_mail_preferences() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -933,9 +902,9 @@ begin
   return private.mail_preferences(private.current_organization_id(), private.caller_id());
 end
 $$;
-comment on function private.my_mail_preferences() is
-  'The caller''s mail preferences in the current organization.';
 
+-- Raises FORBIDDEN for an identified person: a host may name any address, and would resume mail that its
+-- owner stopped.
 create function private.require_own_mailbox() returns void
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -945,10 +914,9 @@ begin
   end if;
 end
 $$;
-comment on function private.require_own_mailbox() is
-  'Raises FORBIDDEN for an identified person: a host may name any address, and would resume mail that its '
-  'owner stopped.';
 
+-- Changes the caller's mail preferences in the current organization. An identified person may only stop
+-- mail.
 -- definer: private tables.
 create function private.change_my_mail_preferences(changes jsonb) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -962,10 +930,8 @@ begin
   return private.change_mail_preferences(private.current_organization_id(), private.caller_id(), changes);
 end
 $$;
-comment on function private.change_my_mail_preferences(jsonb) is
-  'Changes the caller''s mail preferences in the current organization. An identified person may only stop '
-  'mail.';
 
+-- Stops or resumes the caller's mail about a submission. Call it only for rows the caller can see.
 -- definer: private tables.
 create function private.mute_submission(submission_id uuid, muted boolean) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -976,9 +942,8 @@ begin
   from public.submissions s where s.id = mute_submission.submission_id;
 end
 $$;
-comment on function private.mute_submission(uuid, boolean) is
-  'Stops or resumes the caller''s mail about a submission. Call it only for rows the caller can see.';
 
+-- The mail preferences of the person whom a link in a mail names.
 -- definer: private tables. The edge functions call it for the bearer of a signed link, whoever is signed in.
 create function private.mail_preferences_by_link(organization_id uuid, profile_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -986,9 +951,8 @@ begin
   return private.mail_preferences(organization_id, profile_id);
 end
 $$;
-comment on function private.mail_preferences_by_link(uuid, uuid) is
-  'The mail preferences of the person whom a link in a mail names.';
 
+-- Changes the mail preferences of the person whom a link in a mail names.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.change_mail_preferences_by_link(organization_id uuid, profile_id uuid, changes jsonb)
   returns json
@@ -997,9 +961,9 @@ begin
   return private.change_mail_preferences(organization_id, profile_id, changes);
 end
 $$;
-comment on function private.change_mail_preferences_by_link(uuid, uuid, jsonb) is
-  'Changes the mail preferences of the person whom a link in a mail names.';
 
+-- The newest 1000 people of the current organization who get no mail, and why, without their addresses;
+-- with an address, who it is of.
 -- definer: private tables.
 create function private.admin_mail_suppressions(email text default null) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -1013,10 +977,9 @@ begin
       order by o.created_at desc limit 1000) s left join public.profiles p on p.id = s.profile_id), '[]');
 end
 $$;
-comment on function private.admin_mail_suppressions(text) is
-  'The newest 1000 people of the current organization who get no mail, and why, without their addresses; '
-  'with an address, who it is of.';
 
+-- Sends mail again to a person whose address bounced, or to an address that bounced, such as that of an
+-- invite; null if mail to them is not stopped. Raises CONFLICT if they refused it or complained.
 -- definer: private tables.
 create function private.admin_lift_mail_suppression(profile_id uuid, email text default null) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -1038,10 +1001,9 @@ begin
   return json_build_object('deleted', true);
 end
 $$;
-comment on function private.admin_lift_mail_suppression(uuid, text) is
-  'Sends mail again to a person whose address bounced, or to an address that bounced, such as that of an '
-  'invite; null if mail to them is not stopped. Raises CONFLICT if they refused it or complained.';
 
+-- JSON of the organization that invited: {name, is_stopped: whether the address gets no mail of it}; null
+-- if there is no such invite.
 -- definer: private tables. The edge functions call it for the bearer of a signed link of an invite's mail.
 create function private.refusing_invites(invite_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -1051,10 +1013,8 @@ begin
     where i.id = refusing_invites.invite_id);
 end
 $$;
-comment on function private.refusing_invites(uuid) is
-  'JSON of the organization that invited: {name, is_stopped: whether the address gets no mail of it}; null '
-  'if there is no such invite.';
 
+-- Stops all mail of the organization to the address that it invited; returns private.refusing_invites.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.refuse_invites(invite_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -1064,8 +1024,6 @@ begin
   return private.refusing_invites(invite_id);
 end
 $$;
-comment on function private.refuse_invites(uuid) is
-  'Stops all mail of the organization to the address that it invited; returns private.refusing_invites.';
 grant execute on function private.refusing_invites(uuid), private.refuse_invites(uuid)
   to anon, authenticated;
 

@@ -4,6 +4,7 @@
 
 -- Invariants ------------------------------------------------------------------------------------------------
 
+-- Trigger: the last owner can neither leave nor lose the role.
 -- definer: plan limits and memberships are not granted.
 create function private.enforce_owner() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -27,12 +28,12 @@ begin
   return null;
 end
 $$;
-comment on function private.enforce_owner() is 'Trigger: the last owner can neither leave nor lose the role.';
 create trigger keep_owner_changed after update on public.memberships
   referencing old table as removed for each statement execute function private.enforce_owner();
 create trigger keep_owner_removed after delete on public.memberships
   referencing old table as removed for each statement execute function private.enforce_owner();
 
+-- Trigger: enforces the plan limit on members.
 create function private.enforce_member_limit() returns trigger
 language plpgsql security definer set search_path = pg_temp
 as $$ -- definer: clients may only read memberships
@@ -52,12 +53,12 @@ begin
   return null;
 end
 $$;
-comment on function private.enforce_member_limit() is 'Trigger: enforces the plan limit on members.';
 create trigger keep_member_limit after insert on public.memberships
   referencing new table as added for each statement execute function private.enforce_member_limit();
 
 -- Members ---------------------------------------------------------------------------------------------------
 
+-- Whether the caller is a signed-in owner of the organization.
 create function private.is_own_team(organization_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -66,9 +67,8 @@ begin
       and m.role = 'owner');
 end
 $$;
-comment on function private.is_own_team(uuid) is
-  'Whether the caller is a signed-in owner of the organization.';
 
+-- JSON of a member; the e-mail address for Admin only, and whether there is a second factor for owners.
 create function private.member_shape(member public.memberships, with_email boolean, for_owner boolean)
   returns json
 language plpgsql stable set search_path = pg_temp as $$
@@ -82,9 +82,8 @@ begin
     from public.profiles p where p.id = member.user_id);
 end
 $$;
-comment on function private.member_shape(public.memberships, boolean, boolean) is
-  'JSON of a member; the e-mail address for Admin only, and whether there is a second factor for owners.';
 
+-- Members of a team, owners first, for the team and keys with members:write; addresses for Admin.
 -- definer: e-mail addresses are not granted.
 create function private.admin_members(organization_id uuid, max_rows integer, skipped integer)
   returns table (total bigint, data json)
@@ -103,9 +102,8 @@ begin
           limit max_rows offset skipped) m), '[]');
 end
 $$;
-comment on function private.admin_members(uuid, integer, integer) is
-  'Members of a team, owners first, for the team and keys with members:write; addresses for Admin.';
 
+-- Returns the role of the calling signed-in Admin; raises NOT_FOUND or FORBIDDEN otherwise.
 create function private.require_person_admin(organization_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -117,17 +115,16 @@ begin
     where m.organization_id = require_person_admin.organization_id and m.user_id = private.caller_id());
 end
 $$;
-comment on function private.require_person_admin(uuid) is
-  'Returns the role of the calling signed-in Admin; raises NOT_FOUND or FORBIDDEN otherwise.';
 
+-- Serializes changes of one team.
 create function private.lock_team(organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
   perform 1 from public.organizations o where o.id = organization_id for no key update;
 end
 $$;
-comment on function private.lock_team(uuid) is 'Serializes changes of one team.';
 
+-- Locks and returns a membership; raises NOT_FOUND if there is none.
 create function private.find_member(organization_id uuid, user_id uuid) returns public.memberships
 language plpgsql set search_path = pg_temp as $$
 declare member public.memberships;
@@ -140,9 +137,8 @@ begin
   return member;
 end
 $$;
-comment on function private.find_member(uuid, uuid) is
-  'Locks and returns a membership; raises NOT_FOUND if there is none.';
 
+-- Emits the event and writes the audit log for a change of the team.
 create function private.record_member_change(organization_id uuid, action text, user_id uuid, details jsonb)
   returns void
 language plpgsql set search_path = pg_temp as $$
@@ -151,9 +147,9 @@ begin
   perform private.audit(action, 'profile', user_id, details, organization_id);
 end
 $$;
-comment on function private.record_member_change(uuid, text, uuid, jsonb) is
-  'Emits the event and writes the audit log for a change of the team.';
 
+-- What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as
+-- [{type, id, name}]. Empty unless the caller is a signed-in Admin.
 -- definer: private tables.
 create function private.made_by(organization_id uuid, user_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -175,10 +171,9 @@ begin
       and a.retired_at is null) m);
 end
 $$;
-comment on function private.made_by(uuid, uuid) is
-  'What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as '
-  '[{type, id, name}]. Empty unless the caller is a signed-in Admin.';
 
+-- Ends what private.made_by lists, and returns it: keys are revoked, signing secrets deleted, webhooks
+-- disabled, agents retired. For a signed-in Admin.
 create function private.end_made_by(organization_id uuid, user_id uuid) returns jsonb
 language plpgsql set search_path = pg_temp as $$
 declare made jsonb := private.made_by(organization_id, user_id); item record;
@@ -200,10 +195,9 @@ begin
   return made;
 end
 $$;
-comment on function private.end_made_by(uuid, uuid) is
-  'Ends what private.made_by lists, and returns it: keys are revoked, signing secrets deleted, webhooks '
-  'disabled, agents retired. For a signed-in Admin.';
 
+-- Trigger: what an admin or their key makes while the admin is removed is refused, or ended with the
+-- rest.
 -- definer: clients may only read memberships.
 create function private.keep_maker_in_team() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -221,8 +215,6 @@ begin
   return new;
 end
 $$;
-comment on function private.keep_maker_in_team() is
-  'Trigger: what an admin or their key makes while the admin is removed is refused, or ended with the rest.';
 create trigger keep_maker before insert on private.api_keys
   for each row execute function private.keep_maker_in_team();
 create trigger keep_maker before insert on private.identify_secrets
@@ -232,6 +224,8 @@ create trigger keep_maker before insert or update of created_by on private.webho
 create trigger keep_maker before insert on private.agents
   for each row execute function private.keep_maker_in_team();
 
+-- Changes a member's role. Admins may change admins and members, owners everyone, keys nobody. revoke:
+-- with the role member, private.end_made_by.
 -- definer: clients may only read memberships.
 create function private.admin_change_role(organization_id uuid, user_id uuid, role text,
   revoke boolean default false) returns json
@@ -257,10 +251,9 @@ begin
   return private.member_shape(member, true, private.is_own_team(organization_id));
 end
 $$;
-comment on function private.admin_change_role(uuid, uuid, text, boolean) is
-  'Changes a member''s role. Admins may change admins and members, owners everyone, keys nobody. revoke: '
-  'with the role member, private.end_made_by.';
 
+-- Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with
+-- members:write plain members. revoke: private.end_made_by. Returns what was revoked and what works on.
 create function private.admin_remove_member(organization_id uuid, user_id uuid, revoke boolean default false)
   returns json
 language plpgsql security definer set search_path = pg_temp
@@ -289,10 +282,8 @@ begin
   return json_build_object('deleted', true, 'revoked', revoked, 'still_valid', still_valid);
 end
 $$;
-comment on function private.admin_remove_member(uuid, uuid, boolean) is
-  'Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with '
-  'members:write plain members. revoke: private.end_made_by. Returns what was revoked and what works on.';
 
+-- The calling owner makes another member owner and becomes admin.
 create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp
 as $$ -- definer: clients may only read memberships
@@ -315,11 +306,10 @@ begin
   return private.member_shape(member, true, private.is_own_team(organization_id));
 end
 $$;
-comment on function private.admin_transfer_ownership(uuid, uuid) is
-  'The calling owner makes another member owner and becomes admin.';
 
 -- Second factors --------------------------------------------------------------------------------------------
 
+-- The caller's verified second factors: [{id, name, created_at}], oldest first.
 -- definer: the tables of auth are not granted.
 create function private.my_second_factors() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -330,9 +320,9 @@ begin
     where p.id = private.caller_id() and f.status = 'verified');
 end
 $$;
-comment on function private.my_second_factors() is
-  'The caller''s verified second factors: [{id, name, created_at}], oldest first.';
 
+-- An owner removes all second factors of a member who lost them, and ends the member's sessions. Raises
+-- CONFLICT if the member is on a team of which the caller is no owner.
 -- definer: the tables of auth are not granted.
 create function private.reset_second_factor(organization_id uuid, user_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -360,9 +350,6 @@ begin
   return private.member_shape(member, true, private.is_own_team(organization_id));
 end
 $$;
-comment on function private.reset_second_factor(uuid, uuid) is
-  'An owner removes all second factors of a member who lost them, and ends the member''s sessions. Raises '
-  'CONFLICT if the member is on a team of which the caller is no owner.';
 
 -- Invites ---------------------------------------------------------------------------------------------------
 
@@ -397,6 +384,7 @@ create index invites_address_idx on private.invites (email);
 alter table private.mails add constraint mails_invite_id_fkey
   foreign key (invite_id) references private.invites (id) on delete set null;
 
+-- accepted, revoked (also by the inviter's loss of the role), expired or open.
 create function private.invite_status(invite private.invites) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -405,9 +393,8 @@ begin
     when invite.expires_at <= now() then 'expired' else 'open' end;
 end
 $$;
-comment on function private.invite_status(private.invites) is
-  'accepted, revoked (also by the inviter''s loss of the role), expired or open.';
 
+-- JSON of an invite for Admin, without the digest.
 create function private.invite_shape(invite private.invites) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -418,9 +405,8 @@ begin
     'created_at', invite.created_at, 'expires_at', invite.expires_at);
 end
 $$;
-comment on function private.invite_shape(private.invites) is
-  'JSON of an invite for Admin, without the digest.';
 
+-- Invites to the team, newest first, for Admin and keys with members:write.
 -- definer: private tables.
 create function private.admin_invites(organization_id uuid, max_rows integer, skipped integer)
   returns table (total bigint, data json)
@@ -434,9 +420,9 @@ begin
         order by i.created_at desc, i.id desc limit max_rows offset skipped) i), '[]');
 end
 $$;
-comment on function private.admin_invites(uuid, integer, integer) is
-  'Invites to the team, newest first, for Admin and keys with members:write.';
 
+-- Queues the mail of an invite, where its organization sends mail: at most 100 in a day, and 3 to one
+-- mailbox. Returns whether it did. Call it with the team locked.
 create function private.queue_invite(invite private.invites) returns boolean
 language plpgsql set search_path = pg_temp as $$
 declare made_today integer; made_to_address integer;
@@ -458,10 +444,10 @@ begin
   return true;
 end
 $$;
-comment on function private.queue_invite(private.invites) is
-  'Queues the mail of an invite, where its organization sends mail: at most 100 in a day, and 3 to one '
-  'mailbox. Returns whether it did. Call it with the team locked.';
 
+-- Invites an e-mail address for 7 days and replaces an earlier invite of it. Takes the digest of the
+-- token. Admins may invite admins and members, owners also owners. is_mailed: whether the invite goes to
+-- the address by mail.
 create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
 language plpgsql security definer set search_path = pg_temp
 as $$ -- definer: clients may only read memberships
@@ -502,11 +488,8 @@ begin
     || jsonb_build_object('is_mailed', private.queue_invite(invite));
 end
 $$;
-comment on function private.admin_invite(uuid, text, text, bytea) is
-  'Invites an e-mail address for 7 days and replaces an earlier invite of it. Takes the digest of the '
-  'token. Admins may invite admins and members, owners also owners. is_mailed: whether the invite goes to '
-  'the address by mail.';
 
+-- Revokes an invite; repeating it is not an error. Returns null if there is no such invite.
 create function private.admin_revoke_invite(organization_id uuid, invite_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp
 as $$ -- definer: clients may only read memberships
@@ -526,9 +509,8 @@ begin
   return private.invite_shape(invite);
 end
 $$;
-comment on function private.admin_revoke_invite(uuid, uuid) is
-  'Revokes an invite; repeating it is not an error. Returns null if there is no such invite.';
 
+-- Whether the inviter could create the invite now; an invite of a removed admin is not valid.
 create function private.inviter_is_authorized(invite private.invites) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -537,9 +519,9 @@ begin
     and (m.role = 'owner' or m.role = 'admin' and invite.role <> 'owner'));
 end
 $$;
-comment on function private.inviter_is_authorized(private.invites) is
-  'Whether the inviter could create the invite now; an invite of a removed admin is not valid.';
 
+-- The invite of a token, for the signed-in user: {is_for_caller, status, role, organization}; for another
+-- address only is_for_caller. Null for an unknown token. Same arguments as private.accept_invite.
 -- definer: private tables; only the invited address learns more than that the invite exists.
 create function private.show_invite(digest bytea, invite_id uuid default null) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -557,10 +539,10 @@ begin
       where o.id = invite.organization_id));
 end
 $$;
-comment on function private.show_invite(bytea, uuid) is
-  'The invite of a token, for the signed-in user: {is_for_caller, status, role, organization}; for another '
-  'address only is_for_caller. Null for an unknown token. Same arguments as private.accept_invite.';
 
+-- The signed-in user joins the team that invited their confirmed address; repeating it is not an error.
+-- Takes the digest of the token, or the id that the edge functions read in the signed link of a mail.
+-- Raises NOT_FOUND for an unknown token, FORBIDDEN for another address, GONE if revoked, expired or used.
 create function private.accept_invite(digest bytea, invite_id uuid default null)
   returns table (joined boolean, data json)
 -- definer: private tables; checks the invited address
@@ -607,10 +589,6 @@ begin
     'role', member.role, 'joined_at', member.created_at);
 end
 $$;
-comment on function private.accept_invite(bytea, uuid) is
-  'The signed-in user joins the team that invited their confirmed address; repeating it is not an error. '
-  'Takes the digest of the token, or the id that the edge functions read in the signed link of a mail. '
-  'Raises NOT_FOUND for an unknown token, FORBIDDEN for another address, GONE if revoked, expired or used.';
 
 grant execute on function private.admin_members(uuid, integer, integer),
   private.admin_remove_member(uuid, uuid, boolean),
