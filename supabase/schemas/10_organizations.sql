@@ -69,9 +69,9 @@ comment on table public.organizations is
   'brand_color and logo_url apply to its pages (null: defaults); a logo_url below /logos/ is the path of an '
   'uploaded image. default_locale: language of the pages for browsers without a supported language. '
   'allow_indexing: whether search engines may index the pages of a public board. mail_enabled: whether mail '
-  'is sent; mail_defaults apply to people without their own preferences (73_mail.sql). anonymous_may: '
-  'rights of anonymous users. Plan limits are null if unlimited; max_unconfirmed_mails: mails in a day to '
-  'people whose address was only entered by others (private.is_confirmed_recipient).';
+  'is sent; mail_defaults apply to people without their own preferences (73_mail_1_preferences.sql). '
+  'anonymous_may: rights of anonymous users. Plan limits are null if unlimited; max_unconfirmed_mails: mails '
+  'in a day to people whose address was only entered by others (private.is_confirmed_recipient).';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
