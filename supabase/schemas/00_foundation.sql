@@ -266,16 +266,15 @@ begin
 end
 $$;
 
-grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb),
-  private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
-grant execute on function private.trim_text(text), private.is_direct(), private.events_suppressed(),
-  private.is_importing() to authenticated, service_role, service_key, feedback_api;
-grant execute on function private.is_uuid(text), private.is_slug(text), private.are_origins(text[]),
-  private.are_translations(jsonb) to service_role, feedback_api;
-grant execute on function private.locales() to authenticated, service_role, service_key, feedback_api;
-grant execute on function private.editable_columns(regclass) to authenticated;
-grant execute on function private.localized(text, jsonb, text)
-  to anon, authenticated, service_key, feedback_api;
-grant execute on function private.has_scope(text) to authenticated, service_key, feedback_api;
-grant execute on function private.key_organization_id() to service_key, feedback_api;
-grant execute on function private.agent_id() to feedback_api;
+grant execute on function private.error_state, private.raise_error, private.is_key, private.caller_id
+  to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.trim_text, private.is_direct, private.events_suppressed,
+  private.is_importing to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.is_uuid, private.is_slug, private.are_origins, private.are_translations
+  to service_role, feedback_api;
+grant execute on function private.locales to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.editable_columns to authenticated;
+grant execute on function private.localized to anon, authenticated, service_key, feedback_api;
+grant execute on function private.has_scope to authenticated, service_key, feedback_api;
+grant execute on function private.key_organization_id to service_key, feedback_api;
+grant execute on function private.agent_id to feedback_api;

@@ -594,7 +594,7 @@ begin
 end
 $$;
 
-grant execute on function private.agent_category_ids(), private.agent_survey_ids() to service_key;
+grant execute on function private.agent_category_ids, private.agent_survey_ids to service_key;
 
 -- Categories and tags ---------------------------------------------------------------------------------------
 
@@ -680,18 +680,16 @@ grant select, insert, update, delete on public.organizations, public.profiles, p
   public.categories, public.tags
   to service_role;
 
-grant execute on function private.is_time_zone(text), private.are_mail_choices(jsonb) to service_role;
-grant execute on function private.person_name(text) to authenticated, service_role;
-grant execute on function private.team_organization_ids(), private.author(uuid, uuid),
-  private.author_of_key(text, text), private.current_organization_id() to anon, authenticated, service_key;
-grant execute on function private.admin_organization_ids(text), private.is_admin(uuid, text),
-  private.require_admin(uuid, text), private.requested_organization_id()
-  to anon, authenticated, service_role, service_key;
-grant execute on function private.is_author_of_key(uuid), private.may_act_as(uuid)
-  to authenticated, service_key;
-grant execute on function private.unless_erased(uuid) to anon, authenticated, service_role;
-grant execute on function private.lock_caller() to authenticated, service_role, service_key;
-grant execute on function private.default_organization_id() to authenticated, service_role, service_key;
+grant execute on function private.is_time_zone, private.are_mail_choices to service_role;
+grant execute on function private.person_name to authenticated, service_role;
+grant execute on function private.team_organization_ids, private.author, private.author_of_key,
+  private.current_organization_id to anon, authenticated, service_key;
+grant execute on function private.admin_organization_ids, private.is_admin, private.require_admin,
+  private.requested_organization_id to anon, authenticated, service_role, service_key;
+grant execute on function private.is_author_of_key, private.may_act_as to authenticated, service_key;
+grant execute on function private.unless_erased to anon, authenticated, service_role;
+grant execute on function private.lock_caller to authenticated, service_role, service_key;
+grant execute on function private.default_organization_id to authenticated, service_role, service_key;
 
 create policy "a public board is seen by all, a private one by its team" on public.organizations
   for select to anon, authenticated using (

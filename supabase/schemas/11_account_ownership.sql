@@ -243,9 +243,9 @@ begin
     and coalesce(u.raw_app_meta_data -> 'providers', '["email"]') <@ '["email"]');
 end
 $$;
-grant execute on function private.account_of_link(text), private.reject_link(text),
-  private.count_unconfirmed_request(text) to anon, authenticated;
-grant execute on function private.needs_password() to authenticated;
+grant execute on function private.account_of_link, private.reject_link, private.count_unconfirmed_request
+  to anon, authenticated;
+grant execute on function private.needs_password to authenticated;
 
 -- Sessions --------------------------------------------------------------------------------------------------
 
@@ -294,5 +294,5 @@ return case refusal
   when 'client' then 'This token was issued to another application.'
   when 'ended' then 'The session has ended: sign in again.'
   else 'The credential is not valid.' end;
-grant execute on function private.token_refusal(), private.refusal_message(text)
-  to anon, authenticated, service_role;
+grant execute on function private.token_refusal, private.refusal_message to anon, authenticated,
+  service_role;

@@ -129,8 +129,7 @@ alter table public.submission_tags enable row level security;
 alter table public.status_changes enable row level security;
 revoke all on public.submissions, public.submission_tags, public.status_changes
   from public, anon, authenticated, service_role, service_key;
-grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[])
-  to anon, authenticated, service_key;
+grant execute on function private.can_see_submission to anon, authenticated, service_key;
 
 create policy "a submission is seen by whoever may see it" on public.submissions
   for select to anon, authenticated, service_key using (private.can_see_submission(
@@ -390,7 +389,7 @@ begin
     where st.submission_id = any (submission_ids) group by 1;
 end
 $$;
-grant execute on function private.tags_of(uuid[]) to anon, authenticated, service_key;
+grant execute on function private.tags_of to anon, authenticated, service_key;
 
 -- Status ----------------------------------------------------------------------------------------------------
 

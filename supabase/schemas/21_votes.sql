@@ -359,16 +359,14 @@ grant select (organization_id, submission_id, user_id, reason, created_at),
   delete on public.follows to authenticated;
 grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
-grant execute on function public.my_votes(uuid[]) to authenticated;
-grant execute on function private.my_vote(uuid),
-  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(),
-    private.remove_vote(uuid, uuid), private.submission_voters(uuid, integer, integer)
-  to anon, authenticated, service_key;
-grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.follow_for(uuid, uuid, text) to service_key;
-grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
-  private.lock_submission(uuid), private.charge_direct_vote(uuid),
-  private.require_one_vote(uuid, uuid, uuid, uuid) to authenticated, service_role, service_key;
+grant execute on function public.my_votes to authenticated;
+grant execute on function private.my_vote, private.vote_of, private.is_following, private.my_votes,
+  private.remove_vote, private.submission_voters to anon, authenticated, service_key;
+grant execute on function private.with_sources to authenticated;
+grant execute on function private.follow_for to service_key;
+grant execute on function private.require_open_submission, private.lock_open_submission,
+  private.lock_submission, private.charge_direct_vote, private.require_one_vote to authenticated,
+  service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (

@@ -441,11 +441,11 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_comment(uuid),
-  private.charge_comment(public.comments) to authenticated, service_role, service_key;
-grant execute on function private.lock_thread(uuid) to authenticated, service_key;
-grant execute on function private.written_comment(uuid), private.comment_vote_of(uuid, uuid),
-  private.remove_comment_vote(uuid, uuid) to anon, authenticated, service_key;
+grant execute on function private.comment_edit_window, private.lock_comment, private.charge_comment
+  to authenticated, service_role, service_key;
+grant execute on function private.lock_thread to authenticated, service_key;
+grant execute on function private.written_comment, private.comment_vote_of, private.remove_comment_vote
+  to anon, authenticated, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
   for select to anon, authenticated, service_key using (private.can_see_submission(

@@ -254,8 +254,6 @@ begin
   return results;
 end
 $$;
-grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer),
-  private.admin_moderate(text, uuid, text, text, boolean, timestamptz)
-  to authenticated, service_key;
-grant execute on function
-  private.admin_moderate_many(text[], uuid[], text, text, boolean, timestamptz[]) to authenticated;
+grant execute on function private.admin_moderation_queue, private.admin_moderate to authenticated,
+  service_key;
+grant execute on function private.admin_moderate_many to authenticated;

@@ -101,5 +101,4 @@ begin
       and (kept_to is null or s.category_id = any (kept_to))) end;
 end
 $$;
-grant execute on function private.count_submissions(uuid, text, text, uuid[]) to anon, authenticated,
-  service_key;
+grant execute on function private.count_submissions to anon, authenticated, service_key;

@@ -1021,8 +1021,8 @@ grant execute on function private.find_submissions(uuid, text, text, text, uuid,
   private.similar_submissions(uuid, text, text),
   private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
     private.submissions_with_text(uuid[], text) to anon, authenticated, service_key;
-grant execute on function private.similar_pairs(uuid, integer) to authenticated;
-grant execute on function public.search_submissions(text, uuid, integer) to anon, authenticated;
+grant execute on function private.similar_pairs to authenticated;
+grant execute on function public.search_submissions to anon, authenticated;
 
 -- The search of release 0.1.0.
 -- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.

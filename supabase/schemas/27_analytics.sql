@@ -262,7 +262,7 @@ begin
   return answer;
 end
 $$;
-grant execute on function private.admin_analytics(text, text, text) to authenticated, service_key;
+grant execute on function private.admin_analytics to authenticated, service_key;
 
 -- Views -----------------------------------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ begin
     group by 1, 2, 3, 4, 5 having sum(s.total) > 0;
 end
 $$;
-grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated,
+grant execute on function private.analytics_days, private.analytics_submissions to authenticated,
   service_role, service_key;
 
 create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();

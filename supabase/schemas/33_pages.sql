@@ -133,7 +133,6 @@ begin
 end
 $$;
 
-grant execute on function private.page_frame(uuid), private.board_counts(uuid),
-  private.board(uuid, text) to anon, authenticated, service_key;
-grant execute on function private.admin_frame(text), private.my_profile(), private.my_responses()
-  to authenticated;
+grant execute on function private.page_frame, private.board_counts, private.board to anon, authenticated,
+  service_key;
+grant execute on function private.admin_frame, private.my_profile, private.my_responses to authenticated;

@@ -47,5 +47,5 @@ begin
   return organization_id;
 end
 $$;
-grant execute on function private.setup_is_open() to anon, authenticated;
-grant execute on function private.set_up(uuid, text, text, text) to feedback_api;
+grant execute on function private.setup_is_open to anon, authenticated;
+grant execute on function private.set_up to feedback_api;

@@ -127,7 +127,7 @@ alter table public.survey_questions enable row level security;
 alter table public.survey_options enable row level security;
 revoke all on public.surveys, public.survey_questions, public.survey_options
   from public, anon, authenticated, service_role, service_key;
-grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_key;
+grant execute on function private.survey_organization_ids to anon, authenticated, service_key;
 
 create policy "a survey is seen as its board is, a draft by the team" on public.surveys
   for select to anon, authenticated, service_key using (
@@ -663,11 +663,9 @@ begin
 end
 $$;
 
-grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon,
-  authenticated, service_key;
-grant execute on function private.require_draft(text), private.lock_survey(uuid),
-  private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
-  private.create_survey(jsonb), private.update_survey(uuid, jsonb), private.change_survey_status(uuid, text),
-  private.create_survey_version(uuid, uuid), private.clone_survey(uuid, uuid),
-    private.delete_survey(uuid, boolean)
-  to authenticated, service_key;
+grant execute on function private.require_survey, private.survey_targeting to anon, authenticated,
+  service_key;
+grant execute on function private.require_draft, private.lock_survey, private.write_questions,
+  private.write_settings, private.create_survey, private.update_survey, private.change_survey_status,
+  private.create_survey_version, private.clone_survey, private.delete_survey to authenticated,
+  service_key;

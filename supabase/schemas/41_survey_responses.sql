@@ -105,7 +105,7 @@ begin
       where s.id = can_see_respondents.survey_id and s.audience = 'everyone');
 end
 $$;
-grant execute on function private.can_see_respondents(uuid) to authenticated, service_key;
+grant execute on function private.can_see_respondents to authenticated, service_key;
 
 -- Starting --------------------------------------------------------------------------------------------------
 
@@ -597,11 +597,8 @@ create trigger forget_respondent after update of auth_user_id on public.profiles
 create trigger forget_respondent_of_deleted before delete on public.profiles
   for each row execute function private.anonymize_respondent();
 
-grant execute on function private.ordered_id(), private.check_response(public.survey_responses)
-  to authenticated, service_role;
-grant execute on function private.start_survey(uuid), private.record_survey_start(uuid),
-  public.start_survey(uuid),
-  private.submit_survey_response(uuid, jsonb, text, jsonb) to authenticated;
-grant execute on function private.survey_page(uuid, text, uuid), private.open_survey_page(uuid, text, uuid) to
-  anon, authenticated;
-grant execute on function private.offered_survey(text) to authenticated;
+grant execute on function private.ordered_id, private.check_response to authenticated, service_role;
+grant execute on function private.start_survey, private.record_survey_start, public.start_survey,
+  private.submit_survey_response to authenticated;
+grant execute on function private.survey_page, private.open_survey_page to anon, authenticated;
+grant execute on function private.offered_survey to authenticated;

@@ -355,9 +355,8 @@ begin atomic
   where coalesce(c.total, 0) <> coalesce(t.total, 0);
 end;
 
-grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
-grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
-grant execute on function private.survey_sentiment(uuid), private.survey_breakdown(uuid)
-  to authenticated, service_key, service_role;
-grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to
-  authenticated, service_key;
+grant execute on function private.survey_figures to anon, authenticated, service_key, service_role;
+grant execute on function private.survey_analytics to anon, authenticated, service_key;
+grant execute on function private.survey_sentiment, private.survey_breakdown to authenticated,
+  service_key, service_role;
+grant execute on function private.count_survey_responses to authenticated, service_key;

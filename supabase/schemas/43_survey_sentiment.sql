@@ -29,4 +29,4 @@ begin
 end
 $$;
 
-grant execute on function private.score_survey_response(uuid, jsonb) to authenticated;
+grant execute on function private.score_survey_response to authenticated;

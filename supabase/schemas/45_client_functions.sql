@@ -358,13 +358,9 @@ $$;
 
 -- Grants ----------------------------------------------------------------------------------------------------
 
-grant execute on function private.before_request() to anon, authenticated, service_role;
-grant execute on function private.reject_unknown_changes(jsonb, text[]) to authenticated;
-grant execute on function public.create_submission(text, text, text, uuid, uuid),
-  public.update_submission(uuid, jsonb),
-  public.delete_submission(uuid), public.vote(uuid), public.unvote(uuid), public.follow(uuid),
-    public.unfollow(uuid),
-  public.create_comment(uuid, text, uuid), public.update_comment(uuid, text),
-    public.delete_comment(uuid),
-  public.vote_comment(uuid), public.unvote_comment(uuid), public.mark_notifications_read(uuid[]),
-  public.update_profile(jsonb), public.submit_survey_response(uuid, jsonb, text) to authenticated;
+grant execute on function private.before_request to anon, authenticated, service_role;
+grant execute on function private.reject_unknown_changes to authenticated;
+grant execute on function public.create_submission, public.update_submission, public.delete_submission,
+  public.vote, public.unvote, public.follow, public.unfollow, public.create_comment,
+  public.update_comment, public.delete_comment, public.vote_comment, public.unvote_comment,
+  public.mark_notifications_read, public.update_profile, public.submit_survey_response to authenticated;

@@ -133,7 +133,5 @@ begin
 end
 $$;
 
-grant execute on function private.admin_list_api_keys(),
-  private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
-  private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid),
-    private.admin_revoke_api_key(uuid, uuid) to authenticated;
+grant execute on function private.admin_list_api_keys, private.admin_create_api_key,
+  private.admin_rotate_api_key, private.admin_revoke_api_key to authenticated;

@@ -44,7 +44,7 @@ begin
     'window_seconds', r.window_seconds) order by r.name) from private.rate_limit_rules r);
 end
 $$;
-grant execute on function private.rate_limits() to authenticated;
+grant execute on function private.rate_limits to authenticated;
 
 create type private.rate_state as (max_requests integer, remaining integer, reset_at timestamptz,
   allowed boolean);

@@ -328,7 +328,7 @@ grant execute on function private.admit_request(uuid, uuid, text, bytea, boolean
   private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid,
     boolean, text, text[]),
   private.is_allowed_origin(text) to feedback_api;
-grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
+grant execute on function private.in_organization to anon, authenticated, service_key;
 
 -- Pages of other origins ------------------------------------------------------------------------------------
 
@@ -347,7 +347,7 @@ begin
     where o.id = own_id);
 end
 $$;
-grant execute on function private.admin_origins(text[]) to authenticated, service_key;
+grant execute on function private.admin_origins to authenticated, service_key;
 
 -- Requests that may be repeated -----------------------------------------------------------------------------
 
@@ -405,8 +405,8 @@ begin
     and k.key = save_idempotent_response.key;
 end
 $$;
-grant execute on function private.find_idempotent_response(text, bytea),
-  private.save_idempotent_response(text, text) to service_key, authenticated;
+grant execute on function private.find_idempotent_response, private.save_idempotent_response
+  to service_key, authenticated;
 
 -- Readiness -------------------------------------------------------------------------------------------------
 
@@ -418,4 +418,4 @@ begin
   return (select max(version) from supabase_migrations.schema_migrations);
 end
 $$;
-grant execute on function private.latest_migration() to feedback_api;
+grant execute on function private.latest_migration to feedback_api;

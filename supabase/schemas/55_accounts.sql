@@ -10,7 +10,7 @@
 create function private.is_active_user() returns boolean
 language sql stable
 return session_user = 'feedback_api' or private.token_refusal() is null;
-grant execute on function private.is_active_user() to authenticated;
+grant execute on function private.is_active_user to authenticated;
 
 do $$
 declare name text;

@@ -203,10 +203,8 @@ begin
 end
 $$;
 
-grant execute on function private.signing_secrets(text),
-  private.open_session(uuid, uuid, text, text, text, text, bytea, timestamptz, bytea, interval)
-  to feedback_api;
-grant execute on function private.end_session(bytea) to authenticated;
+grant execute on function private.signing_secrets, private.open_session to feedback_api;
+grant execute on function private.end_session to authenticated;
 
 -- For an erasure: forgets an organization's name for a person and ends their sessions.
 create function private.forget_identified(profile_id uuid) returns void
@@ -296,7 +294,5 @@ begin
 end
 $$;
 
-grant execute on function private.admin_list_identify_secrets(),
-  private.admin_create_identify_secret(uuid, text, text), private.admin_delete_identify_secret(uuid),
-  private.admin_signing_secrets()
-  to authenticated;
+grant execute on function private.admin_list_identify_secrets, private.admin_create_identify_secret,
+  private.admin_delete_identify_secret, private.admin_signing_secrets to authenticated;

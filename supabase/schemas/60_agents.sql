@@ -168,10 +168,9 @@ begin
 end
 $$;
 
-grant execute on function private.authorize_tool_call(text, text, boolean, boolean),
-  private.record_tool_call(uuid, text, text, text[], text),
-  private.agent_self() to service_key;
-grant execute on function private.record_tool_calls(jsonb) to feedback_api;
+grant execute on function private.authorize_tool_call, private.record_tool_call, private.agent_self
+  to service_key;
+grant execute on function private.record_tool_calls to feedback_api;
 
 -- Administration --------------------------------------------------------------------------------------------
 
@@ -354,9 +353,7 @@ begin
 end
 $$;
 
-grant execute on function private.admin_list_agents(), private.admin_create_agent(text, text, text),
-  private.admin_update_agent(uuid, text, text, text),
-  private.admin_retire_agent(uuid), private.admin_agent_policies(uuid, jsonb),
-    private.admin_list_agent_keys(uuid),
-  private.admin_create_agent_key(uuid, text, text[], bytea, text, text, timestamptz),
-  private.admin_agent_audit(uuid, bigint, text, text, integer) to authenticated;
+grant execute on function private.admin_list_agents, private.admin_create_agent,
+  private.admin_update_agent, private.admin_retire_agent, private.admin_agent_policies,
+  private.admin_list_agent_keys, private.admin_create_agent_key, private.admin_agent_audit
+  to authenticated;

@@ -192,7 +192,7 @@ begin
     values (id, own_organization_id, own_id, address);
 end
 $$;
-grant execute on function private.register_stream(uuid, text) to service_key;
+grant execute on function private.register_stream to service_key;
 
 -- Renews the registration of open streams and removes closed ones.
 create function private.renew_streams(renewed_ids uuid[], closed_ids uuid[]) returns void
@@ -203,11 +203,10 @@ begin
   update private.open_streams s set expires_at = now() + interval '30 seconds' where s.id = any (renewed_ids);
 end
 $$;
-grant execute on function private.renew_streams(uuid[], uuid[]) to feedback_api;
+grant execute on function private.renew_streams to feedback_api;
 
-grant execute on function private.open_stream(uuid, text, jsonb, boolean, text), private.claim_stream(uuid),
-  private.finish_stream(uuid, jsonb),
-  private.open_subscription(uuid, text[], jsonb, uuid), private.read_subscription(uuid) to service_key;
+grant execute on function private.open_stream, private.claim_stream, private.finish_stream,
+  private.open_subscription, private.read_subscription to service_key;
 
 -- For the process that serves open streams: one query for all of them, as the login role --------------------
 
@@ -245,6 +244,5 @@ begin
 end
 $$;
 
-grant execute on function private.finish_stream(uuid, jsonb), private.stream_events(uuid),
-  private.events_after(xid8, bigint, uuid[], integer),
-  private.active_keys(uuid[]) to feedback_api;
+grant execute on function private.finish_stream, private.stream_events, private.events_after,
+  private.active_keys to feedback_api;

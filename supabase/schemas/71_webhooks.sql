@@ -204,9 +204,6 @@ begin
 end
 $$;
 
-grant execute on function private.require_webhook_admin(uuid, text), private.admin_list_webhooks(uuid),
-  private.admin_show_webhook(uuid, uuid),
-  private.admin_create_webhook(uuid, uuid, text, text[], text),
-    private.admin_update_webhook(uuid, uuid, text, text[], boolean),
-  private.admin_delete_webhook(uuid, uuid), private.admin_rotate_webhook(uuid, uuid, text, interval) to
-    authenticated, service_key;
+grant execute on function private.require_webhook_admin, private.admin_list_webhooks,
+  private.admin_show_webhook, private.admin_create_webhook, private.admin_update_webhook,
+  private.admin_delete_webhook, private.admin_rotate_webhook to authenticated, service_key;

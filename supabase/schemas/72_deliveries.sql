@@ -349,8 +349,8 @@ begin
 end
 $$;
 
-grant execute on function private.fan_out_events(integer),
-  private.record_and_claim_deliveries(jsonb, integer, integer) to feedback_webhooks;
+grant execute on function private.fan_out_events, private.record_and_claim_deliveries
+  to feedback_webhooks;
 
 -- The dispatcher is woken -----------------------------------------------------------------------------------
 
@@ -522,10 +522,8 @@ begin
 end
 $$;
 
-grant execute on function private.admin_list_deliveries(uuid, uuid, integer, integer),
-  private.admin_show_delivery(uuid, uuid, uuid),
-  private.admin_test_webhook(uuid, uuid), private.admin_redeliver(uuid, uuid, uuid) to authenticated,
-    service_key;
+grant execute on function private.admin_list_deliveries, private.admin_show_delivery,
+  private.admin_test_webhook, private.admin_redeliver to authenticated, service_key;
 
 -- Upkeep ----------------------------------------------------------------------------------------------------
 

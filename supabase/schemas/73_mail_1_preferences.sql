@@ -184,8 +184,8 @@ begin
 end
 $$;
 
-grant execute on function private.admin_mail_suppressions(text),
-  private.admin_lift_mail_suppression(uuid, text) to authenticated, service_key;
+grant execute on function private.admin_mail_suppressions, private.admin_lift_mail_suppression
+  to authenticated, service_key;
 
 -- Choices ---------------------------------------------------------------------------------------------------
 
@@ -335,7 +335,7 @@ begin
 end
 $$;
 
-grant execute on function private.my_mail_preferences(), private.change_my_mail_preferences(jsonb),
-  private.mute_submission(uuid, boolean) to authenticated;
-grant execute on function private.mail_preferences_by_link(uuid, uuid),
-  private.change_mail_preferences_by_link(uuid, uuid, jsonb) to anon, authenticated;
+grant execute on function private.my_mail_preferences, private.change_my_mail_preferences,
+  private.mute_submission to authenticated;
+grant execute on function private.mail_preferences_by_link, private.change_mail_preferences_by_link
+  to anon, authenticated;

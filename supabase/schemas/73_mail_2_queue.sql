@@ -484,5 +484,4 @@ begin
 end
 $$;
 
-grant execute on function private.record_and_claim_mails(jsonb, integer),
-  private.record_mail_report(text, text) to feedback_mail;
+grant execute on function private.record_and_claim_mails, private.record_mail_report to feedback_mail;

@@ -79,4 +79,4 @@ begin
     where q.organization_id = own_id and q.survey_id = survey_id);
 end
 $$;
-grant execute on function private.mail_survey(uuid, boolean) to authenticated, service_key;
+grant execute on function private.mail_survey to authenticated, service_key;

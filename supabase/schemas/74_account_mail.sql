@@ -137,8 +137,7 @@ begin
   return found;
 end
 $$;
-grant execute on function private.admit_account_mail(text, text, uuid),
-  private.open_account_undo(uuid, text, bytea) to feedback_mail;
+grant execute on function private.admit_account_mail, private.open_account_undo to feedback_mail;
 
 -- The address that a link restores; null if it is unknown, used or expired.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
@@ -201,9 +200,8 @@ begin
   return 'undone';
 end
 $$;
-grant execute on function private.account_mail_is_stopped(text),
-  private.stop_account_mail(text, uuid, boolean), private.address_of_undo(bytea),
-  private.undo_account_change(bytea) to anon, authenticated;
+grant execute on function private.account_mail_is_stopped, private.stop_account_mail,
+  private.address_of_undo, private.undo_account_change to anon, authenticated;
 
 -- Whether the owner of a former address of the account can undo the change.
 create function private.address_can_be_restored(account_id uuid) returns boolean

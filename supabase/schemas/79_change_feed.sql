@@ -73,8 +73,7 @@ begin
     from place p;
 end
 $$;
-grant execute on function private.admin_events(text[], xid8, bigint, timestamptz, integer) to authenticated,
-  service_key;
+grant execute on function private.admin_events to authenticated, service_key;
 
 -- Events of the current organization, newest first, before a cursor, and the cursor of the next page,
 -- null at the end. For Admin.
@@ -114,4 +113,4 @@ begin
     from (select) one left join ended e on true;
 end
 $$;
-grant execute on function private.admin_newest_events(text[], xid8, bigint, integer) to authenticated;
+grant execute on function private.admin_newest_events to authenticated;

@@ -390,7 +390,7 @@ begin
     and (part[3] is null or s.organization_id = any (private.team_organization_ids())));
 end
 $$;
-grant execute on function private.may_listen(text) to anon, authenticated;
+grant execute on function private.may_listen to anon, authenticated;
 
 -- No policy allows sending: messages on these topics come from the triggers only.
 create policy "who may listen hears" on realtime.messages

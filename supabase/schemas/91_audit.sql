@@ -159,8 +159,7 @@ begin
         from first_actors f join public.profiles p on p.id = f.id), '[]')));
 end
 $$;
-grant execute on function private.admin_audit(uuid, uuid, timestamptz, uuid, integer, text, date, date),
-  private.admin_audit_choices() to authenticated;
+grant execute on function private.admin_audit, private.admin_audit_choices to authenticated;
 
 -- Changes of other people's content -------------------------------------------------------------------------
 
@@ -172,7 +171,7 @@ begin
   return current_user in ('authenticated', 'service_key') and author_id is distinct from private.caller_id();
 end
 $$;
-grant execute on function private.is_moderating(uuid) to authenticated, service_role, service_key;
+grant execute on function private.is_moderating to authenticated, service_role, service_key;
 
 -- Trigger: logs the names of fields that an Admin or a key changed in another author's submission.
 -- definer: writes the audit log.
@@ -310,4 +309,4 @@ begin
   end if;
 end
 $$;
-grant execute on function private.audit_responses(uuid, text) to authenticated, service_key;
+grant execute on function private.audit_responses to authenticated, service_key;

@@ -488,6 +488,5 @@ begin
     from public.submissions s where s.id = source_id);
 end
 $$;
-grant execute on function private.admin_merge(uuid[], uuid), private.admin_unmerge(uuid) to authenticated,
-  service_key;
-grant execute on function private.admin_merge_preview(uuid[], uuid) to authenticated;
+grant execute on function private.admin_merge, private.admin_unmerge to authenticated, service_key;
+grant execute on function private.admin_merge_preview to authenticated;

@@ -167,7 +167,7 @@ begin
     returning r.path;
 end
 $$;
-grant execute on function private.take_removed_logos(text[]) to feedback_api;
+grant execute on function private.take_removed_logos to feedback_api;
 
 -- The logo of an organization before a change, for Admin or keys with organization:write.
 -- definer: settings are not granted.
@@ -215,6 +215,5 @@ exception when check_violation then
 end
 $$;
 
-grant execute on function private.admin_organization(uuid), private.admin_logo(uuid),
-  private.admin_update_organization(uuid, jsonb) to
-  authenticated, service_key;
+grant execute on function private.admin_organization, private.admin_logo,
+  private.admin_update_organization to authenticated, service_key;

@@ -351,7 +351,6 @@ begin
 end
 $$;
 
-grant execute on function private.admin_labels(text), private.admin_create_label(text, jsonb),
-  private.admin_update_label(text, uuid, jsonb),
-  private.admin_order_categories(uuid[]), private.admin_delete_label(text, uuid),
-    private.admin_merge_labels(text, uuid, uuid) to authenticated, service_key;
+grant execute on function private.admin_labels, private.admin_create_label, private.admin_update_label,
+  private.admin_order_categories, private.admin_delete_label, private.admin_merge_labels to authenticated,
+  service_key;

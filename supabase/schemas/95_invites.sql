@@ -237,10 +237,10 @@ begin
 end
 $$;
 
-grant execute on function private.admin_invites(uuid, integer, integer),
-  private.admin_revoke_invite(uuid, uuid) to authenticated, service_key;
-grant execute on function private.admin_invite(uuid, text, text, bytea), private.show_invite(bytea, uuid),
-  private.accept_invite(bytea, uuid) to authenticated;
+grant execute on function private.admin_invites, private.admin_revoke_invite to authenticated,
+  service_key;
+grant execute on function private.admin_invite, private.show_invite, private.accept_invite
+  to authenticated;
 
 -- Whoever is invited may stop the mails ---------------------------------------------------------------------
 
@@ -266,5 +266,4 @@ begin
   return private.refusing_invites(invite_id);
 end
 $$;
-grant execute on function private.refusing_invites(uuid), private.refuse_invites(uuid)
-  to anon, authenticated;
+grant execute on function private.refusing_invites, private.refuse_invites to anon, authenticated;

@@ -351,8 +351,7 @@ begin
 end
 $$;
 
-grant execute on function private.admin_members(uuid, integer, integer),
-  private.admin_remove_member(uuid, uuid, boolean) to authenticated, service_key;
-grant execute on function private.made_by(uuid, uuid), private.admin_change_role(uuid, uuid, text, boolean),
-  private.admin_transfer_ownership(uuid, uuid), private.my_second_factors(),
-  private.reset_second_factor(uuid, uuid) to authenticated;
+grant execute on function private.admin_members, private.admin_remove_member to authenticated,
+  service_key;
+grant execute on function private.made_by, private.admin_change_role, private.admin_transfer_ownership,
+  private.my_second_factors, private.reset_second_factor to authenticated;

@@ -101,5 +101,4 @@ begin
   return results;
 end
 $$;
-grant execute on function private.admin_bulk(uuid[], text, text[], text, boolean) to authenticated,
-  service_key;
+grant execute on function private.admin_bulk to authenticated, service_key;

@@ -299,5 +299,5 @@ begin
     jsonb_build_object('what', what, 'format', format), own_id);
 end
 $$;
-grant execute on function private.admin_start_export(text, text),
-  private.admin_export_page(text, text[], integer) to authenticated, service_key;
+grant execute on function private.admin_start_export, private.admin_export_page to authenticated,
+  service_key;

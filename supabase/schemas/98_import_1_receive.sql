@@ -308,7 +308,6 @@ begin
 end
 $$;
 
-grant execute on function private.admin_start_import(jsonb, text),
-  private.admin_add_import_file_part(uuid, integer, bytea), private.admin_begin_import(uuid),
-  private.admin_finish_import(uuid, text), private.admin_cancel_import(uuid),
-  private.admin_apply_import(uuid), private.admin_imports(uuid) to authenticated, service_key;
+grant execute on function private.admin_start_import, private.admin_add_import_file_part,
+  private.admin_begin_import, private.admin_finish_import, private.admin_cancel_import,
+  private.admin_apply_import, private.admin_imports to authenticated, service_key;

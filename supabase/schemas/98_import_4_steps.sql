@@ -211,7 +211,7 @@ begin
     left join private.api_keys k on k.id = c.key_id;
 end
 $$;
-grant execute on function private.claim_import(uuid, text, boolean) to feedback_api;
+grant execute on function private.claim_import to feedback_api;
 
 -- Writes a chunk of an import of the current organization, or a part of it (is_written: false), and
 -- records its progress; raises CONFLICT if another process wrote it.
@@ -284,5 +284,5 @@ begin
 end
 $$;
 
-grant execute on function private.admin_run_import(uuid, jsonb, jsonb, bigint, integer, jsonb, integer),
-  private.admin_import_job(uuid), private.admin_import_file_part(uuid, integer) to authenticated, service_key;
+grant execute on function private.admin_run_import, private.admin_import_job,
+  private.admin_import_file_part to authenticated, service_key;

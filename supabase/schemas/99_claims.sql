@@ -171,5 +171,5 @@ begin
 end
 $$;
 
-grant execute on function private.open_claim(uuid, uuid) to anon, authenticated;
-grant execute on function private.claim_author(uuid, uuid) to authenticated;
+grant execute on function private.open_claim to anon, authenticated;
+grant execute on function private.claim_author to authenticated;

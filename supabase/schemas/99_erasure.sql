@@ -480,7 +480,7 @@ begin
 end
 $$;
 
-grant execute on function private.admin_search_people(text), private.admin_person(uuid),
-  private.admin_decide_trust(uuid, boolean), private.admin_find_people(text),
-  private.admin_personal_data(uuid), private.admin_erase_person(uuid) to authenticated, service_key;
-grant execute on function private.my_personal_data(), private.erase_me() to authenticated;
+grant execute on function private.admin_search_people, private.admin_person, private.admin_decide_trust,
+  private.admin_find_people, private.admin_personal_data, private.admin_erase_person to authenticated,
+  service_key;
+grant execute on function private.my_personal_data, private.erase_me to authenticated;
