@@ -227,11 +227,8 @@ $$;
 -- address of a change), or null for a confirmed account and an unknown token, where it does nothing.
 -- definer: users belong to the auth service.
 create function private.reject_link(token_hash text) returns text
-language plpgsql security definer set search_path = pg_temp as $$
-begin
-  return (select private.reject_request(l.id, l.is_change) from private.user_of_link(token_hash) l);
-end
-$$;
+language sql security definer set search_path = pg_temp
+return (select private.reject_request(l.id, l.is_change) from private.user_of_link(token_hash) l);
 
 -- Whether the caller has just confirmed an account without a password that no provider signs in.
 -- definer: reads users of the auth service.

@@ -113,12 +113,9 @@ $$;
 -- The caller's profile for the settings: {name, email, avatar_url}; null for unknown values.
 -- definer: address and language are granted to nobody.
 create function private.my_profile() returns json
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return (select json_build_object('name', p.name, 'email', p.email, 'avatar_url', p.avatar_url)
-    from public.profiles p where p.id = private.caller_id());
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return (select json_build_object('name', p.name, 'email', p.email, 'avatar_url', p.avatar_url)
+  from public.profiles p where p.id = private.caller_id());
 
 -- The surveys that the caller answered, and when.
 -- definer: people may read their own answers after a survey has ended, when its policy hides it.

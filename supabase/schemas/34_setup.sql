@@ -24,11 +24,8 @@ create trigger end_setup after insert on public.organizations
 -- Whether the installation has never had an organization.
 -- definer: the table is granted to nobody.
 create function private.setup_is_open() returns boolean
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return not exists (select from private.setup);
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return not exists (select from private.setup);
 
 -- Creates the first organization of the installation, owned by this user of auth, and ends the setup.
 -- Raises CONFLICT if there has been an organization.

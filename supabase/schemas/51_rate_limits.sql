@@ -38,12 +38,9 @@ comment on table private.rate_counters is
 -- The rate limit rules in force, by name, for the dashboard.
 -- definer: the rules are not granted.
 create function private.rate_limits() returns json
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return (select json_agg(json_build_object('name', r.name, 'max_requests', r.max_requests,
-    'window_seconds', r.window_seconds) order by r.name) from private.rate_limit_rules r);
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return (select json_agg(json_build_object('name', r.name, 'max_requests', r.max_requests,
+  'window_seconds', r.window_seconds) order by r.name) from private.rate_limit_rules r);
 grant execute on function private.rate_limits to authenticated;
 
 create type private.rate_state as (max_requests integer, remaining integer, reset_at timestamptz,

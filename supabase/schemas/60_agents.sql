@@ -158,15 +158,12 @@ $$;
 -- The calling agent with its effective scopes and tools after its policies; tools is null for all.
 -- definer: agents are not granted.
 create function private.agent_self() returns json
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return (
-    select json_build_object('id', a.id, 'name', p.name, 'tier', a.tier,
-      'scopes', string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '), 'tools',
-        a.tools)
-    from private.agents a join public.profiles p on p.id = a.id where a.id = private.agent_id());
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return (
+  select json_build_object('id', a.id, 'name', p.name, 'tier', a.tier,
+    'scopes', string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '), 'tools',
+      a.tools)
+  from private.agents a join public.profiles p on p.id = a.id where a.id = private.agent_id());
 
 grant execute on function private.authorize_tool_call, private.record_tool_call, private.agent_self
   to service_key;
@@ -176,14 +173,11 @@ grant execute on function private.record_tool_calls to feedback_api;
 
 -- JSON of an agent for Admin.
 create function private.agent_shape(agent private.agents) returns json
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return json_build_object('id', agent.id, 'name',
-    (select p.name from public.profiles p where p.id = agent.id), 'description', agent.description,
-    'tier', agent.tier, 'retired_at', agent.retired_at, 'created_at', agent.created_at,
-    'created_by', private.author(agent.created_by, agent.organization_id));
-end
-$$;
+language sql stable
+return json_build_object('id', agent.id, 'name',
+  (select p.name from public.profiles p where p.id = agent.id), 'description', agent.description,
+  'tier', agent.tier, 'retired_at', agent.retired_at, 'created_at', agent.created_at,
+  'created_by', private.author(agent.created_by, agent.organization_id));
 
 -- Returns an agent of the current organization for a signed-in Admin; raises FORBIDDEN or NOT_FOUND
 -- otherwise.

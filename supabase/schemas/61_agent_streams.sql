@@ -117,12 +117,9 @@ $$;
 -- Events of a finished stream; null before.
 create function private.stream_events(id uuid) returns jsonb
 -- definer: private tables; only the agent and the functions know the id
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return (select s.events from private.agent_streams s
-    where s.id = stream_events.id and s.expires_at > now());
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return (select s.events from private.agent_streams s
+  where s.id = stream_events.id and s.expires_at > now());
 
 -- Creates a subscription of the calling agent. needs is [{event, scope, tools}]: its key must have the
 -- scope, and its policies must allow one of the tools.
@@ -151,19 +148,16 @@ $$;
 -- A subscription of the calling agent with its current policies and scopes; null if there is none.
 create function private.read_subscription(id uuid) returns json
 -- definer: private tables; only the agent and the functions know the id
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return (
-    select json_build_object('organization_id', s.organization_id, 'agent_id', a.id, 'events', s.events,
-      'survey_id', s.survey_id, 'xid', s.xid::text,
-      'expires_at', s.expires_at, 'expired', s.expires_at <= now(), 'key_id',
-        current_setting('feedback.key_id'),
-      'version', a.updated_at, 'category_ids', a.category_ids, 'survey_ids', a.survey_ids,
-      'scopes', string_to_array(current_setting('feedback.scopes'), ' '), 'tools', a.tools)
-    from private.agent_subscriptions s join private.agents a on a.id = s.agent_id
-    where s.id = read_subscription.id and s.agent_id = private.agent_id());
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return (
+  select json_build_object('organization_id', s.organization_id, 'agent_id', a.id, 'events', s.events,
+    'survey_id', s.survey_id, 'xid', s.xid::text,
+    'expires_at', s.expires_at, 'expired', s.expires_at <= now(), 'key_id',
+      current_setting('feedback.key_id'),
+    'version', a.updated_at, 'category_ids', a.category_ids, 'survey_ids', a.survey_ids,
+    'scopes', string_to_array(current_setting('feedback.scopes'), ' '), 'tools', a.tools)
+  from private.agent_subscriptions s join private.agents a on a.id = s.agent_id
+  where s.id = read_subscription.id and s.agent_id = private.agent_id());
 
 -- Registers an open stream of the calling agent; raises RATE_LIMIT_EXCEEDED above 100 for an agent, 300
 -- for an organization and 500 for an address.

@@ -14,16 +14,13 @@ comment on table private.mail_budgets is
 -- e-mail author who saved by the link of a mail which mail they want. Not those who only stop mail, which
 -- mail programs do too, and not who is invited.
 create function private.is_confirmed_recipient(organization_id uuid, profile_id uuid) returns boolean
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return exists (select from public.profiles p where p.id = is_confirmed_recipient.profile_id and (
-    p.kind = 'user'
-    or exists (select from private.identified_people i where i.profile_id = p.id)
-    or exists (select from private.mail_choices c
-      where c.organization_id = is_confirmed_recipient.organization_id and c.profile_id = p.id
-        and c.choice <> 'never')));
-end
-$$;
+language sql stable
+return exists (select from public.profiles p where p.id = is_confirmed_recipient.profile_id and (
+  p.kind = 'user'
+  or exists (select from private.identified_people i where i.profile_id = p.id)
+  or exists (select from private.mail_choices c
+    where c.organization_id = is_confirmed_recipient.organization_id and c.profile_id = p.id
+      and c.choice <> 'never')));
 
 -- Trigger: sets is_confirmed of a new mail.
 -- definer: private tables.
@@ -45,12 +42,9 @@ return (now() at time zone 'UTC')::date;
 -- How many mails the organization sent to unconfirmed recipients today.
 -- definer: private tables.
 create function private.unconfirmed_mails(organization public.organizations) returns integer
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return coalesce((select b.used from private.mail_budgets b where b.organization_id = organization.id
-    and b.day = private.budget_day()), 0);
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return coalesce((select b.used from private.mail_budgets b where b.organization_id = organization.id
+  and b.day = private.budget_day()), 0);
 
 -- Counts a mail to an unconfirmed recipient; false if the organization's budget of today is used up, null
 -- if another dispatcher counts now.

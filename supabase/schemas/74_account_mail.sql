@@ -77,11 +77,8 @@ $$;
 -- Whether the owner of a mailbox stopped mail about accounts that others make.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.account_mail_is_stopped(mailbox_hash text) returns boolean
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return exists (select from private.stopped_account_mail s where s.address_hash = mailbox_hash);
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return exists (select from private.stopped_account_mail s where s.address_hash = mailbox_hash);
 
 -- For the owner of a mailbox: sends no more mail about accounts that others make with its addresses, and
 -- rejects the account or the change of address that the mail was about; or (is_stopped false) sends
@@ -142,12 +139,9 @@ grant execute on function private.admit_account_mail, private.open_account_undo 
 -- The address that a link restores; null if it is unknown, used or expired.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.address_of_undo(link_hash bytea) returns text
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return (select o.email from private.account_undos o where o.link_hash = address_of_undo.link_hash
-    and o.undone_at is null and o.created_at > now() - private.retention('account_undos'));
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return (select o.email from private.account_undos o where o.link_hash = address_of_undo.link_hash
+  and o.undone_at is null and o.created_at > now() - private.retention('account_undos'));
 
 -- For the owner of the address that a link went to: the account has this address again and no password,
 -- and its sessions, codes and later links end, as do second factors, passkeys, sign-ins by providers and

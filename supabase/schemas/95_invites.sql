@@ -31,27 +31,28 @@ create index invites_address_idx on private.invites (email);
 alter table private.mails add constraint mails_invite_id_fkey
   foreign key (invite_id) references private.invites (id) on delete set null;
 
+-- Whether the inviter could create the invite now; an invite of a removed admin is not valid.
+create function private.inviter_is_authorized(invite private.invites) returns boolean
+language sql stable
+return exists (select from public.memberships m where m.organization_id = invite.organization_id
+  and m.user_id = invite.invited_by
+  and (m.role = 'owner' or m.role = 'admin' and invite.role <> 'owner'));
+
 -- accepted, revoked (also by the inviter's loss of the role), expired or open.
 create function private.invite_status(invite private.invites) returns text
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return case when invite.accepted_at is not null then 'accepted'
-    when invite.revoked_at is not null or not private.inviter_is_authorized(invite) then 'revoked'
-    when invite.expires_at <= now() then 'expired' else 'open' end;
-end
-$$;
+language sql stable
+return case when invite.accepted_at is not null then 'accepted'
+  when invite.revoked_at is not null or not private.inviter_is_authorized(invite) then 'revoked'
+  when invite.expires_at <= now() then 'expired' else 'open' end;
 
 -- JSON of an invite for Admin, without the digest.
 create function private.invite_shape(invite private.invites) returns json
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
-    'status', private.invite_status(invite),
-    'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
-      from public.profiles p where p.id = invite.invited_by),
-    'created_at', invite.created_at, 'expires_at', invite.expires_at);
-end
-$$;
+language sql stable
+return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
+  'status', private.invite_status(invite),
+  'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
+    from public.profiles p where p.id = invite.invited_by),
+  'created_at', invite.created_at, 'expires_at', invite.expires_at);
 
 -- Invites to the team, newest first, for Admin and keys with members:write.
 -- definer: private tables.
@@ -157,16 +158,6 @@ begin
 end
 $$;
 
--- Whether the inviter could create the invite now; an invite of a removed admin is not valid.
-create function private.inviter_is_authorized(invite private.invites) returns boolean
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return exists (select from public.memberships m where m.organization_id = invite.organization_id
-    and m.user_id = invite.invited_by
-    and (m.role = 'owner' or m.role = 'admin' and invite.role <> 'owner'));
-end
-$$;
-
 -- The invite of a token, for the signed-in user: {is_for_caller, status, role, organization}; for another
 -- address only is_for_caller. Null for an unknown token. Same arguments as private.accept_invite.
 -- definer: private tables; only the invited address learns more than that the invite exists.
@@ -248,13 +239,10 @@ grant execute on function private.admin_invite, private.show_invite, private.acc
 -- if there is no such invite.
 -- definer: private tables. The edge functions call it for the bearer of a signed link of an invite's mail.
 create function private.refusing_invites(invite_id uuid) returns json
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return (select json_build_object('name', o.name, 'is_stopped', private.is_suppressed(o.id, i.email))
-    from private.invites i join public.organizations o on o.id = i.organization_id
-    where i.id = refusing_invites.invite_id);
-end
-$$;
+language sql stable security definer set search_path = pg_temp
+return (select json_build_object('name', o.name, 'is_stopped', private.is_suppressed(o.id, i.email))
+  from private.invites i join public.organizations o on o.id = i.organization_id
+  where i.id = refusing_invites.invite_id);
 
 -- Stops all mail of the organization to the address that it invited; returns private.refusing_invites.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.

@@ -60,13 +60,10 @@ create trigger keep_member_limit after insert on public.memberships
 
 -- Whether the caller is a signed-in owner of the organization.
 create function private.is_own_team(organization_id uuid) returns boolean
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return not private.is_key() and exists (select from public.memberships m
-    where m.organization_id = is_own_team.organization_id and m.user_id = private.caller_id()
-      and m.role = 'owner');
-end
-$$;
+language sql stable
+return not private.is_key() and exists (select from public.memberships m
+  where m.organization_id = is_own_team.organization_id and m.user_id = private.caller_id()
+    and m.role = 'owner');
 
 -- JSON of a member; the e-mail address for Admin only, and whether there is a second factor for owners.
 create function private.member_shape(member public.memberships, with_email boolean, for_owner boolean)

@@ -2,32 +2,26 @@
 -- mail to it, and by an account with it. Lock order: the organization, the author's profile
 -- (private.author_of_key locks it too, so that no row is added concurrently), then as in 21_votes.sql.
 
+-- Whether a user has confirmed the address.
+create function private.has_address(profile_id uuid, address text) returns boolean
+language sql stable
+return coalesce((select lower(private.mail_address(p.id)) = lower(has_address.address)
+  from public.profiles p where p.id = has_address.profile_id and p.kind = 'user'), false);
+
 -- JSON of the contributions that the bearer of a signed link may claim: {organization, submissions,
 -- comments, votes, is_signed_in, is_own_address: whether the caller's confirmed address is the author's};
 -- null if the e-mail author no longer exists.
 create function private.open_claim(organization_id uuid, author_id uuid) returns json
-language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
-begin
-  return (select json_build_object(
-    'organization', json_build_object('id', o.id, 'slug', o.slug, 'name', o.name),
-    'submissions', (select count(*) from public.submissions s where s.author_id = p.id),
-    'comments', (select count(*) from public.comments c where c.author_id = p.id),
-    'votes', (select count(*) from public.votes v where v.user_id = p.id),
-    'is_signed_in', private.caller_id() is not null,
-    'is_own_address', private.has_address(private.caller_id(), p.email))
-    from public.profiles p join public.organizations o on o.id = p.organization_id
-    where p.id = open_claim.author_id and p.kind = 'email' and o.id = open_claim.organization_id);
-end
-$$;
-
--- Whether a user has confirmed the address.
-create function private.has_address(profile_id uuid, address text) returns boolean
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return coalesce((select lower(private.mail_address(p.id)) = lower(has_address.address)
-    from public.profiles p where p.id = has_address.profile_id and p.kind = 'user'), false);
-end
-$$;
+language sql stable security definer set search_path = pg_temp -- definer: private tables
+return (select json_build_object(
+  'organization', json_build_object('id', o.id, 'slug', o.slug, 'name', o.name),
+  'submissions', (select count(*) from public.submissions s where s.author_id = p.id),
+  'comments', (select count(*) from public.comments c where c.author_id = p.id),
+  'votes', (select count(*) from public.votes v where v.user_id = p.id),
+  'is_signed_in', private.caller_id() is not null,
+  'is_own_address', private.has_address(private.caller_id(), p.email))
+  from public.profiles p join public.organizations o on o.id = p.organization_id
+  where p.id = open_claim.author_id and p.kind = 'email' and o.id = open_claim.organization_id);
 
 -- Moves votes of one profile to another, at most one for each submission. The caller holds the locks of
 -- the submissions.

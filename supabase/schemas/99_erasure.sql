@@ -257,27 +257,24 @@ $$;
 -- JSON of a person for Admin of the organization: their numbers of contributions, role, whether they are
 -- trusted, and decided: the team's decision about trust (null: none). For definer functions.
 create function private.person_shape(person public.profiles, organization_id uuid) returns jsonb
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return jsonb_build_object('id', person.id, 'kind', person.kind, 'name', coalesce(person.name, 'Anonymous'),
-    'email', person.email, 'avatar_url', person.avatar_url, 'created_at', person.created_at,
-    'role', (select m.role from public.memberships m
-      where m.organization_id = person_shape.organization_id and m.user_id = person.id),
-    'decided', (select t.is_trusted from private.author_trust t
-      where t.organization_id = person_shape.organization_id and t.user_id = person.id),
-    'is_trusted', private.is_trusted(person_shape.organization_id, person.id),
-    'submissions', (select count(*) from public.submissions s
-      where s.author_id = person.id and s.organization_id = person_shape.organization_id),
-    'comments', (select count(*) from public.comments c
-      where c.author_id = person.id and c.organization_id = person_shape.organization_id),
-    'votes', (select count(*) from public.votes v
-      where v.user_id = person.id and v.organization_id = person_shape.organization_id),
-    'follows', (select count(*) from public.follows f
-      where f.user_id = person.id and f.organization_id = person_shape.organization_id),
-    'answers', (select count(*) from public.survey_responses r
-      where r.user_id = person.id and r.organization_id = person_shape.organization_id));
-end
-$$;
+language sql stable
+return jsonb_build_object('id', person.id, 'kind', person.kind, 'name', coalesce(person.name, 'Anonymous'),
+  'email', person.email, 'avatar_url', person.avatar_url, 'created_at', person.created_at,
+  'role', (select m.role from public.memberships m
+    where m.organization_id = person_shape.organization_id and m.user_id = person.id),
+  'decided', (select t.is_trusted from private.author_trust t
+    where t.organization_id = person_shape.organization_id and t.user_id = person.id),
+  'is_trusted', private.is_trusted(person_shape.organization_id, person.id),
+  'submissions', (select count(*) from public.submissions s
+    where s.author_id = person.id and s.organization_id = person_shape.organization_id),
+  'comments', (select count(*) from public.comments c
+    where c.author_id = person.id and c.organization_id = person_shape.organization_id),
+  'votes', (select count(*) from public.votes v
+    where v.user_id = person.id and v.organization_id = person_shape.organization_id),
+  'follows', (select count(*) from public.follows f
+    where f.user_id = person.id and f.organization_id = person_shape.organization_id),
+  'answers', (select count(*) from public.survey_responses r
+    where r.user_id = person.id and r.organization_id = person_shape.organization_id));
 
 -- At most 50 people of the current organization: with this complete e-mail address, otherwise with this
 -- text in their name (fewer than three letters match the beginning only); without a text, the most recent
