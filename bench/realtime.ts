@@ -94,8 +94,14 @@ interface Board {
   next: number;
 }
 
+async function setBroadcasts(sql: Sql, enabled: boolean): Promise<void> {
+  for (const table of ["submissions", "votes", "comments"])
+    for (const trigger of ["tell_added", "tell_removed", ...(table === "votes" ? [] : ["tell_changed"])])
+      await sql.unsafe(`alter table ${table} ${enabled ? "enable" : "disable"} trigger ${trigger}`);
+}
+
 async function makeBoard(sql: Sql): Promise<Board> {
-  await sql`update private.feature_flags set is_on = false where name = 'broadcast_changes'`;
+  await setBroadcasts(sql, false);
   await sql`insert into organizations (slug, name) values ('bench', 'Bench')`;
   const people = await sql<{ id: string }[]>`
     insert into auth.users (id, email) select gen_random_uuid(), 'p' || n || '@bench.example' from generate_series(1, 2000) n returning id`;
@@ -111,7 +117,7 @@ async function makeBoard(sql: Sql): Promise<Board> {
 }
 
 async function run(scenario: Scenario, stack: Stack, sql: Sql, board: Board): Promise<Result> {
-  await sql`update private.feature_flags set is_on = ${scenario.via === "broadcast"} where name = 'broadcast_changes'`;
+  await setBroadcasts(sql, scenario.via === "broadcast");
   const submissions = board.submissions.slice(0, scenario.submissions);
   const floor = scenario.via === "floor" ? await startFloor() : null;
   const server = floor?.process.pid ?? (await realtimePid());
@@ -141,7 +147,7 @@ async function run(scenario: Scenario, stack: Stack, sql: Sql, board: Board): Pr
   clients.kill();
   floor?.process.kill();
   // Switched off before the next crowd.
-  await sql`update private.feature_flags set is_on = false where name = 'broadcast_changes'`;
+  await setBroadcasts(sql, false);
   await sql`delete from votes v using submissions s where s.id = v.submission_id and v.user_id <> s.author_id`;
   await sleep(1000);
   if (answer.type !== "heard") throw new Error("the clients did not report");

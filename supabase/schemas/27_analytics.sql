@@ -1,4 +1,4 @@
--- Analytics of a board for Admin: a function for the API, and views.
+-- Analytics of a board for Admin.
 
 -- A date as it is, or the local date of a time in a time zone.
 create function private.local_date(value text, time_zone text) returns date
@@ -263,61 +263,3 @@ begin
 end
 $$;
 grant execute on function private.admin_analytics to authenticated, service_key;
-
--- Views -----------------------------------------------------------------------------------------------------
-
--- Organizations whose analytics the caller may see: those the caller administers; all for an operator.
-create function private.measured_organizations() returns table (organization_id uuid)
--- definer: reads settings of private organizations
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return query select o.id from public.organizations o
-    where o.id = any (private.admin_organization_ids('analytics:read'))
-      -- Operators bypass policies.
-      or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
-end
-$$;
-
--- Rows of public.analytics_days.
-create function private.analytics_days()
-  returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint,
-  active_people bigint)
--- definer: activity of people is not granted
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return query
-    select o.organization_id, d.start, d.submissions, d.votes, d.comments, d.people
-    from private.measured_organizations() o
-      cross join lateral private.activity_by_interval(o.organization_id, '-infinity', 'infinity', 'day') d
-    where d.people > 0;
-end
-$$;
-
--- Rows of public.analytics_submissions.
-create function private.analytics_submissions()
-  returns table (organization_id uuid, day date, status text, category_id uuid, source text,
-  submissions bigint)
--- definer: activity of people is not granted
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return query
-    select o.organization_id, s.day, s.status, s.category_id, s.source, sum(s.total)
-    from private.measured_organizations() o
-      cross join lateral private.submissions_of(o.organization_id, 'day', '-infinity', 'infinity') s
-    group by 1, 2, 3, 4, 5 having sum(s.total) > 0;
-end
-$$;
-grant execute on function private.analytics_days, private.analytics_submissions to authenticated,
-  service_role, service_key;
-
-create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();
-comment on view public.analytics_days is
-  'Submissions, votes, comments and active people by day in the organization''s time zone, for Admin.';
-create view public.analytics_submissions with (security_invoker = true) as select *
-  from private.analytics_submissions();
-comment on view public.analytics_submissions is
-  'Submissions by day and current kind, for Admin of the organization.';
-revoke all on public.analytics_days, public.analytics_submissions
-  from public, anon, authenticated, service_role, service_key;
-grant select on public.analytics_days, public.analytics_submissions to authenticated, service_role,
-  service_key;

@@ -123,21 +123,6 @@ begin
 end
 $$;
 
--- Notifies the followers of merged sources once each about the merge.
--- Called by a definer function only.
-create function private.notify_merge(organization_id uuid, target_id uuid, event_id uuid) returns void
-language plpgsql set search_path = pg_temp as $$
-declare fanout private.fanouts;
-begin
-  fanout := row(event_id, organization_id, target_id, null, 'merged', private.caller_id(),
-    '00000000-0000-0000-0000-000000000000', now());
-  fanout.after_user_id := private.notify_batch(fanout, 500);
-  if fanout.after_user_id is not null then
-    insert into private.fanouts values (fanout.*);
-  end if;
-end
-$$;
-
 -- Notifies the next recipients, divided among 20 pending fan-outs, of organizations in turn. Idempotent;
 -- safe to run concurrently.
 create function private.run_fanouts(batch integer default 5000) returns integer

@@ -215,23 +215,6 @@ begin
 end
 $$;
 
--- Deletes expired sessions and used tokens that have expired, up to 5,000 each; returns how many
--- sessions.
-create function private.trim_sessions() returns integer
-language plpgsql set search_path = pg_temp as $$
-declare ended integer;
-begin
-  delete from private.identify_sessions s where ctid = any (array(
-    select o.ctid from private.identify_sessions o where o.expires_at < now() limit 5000
-      for update skip locked));
-  get diagnostics ended = row_count;
-  delete from private.identify_tokens t where ctid = any (array(
-    select o.ctid from private.identify_tokens o where o.expires_at < now() limit 5000
-      for update skip locked));
-  return ended;
-end
-$$;
-
 -- Administration --------------------------------------------------------------------------------------------
 
 -- JSON of a signing secret for Admin, without the secret.

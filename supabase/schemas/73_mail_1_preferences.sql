@@ -190,9 +190,12 @@ grant execute on function private.admin_mail_suppressions, private.admin_lift_ma
 -- Choices ---------------------------------------------------------------------------------------------------
 
 -- JSON of the mail that a person gets of an organization: {organization, mail_enabled, choices by kind,
--- muted submissions, stopped: refused, bounced, complained or null}; null if there is no such person.
-create function private.mail_preferences(organization_id uuid, profile_id uuid) returns json
-language plpgsql stable set search_path = pg_temp as $$
+-- muted submissions, stopped: refused, bounced, complained or null}; null if there is no such person. The
+-- edge functions name a person only for the bearer of a signed link, whoever is signed in.
+-- definer: private tables.
+create function private.mail_preferences(organization_id uuid default private.current_organization_id(),
+  profile_id uuid default private.caller_id()) returns json
+language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_address text := private.mail_address(mail_preferences.profile_id);
 begin
   return (select json_build_object(
@@ -222,10 +225,11 @@ $$;
 
 -- Changes {choices: {kind: choice}, stop: kind of mail, or digest, stopped: boolean for all mail, mute,
 -- unmute: id of a submission}, and returns private.mail_preferences; null if there is no such person.
--- VALIDATION_ERROR for an unknown choice.
+-- VALIDATION_ERROR for an unknown choice. The edge functions call it for the bearer of a signed link.
+-- definer: private tables.
 create function private.change_mail_preferences(organization_id uuid, profile_id uuid, changes jsonb)
   returns json
-language plpgsql set search_path = pg_temp as $$
+language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_column
 declare own_address text := private.mail_address(change_mail_preferences.profile_id);
 begin
@@ -264,15 +268,6 @@ begin
 exception when check_violation then
   perform private.raise_error('VALIDATION_ERROR', 'must be a choice that this kind of mail has', 'choices');
   return null;
-end
-$$;
-
--- The caller's mail preferences in the current organization.
--- definer: private tables.
-create function private.my_mail_preferences() returns json
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return private.mail_preferences(private.current_organization_id(), private.caller_id());
 end
 $$;
 
@@ -316,26 +311,5 @@ begin
 end
 $$;
 
--- The mail preferences of the person whom a link in a mail names.
--- definer: private tables. The edge functions call it for the bearer of a signed link, whoever is signed in.
-create function private.mail_preferences_by_link(organization_id uuid, profile_id uuid) returns json
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return private.mail_preferences(organization_id, profile_id);
-end
-$$;
-
--- Changes the mail preferences of the person whom a link in a mail names.
--- definer: private tables. The edge functions call it for the bearer of a signed link.
-create function private.change_mail_preferences_by_link(organization_id uuid, profile_id uuid, changes jsonb)
-  returns json
-language plpgsql security definer set search_path = pg_temp as $$
-begin
-  return private.change_mail_preferences(organization_id, profile_id, changes);
-end
-$$;
-
-grant execute on function private.my_mail_preferences, private.change_my_mail_preferences,
-  private.mute_submission to authenticated;
-grant execute on function private.mail_preferences_by_link, private.change_mail_preferences_by_link
-  to anon, authenticated;
+grant execute on function private.mail_preferences, private.change_mail_preferences to anon, authenticated;
+grant execute on function private.change_my_mail_preferences, private.mute_submission to authenticated;

@@ -194,19 +194,6 @@ begin
 end
 $$;
 
--- Deletes mails that finished longer ago than private.retention(mails). For private.run_schedule.
-create function private.trim_mails(max_rows integer default 5000) returns integer
-language plpgsql set search_path = pg_temp as $$
-declare trimmed integer;
-begin
-  delete from private.mails m where m.ctid = any (array(
-    select o.ctid from private.mails o where o.finished_at < now() - private.retention('mails')
-      limit max_rows));
-  get diagnostics trimmed = row_count;
-  return trimmed;
-end
-$$;
-
 -- Ids of the organizations with due mails; reads two rows of an index for each that has mails in the
 -- queue.
 create function private.senders_of_due_mails() returns setof uuid
@@ -228,15 +215,6 @@ begin
         where m.organization_id = w.id and m.is_confirmed = lane and m.status in ('pending', 'sending')
         order by m.next_attempt_at limit 1) first
       where first.next_attempt_at <= now());
-end
-$$;
-
--- Calls functions/mail-dispatch if a mail is due; returns whether it did.
-create function private.call_mailer() returns boolean
-language plpgsql set search_path = pg_temp as $$
-begin
-  if not exists (select from private.senders_of_due_mails()) then return false; end if;
-  return private.call_function('/mail-dispatch');
 end
 $$;
 

@@ -29,24 +29,6 @@ $$;
 -- The topic is chosen for each message, so a viewer who joined a public board receives nothing after it
 -- becomes private. organization:<id> is the board, with the columns a list shows.
 
-create table private.feature_flags (
-  name text primary key,
-  is_on boolean not null
-);
-comment on table private.feature_flags is
-  'Flags an operator sets with SQL; read by each statement. broadcast_changes: also broadcast changes to '
-  'the topics of their submissions.';
-insert into private.feature_flags values ('broadcast_changes', true);
-
--- Whether changes are broadcast: the flag is set and no import is running.
-create function private.broadcasts_changes() returns boolean
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return not private.is_importing()
-    and coalesce((select is_on from private.feature_flags where name = 'broadcast_changes'), false);
-end
-$$;
-
 -- Topic of a submission's row: public or team.
 create function private.submission_topic(submission_id uuid, is_public boolean) returns text
 language sql immutable
@@ -113,7 +95,7 @@ create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare ids uuid[];
 begin
-  if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
+  if private.events_suppressed() then return null; end if;
   if (select count(*) from changed) > 100 then
     ids := array(select distinct submission_id from changed);
     perform private.broadcast_reload('votes', array(
@@ -152,7 +134,7 @@ create function private.broadcast_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare topics text[];
 begin
-  if not private.broadcasts_changes() then return null; end if;
+  if private.is_importing() then return null; end if;
   topics := array(select private.comment_topic(c) from changed c);
   -- Before rows are joined: a plan made for one row would compare each old row with each new one.
   if cardinality(topics) > 100 then
@@ -226,7 +208,7 @@ begin
       return null;
     end if;
   end if;
-  if not private.broadcasts_changes() then return null; end if;
+  if private.is_importing() then return null; end if;
   if (select count(*) from changed) > 100 then
     topics := array(select unnest(private.topics_of(c)) from changed c);
     if tg_op = 'UPDATE' then
@@ -277,7 +259,7 @@ create trigger tell_removed after delete on public.submissions
 create function private.broadcast_moderation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if not private.broadcasts_changes() then return null; end if;
+  if private.is_importing() then return null; end if;
   perform realtime.send(jsonb_build_object('schema', 'public', 'table', tg_table_name,
     'operation', 'MODERATION',
     'record', jsonb_build_object('id', new.id, 'moderation_state', new.moderation_state)), 'MODERATION',
@@ -322,67 +304,36 @@ begin
     order by o.xid, o.id limit 10000) e
   order by e.xid desc, e.id desc limit 1;
   if last.xid is null then return 0; end if;
-  if private.broadcasts_changes() then
-    perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation',
-      'COUNTS',
-      'records', page.records), 'COUNTS', page.topic, true)
+  perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation', 'COUNTS',
+    'records', page.records), 'COUNTS', page.topic, true)
+  from (
+    select n.topic, jsonb_agg(n.counts) as records
     from (
-      select n.topic, jsonb_agg(n.counts) as records
-      from (
-        select private.board_topic(s.organization_id, s.is_public) as topic, private.counts_of(s) as counts,
-          row_number() over (partition by s.organization_id, s.is_public order by s.id) / 100 as page
-        from public.submissions s
-        where s.id in (
-          select o.subject_id from private.outbox o
-          where (o.xid, o.id) > (at.xid, at.id) and (o.xid, o.id) <= (last.xid, last.id)
-            and o.type in ('submission.vote_added', 'submission.vote_removed'))) n
-      group by n.topic, n.page) page;
-    get diagnostics told = row_count;
-  end if;
+      select private.board_topic(s.organization_id, s.is_public) as topic, private.counts_of(s) as counts,
+        row_number() over (partition by s.organization_id, s.is_public order by s.id) / 100 as page
+      from public.submissions s
+      where s.id in (
+        select o.subject_id from private.outbox o
+        where (o.xid, o.id) > (at.xid, at.id) and (o.xid, o.id) <= (last.xid, last.id)
+          and o.type in ('submission.vote_added', 'submission.vote_removed'))) n
+    group by n.topic, n.page) page;
+  get diagnostics told = row_count;
   update private.broadcast_cursor c set xid = last.xid, id = last.id where c.is_only;
   return told;
 end
 $$;
 
--- Trigger: broadcasts new responses on the topic of their survey.
--- Responses go to survey:<id>, for Admin, without answers. They are not in the publication, because deleting
--- a survey would send all its response ids to every subscriber. definer: clients may not write to
--- realtime.messages.
-create function private.broadcast_responses() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$
-begin
-  if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
-  if (select count(*) from changed) > 100 then
-    perform private.broadcast_reload('survey_responses',
-      array(select 'survey:' || r.survey_id from changed r));
-    return null;
-  end if;
-  perform private.broadcast('survey_responses',
-    jsonb_agg(jsonb_build_object('topic', 'survey:' || r.survey_id, 'record', jsonb_build_object(
-    'id', r.id, 'organization_id', r.organization_id, 'survey_id', r.survey_id, 'submitted_at',
-      r.submitted_at, 'locale', r.locale,
-    'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score))))
-  from changed r;
-  return null;
-end
-$$;
-create trigger tell_added after insert on public.survey_responses
-  referencing new table as changed for each statement execute function private.broadcast_responses();
-
 -- Authorization of subscriptions ----------------------------------------------------------------------------
 
 -- Whether the caller may join a private topic: submission:<id> and organization:<id> if they see the row,
--- with :team if they are on its team, survey:<id> if they are Admin.
+-- with :team if they are on its team.
 create function private.may_listen(topic text) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 declare part text[] := regexp_match(topic,
-  '^(submission|organization|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
+  '^(submission|organization):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
 begin
   if part is null then return false; end if;
-  if part[1] = 'survey' then
-    return part[3] is null and exists (select from public.surveys s where s.id = part[2]::uuid
-      and s.organization_id = any (private.admin_organization_ids('responses:read')));
-  elsif part[1] = 'organization' then
+  if part[1] = 'organization' then
     return exists (select from public.organizations o where o.id = part[2]::uuid
       and (part[3] is null or o.id = any (private.team_organization_ids())));
   end if;

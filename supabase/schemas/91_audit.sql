@@ -41,15 +41,6 @@ create trigger keep before update or delete on private.audit_log
 create trigger keep_all before truncate on private.audit_log
   for each statement execute function private.protect_audit_log();
 
--- The X-Request-Id of this transaction; null outside of the API.
-create function private.request_id() returns text
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  if session_user <> 'feedback_api' then return null; end if;
-  return nullif(current_setting('feedback.request_id', true), '');
-end
-$$;
-
 -- The JSON with e-mail addresses masked at any nesting.
 create function private.mask_email_addresses(value jsonb) returns jsonb
 language plpgsql immutable set search_path = pg_temp as $$
@@ -77,8 +68,8 @@ begin
   insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id,
     request_id, details)
   values (coalesce(audit.organization_id, private.current_organization_id()), private.caller_id(),
-    private.key_id(),
-    audit.action, audit.target_type, audit.target_id, private.request_id(),
+    private.key_id(), audit.action, audit.target_type, audit.target_id,
+    case when session_user = 'feedback_api' then nullif(current_setting('feedback.request_id', true), '') end,
     details);
 end
 $$;

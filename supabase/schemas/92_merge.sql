@@ -289,6 +289,7 @@ declare
   event uuid := gen_random_uuid();
   grandchildren uuid[];
   submission public.submissions;
+  fanout private.fanouts;
   found_ids uuid[] := '{}';
 begin
   perform 1 from public.organizations where id = own_id for no key update;
@@ -371,7 +372,10 @@ begin
     where id = any (source_ids || grandchildren);
   perform private.recount(source_ids || target_id);
   perform private.announce_merge(source_ids || target_id);
-  perform private.notify_merge(own_id, target_id, event);
+  fanout := row(event, own_id, target_id, null, 'merged', private.caller_id(),
+    '00000000-0000-0000-0000-000000000000', now());
+  fanout.after_user_id := private.notify_batch(fanout, 500);
+  if fanout.after_user_id is not null then insert into private.fanouts values (fanout.*); end if;
   perform private.audit('submission.merge', 'submission', target_id,
     jsonb_build_object('source_ids', source_ids), own_id);
   return (select json_build_object('target_id', s.id, 'source_ids', source_ids, 'vote_count', s.vote_count,

@@ -15,7 +15,7 @@ type Changes = {
 
 /** Mail preferences of the caller in the current organization. */
 export function myMailPreferences(): Statement<Preferences> {
-  return (sql) => sql`select private.my_mail_preferences() as data`;
+  return (sql) => sql`select private.mail_preferences() as data`;
 }
 
 export function changeMyMailPreferences(changes: Changes): Statement<Preferences> {
@@ -26,12 +26,12 @@ export function changeMyMailPreferences(changes: Changes): Statement<Preferences
 /** Mail preferences of the recipient of a signed link; null if the person was erased. */
 export function mailPreferencesByLink(link: MailLink): Statement<Preferences> {
   return (sql) =>
-    sql`select private.mail_preferences_by_link(${link.organizationId}::uuid, ${link.profileId}::uuid) as data`;
+    sql`select private.mail_preferences(${link.organizationId}::uuid, ${link.profileId}::uuid) as data`;
 }
 
 export function changeMailPreferencesByLink(link: MailLink, changes: Changes): Statement<Preferences> {
   return (sql) => sql`
-    select private.change_mail_preferences_by_link(${link.organizationId}::uuid, ${link.profileId}::uuid,
+    select private.change_mail_preferences(${link.organizationId}::uuid, ${link.profileId}::uuid,
       ${JSON.stringify(changes)}::text::jsonb) as data`;
 }
 
