@@ -48,7 +48,7 @@ async function bench(stack: Stack, sql: Sql): Promise<void> {
   }
   for (const table of ["public.submissions", "public.votes", "public.comments"])
     await sql.unsafe(`vacuum (analyze) ${table}`);
-  for (const table of ["person_days", "day_activity", "submission_days", "first_replies", "reply_days"])
+  for (const table of ["person_days", "day_activity", "submission_days", "first_replies"])
     await sql.unsafe(`vacuum (analyze) private.${table}`);
   const measured = new Map<string, number[]>();
   for (const range of ranges) {
@@ -173,7 +173,6 @@ function historyOf(size: number, people: number): string[] {
     "analyze public.submissions, public.votes, public.comments",
     `select private.recount_submissions(${organization})`,
     `select private.recount_days(${organization})`,
-    `insert into private.replies_due (organization_id, submission_id) select distinct ${organization}, submission_id from written where is_official`,
-    `select private.sum_activity(${size})`,
+    "select private.update_first_replies(array(select distinct submission_id from written where is_official))",
   ];
 }

@@ -206,9 +206,8 @@ create function private.key_id() returns uuid
 language sql stable
 return case when private.is_key() then nullif(current_setting('feedback.key_id', true), '')::uuid end;
 
--- Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request,
--- and for the token of an erased account.
--- plpgsql, so that service_key needs no privileges on schema auth.
+-- Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request, and
+-- for the token of an erased account. plpgsql, so that service_key needs no privileges on schema auth.
 create function private.caller_id() returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin

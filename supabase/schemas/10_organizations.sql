@@ -112,6 +112,37 @@ language sql stable
 return case when private.is_uuid(name) then name::uuid
   else (select s.organization_id from private.organization_slugs s where s.slug = lower(name)) end;
 
+-- Trigger: enforces the plan limit on submissions, surveys or members. Archived surveys do not count; all
+-- versions of a survey count as one. definer: reads plan limits, which are not granted. The row lock
+-- serializes concurrent inserts.
+create function private.enforce_plan_limit() returns trigger
+language plpgsql security definer set search_path = pg_temp as $$
+declare organization record; used bigint;
+begin
+  for organization in
+    select o.id, l.allowed, l.what from public.organizations o cross join lateral (values
+      ('submissions', o.max_submissions, 'submissions'), ('memberships', o.max_members, 'members'),
+      ('surveys', o.max_surveys, 'surveys that are not archived')) l (relation, allowed, what)
+    where l.relation = tg_table_name and l.allowed is not null
+      and o.id in (select organization_id from added)
+    order by o.id for no key update of o
+  loop
+    used := case tg_table_name
+      when 'submissions' then (
+        select count(*) from public.submissions s where s.organization_id = organization.id)
+      when 'memberships' then (
+        select count(*) from public.memberships m where m.organization_id = organization.id)
+      else (select count(distinct s.family_id) from public.surveys s
+        where s.organization_id = organization.id and s.status <> 'archived') end;
+    if used > organization.allowed then
+      perform private.raise_error('PLAN_LIMIT_REACHED',
+        format('The plan allows %s %s.', organization.allowed, organization.what));
+    end if;
+  end loop;
+  return null;
+end
+$$;
+
 -- Profiles --------------------------------------------------------------------------------------------------
 
 create table public.profiles (
@@ -341,9 +372,8 @@ begin
 end
 $$;
 
--- Organizations the caller administers: where a user is owner or admin; the organization of a key with
--- the given scope.
--- definer: policies call it, so it must read memberships without applying policies.
+-- Organizations the caller administers: where a user is owner or admin; the organization of a key with the
+-- given scope. definer: policies call it, so it must read memberships without applying policies.
 create function private.admin_organization_ids(scope text) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -363,8 +393,7 @@ begin
 end
 $$;
 
--- Returns the organization if the caller is its Admin (a key needs the scope); raises FORBIDDEN
--- otherwise.
+-- Returns the organization if the caller is its Admin (a key needs the scope); raises FORBIDDEN otherwise.
 create function private.require_admin(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -417,9 +446,8 @@ end
 $$;
 
 -- Whether a key may act as the profile: its own profile, or an e-mail author of its organization; never a
--- user. An agent acts as itself only.
--- definer: profiles are not readable as a whole. Volatile, so that it sees an author that
--- private.author_of_key inserted in the same statement.
+-- user. An agent acts as itself only. definer: profiles are not readable as a whole. Volatile, so that it
+-- sees an author that private.author_of_key inserted in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = pg_temp as $$
 begin
@@ -442,8 +470,7 @@ end
 $$;
 
 -- Profile a key acts as: the e-mail author with this address, inserted if missing; without an address the
--- profile of the key.
--- definer: inserts profiles, which keys cannot.
+-- profile of the key. definer: inserts profiles, which keys cannot.
 create function private.author_of_key(email text, name text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -482,9 +509,8 @@ create function private.person_of(profile public.profiles) returns text
 language sql immutable
 return coalesce(lower((profile).email), (profile).id::text);
 
--- All profiles of a person in an organization, the given one first: the e-mail author and the users with
--- the same address. A person counts once.
--- definer: addresses are not granted.
+-- All profiles of a person in an organization, the given one first: the e-mail author and the users with the
+-- same address. A person counts once. definer: addresses are not granted.
 create function private.same_person(profile_id uuid, organization_id uuid) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare address text := (select lower(p.email) from public.profiles p
@@ -662,14 +688,6 @@ $$;
 
 -- Rights ----------------------------------------------------------------------------------------------------
 
-alter table public.organizations enable row level security;
-alter table public.profiles enable row level security;
-alter table public.memberships enable row level security;
-alter table public.categories enable row level security;
-alter table public.tags enable row level security;
-
-revoke all on public.organizations, public.profiles, public.memberships, public.categories, public.tags
-  from public, anon, authenticated, service_role, service_key;
 grant select (id, slug, name, visibility, time_zone, allow_indexing, created_at) on public.organizations to
   anon, authenticated, service_key;
 grant select (id, kind, name, avatar_url) on public.profiles to anon, authenticated, service_key;

@@ -29,9 +29,8 @@ $$;
 create trigger count_request after insert or update of confirmation_token, recovery_token on auth.users
   for each row when (new.email_confirmed_at is null) execute function private.count_request();
 
--- Counts a request that the auth service refused because it had just sent a mail: the mail that the
--- person then opens is of an earlier request.
--- definer: the login role may write no table.
+-- Counts a request that the auth service refused because it had just sent a mail: the mail that the person
+-- then opens is of an earlier request. definer: the login role may write no table.
 create function private.count_unconfirmed_request(email text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -44,11 +43,10 @@ $$;
 
 -- The first confirmation ------------------------------------------------------------------------------------
 
--- Trigger on auth.users: at the first confirmation of an address for which there was more than one
--- request, or by a provider, what anybody set before goes: password, metadata, sessions, phone, second
--- factors, passkeys, pending changes and codes, and sign-ins by providers that did not verify the
--- address. After a single sign-up they stay.
--- definer: reads a private table, ends sessions and removes identities.
+-- Trigger on auth.users: at the first confirmation of an address for which there was more than one request,
+-- or by a provider, what anybody set before goes: password, metadata, sessions, phone, second factors,
+-- passkeys, pending changes and codes, and sign-ins by providers that did not verify the address. After a
+-- single sign-up they stay. definer: reads a private table, ends sessions and removes identities.
 create function private.give_to_confirmer() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare
@@ -99,8 +97,7 @@ begin
 end
 $$;
 
--- Size of metadata as the auth service writes it in an access token, where some characters take six
--- bytes.
+-- Size of metadata as the auth service writes it in an access token, where some characters take six bytes.
 create function private.token_bytes(metadata jsonb) returns integer
 language sql immutable
 return octet_length(regexp_replace(metadata::text, '[<>&\u2028\u2029]', '______', 'g'));
@@ -195,9 +192,8 @@ begin
 end
 $$;
 
--- Deletes an unconfirmed account, or takes the address from one that signs in otherwise; or (is_change)
--- ends a change of address. Returns deleted, kept (the address of a change), or null for a confirmed
--- account.
+-- Deletes an unconfirmed account, or takes the address from one that signs in otherwise; or (is_change) ends
+-- a change of address. Returns deleted, kept (the address of a change), or null for a confirmed account.
 create function private.reject_request(account_id uuid, is_change boolean) returns text
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -282,8 +278,7 @@ begin
 end
 $$;
 
--- The message for a refused credential: that of private.session_refusal, or null for one that is not
--- valid.
+-- The message for a refused credential: that of private.session_refusal, or null for one that is not valid.
 create function private.refusal_message(refusal text) returns text
 language sql immutable
 return case refusal

@@ -124,11 +124,6 @@ create function private.can_see_submission(is_public boolean, author_id uuid, or
 returns boolean language sql immutable
 return is_public or author_id = caller_id or organization_id = any (team_ids);
 
-alter table public.submissions enable row level security;
-alter table public.submission_tags enable row level security;
-alter table public.status_changes enable row level security;
-revoke all on public.submissions, public.submission_tags, public.status_changes
-  from public, anon, authenticated, service_role, service_key;
 grant execute on function private.can_see_submission to anon, authenticated, service_key;
 
 create policy "a submission is seen by whoever may see it" on public.submissions
@@ -199,10 +194,9 @@ grant select, insert, update, delete on public.submission_tags, public.status_ch
 
 -- Creation --------------------------------------------------------------------------------------------------
 
--- Trigger: sets organization, author, moderation state and visibility, and starts vote_count at the
--- author's vote, which an account that was erased here does not have.
--- definer: reads settings of private organizations. The row lock serializes this insert with changes of
--- visibility.
+-- Trigger: sets organization, author, moderation state and visibility, and starts vote_count at the author's
+-- vote, which an account that was erased here does not have. definer: reads settings of private
+-- organizations. The row lock serializes this insert with changes of visibility.
 create function private.prepare_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare organization public.organizations;
@@ -229,28 +223,8 @@ $$;
 create trigger prepare before insert on public.submissions
   for each row execute function private.prepare_submission();
 
--- Trigger: enforces the plan limit on submissions.
--- definer: reads plan limits, which are not granted. The row lock serializes concurrent inserts.
-create function private.enforce_submission_limit() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$
-declare organization public.organizations; used bigint;
-begin
-  for organization in
-    select * from public.organizations o
-    where o.max_submissions is not null and o.id in (select organization_id from added)
-      order by o.id for no key update
-  loop
-    select count(*) into used from public.submissions s where s.organization_id = organization.id;
-    if used > organization.max_submissions then
-      perform private.raise_error('PLAN_LIMIT_REACHED',
-        format('The plan allows %s submissions.', organization.max_submissions));
-    end if;
-  end loop;
-  return null;
-end
-$$;
 create trigger keep_plan_limit after insert on public.submissions
-  referencing new table as added for each statement execute function private.enforce_submission_limit();
+  referencing new table as added for each statement execute function private.enforce_plan_limit();
 
 -- Trigger: the author votes for and follows the new submission.
 -- definer: inserts the author's vote and follow and emits the event.
@@ -270,8 +244,7 @@ $$;
 create trigger start after insert on public.submissions
   for each row execute function private.start_submission();
 
--- Trigger: emits submission.created once, when the submission is approved.
--- definer: emits the event.
+-- Trigger: emits submission.created once, when the submission is approved. definer: emits the event.
 create function private.announce_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -336,8 +309,7 @@ return jsonb_build_object('submission', jsonb_build_object(
   'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at',
     (submission).updated_at));
 
--- Trigger: emits submission.updated. A text change of content that required approval makes it pending
--- again.
+-- Trigger: emits submission.updated. A text change of content that required approval makes it pending again.
 -- definer: emits the event.
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -464,9 +436,8 @@ create trigger apply after insert on public.status_changes
 
 -- Visibility follows the board ------------------------------------------------------------------------------
 
--- Trigger: waits for concurrent inserts before the visibility of a board changes.
--- These row locks conflict with the key-share locks of foreign keys, which serializes them with inserts that
--- read the old visibility.
+-- Trigger: waits for concurrent inserts before the visibility of a board changes. These row locks conflict
+-- with the key-share locks of foreign keys, which serializes them with inserts that read the old visibility.
 create function private.lock_board() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin

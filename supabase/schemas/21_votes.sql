@@ -45,8 +45,7 @@ create index follows_user_idx on public.follows (user_id, created_at desc);
 -- Voting ----------------------------------------------------------------------------------------------------
 
 -- Trigger on votes and follows: the submission must be visible to the caller and not merged, and a person
--- votes once.
--- Invoker: rows the caller cannot see are not found.
+-- votes once. Invoker: rows the caller cannot see are not found.
 create function private.prepare_vote() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -70,9 +69,8 @@ begin
 end
 $$;
 
--- Raises CONFLICT if the person of a profile voted for the submission, or the comment, as another
--- profile. The caller holds its lock.
--- definer: voters are not granted.
+-- Raises CONFLICT if the person of a profile voted for the submission, or the comment, as another profile.
+-- The caller holds its lock. definer: voters are not granted.
 create function private.require_one_vote(organization_id uuid, user_id uuid, submission_id uuid,
   comment_id uuid) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -127,8 +125,7 @@ begin
 end
 $$;
 
--- Charges a vote by a direct client, unless the vote exists already.
--- definer: writes rate limit counters.
+-- Charges a vote by a direct client, unless the vote exists already. definer: writes rate limit counters.
 create function private.charge_direct_vote(submission_id uuid) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -141,9 +138,8 @@ create trigger prepare before insert on public.votes
 create trigger prepare before insert on public.follows
   for each row execute function private.prepare_vote();
 
--- Whether a person takes part themselves, and so follows: everyone but e-mail authors for whom a key or
--- an operator enters something (private.follow_for).
--- Called by definer triggers only.
+-- Whether a person takes part themselves, and so follows: everyone but e-mail authors for whom a key or an
+-- operator enters something (private.follow_for). Called by definer triggers only.
 create function private.is_own_act(profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -183,8 +179,7 @@ create trigger count_added after insert on public.votes
   referencing new table as added for each statement execute function private.count_added_votes();
 
 -- Trigger: updates vote_count and emits submission.vote_removed; votes deleted with their submission emit
--- nothing.
--- definer: writes counts and events.
+-- nothing. definer: writes counts and events.
 create function private.count_removed_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -280,8 +275,7 @@ begin
 end
 $$;
 
--- Whether the caller follows the submission.
--- definer: calls private.is_follower, which answers for anybody.
+-- Whether the caller follows the submission. definer: calls private.is_follower, which answers for anybody.
 create function private.is_following(submission_id uuid) returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -289,8 +283,7 @@ begin
 end
 $$;
 
--- All votes of the caller.
--- definer: user_id is not granted.
+-- All votes of the caller. definer: user_id is not granted.
 create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -348,9 +341,6 @@ $$;
 
 -- Grants ----------------------------------------------------------------------------------------------------
 
-alter table public.votes enable row level security;
-alter table public.follows enable row level security;
-revoke all on public.votes, public.follows from public, anon, authenticated, service_role, service_key;
 -- Without created_at: a profile made with its first vote has the same time.
 grant select (id, organization_id, submission_id) on public.votes to anon, authenticated, service_key;
 grant insert (submission_id), delete on public.votes to authenticated;

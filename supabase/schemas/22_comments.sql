@@ -92,10 +92,9 @@ begin
 end
 $$;
 
--- Trigger: charges a comment by a direct client, locks the submission, and sets is_official, moderation
--- state and visibility.
--- definer: reads settings of the organization. The lock serializes this insert with visibility changes and
--- precedes the lock on the parent.
+-- Trigger: charges a comment by a direct client, locks the submission, and sets is_official, moderation state
+-- and visibility. definer: reads settings of the organization. The lock serializes this insert with
+-- visibility changes and precedes the lock on the parent.
 create function private.charge_comment(comment public.comments) returns public.comments
 language plpgsql security definer set search_path = pg_temp as $$
 declare submission_is_public boolean;
@@ -130,9 +129,8 @@ begin
 end
 $$;
 
--- Trigger: charges edits by direct clients. An edit of content that required approval makes it pending
--- again, also where only an ancestor hides it.
--- definer: writes rate limit counters.
+-- Trigger: charges edits by direct clients. An edit of content that required approval makes it pending again,
+-- also where only an ancestor hides it. definer: writes rate limit counters.
 create function private.review_comment_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -156,9 +154,8 @@ return interval '15 minutes';
 create trigger edit before update of body on public.comments
   for each row execute function private.edit_comment();
 
--- Trigger: updates comment_count and reply_count, makes those who comment themselves follow, and
--- announces approved comments.
--- definer: writes counts, follows, notifications and events.
+-- Trigger: updates comment_count and reply_count, makes those who comment themselves follow, and announces
+-- approved comments. definer: writes counts, follows, notifications and events.
 create function private.count_added_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -214,9 +211,8 @@ begin
 end
 $$;
 
--- Trigger: deletes the replies of a deleted comment and updates the counts.
--- definer: deletes replies by other authors. Each level's delete fires the trigger again until no reply is
--- left.
+-- Trigger: deletes the replies of a deleted comment and updates the counts. definer: deletes replies by other
+-- authors. Each level's delete fires the trigger again until no reply is left.
 create function private.remove_replies() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -271,8 +267,7 @@ begin
 end
 $$;
 
--- Trigger: derives is_public from the moderation state.
--- definer: the caller may not see the submission.
+-- Trigger: derives is_public from the moderation state. definer: the caller may not see the submission.
 create function private.sync_comment_is_public() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -335,9 +330,8 @@ begin
 end
 $$;
 
--- Locks the comment before a vote for it is added or deleted. Returns its current submission, which a
--- merge may have changed.
--- definer: locks a comment the caller may not update.
+-- Locks the comment before a vote for it is added or deleted. Returns its current submission, which a merge
+-- may have changed. definer: locks a comment the caller may not update.
 create function private.lock_comment(comment_id uuid) returns uuid
 language plpgsql security definer set search_path = pg_temp cost 10000 as $$
 declare current_id uuid;
@@ -351,44 +345,27 @@ $$;
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 
--- Trigger: increases vote_count of comments.
--- definer: updates vote_count.
-create function private.count_added_comment_votes() returns trigger
+-- Trigger: adds new votes to vote_count of comments, and subtracts deleted ones. definer: updates vote_count.
+create function private.count_comment_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_direct() then
-    perform private.charge_direct('vote_create', (select count(*) from added));
+    perform private.charge_direct(case tg_op when 'INSERT' then 'vote_create' else 'vote_delete' end, (
+      select count(*) from changed r where exists (select from public.comments c where c.id = r.comment_id)));
   end if;
-  perform private.lock_comments((select array_agg(comment_id) from added));
-  update public.comments c set vote_count = vote_count + d.votes
-  from (select comment_id, count(*) as votes from added group by 1) d where c.id = d.comment_id;
+  perform private.lock_comments((select array_agg(comment_id) from changed));
+  update public.comments c set vote_count = vote_count + d.votes * case tg_op when 'INSERT' then 1 else -1 end
+  from (select comment_id, count(*) as votes from changed group by 1) d where c.id = d.comment_id;
   return null;
 end
 $$;
 create trigger count_added after insert on public.comment_votes
-  referencing new table as added for each statement execute function private.count_added_comment_votes();
-
--- Trigger: decreases vote_count of comments.
--- definer: updates vote_count.
-create function private.count_removed_comment_votes() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$
-begin
-  if private.is_direct() then
-    perform private.charge_direct('vote_delete', (
-      select count(*) from removed r where exists (select from public.comments c where c.id = r.comment_id)));
-  end if;
-  perform private.lock_comments((select array_agg(comment_id) from removed));
-  update public.comments c set vote_count = vote_count - d.votes
-  from (select comment_id, count(*) as votes from removed group by 1) d where c.id = d.comment_id;
-  return null;
-end
-$$;
+  referencing new table as changed for each statement execute function private.count_comment_votes();
 create trigger count_removed after delete on public.comment_votes
-  referencing old table as removed for each statement execute function private.count_removed_comment_votes();
+  referencing old table as changed for each statement execute function private.count_comment_votes();
 
--- Time of the profile's vote for the comment; available to the profile itself and to a key that may act
--- as it.
--- definer: user_id is not granted. Returns data of the caller, or of a profile the key may act as.
+-- Time of the profile's vote for the comment; available to the profile itself and to a key that may act as
+-- it. definer: user_id is not granted. Returns data of the caller, or of a profile the key may act as.
 create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -398,8 +375,7 @@ begin
 end
 $$;
 
--- Deletes the vote of the caller, or of a profile the key may act as.
--- definer: voters are not granted.
+-- Deletes the vote of the caller, or of a profile the key may act as. definer: voters are not granted.
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -428,10 +404,6 @@ $$;
 
 -- Rights ----------------------------------------------------------------------------------------------------
 
-alter table public.comments enable row level security;
-alter table public.comment_votes enable row level security;
-revoke all on public.comments, public.comment_votes
-  from public, anon, authenticated, service_role, service_key;
 grant select on public.comments to anon, authenticated, service_key;
 grant insert (id, submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
 grant insert (id, submission_id, parent_id, body, author_id), delete on public.comments to service_key;

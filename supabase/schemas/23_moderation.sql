@@ -115,9 +115,8 @@ create function private.admin_moderation_queue(state text, type text, before_at 
 returns table (total bigint, more boolean, last text[], data json)
 language plpgsql stable security definer set search_path = pg_temp as $$
 #variable_conflict use_column
-declare own_id uuid := private.current_organization_id();
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
 begin
-  perform private.require_admin(own_id, 'submissions:moderate');
   return query
     with page as (
       (select 'submission' as type, s.id, s.id as submission_id, s.title, s.description as body, s.author_id,
@@ -159,11 +158,10 @@ begin
 end
 $$;
 
--- Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it
--- is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision.
--- text_of: the updated_at of the text to approve. Raises TEXT_CHANGED if there is a newer one, or without
--- text_of if the author changed the text since the submission.
--- definer: moderation states and trust are not granted.
+-- Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it is
+-- not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. text_of: the
+-- updated_at of the text to approve. Raises TEXT_CHANGED if there is a newer one, or without text_of if the
+-- author changed the text since the submission. definer: moderation states and trust are not granted.
 create function private.admin_moderate(target_type text, target_id uuid, action text, reason text,
   trust_author boolean, text_of timestamptz default null) returns json
 language plpgsql security definer set search_path = pg_temp as $$

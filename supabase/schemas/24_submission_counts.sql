@@ -34,9 +34,8 @@ create trigger count_created after insert on public.submissions
 create trigger count_deleted after delete on public.submissions
   referencing old table as changed for each statement execute function private.count_changed_submissions();
 
--- Trigger: moves a changed submission from one counter to another.
--- A row trigger, because only row triggers can name columns, which keeps it off vote updates. definer: no
--- client may write counters.
+-- Trigger: moves a changed submission from one counter to another. A row trigger, because only row triggers
+-- can name columns, which keeps it off vote updates. definer: no client may write counters.
 create function private.count_moved_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin

@@ -184,8 +184,7 @@ begin
 end
 $$;
 
--- Trigger: updates the search data of a submission.
--- definer: clients may not write to private.
+-- Trigger: updates the search data of a submission. definer: clients may not write to private.
 create function private.index_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare
@@ -217,8 +216,7 @@ $$;
 create trigger store_words after insert or update of title, description, moderation_state
   on public.submissions for each row execute function private.index_submission();
 
--- Trigger: moves a submission to another tier of votes.
--- definer: clients may not write to private.
+-- Trigger: moves a submission to another tier of votes. definer: clients may not write to private.
 create function private.index_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -258,9 +256,8 @@ create function private.in_title(query text) returns text
 language sql immutable
 return regexp_replace(query, '''([0-9a-f]{8})', '''\1=', 'g');
 
--- Parses words, "phrases", -exclusions and OR. Small words of a language need not be there, unless there
--- are no others.
--- definer: reads private.search_frequencies.
+-- Parses words, "phrases", -exclusions and OR. Small words of a language need not be there, unless there are
+-- no others. definer: reads private.search_frequencies.
 create function private.parse_search(organization_id uuid, q text) returns private.parsed_search
 language plpgsql stable security definer set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -411,8 +408,7 @@ comment on type private.search_hit is
   'some of them in the title; 6 has them in the text, 7 as beginnings; 8 does not have all words, and votes '
   'is its rank.';
 
--- The scope of a search by the caller.
--- definer: reads private.search_statistics.
+-- The scope of a search by the caller. definer: reads private.search_statistics.
 create function private.search_scope(organization_id uuid, status text default null, type text default null,
   category_id uuid default null, tag_id uuid default null, author_id uuid default null)
   returns private.search_scope

@@ -92,12 +92,6 @@ create table private.submission_days (
 comment on table private.submission_days is
   'Submissions by creation day or month (span), with their current status, category and source.';
 
--- Histogram bucket of a duration, four for each doubling. The median is found by reading the rows of one
--- bucket.
-create function private.histogram_bucket(milliseconds bigint) returns integer
-language sql immutable
-return floor(4 * ln(milliseconds + 1) / ln(2))::integer;
-
 create table private.first_replies (
   submission_id uuid primary key,
   organization_id uuid not null,
@@ -106,38 +100,16 @@ create table private.first_replies (
 );
 comment on table private.first_replies is
   'Time from a submission to the first approved official comment by another author that still exists.';
-create index first_replies_magnitude_idx on private.first_replies
-  (organization_id, private.histogram_bucket(milliseconds), submitted_at)
-  include (milliseconds, submission_id);
+create index first_replies_submitted_idx on private.first_replies (organization_id, submitted_at)
+  include (milliseconds);
 
-create table private.reply_days (
-  organization_id uuid not null,
-  day date not null,
-  magnitude integer not null,
-  replies integer not null,
-  milliseconds bigint not null,
-  primary key (organization_id, day, magnitude)
-);
-comment on table private.reply_days is
-  'Aggregate of private.first_replies by creation day of the submission and histogram bucket.';
-
-create table private.replies_due (
-  organization_id uuid not null references public.organizations (id) on delete cascade,
-  submission_id uuid not null
-);
-comment on table private.replies_due is 'Submissions whose first reply must be recomputed.';
-create index replies_due_organization_idx on private.replies_due (organization_id, submission_id);
-
--- Trigger: deletes the days with their organization.
--- definer: no client may write counters.
+-- Trigger: deletes the days with their organization. definer: no client may write counters.
 create function private.delete_activity() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.person_days d using gone g where d.organization_id = g.organization_id;
   delete from private.day_activity d using gone g where d.organization_id = g.organization_id;
   delete from private.submission_days d using gone g where d.organization_id = g.organization_id;
-  delete from private.first_replies r using gone g where r.organization_id = g.organization_id;
-  delete from private.reply_days d using gone g where d.organization_id = g.organization_id;
   return null;
 end
 $$;
@@ -194,10 +166,7 @@ begin
   select c.organization_id, private.quarter_hour(c.created_at), c.author_id, sign * count(*)
   from changed c where exists (select from public.organizations o where o.id = c.organization_id)
   group by 1, 2, 3;
-  insert into private.replies_due (organization_id, submission_id)
-  select distinct c.organization_id, c.submission_id
-  from changed c where c.is_official
-    and exists (select from public.organizations o where o.id = c.organization_id);
+  perform private.update_first_replies(array(select c.submission_id from changed c where c.is_official));
   return null;
 end
 $$;
@@ -247,14 +216,12 @@ create trigger track_corrected after update of author_id, created_at on public.c
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at))
     execute function private.track_reassigned();
 
--- Trigger: marks submissions whose first reply may have changed.
+-- Trigger: recomputes the first replies of submissions that changed, or whose comments changed.
 create function private.track_replies() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare key text := case tg_table_name when 'submissions' then 'id' else 'submission_id' end;
 begin
-  insert into private.replies_due (organization_id, submission_id)
-  select new.organization_id, (to_jsonb(old) ->> key)::uuid
-    union select new.organization_id, (to_jsonb(new) ->> key)::uuid;
+  perform private.update_first_replies(array[to_jsonb(old) ->> key, to_jsonb(new) ->> key]::uuid[]);
   return null;
 end
 $$;
@@ -280,8 +247,7 @@ begin
 end
 $$;
 
--- Changes to private.person_days for the given entries: affected rows before (sign -1) and after (sign
--- 1).
+-- Changes to private.person_days for the given entries: affected rows before (sign -1) and after (sign 1).
 create function private.person_day_changes(entries private.person_activity[])
 returns table (sign integer, organization_id uuid, user_id uuid, day date, previous_day date,
   submissions integer, votes integer, comments integer)
@@ -462,6 +428,25 @@ begin
 end
 $$;
 
+-- Recomputes the first replies of submissions, which it locks, so that concurrent changes see each other.
+create function private.update_first_replies(ids uuid[]) returns void
+language plpgsql set search_path = pg_temp as $$
+begin
+  if ids = '{}' then return; end if;
+  perform 1 from public.submissions s where s.id = any (ids) order by s.id for no key update;
+  with computed as materialized (
+    select * from private.compute_first_replies(ids)
+  ), gone as (
+    delete from private.first_replies r
+    where r.submission_id = any (ids) and r.submission_id not in (select c.submission_id from computed c)
+  )
+  insert into private.first_replies (submission_id, organization_id, submitted_at, milliseconds)
+  select * from computed
+  on conflict (submission_id) do update set submitted_at = excluded.submitted_at,
+    milliseconds = excluded.milliseconds;
+end
+$$;
+
 -- Recounts the days of an organization in its current time zone.
 create function private.recount_days(organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
@@ -474,7 +459,6 @@ begin
   delete from private.person_days d where d.organization_id = own_id;
   delete from private.day_activity d where d.organization_id = own_id;
   delete from private.submission_days d where d.organization_id = own_id;
-  delete from private.reply_days d where d.organization_id = own_id;
   -- Delete the entries in the statement that recounts: both use one snapshot.
   with entries as (
     delete from private.person_activity a where a.organization_id = own_id
@@ -489,55 +473,10 @@ begin
   )
   insert into private.submission_days (organization_id, span, day, status, category_id, source, total)
   select * from private.compute_submission_days(own_id);
-  insert into private.reply_days (organization_id, day, magnitude, replies, milliseconds)
-  select own_id, (r.submitted_at at time zone private.activity_zone(own_id))::date,
-    private.histogram_bucket(r.milliseconds), count(*), sum(r.milliseconds)
-  from private.first_replies r where r.organization_id = own_id group by 2, 3;
 end
 $$;
 
--- Recomputes first replies that may have changed and updates their aggregate; returns how many.
-create function private.sum_replies(batch integer) returns integer
-language plpgsql set search_path = pg_temp as $$
-declare summed integer;
-begin
-  with entries as (
-    delete from private.replies_due d where d.ctid = any (array(
-      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id)
-        limit batch
-      for update of e skip locked))
-    returning *
-  ), due as (
-    select distinct e.submission_id from entries e
-  ), before as (
-    select r.* from private.first_replies r join due using (submission_id)
-  ), after as materialized (
-    select * from private.compute_first_replies(array(select d.submission_id from due d))
-  ), written as (
-    insert into private.first_replies (submission_id, organization_id, submitted_at, milliseconds) select *
-      from after
-    on conflict (submission_id) do update set submitted_at = excluded.submitted_at,
-      milliseconds = excluded.milliseconds
-  ), gone as (
-    delete from private.first_replies r using before b
-    where r.submission_id = b.submission_id
-      and not exists (select from after a where a.submission_id = b.submission_id)
-  ), added as (
-    insert into private.reply_days as d (organization_id, day, magnitude, replies, milliseconds)
-    select r.organization_id, (r.submitted_at at time zone z.time_zone)::date,
-      private.histogram_bucket(r.milliseconds), sum(r.sign), sum(r.sign * r.milliseconds)
-    from (select *, 1 as sign from after union all select *, -1 from before) r
-      join private.activity_zones z using (organization_id)
-    group by 1, 2, 3 having sum(r.sign) <> 0 or sum(r.sign * r.milliseconds) <> 0
-    on conflict on constraint reply_days_pkey do update set replies = d.replies + excluded.replies,
-      milliseconds = d.milliseconds + excluded.milliseconds
-  ) select count(*) into summed from entries;
-  return summed;
-end
-$$;
-
--- Folds entries into days and returns how many. Reduces the rows that analytics reads; results do not
--- change.
+-- Folds entries into days and returns how many. Reduces the rows that analytics reads; results do not change.
 create function private.sum_activity(batch integer default 20000) returns integer
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -552,9 +491,8 @@ begin
   select o.id, o.time_zone from public.organizations o
   where exists (select from private.person_activity a where a.organization_id = o.id)
     or exists (select from private.submission_activity a where a.organization_id = o.id)
-    or exists (select from private.replies_due d where d.organization_id = o.id)
   on conflict do nothing;
-  return private.sum_people(batch) + private.sum_submissions(batch) + private.sum_replies(batch);
+  return private.sum_people(batch) + private.sum_submissions(batch);
 end
 $$;
 

@@ -86,56 +86,6 @@ begin
 end
 $$;
 
--- Number of submissions with an official reply among those created from one day to another, and the times
--- to the first reply.
-create function private.reply_times(organization_id uuid, first_day date, last_day date)
-returns table (submissions bigint, median_seconds numeric, average_seconds numeric)
-language plpgsql stable set search_path = pg_temp as $$
-#variable_conflict use_column
-declare
-  own_id uuid := reply_times.organization_id; zone text := private.activity_zone(own_id);
-  starts timestamptz := private.day_start(first_day, zone); ends timestamptz
-    := private.day_start(last_day + 1, zone);
-  due uuid[] := array(select distinct d.submission_id from private.replies_due d
-    where d.organization_id = own_id);
-  -- The histogram buckets that contain the median, and the count below them.
-  middle integer[]; below bigint;
-begin
-  with days as (
-    select d.magnitude, d.replies, d.milliseconds from private.reply_days d
-      where d.organization_id = own_id and d.day between first_day and last_day
-    union all
-    select private.histogram_bucket(r.milliseconds), -1, -r.milliseconds from private.first_replies r
-    where r.submission_id = any (due) and r.submitted_at >= starts and r.submitted_at < ends
-    union all
-    select private.histogram_bucket(r.milliseconds), 1, r.milliseconds
-      from private.compute_first_replies(due) r
-    where r.submitted_at >= starts and r.submitted_at < ends
-  ), magnitudes as (
-    select d.magnitude, sum(d.replies) as replies, sum(d.milliseconds) as milliseconds,
-      sum(sum(d.replies)) over (order by d.magnitude) as up_to, sum(sum(d.replies)) over () as all_of_them
-    from days d group by 1 having sum(d.replies) > 0
-  )
-  select coalesce(sum(m.replies), 0), round(sum(m.milliseconds) / sum(m.replies) / 1000),
-    array_agg(m.magnitude) filter (where m.up_to >= floor((m.all_of_them + 1) / 2)
-      and m.up_to - m.replies < floor(m.all_of_them / 2) + 1),
-    coalesce(sum(m.replies) filter (where m.up_to < floor((m.all_of_them + 1) / 2)), 0)
-  into submissions, average_seconds, middle, below from magnitudes m;
-  select round(avg(r.milliseconds) / 1000) into median_seconds from (
-    select r.milliseconds from (
-      select r.submission_id, r.submitted_at, r.milliseconds from private.first_replies r
-      where r.organization_id = own_id and private.histogram_bucket(r.milliseconds) = any (middle)
-        and r.submission_id <> all (due)
-      union all
-      select r.submission_id, r.submitted_at, r.milliseconds from private.compute_first_replies(due) r
-        where private.histogram_bucket(r.milliseconds) = any (middle)) r
-    where r.submitted_at >= starts and r.submitted_at < ends
-    order by 1 offset greatest((submissions + 1) / 2 - below - 1, 0) limit case when submissions % 2 = 1
-      then 1 else 2 end) r;
-  return next;
-end
-$$;
-
 -- The ten submissions that gained the most votes in a range; total is the number of votes in the range.
 create function private.top_movers(organization_id uuid, starts timestamptz, ends timestamptz,
   votes_within bigint, hidden_too boolean)
@@ -257,7 +207,11 @@ begin
       from private.top_movers(own_id, starts, ends, (select coalesce(sum(d.votes), 0)::bigint from done d),
         own_id = any (private.team_organization_ids())) m
         join public.submissions s on s.id = m.submission_id),
-    'first_official_reply', (select row_to_json(r) from private.reply_times(own_id, first_day, last_day) r))
+    'first_official_reply', (select json_build_object('submissions', count(*),
+        'median_seconds', round(percentile_cont(0.5) within group (order by r.milliseconds)::numeric / 1000),
+        'average_seconds', round(avg(r.milliseconds) / 1000))
+      from private.first_replies r
+      where r.organization_id = own_id and r.submitted_at >= starts and r.submitted_at < ends))
   into answer;
   return answer;
 end

@@ -41,8 +41,7 @@ comment on table private.fanouts is
   'batches, resumed after the last notified follower.';
 
 -- Next recipients of an event in notification order: followers of the submission, or of the sources of a
--- merge.
--- rows: with the default estimate of 1000 the join with profiles would read all profiles.
+-- merge. rows: with the default estimate of 1000 the join with profiles would read all profiles.
 create function private.next_recipients(fanout private.fanouts, max_rows integer) returns setof uuid
 language plpgsql stable set search_path = pg_temp rows 20 as $$
 declare followed uuid[];
@@ -87,10 +86,9 @@ begin
 end
 $$;
 
--- Notifies the author of the parent comment, the author of the submission and the followers, each once
--- and never the actor; e-mail authors only of what they follow. Beyond 500 followers private.run_fanouts
--- does the rest.
--- Called by definer triggers only.
+-- Notifies the author of the parent comment, the author of the submission and the followers, each once and
+-- never the actor; e-mail authors only of what they follow. Beyond 500 followers private.run_fanouts does the
+-- rest. Called by definer triggers only.
 create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid,
   comment_id uuid, actor_id uuid)
 returns void language plpgsql set search_path = pg_temp as $$
@@ -149,8 +147,6 @@ $$;
 
 -- Grants ----------------------------------------------------------------------------------------------------
 
-alter table public.notifications enable row level security;
-revoke all on public.notifications from public, anon, authenticated, service_role, service_key;
 grant select (id, organization_id, user_id, type, submission_id, comment_id, read_at, created_at),
   update (read_at)
   on public.notifications to authenticated;

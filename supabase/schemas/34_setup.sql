@@ -9,8 +9,7 @@ comment on table private.setup is
   'Has a row once an organization was created: the setup is then closed forever, even if all organizations '
   'are deleted.';
 
--- Trigger: the first organization ends the setup.
--- definer: any insert of an organization ends the setup.
+-- Trigger: the first organization ends the setup. definer: any insert of an organization ends the setup.
 create function private.end_setup() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -21,8 +20,7 @@ $$;
 create trigger end_setup after insert on public.organizations
   for each statement execute function private.end_setup();
 
--- Whether the installation has never had an organization.
--- definer: the table is granted to nobody.
+-- Whether the installation has never had an organization. definer: the table is granted to nobody.
 create function private.setup_is_open() returns boolean
 language sql stable security definer set search_path = pg_temp
 return not exists (select from private.setup);

@@ -122,11 +122,6 @@ begin
 end
 $$;
 
-alter table public.surveys enable row level security;
-alter table public.survey_questions enable row level security;
-alter table public.survey_options enable row level security;
-revoke all on public.surveys, public.survey_questions, public.survey_options
-  from public, anon, authenticated, service_role, service_key;
 grant execute on function private.survey_organization_ids to anon, authenticated, service_key;
 
 create policy "a survey is seen as its board is, a draft by the team" on public.surveys
@@ -223,33 +218,11 @@ $$;
 create trigger prepare before insert on public.surveys
   for each row execute function private.prepare_survey();
 
--- Trigger: enforces the plan limit on surveys. Archived surveys do not count; all versions of a survey
--- count as one.
--- definer: reads plan limits, which are not granted. The row lock serializes concurrent inserts.
-create function private.enforce_survey_limit() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$
-declare allowed integer; used bigint;
-begin
-  select max_surveys into allowed from public.organizations where id = new.organization_id;
-  if allowed is not null then
-    select max_surveys into allowed from public.organizations
-      where id = new.organization_id for no key update;
-    select count(distinct family_id) into used from public.surveys
-      where organization_id = new.organization_id and status <> 'archived';
-    if used > allowed then
-      perform private.raise_error('PLAN_LIMIT_REACHED',
-        format('The plan allows %s surveys that are not archived.', allowed));
-    end if;
-  end if;
-  return null;
-end
-$$;
 create trigger keep_plan_limit after insert on public.surveys
-  for each row execute function private.enforce_survey_limit();
+  referencing new table as added for each statement execute function private.enforce_plan_limit();
 
--- Trigger: enforces the lifecycle. Only the content of a draft may change; publishing a version archives
--- the previous one.
--- definer: reads questions and archives other versions, whoever publishes.
+-- Trigger: enforces the lifecycle. Only the content of a draft may change; publishing a version archives the
+-- previous one. definer: reads questions and archives other versions, whoever publishes.
 create function private.enforce_survey_status() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare
@@ -339,8 +312,7 @@ begin
 end
 $$;
 
--- Trigger: emits survey.published and survey.closed, each once.
--- definer: emits events.
+-- Trigger: emits survey.published and survey.closed, each once. definer: emits events.
 create function private.announce_survey() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -456,8 +428,7 @@ create trigger keep_removed after delete on public.survey_options
 -- Administration --------------------------------------------------------------------------------------------
 
 -- Returns the organization of a survey the caller sees; raises NOT_FOUND otherwise. With a scope, raises
--- FORBIDDEN unless the caller is Admin.
--- Invoker: a survey the caller cannot see is not found.
+-- FORBIDDEN unless the caller is Admin. Invoker: a survey the caller cannot see is not found.
 create function private.require_survey(survey_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 declare found_id uuid := (select s.organization_id from public.surveys s
@@ -538,9 +509,9 @@ $$;
 -- closes_at}; returns its id.
 create function private.create_survey(survey jsonb) returns uuid
 language plpgsql set search_path = pg_temp as $$
-declare own_id uuid := private.current_organization_id(); new_id uuid;
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'surveys:write');
+  new_id uuid;
 begin
-  perform private.require_admin(own_id, 'surveys:write');
   insert into public.surveys (organization_id, title) values (own_id, survey ->> 'title')
     returning id into new_id;
   perform private.write_settings(new_id, survey);

@@ -1,8 +1,7 @@
 -- Survey responses. A response is one row; its answers are one JSON value that is validated as a whole, so a
 -- response is stored completely or not at all.
 
--- A UUID version 7.
--- Time-ordered ids keep inserts at one end of the index.
+-- A UUID version 7. Time-ordered ids keep inserts at one end of the index.
 create function private.ordered_id() returns uuid
 language sql volatile
 return encode(
@@ -70,9 +69,6 @@ comment on view public.survey_answers is 'One row for each answer of the respons
 
 -- Visibility and audience -----------------------------------------------------------------------------------
 
-alter table public.survey_responses enable row level security;
-revoke all on public.survey_responses, public.survey_answers
-  from public, anon, authenticated, service_role, service_key;
 grant select (id, organization_id, survey_id, user_id, answers, locale, started_at, submitted_at,
   sentiment_score, sentiment, sentiment_engine)
   on public.survey_responses to authenticated, service_key;
@@ -94,9 +90,8 @@ create policy "an agent keeps to the responses of its surveys" on public.survey_
 create policy "people answer for themselves" on public.survey_responses
   for insert to authenticated with check (user_id = (select auth.uid()));
 
--- Whether the caller may see respondents. If the audience is voters or followers, respondents reveal
--- them, so a key needs submissions:moderate, as for the list of voters.
--- definer: the audience is not granted.
+-- Whether the caller may see respondents. If the audience is voters or followers, respondents reveal them, so
+-- a key needs submissions:moderate, as for the list of voters. definer: the audience is not granted.
 create function private.can_see_respondents(survey_id uuid) returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -170,9 +165,8 @@ create function private.targets_locale(survey public.surveys, locale text) retur
 language sql immutable
 return (survey).locales is null or coalesce(locale = any ((survey).locales), false);
 
--- Returns the survey, locked for this transaction, if the profile may answer it now; raises
--- SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN otherwise.
--- definer: locks the survey and reads targeting, votes and follows.
+-- Returns the survey, locked for this transaction, if the profile may answer it now; raises SURVEY_NOT_OPEN,
+-- ALREADY_RESPONDED or FORBIDDEN otherwise. definer: locks the survey and reads targeting, votes and follows.
 create function private.require_open_survey(survey_id uuid, user_id uuid) returns public.surveys
 language plpgsql security definer set search_path = pg_temp as $$
 declare survey public.surveys; asked boolean := true; submission uuid; person uuid[];
@@ -414,9 +408,8 @@ begin
 end
 $$;
 
--- Trigger: validates a response to an open survey that the caller sees, one for each person unless the
--- survey allows more.
--- Invoker: a survey the caller cannot see is not found.
+-- Trigger: validates a response to an open survey that the caller sees, one for each person unless the survey
+-- allows more. Invoker: a survey the caller cannot see is not found.
 create function private.prepare_response() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin

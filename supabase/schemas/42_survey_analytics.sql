@@ -222,8 +222,7 @@ end
 $$;
 
 -- Number of answers for each value of each question, including zero; no rows without the right to read
--- analytics.
--- definer: reads counters, after checking the caller's rights.
+-- analytics. definer: reads counters, after checking the caller's rights.
 create function private.survey_breakdown(survey_id uuid)
   returns table (question_id uuid, question_position integer, type text,
   question_text text, value_position integer, value text, total bigint)
@@ -268,8 +267,6 @@ create view public.survey_results with (security_invoker = true) as
 comment on view public.survey_results is
   'Results of surveys for Admin: the numbers of GET /api/surveys/:id/analytics.';
 
-revoke all on public.survey_question_results, public.survey_results
-  from public, anon, authenticated, service_role, service_key;
 grant select on public.survey_question_results, public.survey_results to authenticated, service_key,
   service_role;
 
@@ -300,9 +297,8 @@ begin
 end
 $$;
 
--- Number of responses in a list for Admin; null matches every sentiment and leaves the range open. The
--- range is inclusive.
--- definer: reads counters without a date range and an index with one.
+-- Number of responses in a list for Admin; null matches every sentiment and leaves the range open. The range
+-- is inclusive. definer: reads counters without a date range and an index with one.
 create function private.count_survey_responses(survey_id uuid, sentiment text, since timestamptz,
   until timestamptz) returns bigint
 language plpgsql stable security definer set search_path = pg_temp as $$

@@ -9,9 +9,8 @@
 -- names here, under row-level security: what the caller cannot see is not found, also for their own votes.
 
 -- Trigger: rejects direct writes by clients of the data API. The arguments name the functions to call
--- instead: to insert, update and delete.
--- The edge functions use the same roles, so grants cannot distinguish them from clients; the session user
--- does.
+-- instead: to insert, update and delete. The edge functions use the same roles, so grants cannot distinguish
+-- them from clients; the session user does.
 create function private.reject_table_write() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin

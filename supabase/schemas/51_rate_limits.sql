@@ -35,8 +35,7 @@ comment on table private.rate_counters is
   'Calls in the current window by rule and subject. Unlogged: a crash empties it. Subjects are ids or keyed '
   'hashes, never addresses.';
 
--- The rate limit rules in force, by name, for the dashboard.
--- definer: the rules are not granted.
+-- The rate limit rules in force, by name, for the dashboard. definer: the rules are not granted.
 create function private.rate_limits() returns json
 language sql stable security definer set search_path = pg_temp
 return (select json_agg(json_build_object('name', r.name, 'max_requests', r.max_requests,

@@ -232,10 +232,9 @@ begin
 end
 $$;
 
--- First statement of a request's transaction: runs private.admit_request and assumes the caller's claims
--- and role until the transaction ends. Raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.
--- Invoker: a definer function cannot SET ROLE. The following statements of the transaction run with that
--- role.
+-- First statement of a request's transaction: runs private.admit_request and assumes the caller's claims and
+-- role until the transaction ends. Raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND. Invoker:
+-- a definer function cannot SET ROLE. The following statements of the transaction run with that role.
 create function private.assume_caller(
   request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean,
   address text, operations text[], organization text, on_behalf text,
@@ -333,13 +332,11 @@ grant execute on function private.in_organization to anon, authenticated, servic
 -- Pages of other origins ------------------------------------------------------------------------------------
 
 -- Origins allowed to call the API for this organization; an array replaces them. For Admin or keys with
--- organization:write.
--- definer: settings of organizations are not granted.
+-- organization:write. definer: settings of organizations are not granted.
 create function private.admin_origins(origins text[]) returns json
 language plpgsql security definer set search_path = pg_temp as $$
-declare own_id uuid := private.current_organization_id();
+declare own_id uuid := private.require_admin(private.current_organization_id(), 'organization:write');
 begin
-  perform private.require_admin(own_id, 'organization:write');
   if origins is not null then
     update public.organizations o set allowed_origins = origins where o.id = own_id;
   end if;
@@ -370,8 +367,7 @@ comment on table private.idempotency_keys is
 create index idempotency_keys_age_idx on private.idempotency_keys (created_at);
 
 -- Returns the stored response for the key and the same request of the caller; null the first time. Raises
--- CONFLICT for another request. Waits for a concurrent first request.
--- definer: private tables.
+-- CONFLICT for another request. Waits for a concurrent first request. definer: private tables.
 create function private.find_idempotent_response(key text, request bytea) returns text
 language plpgsql security definer set search_path = pg_temp as $$
 declare

@@ -27,8 +27,7 @@ $$;
 -- changes the moment an address is linked, and the API does not pass claims on.
 
 -- Trigger: anonymous users may do what organizations.anonymous_may allows. The argument is the required
--- level: vote or participate.
--- definer: profiles and settings of organizations are not readable as a whole.
+-- level: vote or participate. definer: profiles and settings of organizations are not readable as a whole.
 create function private.require_participation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare allowed text;

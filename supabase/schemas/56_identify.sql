@@ -95,11 +95,10 @@ end
 $$;
 
 -- For the edge functions, which verified the token: opens a session for the person of the subject, and
--- returns {expires_at, profile}. A new subject becomes the e-mail author with the address, inserted when
--- new. Never a user, a team member or a person of another organization. At most 50 sessions a person.
--- Raises CONFLICT if the address is another subject's, UNAUTHORIZED for a used token, FORBIDDEN for a
--- private board; each with a reason.
--- definer: private tables.
+-- returns {expires_at, profile}. A new subject becomes the e-mail author with the address, inserted when new.
+-- Never a user, a team member or a person of another organization. At most 50 sessions a person. Raises
+-- CONFLICT if the address is another subject's, UNAUTHORIZED for a used token, FORBIDDEN for a private board;
+-- each with a reason. definer: private tables.
 create function private.open_session(
   organization_id uuid,
   secret_id uuid,           -- signed the token
@@ -192,8 +191,7 @@ begin
 end
 $$;
 
--- Ends a session of the caller, by its digest; returns whether there was one.
--- definer: private tables.
+-- Ends a session of the caller, by its digest; returns whether there was one. definer: private tables.
 create function private.end_session(digest bytea) returns boolean
 language plpgsql security definer set search_path = pg_temp as $$
 begin

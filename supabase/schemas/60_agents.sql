@@ -137,8 +137,7 @@ end
 $$;
 
 -- Appends calls that only read or that failed. They changed nothing, so the commit does not wait for the
--- disk.
--- definer: called by the login role after the transaction of the call.
+-- disk. definer: called by the login role after the transaction of the call.
 create function private.record_tool_calls(calls jsonb) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin

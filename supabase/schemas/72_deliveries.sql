@@ -1,28 +1,34 @@
 -- Webhook deliveries: one row for each event and endpoint, created from the outbox, claimed by dispatchers,
 -- kept as the delivery log.
 
+-- The logins of the dispatchers, of webhooks and of mail (73_mail_2_queue.sql).
 do $$
+declare login text; setting text;
 begin
-  if not exists (select from pg_roles where rolname = 'feedback_webhooks') then
-    create role feedback_webhooks login noinherit;
-  end if;
+  foreach login in array array['feedback_webhooks', 'feedback_mail'] loop
+    if not exists (select from pg_roles where rolname = login) then
+      execute format('create role %I login noinherit', login);
+    end if;
+    execute format('grant usage on schema private to %I', login);
+    foreach setting in array array[
+      -- Nested loops over indexes only: a plan made while a table was empty must also suit a full table.
+      'plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_bitmapscan = off',
+      'enable_hashjoin = off', 'enable_mergejoin = off',
+      -- A pooler may drop settings that the client sends when it connects.
+      'timezone = UTC', 'statement_timeout = 15s', 'lock_timeout = 2s',
+      'idle_in_transaction_session_timeout = 15s'] loop
+      execute format('alter role %I set %s = %L', login, split_part(setting, ' = ', 1),
+        split_part(setting, ' = ', 2));
+    end loop;
+  end loop;
 end
 $$;
 comment on role feedback_webhooks is
   'Login role of functions/webhook-dispatch. Owns nothing. May only fan out events, claim deliveries and '
   'record their results.';
-grant usage on schema private to feedback_webhooks;
--- Nested loops over indexes only: a plan made while a table was empty must also suit a full table.
-alter role feedback_webhooks set plan_cache_mode = 'force_generic_plan';
-alter role feedback_webhooks set enable_seqscan = off;
-alter role feedback_webhooks set enable_bitmapscan = off;
-alter role feedback_webhooks set enable_hashjoin = off;
-alter role feedback_webhooks set enable_mergejoin = off;
-alter role feedback_webhooks set statement_timeout = '15s';
-alter role feedback_webhooks set lock_timeout = '2s';
-alter role feedback_webhooks set idle_in_transaction_session_timeout = '15s';
--- A pooler may drop settings that the client sends when it connects.
-alter role feedback_webhooks set timezone = 'UTC';
+comment on role feedback_mail is
+  'Login role of functions/mail-dispatch. Owns nothing. May only claim mails, which hold the addresses of '
+  'their recipients, and record their results.';
 
 create table private.webhook_deliveries (
   organization_id uuid not null,
@@ -92,9 +98,8 @@ begin
 end
 $$;
 
--- Creates deliveries for the next outbox events, in order and exactly once, for endpoints in the backlog
--- a few at a time. events: max_rows if there are more. held_back: more events wait for an open
--- transaction.
+-- Creates deliveries for the next outbox events, in order and exactly once, for endpoints in the backlog a
+-- few at a time. events: max_rows if there are more. held_back: more events wait for an open transaction.
 create function private.fan_out_events(max_rows integer default 500)
   returns table (events integer, held_back boolean)
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables

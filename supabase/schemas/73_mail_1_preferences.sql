@@ -144,9 +144,8 @@ begin
 end
 $$;
 
--- The newest 1000 people of the current organization who get no mail, and why, without their addresses;
--- with an address, who it is of.
--- definer: private tables.
+-- The newest 1000 people of the current organization who get no mail, and why, without their addresses; with
+-- an address, who it is of. definer: private tables.
 create function private.admin_mail_suppressions(email text default null) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
@@ -283,8 +282,7 @@ begin
 end
 $$;
 
--- Changes the caller's mail preferences in the current organization. An identified person may only stop
--- mail.
+-- Changes the caller's mail preferences in the current organization. An identified person may only stop mail.
 -- definer: private tables.
 create function private.change_my_mail_preferences(changes jsonb) returns json
 language plpgsql security definer set search_path = pg_temp as $$

@@ -1,29 +1,6 @@
 -- Mail: a queue beside the webhooks'. Notifications and digests add rows, functions/mail-dispatch claims,
 -- writes and sends them. Due mail is dropped if its recipient may not see its content or has turned it off.
 
-do $$
-begin
-  if not exists (select from pg_roles where rolname = 'feedback_mail') then
-    create role feedback_mail login noinherit;
-  end if;
-end
-$$;
-comment on role feedback_mail is
-  'Login role of functions/mail-dispatch. Owns nothing. May only claim mails, which hold the addresses of '
-  'their recipients, and record their results.';
-grant usage on schema private to feedback_mail;
--- Nested loops over indexes only: a plan made while a table was empty must also suit a full table.
-alter role feedback_mail set plan_cache_mode = 'force_generic_plan';
-alter role feedback_mail set enable_seqscan = off;
-alter role feedback_mail set enable_bitmapscan = off;
-alter role feedback_mail set enable_hashjoin = off;
-alter role feedback_mail set enable_mergejoin = off;
-alter role feedback_mail set statement_timeout = '15s';
-alter role feedback_mail set lock_timeout = '2s';
-alter role feedback_mail set idle_in_transaction_session_timeout = '15s';
--- A pooler may drop settings that the client sends when it connects.
-alter role feedback_mail set timezone = 'UTC';
-
 create table private.mails (
   id uuid primary key default gen_random_uuid(),
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -194,8 +171,7 @@ begin
 end
 $$;
 
--- Ids of the organizations with due mails; reads two rows of an index for each that has mails in the
--- queue.
+-- Ids of the organizations with due mails; reads two rows of an index for each that has mails in the queue.
 create function private.senders_of_due_mails() returns setof uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin

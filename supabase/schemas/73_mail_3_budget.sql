@@ -22,8 +22,7 @@ return exists (select from public.profiles p where p.id = is_confirmed_recipient
     where c.organization_id = is_confirmed_recipient.organization_id and c.profile_id = p.id
       and c.choice <> 'never')));
 
--- Trigger: sets is_confirmed of a new mail.
--- definer: private tables.
+-- Trigger: sets is_confirmed of a new mail. definer: private tables.
 create function private.note_confirmation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -39,8 +38,7 @@ create function private.budget_day() returns date
 language sql stable
 return (now() at time zone 'UTC')::date;
 
--- How many mails the organization sent to unconfirmed recipients today.
--- definer: private tables.
+-- How many mails the organization sent to unconfirmed recipients today. definer: private tables.
 create function private.unconfirmed_mails(organization public.organizations) returns integer
 language sql stable security definer set search_path = pg_temp
 return coalesce((select b.used from private.mail_budgets b where b.organization_id = organization.id

@@ -30,8 +30,7 @@ create index stopped_account_mail_stopped_at_idx on private.stopped_account_mail
 -- Whether a mail with a code or link may be sent, and counts it. An address with a confirmed account is
 -- bounded by client and over all clients; any other by mailbox, client, the installation, and its owner.
 -- Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the
--- installation's bound has just been used.
--- definer: private tables, and users of the auth service.
+-- installation's bound has just been used. definer: private tables, and users of the auth service.
 create function private.admit_account_mail(address text, client text, account_id uuid)
   returns table (is_admitted boolean, stop_hash text, percent_used integer)
 language plpgsql security definer set search_path = pg_temp as $$
@@ -81,8 +80,7 @@ language sql stable security definer set search_path = pg_temp
 return exists (select from private.stopped_account_mail s where s.address_hash = mailbox_hash);
 
 -- For the owner of a mailbox: sends no more mail about accounts that others make with its addresses, and
--- rejects the account or the change of address that the mail was about; or (is_stopped false) sends
--- again.
+-- rejects the account or the change of address that the mail was about; or (is_stopped false) sends again.
 -- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
 -- signed link.
 create function private.stop_account_mail(mailbox_hash text, account_id uuid, is_stopped boolean) returns void
@@ -143,12 +141,11 @@ language sql stable security definer set search_path = pg_temp
 return (select o.email from private.account_undos o where o.link_hash = address_of_undo.link_hash
   and o.undone_at is null and o.created_at > now() - private.retention('account_undos'));
 
--- For the owner of the address that a link went to: the account has this address again and no password,
--- and its sessions, codes and later links end, as do second factors, passkeys, sign-ins by providers and
--- a phone number that were added since the day before. Returns undone; taken, where another confirmed
--- account has the address; or null for a link that is unknown, used or expired.
--- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
--- signed link.
+-- For the owner of the address that a link went to: the account has this address again and no password, and
+-- its sessions, codes and later links end, as do second factors, passkeys, sign-ins by providers and a phone
+-- number that were added since the day before. Returns undone; taken, where another confirmed account has the
+-- address; or null for a link that is unknown, used or expired. definer: private tables, and users of the
+-- auth service. The edge functions call it for the bearer of a signed link.
 create function private.undo_account_change(link_hash bytea) returns text
 language plpgsql security definer set search_path = pg_temp as $$
 declare
@@ -218,8 +215,7 @@ end
 $$;
 
 -- Trigger on tables of auth: a call that auth admitted before a change was undone writes no password,
--- address, phone number, session, way to sign in or second factor after it, nor a code for another
--- address.
+-- address, phone number, session, way to sign in or second factor after it, nor a code for another address.
 -- definer: private tables; the role of the auth service may not use the schema.
 create function private.refuse_after_undo() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$

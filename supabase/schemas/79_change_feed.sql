@@ -75,9 +75,8 @@ end
 $$;
 grant execute on function private.admin_events to authenticated, service_key;
 
--- Events of the current organization, newest first, before a cursor, and the cursor of the next page,
--- null at the end. For Admin.
--- definer: the outbox is not granted.
+-- Events of the current organization, newest first, before a cursor, and the cursor of the next page, null at
+-- the end. For Admin. definer: the outbox is not granted.
 create function private.admin_newest_events(types text[], before_xid xid8, before_id bigint, max_rows integer)
 returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
 language plpgsql stable security definer set search_path = pg_temp as $$

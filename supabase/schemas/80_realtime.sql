@@ -88,9 +88,8 @@ exception when others then
 end
 $$;
 
--- Trigger: broadcasts votes on the topic of their submission. Votes that are part of a creation or merge
--- are covered by its counts.
--- definer: clients may not write to realtime.messages. Payloads name no voter.
+-- Trigger: broadcasts votes on the topic of their submission. Votes that are part of a creation or merge are
+-- covered by its counts. definer: clients may not write to realtime.messages. Payloads name no voter.
 create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare ids uuid[];
@@ -190,10 +189,9 @@ return jsonb_build_object('id', (submission).id, 'organization_id', (submission)
   'category_id', (submission).category_id, 'merged_into_id', (submission).merged_into_id,
   'created_at', (submission).created_at, 'updated_at', (submission).updated_at);
 
--- Trigger: broadcasts a submission on its own topic and on its board's. Counts changed by votes and
--- comments go with those messages; the board gets comment counts at once and vote counts through
--- private.broadcast_counts.
--- definer: clients may not write to realtime.messages.
+-- Trigger: broadcasts a submission on its own topic and on its board's. Counts changed by votes and comments
+-- go with those messages; the board gets comment counts at once and vote counts through
+-- private.broadcast_counts. definer: clients may not write to realtime.messages.
 create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare changes jsonb; topics text[];
@@ -253,8 +251,7 @@ create trigger tell_changed after update on public.submissions
 create trigger tell_removed after delete on public.submissions
   referencing old table as changed for each statement execute function private.broadcast_submissions();
 
--- Trigger: broadcasts pending content and moderation decisions to the team of a board, with the state
--- only.
+-- Trigger: broadcasts pending content and moderation decisions to the team of a board, with the state only.
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_moderation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$

@@ -197,19 +197,6 @@ begin atomic
   from private.first_replies r full
     join private.compute_first_replies(array(select s.id from public.submissions s)) t using (submission_id)
   where (r.submitted_at, r.milliseconds) is distinct from (t.submitted_at, t.milliseconds)
-    and not exists (select from private.replies_due d
-      where d.submission_id = coalesce(r.submission_id, t.submission_id))
-  union all
-  select 'reply_days.' || kind, coalesce(d.organization_id, t.organization_id), stored, truth
-  from private.reply_days d full join (
-    select r.organization_id, (r.submitted_at at time zone z.time_zone)::date as day,
-      private.histogram_bucket(r.milliseconds) as magnitude,
-      count(*) as replies, sum(r.milliseconds)::bigint as milliseconds
-    from private.first_replies r join private.activity_zones z using (organization_id) group by 1, 2, 3) t
-    on (d.organization_id, d.day, d.magnitude) = (t.organization_id, t.day, t.magnitude)
-  cross join lateral (values ('replies', coalesce(d.replies, 0), coalesce(t.replies, 0)),
-    ('milliseconds', coalesce(d.milliseconds, 0), coalesce(t.milliseconds, 0))) counted (kind, stored, truth)
-  where stored <> truth
   union all
   select * from private.survey_count_discrepancies();
 end;

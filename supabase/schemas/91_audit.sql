@@ -26,8 +26,7 @@ create index audit_log_target_idx on private.audit_log (organization_id, target_
 create index audit_log_actor_idx on private.audit_log (organization_id, actor_id, created_at desc, id desc);
 create index audit_log_action_idx on private.audit_log (organization_id, action, created_at desc, id desc);
 
--- Trigger: rejects changes and deletion, even by the table owner, unless the organization is being
--- deleted.
+-- Trigger: rejects changes and deletion, even by the table owner, unless the organization is being deleted.
 create function private.protect_audit_log() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -117,9 +116,8 @@ begin
 end
 $$;
 
--- Values of the filters of the current organization's audit log: {time_zone, actions, actors}, at most
--- 500 actors. For Admin.
--- definer: the audit log is not granted.
+-- Values of the filters of the current organization's audit log: {time_zone, actions, actors}, at most 500
+-- actors. For Admin. definer: the audit log is not granted.
 create function private.admin_audit_choices() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), '');
@@ -185,8 +183,7 @@ $$;
 create trigger audit_edit after update on public.submissions
   for each row when (private.is_moderating(old.author_id)) execute function private.audit_edit();
 
--- Trigger: logs the deletion of another author's content by an Admin or a key.
--- definer: writes the audit log.
+-- Trigger: logs the deletion of another author's content by an Admin or a key. definer: writes the audit log.
 create function private.audit_delete() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -286,9 +283,8 @@ begin
 end
 $$;
 
--- Logs that an Admin or a key reads or exports (action) responses of a survey; raises NOT_FOUND or
--- FORBIDDEN for others.
--- definer: writes the audit log.
+-- Logs that an Admin or a key reads or exports (action) responses of a survey; raises NOT_FOUND or FORBIDDEN
+-- for others. definer: writes the audit log.
 create function private.audit_responses(survey_id uuid, action text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_survey(survey_id, 'responses:read');

@@ -122,8 +122,7 @@ $$;
 create trigger forget_merged after delete on public.votes
   referencing old table as removed for each statement execute function private.delete_merged_votes();
 
--- Trigger: a tag removed at the target is not restored by an unmerge.
--- definer: moves rows of other authors.
+-- Trigger: a tag removed at the target is not restored by an unmerge. definer: moves rows of other authors.
 create function private.delete_merged_tags() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -277,10 +276,9 @@ begin
 end
 $$;
 
--- Merges submissions into another: moves votes, tags and threads without duplicates and notifies
--- followers. The sources and their earlier sources leave the lists and point to the target. For Admin or
--- keys with submissions:moderate.
--- definer: moves rows of other authors.
+-- Merges submissions into another: moves votes, tags and threads without duplicates and notifies followers.
+-- The sources and their earlier sources leave the lists and point to the target. For Admin or keys with
+-- submissions:moderate. definer: moves rows of other authors.
 create function private.admin_merge(source_ids uuid[], target_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare
@@ -385,8 +383,7 @@ end
 $$;
 
 -- The result that a merge would have, for Admin: counts of the target, notified followers, earlier merged
--- submissions included, and added tags.
--- definer: counts voters, which are not granted.
+-- submissions included, and added tags. definer: counts voters, which are not granted.
 create function private.admin_merge_preview(source_ids uuid[], target_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare

@@ -51,8 +51,7 @@ begin
 end
 $$;
 
--- Trigger: emits org.updated and logs old and new values.
--- definer: emits the event and writes the audit log.
+-- Trigger: emits org.updated and logs old and new values. definer: emits the event and writes the audit log.
 create function private.announce_organization() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare changed text[]; changes jsonb;
@@ -118,8 +117,7 @@ begin
 end
 $$;
 
--- An organization, for its team and keys with organization:write.
--- definer: settings are not granted.
+-- An organization, for its team and keys with organization:write. definer: settings are not granted.
 create function private.admin_organization(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_team_member(organization_id, 'organization:write');
@@ -137,8 +135,7 @@ comment on table private.removed_logos is
   'Paths of uploaded logos that were replaced, or whose organization was deleted: their files are to be '
   'deleted.';
 
--- Trigger: the file of an uploaded logo is to be deleted.
--- definer: clients may not write to private.
+-- Trigger: the file of an uploaded logo is to be deleted. definer: clients may not write to private.
 create function private.remember_removed_logo() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin

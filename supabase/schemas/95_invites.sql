@@ -54,8 +54,7 @@ return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.
     from public.profiles p where p.id = invite.invited_by),
   'created_at', invite.created_at, 'expires_at', invite.expires_at);
 
--- Invites to the team, newest first, for Admin and keys with members:write.
--- definer: private tables.
+-- Invites to the team, newest first, for Admin and keys with members:write. definer: private tables.
 create function private.admin_invites(organization_id uuid, max_rows integer, skipped integer)
   returns table (total bigint, data json)
 language plpgsql stable security definer set search_path = pg_temp as $$

@@ -33,28 +33,8 @@ create trigger keep_owner_changed after update on public.memberships
 create trigger keep_owner_removed after delete on public.memberships
   referencing old table as removed for each statement execute function private.enforce_owner();
 
--- Trigger: enforces the plan limit on members.
-create function private.enforce_member_limit() returns trigger
-language plpgsql security definer set search_path = pg_temp
-as $$ -- definer: clients may only read memberships
-declare organization public.organizations; used bigint;
-begin
-  for organization in
-    select * from public.organizations o
-    where o.max_members is not null and o.id in (select organization_id from added)
-      order by o.id for no key update
-  loop
-    select count(*) into used from public.memberships m where m.organization_id = organization.id;
-    if used > organization.max_members then
-      perform private.raise_error('PLAN_LIMIT_REACHED',
-        format('The plan allows %s members.', organization.max_members));
-    end if;
-  end loop;
-  return null;
-end
-$$;
 create trigger keep_member_limit after insert on public.memberships
-  referencing new table as added for each statement execute function private.enforce_member_limit();
+  referencing new table as added for each statement execute function private.enforce_plan_limit();
 
 -- Members ---------------------------------------------------------------------------------------------------
 
@@ -145,9 +125,8 @@ begin
 end
 $$;
 
--- What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as
--- [{type, id, name}]. Empty unless the caller is a signed-in Admin.
--- definer: private tables.
+-- What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as [{type,
+-- id, name}]. Empty unless the caller is a signed-in Admin. definer: private tables.
 create function private.made_by(organization_id uuid, user_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -193,8 +172,7 @@ begin
 end
 $$;
 
--- Trigger: what an admin or their key makes while the admin is removed is refused, or ended with the
--- rest.
+-- Trigger: what an admin or their key makes while the admin is removed is refused, or ended with the rest.
 -- definer: clients may only read memberships.
 create function private.keep_maker_in_team() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -221,9 +199,8 @@ create trigger keep_maker before insert or update of created_by on private.webho
 create trigger keep_maker before insert on private.agents
   for each row execute function private.keep_maker_in_team();
 
--- Changes a member's role. Admins may change admins and members, owners everyone, keys nobody. revoke:
--- with the role member, private.end_made_by.
--- definer: clients may only read memberships.
+-- Changes a member's role. Admins may change admins and members, owners everyone, keys nobody. revoke: with
+-- the role member, private.end_made_by. definer: clients may only read memberships.
 create function private.admin_change_role(organization_id uuid, user_id uuid, role text,
   revoke boolean default false) returns json
 language plpgsql security definer set search_path = pg_temp as $$

@@ -53,8 +53,7 @@ $$;
 
 -- Applies set_status, set_category, add_tags, remove_tags or delete to submissions of the current
 -- organization, each completely or not at all, independent of the others. For Admin or keys with
--- submissions:moderate.
--- definer: applies team operations; requires Admin.
+-- submissions:moderate. definer: applies team operations; requires Admin.
 create function private.admin_bulk(submission_ids uuid[], action text, wanted text[], note text,
   notify boolean) returns json
 language plpgsql security definer set search_path = pg_temp as $$

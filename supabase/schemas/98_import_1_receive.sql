@@ -271,9 +271,8 @@ begin
 end
 $$;
 
--- Imports the file of a completed dry run, which becomes the new import's file. Raises CONFLICT for
--- another import, GONE if the file is no longer stored.
--- definer: private tables; each call requires Admin.
+-- Imports the file of a completed dry run, which becomes the new import's file. Raises CONFLICT for another
+-- import, GONE if the file is no longer stored. definer: private tables; each call requires Admin.
 create function private.admin_apply_import(import_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare checked private.imports := private.lock_import(import_id); new_id uuid;

@@ -133,8 +133,7 @@ begin
 end
 $$;
 
--- Writes categories and tags: those given as records and, with create_missing, those that submissions
--- name.
+-- Writes categories and tags: those given as records and, with create_missing, those that submissions name.
 create function private.import_taxonomy(import private.imports, records jsonb) returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome; made bigint; last integer;

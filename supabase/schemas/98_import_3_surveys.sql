@@ -118,8 +118,7 @@ begin
 end
 $$;
 
--- Writes responses to existing surveys, whether open or not; one for each person if the survey allows
--- one.
+-- Writes responses to existing surveys, whether open or not; one for each person if the survey allows one.
 create function private.import_survey_responses(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$

@@ -181,8 +181,7 @@ end
 $$;
 
 -- Releases the previous import, or fails it with a problem. If takes is true, claims a pending import, of
--- organizations in turn, for ten seconds or until its next chunk, and returns the credential of its
--- sender.
+-- organizations in turn, for ten seconds or until its next chunk, and returns the credential of its sender.
 -- definer: the login role has no other access to imports. The role may act as any user already; it receives
 -- the digest of a key only if that key sent an import.
 create function private.claim_import(previous_id uuid, problem text, takes boolean)

@@ -210,8 +210,7 @@ end
 $$;
 
 -- Trigger: an account that was erased in one organization neither votes nor answers there again, since it
--- could do so without end.
--- definer: private tables.
+-- could do so without end. definer: private tables.
 create function private.refuse_erased() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -233,9 +232,8 @@ create trigger refuse_erased before insert on public.survey_responses
 
 -- Administration --------------------------------------------------------------------------------------------
 
--- Profiles with this e-mail address in the current organization: an e-mail author, a user who
--- participated, or both.
--- definer: e-mail addresses are not granted.
+-- Profiles with this e-mail address in the current organization: an e-mail author, a user who participated,
+-- or both. definer: e-mail addresses are not granted.
 create function private.admin_find_people(email text) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
@@ -276,10 +274,9 @@ return jsonb_build_object('id', person.id, 'kind', person.kind, 'name', coalesce
   'answers', (select count(*) from public.survey_responses r
     where r.user_id = person.id and r.organization_id = person_shape.organization_id));
 
--- At most 50 people of the current organization: with this complete e-mail address, otherwise with this
--- text in their name (fewer than three letters match the beginning only); without a text, the most recent
--- authors and voters.
--- definer: e-mail addresses and trust are not granted.
+-- At most 50 people of the current organization: with this complete e-mail address, otherwise with this text
+-- in their name (fewer than three letters match the beginning only); without a text, the most recent authors
+-- and voters. definer: e-mail addresses and trust are not granted.
 create function private.admin_search_people(search text) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare
@@ -338,9 +335,8 @@ begin
 end
 $$;
 
--- A person of the current organization with their newest 20 submissions, comments and votes; null if
--- there is no such person.
--- definer: e-mail addresses and trust are not granted.
+-- A person of the current organization with their newest 20 submissions, comments and votes; null if there is
+-- no such person. definer: e-mail addresses and trust are not granted.
 create function private.admin_person(profile_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
@@ -434,11 +430,10 @@ begin
 end
 $$;
 
--- Erases the caller: in the named organization only, or in all by deleting the account with name,
--- address, memberships, follows and notifications. Content and votes stay without a person, but not the
--- votes and single responses of an identified person. Raises CONFLICT for the last owner of an
--- organization, and while a change of address can be undone.
--- definer: writes private tables and deletes the account.
+-- Erases the caller: in the named organization only, or in all by deleting the account with name, address,
+-- memberships, follows and notifications. Content and votes stay without a person, but not the votes and
+-- single responses of an identified person. Raises CONFLICT for the last owner of an organization, and while
+-- a change of address can be undone. definer: writes private tables and deletes the account.
 create function private.erase_me() returns void
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.caller_id(); named_id uuid := private.named_organization_id(); membership
