@@ -62,6 +62,7 @@ create index comment_votes_user_idx on public.comment_votes (user_id);
 
 -- Writing ---------------------------------------------------------------------------------------------------
 
+-- Trigger: the submission must be visible and not merged; a parent must belong to the same submission.
 -- Invoker: a submission or parent the caller cannot see is not found.
 create function private.prepare_comment() returns trigger
 language plpgsql set search_path = pg_temp as $$
@@ -90,11 +91,10 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_comment() is
-  'Trigger: the submission must be visible and not merged; a parent must belong to the same submission.';
 
--- definer: reads settings of the organization. The lock serializes this insert with visibility changes and
--- precedes the lock on the parent.
+-- Trigger: charges a comment by a direct client, locks the submission, and sets is_official, moderation state
+-- and visibility. definer: reads settings of the organization. The lock serializes this insert with
+-- visibility changes and precedes the lock on the parent.
 create function private.charge_comment(comment public.comments) returns public.comments
 language plpgsql security definer set search_path = pg_temp as $$
 declare submission_is_public boolean;
@@ -113,12 +113,10 @@ begin
   return comment;
 end
 $$;
-comment on function private.charge_comment(public.comments) is
-  'Trigger: charges a comment by a direct client, locks the submission, and sets is_official, moderation '
-  'state and visibility.';
 create trigger prepare before insert on public.comments
   for each row execute function private.prepare_comment();
 
+-- Trigger: rejects edits after private.comment_edit_window().
 create function private.edit_comment() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -130,8 +128,9 @@ begin
   return new;
 end
 $$;
-comment on function private.edit_comment() is 'Trigger: rejects edits after private.comment_edit_window().';
--- definer: writes rate limit counters.
+
+-- Trigger: charges edits by direct clients. An edit of content that required approval makes it pending again,
+-- also where only an ancestor hides it. definer: writes rate limit counters.
 create function private.review_comment_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -145,20 +144,18 @@ begin
   return null;
 end
 $$;
-comment on function private.review_comment_edit() is
-  'Trigger: charges edits by direct clients. An edit of content that required approval makes it pending '
-  'again, also where only an ancestor hides it.';
 create trigger follow_edit after update of body on public.comments
   for each row execute function private.review_comment_edit();
 
+-- How long after creation the author may edit a comment.
 create function private.comment_edit_window() returns interval
 language sql immutable
 return interval '15 minutes';
-comment on function private.comment_edit_window() is 'How long after creation the author may edit a comment.';
 create trigger edit before update of body on public.comments
   for each row execute function private.edit_comment();
 
--- definer: writes counts, follows, notifications and events.
+-- Trigger: updates comment_count and reply_count, makes those who comment themselves follow, and announces
+-- approved comments. definer: writes counts, follows, notifications and events.
 create function private.count_added_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -183,12 +180,10 @@ begin
   return null;
 end
 $$;
-comment on function private.count_added_comments() is
-  'Trigger: updates comment_count and reply_count, makes those who comment themselves follow, and announces '
-  'approved comments.';
 create trigger count_added after insert on public.comments
   referencing new table as added for each statement execute function private.count_added_comments();
 
+-- Locks comments in id order, so that concurrent statements cannot deadlock.
 create function private.lock_comments(ids uuid[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -197,9 +192,8 @@ begin
   end if;
 end
 $$;
-comment on function private.lock_comments(uuid[]) is
-  'Locks comments in id order, so that concurrent statements cannot deadlock.';
 
+-- Emits comment.created and its notifications, once the comment is approved.
 create function private.announce_comment(comment_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 declare comment public.comments;
@@ -216,11 +210,9 @@ begin
       else 'comment' end, comment.id, comment.id, comment.author_id);
 end
 $$;
-comment on function private.announce_comment(uuid) is
-  'Emits comment.created and its notifications, once the comment is approved.';
 
--- definer: deletes replies by other authors. Each level's delete fires the trigger again until no reply is
--- left.
+-- Trigger: deletes the replies of a deleted comment and updates the counts. definer: deletes replies by other
+-- authors. Each level's delete fires the trigger again until no reply is left.
 create function private.remove_replies() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -250,11 +242,10 @@ begin
   return null;
 end
 $$;
-comment on function private.remove_replies() is
-  'Trigger: deletes the replies of a deleted comment and updates the counts.';
 create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
 
+-- Locks the submission of a comment before the comment itself; false if the comment does not exist.
 -- definer: locks a submission the caller may not update.
 create function private.lock_thread(comment_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_temp cost 10000 as $$
@@ -275,10 +266,8 @@ begin
   end loop;
 end
 $$;
-comment on function private.lock_thread(uuid) is
-  'Locks the submission of a comment before the comment itself; false if the comment does not exist.';
 
--- definer: the caller may not see the submission.
+-- Trigger: derives is_public from the moderation state. definer: the caller may not see the submission.
 create function private.sync_comment_is_public() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -287,11 +276,10 @@ begin
   return new;
 end
 $$;
-comment on function private.sync_comment_is_public() is
-  'Trigger: derives is_public from the moderation state.';
 create trigger follow_moderation before update of moderation_state on public.comments
   for each row execute function private.sync_comment_is_public();
 
+-- Trigger: an approved comment is counted and announced; other states are not counted.
 create function private.moderate_comment() returns trigger
 -- definer: the caller may not see the submission.
 language plpgsql security definer set search_path = pg_temp as $$
@@ -307,12 +295,11 @@ begin
   return null;
 end
 $$;
-comment on function private.moderate_comment() is
-  'Trigger: an approved comment is counted and announced; other states are not counted.';
 create trigger moderate after update of moderation_state on public.comments
   for each row when (old.moderation_state <> new.moderation_state)
     execute function private.moderate_comment();
 
+-- Trigger: a change of the submission's visibility updates is_public of its comments.
 create function private.propagate_visibility_to_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: is_public is not granted
 begin
@@ -321,14 +308,13 @@ begin
   return null;
 end
 $$;
-comment on function private.propagate_visibility_to_comments() is
-  'Trigger: a change of the submission''s visibility updates is_public of its comments.';
 create trigger spread_visibility after update of is_public, moderation_state on public.submissions
   for each row when (old.is_public <> new.is_public)
     execute function private.propagate_visibility_to_comments();
 
 -- Votes on comments -----------------------------------------------------------------------------------------
 
+-- Trigger: the comment must be visible to the caller, and a person votes once.
 create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -343,9 +329,9 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_comment_vote() is
-  'Trigger: the comment must be visible to the caller, and a person votes once.';
--- definer: locks a comment the caller may not update.
+
+-- Locks the comment before a vote for it is added or deleted. Returns its current submission, which a merge
+-- may have changed. definer: locks a comment the caller may not update.
 create function private.lock_comment(comment_id uuid) returns uuid
 language plpgsql security definer set search_path = pg_temp cost 10000 as $$
 declare current_id uuid;
@@ -355,49 +341,31 @@ begin
   return current_id;
 end
 $$;
-comment on function private.lock_comment(uuid) is
-  'Locks the comment before a vote for it is added or deleted. Returns its current submission, which a '
-  'merge may have changed.';
 
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 
--- definer: updates vote_count.
-create function private.count_added_comment_votes() returns trigger
+-- Trigger: adds new votes to vote_count of comments, and subtracts deleted ones. definer: updates vote_count.
+create function private.count_comment_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_direct() then
-    perform private.charge_direct('vote_create', (select count(*) from added));
+    perform private.charge_direct(case tg_op when 'INSERT' then 'vote_create' else 'vote_delete' end, (
+      select count(*) from changed r where exists (select from public.comments c where c.id = r.comment_id)));
   end if;
-  perform private.lock_comments((select array_agg(comment_id) from added));
-  update public.comments c set vote_count = vote_count + d.votes
-  from (select comment_id, count(*) as votes from added group by 1) d where c.id = d.comment_id;
+  perform private.lock_comments((select array_agg(comment_id) from changed));
+  update public.comments c set vote_count = vote_count + d.votes * case tg_op when 'INSERT' then 1 else -1 end
+  from (select comment_id, count(*) as votes from changed group by 1) d where c.id = d.comment_id;
   return null;
 end
 $$;
-comment on function private.count_added_comment_votes() is 'Trigger: increases vote_count of comments.';
 create trigger count_added after insert on public.comment_votes
-  referencing new table as added for each statement execute function private.count_added_comment_votes();
-
--- definer: updates vote_count.
-create function private.count_removed_comment_votes() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$
-begin
-  if private.is_direct() then
-    perform private.charge_direct('vote_delete', (
-      select count(*) from removed r where exists (select from public.comments c where c.id = r.comment_id)));
-  end if;
-  perform private.lock_comments((select array_agg(comment_id) from removed));
-  update public.comments c set vote_count = vote_count - d.votes
-  from (select comment_id, count(*) as votes from removed group by 1) d where c.id = d.comment_id;
-  return null;
-end
-$$;
-comment on function private.count_removed_comment_votes() is 'Trigger: decreases vote_count of comments.';
+  referencing new table as changed for each statement execute function private.count_comment_votes();
 create trigger count_removed after delete on public.comment_votes
-  referencing old table as removed for each statement execute function private.count_removed_comment_votes();
+  referencing old table as changed for each statement execute function private.count_comment_votes();
 
--- definer: user_id is not granted. Returns data of the caller, or of a profile the key may act as.
+-- Time of the profile's vote for the comment; available to the profile itself and to a key that may act as
+-- it. definer: user_id is not granted. Returns data of the caller, or of a profile the key may act as.
 create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -406,10 +374,8 @@ begin
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
 end
 $$;
-comment on function private.comment_vote_of(uuid, uuid) is
-  'Time of the profile''s vote for the comment; available to the profile itself and to a key that may act '
-  'as it.';
 
+-- Deletes the vote of the caller, or of a profile the key may act as. definer: voters are not granted.
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -420,9 +386,8 @@ begin
   end if;
 end
 $$;
-comment on function private.remove_comment_vote(uuid, uuid) is
-  'Deletes the vote of the caller, or of a profile the key may act as.';
 
+-- A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.
 -- definer: a key with submissions:write only cannot read its own comment on a private board.
 create function private.written_comment(comment_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -436,15 +401,9 @@ begin
 );
 end
 $$;
-comment on function private.written_comment(uuid) is
-  'A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.';
 
 -- Rights ----------------------------------------------------------------------------------------------------
 
-alter table public.comments enable row level security;
-alter table public.comment_votes enable row level security;
-revoke all on public.comments, public.comment_votes
-  from public, anon, authenticated, service_role, service_key;
 grant select on public.comments to anon, authenticated, service_key;
 grant insert (id, submission_id, parent_id, body), update (body), delete on public.comments to authenticated;
 grant insert (id, submission_id, parent_id, body, author_id), delete on public.comments to service_key;
@@ -454,11 +413,11 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_comment(uuid),
-  private.charge_comment(public.comments) to authenticated, service_role, service_key;
-grant execute on function private.lock_thread(uuid) to authenticated, service_key;
-grant execute on function private.written_comment(uuid), private.comment_vote_of(uuid, uuid),
-  private.remove_comment_vote(uuid, uuid) to anon, authenticated, service_key;
+grant execute on function private.comment_edit_window, private.lock_comment, private.charge_comment
+  to authenticated, service_role, service_key;
+grant execute on function private.lock_thread to authenticated, service_key;
+grant execute on function private.written_comment, private.comment_vote_of, private.remove_comment_vote
+  to anon, authenticated, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
   for select to anon, authenticated, service_key using (private.can_see_submission(

@@ -8,11 +8,10 @@
 -- An entry belongs to a quarter of an hour, since every time zone's day starts on one. A day is a day in the
 -- organization's time zone; when the zone changes, the schedule recounts.
 
+-- Start of the quarter of an hour that contains the time.
 create function private.quarter_hour(at timestamptz) returns timestamptz
 language sql immutable
 return date_bin('15 minutes', at, '2000-01-01 00:00:00+00');
-comment on function private.quarter_hour(timestamptz) is
-  'Start of the quarter of an hour that contains the time.';
 
 create table private.person_activity (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -93,13 +92,6 @@ create table private.submission_days (
 comment on table private.submission_days is
   'Submissions by creation day or month (span), with their current status, category and source.';
 
-create function private.histogram_bucket(milliseconds bigint) returns integer
-language sql immutable
-return floor(4 * ln(milliseconds + 1) / ln(2))::integer;
-comment on function private.histogram_bucket(bigint) is
-  'Histogram bucket of a duration, four for each doubling. The median is found by reading the rows of one '
-  'bucket.';
-
 create table private.first_replies (
   submission_id uuid primary key,
   organization_id uuid not null,
@@ -108,44 +100,23 @@ create table private.first_replies (
 );
 comment on table private.first_replies is
   'Time from a submission to the first approved official comment by another author that still exists.';
-create index first_replies_magnitude_idx on private.first_replies
-  (organization_id, private.histogram_bucket(milliseconds), submitted_at)
-  include (milliseconds, submission_id);
+create index first_replies_submitted_idx on private.first_replies (organization_id, submitted_at)
+  include (milliseconds);
 
-create table private.reply_days (
-  organization_id uuid not null,
-  day date not null,
-  magnitude integer not null,
-  replies integer not null,
-  milliseconds bigint not null,
-  primary key (organization_id, day, magnitude)
-);
-comment on table private.reply_days is
-  'Aggregate of private.first_replies by creation day of the submission and histogram bucket.';
-
-create table private.replies_due (
-  organization_id uuid not null references public.organizations (id) on delete cascade,
-  submission_id uuid not null
-);
-comment on table private.replies_due is 'Submissions whose first reply must be recomputed.';
-create index replies_due_organization_idx on private.replies_due (organization_id, submission_id);
-
--- definer: no client may write counters.
+-- Trigger: deletes the days with their organization. definer: no client may write counters.
 create function private.delete_activity() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.person_days d using gone g where d.organization_id = g.organization_id;
   delete from private.day_activity d using gone g where d.organization_id = g.organization_id;
   delete from private.submission_days d using gone g where d.organization_id = g.organization_id;
-  delete from private.first_replies r using gone g where r.organization_id = g.organization_id;
-  delete from private.reply_days d using gone g where d.organization_id = g.organization_id;
   return null;
 end
 $$;
-comment on function private.delete_activity() is 'Trigger: deletes the days with their organization.';
 create trigger forget_days after delete on private.activity_zones
   referencing old table as gone for each statement execute function private.delete_activity();
 
+-- Trigger: appends activity entries for added and removed submissions, by author and by kind.
 -- definer: no client may write counters.
 create function private.track_submissions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -163,13 +134,12 @@ begin
   return null;
 end
 $$;
-comment on function private.track_submissions() is
-  'Trigger: appends activity entries for added and removed submissions, by author and by kind.';
 create trigger track_added after insert on public.submissions
   referencing new table as changed for each statement execute function private.track_submissions();
 create trigger track_removed after delete on public.submissions
   referencing old table as changed for each statement execute function private.track_submissions();
 
+-- Trigger: appends activity entries for added and removed votes.
 create function private.track_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
@@ -181,12 +151,13 @@ begin
   return null;
 end
 $$;
-comment on function private.track_votes() is 'Trigger: appends activity entries for added and removed votes.';
 create trigger track_added after insert on public.votes
   referencing new table as changed for each statement execute function private.track_votes();
 create trigger track_removed after delete on public.votes
   referencing old table as changed for each statement execute function private.track_votes();
 
+-- Trigger: appends activity entries for added and removed comments; an official comment may change the
+-- first reply.
 create function private.track_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
@@ -195,21 +166,16 @@ begin
   select c.organization_id, private.quarter_hour(c.created_at), c.author_id, sign * count(*)
   from changed c where exists (select from public.organizations o where o.id = c.organization_id)
   group by 1, 2, 3;
-  insert into private.replies_due (organization_id, submission_id)
-  select distinct c.organization_id, c.submission_id
-  from changed c where c.is_official
-    and exists (select from public.organizations o where o.id = c.organization_id);
+  perform private.update_first_replies(array(select c.submission_id from changed c where c.is_official));
   return null;
 end
 $$;
-comment on function private.track_comments() is
-  'Trigger: appends activity entries for added and removed comments; an official comment may change the '
-  'first reply.';
 create trigger track_added after insert on public.comments
   referencing new table as changed for each statement execute function private.track_comments();
 create trigger track_removed after delete on public.comments
   referencing old table as changed for each statement execute function private.track_comments();
 
+-- Trigger: moves a submission whose kind changes from one counter to another.
 -- Row triggers, because only row triggers can name columns, which keeps them off vote updates.
 create function private.track_moved_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
@@ -220,13 +186,12 @@ begin
   return null;
 end
 $$;
-comment on function private.track_moved_submission() is
-  'Trigger: moves a submission whose kind changes from one counter to another.';
 create trigger track_moved after update of status, category_id, source, created_at on public.submissions
   for each row when ((old.status, old.category_id, old.source, old.created_at) is distinct
     from (new.status, new.category_id, new.source, new.created_at))
   execute function private.track_moved_submission();
 
+-- Trigger: moves activity when a row changes its author (erasure) or its time.
 create function private.track_reassigned() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
@@ -241,8 +206,6 @@ begin
   return null;
 end
 $$;
-comment on function private.track_reassigned() is
-  'Trigger: moves activity when a row changes its author (erasure) or its time.';
 create trigger track_corrected after update of author_id, created_at on public.submissions
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at))
     execute function private.track_reassigned();
@@ -253,18 +216,15 @@ create trigger track_corrected after update of author_id, created_at on public.c
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at))
     execute function private.track_reassigned();
 
+-- Trigger: recomputes the first replies of submissions that changed, or whose comments changed.
 create function private.track_replies() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare key text := case tg_table_name when 'submissions' then 'id' else 'submission_id' end;
 begin
-  insert into private.replies_due (organization_id, submission_id)
-  select new.organization_id, (to_jsonb(old) ->> key)::uuid
-    union select new.organization_id, (to_jsonb(new) ->> key)::uuid;
+  perform private.update_first_replies(array[to_jsonb(old) ->> key, to_jsonb(new) ->> key]::uuid[]);
   return null;
 end
 $$;
-comment on function private.track_replies() is
-  'Trigger: marks submissions whose first reply may have changed.';
 create trigger track_replies after update of author_id, created_at on public.submissions
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at))
     execute function private.track_replies();
@@ -277,6 +237,7 @@ create trigger track_replies after update of submission_id, author_id, is_offici
 
 -- Aggregation into days -------------------------------------------------------------------------------------
 
+-- The time zone in which the days of an organization are counted.
 create function private.activity_zone(organization_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -285,9 +246,8 @@ begin
     (select o.time_zone from public.organizations o where o.id = activity_zone.organization_id));
 end
 $$;
-comment on function private.activity_zone(uuid) is
-  'The time zone in which the days of an organization are counted.';
 
+-- Changes to private.person_days for the given entries: affected rows before (sign -1) and after (sign 1).
 create function private.person_day_changes(entries private.person_activity[])
 returns table (sign integer, organization_id uuid, user_id uuid, day date, previous_day date,
   submissions integer, votes integer, comments integer)
@@ -337,9 +297,8 @@ begin
       group by 1, 2, 3 having sum(r.submissions) <> 0 or sum(r.votes) <> 0 or sum(r.comments) <> 0) a;
 end
 $$;
-comment on function private.person_day_changes(private.person_activity[]) is
-  'Changes to private.person_days for the given entries: affected rows before (sign -1) and after (sign 1).';
 
+-- Folds entries of people into their days and the aggregate; returns the number of entries.
 create function private.sum_people(batch integer) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare entries private.person_activity[];
@@ -383,9 +342,8 @@ begin
   return cardinality(entries);
 end
 $$;
-comment on function private.sum_people(integer) is
-  'Folds entries of people into their days and the aggregate; returns the number of entries.';
 
+-- Folds entries of submissions into days and months; returns the number of entries.
 create function private.sum_submissions(batch integer) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare summed integer;
@@ -408,11 +366,10 @@ begin
   return summed;
 end
 $$;
-comment on function private.sum_submissions(integer) is
-  'Folds entries of submissions into days and months; returns the number of entries.';
 
 -- Recount from the source rows ------------------------------------------------------------------------------
 
+-- Expected content of private.person_days when no entries are left.
 create function private.compute_person_days(own_id uuid)
 returns table (organization_id uuid, user_id uuid, day date, previous_day date, submissions bigint,
   votes bigint, comments bigint)
@@ -438,9 +395,8 @@ begin
       group by 1, 2) d;
 end
 $$;
-comment on function private.compute_person_days(uuid) is
-  'Expected content of private.person_days when no entries are left.';
 
+-- Expected content of private.submission_days when no entries are left.
 create function private.compute_submission_days(own_id uuid)
 returns table (organization_id uuid, span text, day date, status text, category_id uuid, source text,
   total bigint)
@@ -455,9 +411,8 @@ begin
       group by 2, 3, 4, 5, 6;
 end
 $$;
-comment on function private.compute_submission_days(uuid) is
-  'Expected content of private.submission_days when no entries are left.';
 
+-- Expected content of private.first_replies for the given submissions.
 create function private.compute_first_replies(submission_ids uuid[])
 returns table (submission_id uuid, organization_id uuid, submitted_at timestamptz, milliseconds bigint)
 language plpgsql stable set search_path = pg_temp as $$
@@ -472,9 +427,27 @@ begin
     where s.id = any (submission_ids) and f.first_at is not null;
 end
 $$;
-comment on function private.compute_first_replies(uuid[]) is
-  'Expected content of private.first_replies for the given submissions.';
 
+-- Recomputes the first replies of submissions, which it locks, so that concurrent changes see each other.
+create function private.update_first_replies(ids uuid[]) returns void
+language plpgsql set search_path = pg_temp as $$
+begin
+  if ids = '{}' then return; end if;
+  perform 1 from public.submissions s where s.id = any (ids) order by s.id for no key update;
+  with computed as materialized (
+    select * from private.compute_first_replies(ids)
+  ), gone as (
+    delete from private.first_replies r
+    where r.submission_id = any (ids) and r.submission_id not in (select c.submission_id from computed c)
+  )
+  insert into private.first_replies (submission_id, organization_id, submitted_at, milliseconds)
+  select * from computed
+  on conflict (submission_id) do update set submitted_at = excluded.submitted_at,
+    milliseconds = excluded.milliseconds;
+end
+$$;
+
+-- Recounts the days of an organization in its current time zone.
 create function private.recount_days(organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -486,7 +459,6 @@ begin
   delete from private.person_days d where d.organization_id = own_id;
   delete from private.day_activity d where d.organization_id = own_id;
   delete from private.submission_days d where d.organization_id = own_id;
-  delete from private.reply_days d where d.organization_id = own_id;
   -- Delete the entries in the statement that recounts: both use one snapshot.
   with entries as (
     delete from private.person_activity a where a.organization_id = own_id
@@ -501,56 +473,10 @@ begin
   )
   insert into private.submission_days (organization_id, span, day, status, category_id, source, total)
   select * from private.compute_submission_days(own_id);
-  insert into private.reply_days (organization_id, day, magnitude, replies, milliseconds)
-  select own_id, (r.submitted_at at time zone private.activity_zone(own_id))::date,
-    private.histogram_bucket(r.milliseconds), count(*), sum(r.milliseconds)
-  from private.first_replies r where r.organization_id = own_id group by 2, 3;
 end
 $$;
-comment on function private.recount_days(uuid) is
-  'Recounts the days of an organization in its current time zone.';
 
-create function private.sum_replies(batch integer) returns integer
-language plpgsql set search_path = pg_temp as $$
-declare summed integer;
-begin
-  with entries as (
-    delete from private.replies_due d where d.ctid = any (array(
-      select e.ctid from private.replies_due e join private.activity_zones z using (organization_id)
-        limit batch
-      for update of e skip locked))
-    returning *
-  ), due as (
-    select distinct e.submission_id from entries e
-  ), before as (
-    select r.* from private.first_replies r join due using (submission_id)
-  ), after as materialized (
-    select * from private.compute_first_replies(array(select d.submission_id from due d))
-  ), written as (
-    insert into private.first_replies (submission_id, organization_id, submitted_at, milliseconds) select *
-      from after
-    on conflict (submission_id) do update set submitted_at = excluded.submitted_at,
-      milliseconds = excluded.milliseconds
-  ), gone as (
-    delete from private.first_replies r using before b
-    where r.submission_id = b.submission_id
-      and not exists (select from after a where a.submission_id = b.submission_id)
-  ), added as (
-    insert into private.reply_days as d (organization_id, day, magnitude, replies, milliseconds)
-    select r.organization_id, (r.submitted_at at time zone z.time_zone)::date,
-      private.histogram_bucket(r.milliseconds), sum(r.sign), sum(r.sign * r.milliseconds)
-    from (select *, 1 as sign from after union all select *, -1 from before) r
-      join private.activity_zones z using (organization_id)
-    group by 1, 2, 3 having sum(r.sign) <> 0 or sum(r.sign * r.milliseconds) <> 0
-    on conflict on constraint reply_days_pkey do update set replies = d.replies + excluded.replies,
-      milliseconds = d.milliseconds + excluded.milliseconds
-  ) select count(*) into summed from entries;
-  return summed;
-end
-$$;
-comment on function private.sum_replies(integer) is
-  'Recomputes first replies that may have changed and updates their aggregate; returns how many.';
-
+-- Folds entries into days and returns how many. Reduces the rows that analytics reads; results do not change.
 create function private.sum_activity(batch integer default 20000) returns integer
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -565,14 +491,10 @@ begin
   select o.id, o.time_zone from public.organizations o
   where exists (select from private.person_activity a where a.organization_id = o.id)
     or exists (select from private.submission_activity a where a.organization_id = o.id)
-    or exists (select from private.replies_due d where d.organization_id = o.id)
   on conflict do nothing;
-  return private.sum_people(batch) + private.sum_submissions(batch) + private.sum_replies(batch);
+  return private.sum_people(batch) + private.sum_submissions(batch);
 end
 $$;
-comment on function private.sum_activity(integer) is
-  'Folds entries into days and returns how many. Reduces the rows that analytics reads; results do not '
-  'change.';
 
 -- Indexes for top movers and reply times.
 create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);

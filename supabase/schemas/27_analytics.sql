@@ -1,5 +1,6 @@
--- Analytics of a board for Admin: a function for the API, and views.
+-- Analytics of a board for Admin.
 
+-- A date as it is, or the local date of a time in a time zone.
 create function private.local_date(value text, time_zone text) returns date
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -7,9 +8,8 @@ begin
     else (value::timestamptz at time zone time_zone)::date end;
 end
 $$;
-comment on function private.local_date(text, text) is
-  'A date as it is, or the local date of a time in a time zone.';
 
+-- Start of a day in a time zone.
 create function private.day_start(day date, time_zone text) returns timestamptz
 language sql stable
 -- Where clocks go back at midnight, midnight occurs twice; a day that a zone skipped starts where it would
@@ -18,8 +18,10 @@ return (select coalesce(min(t), day::timestamp at time zone time_zone)
   from (values (day::timestamp at time zone time_zone),
   (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
   where (t at time zone time_zone)::date = day);
-comment on function private.day_start(date, text) is 'Start of a day in a time zone.';
 
+-- Activity from one day to another by day, week or month. people: distinct people in the interval;
+-- new_people: those active in no earlier interval. The first interval may be partial and starts on the
+-- first day.
 create function private.activity_by_interval(organization_id uuid, first_day date, last_day date, step text)
 returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint,
   new_people bigint)
@@ -44,11 +46,8 @@ begin
     from starts s group by 1;
 end
 $$;
-comment on function private.activity_by_interval(uuid, date, date, text) is
-  'Activity from one day to another by day, week or month. people: distinct people in the interval; '
-  'new_people: those active in no earlier interval. The first interval may be partial and starts on the '
-  'first day.';
 
+-- Submissions by kind and day or month (span) within the range; to be summed.
 create function private.submissions_of(organization_id uuid, span text, first_day date, last_day date)
 returns table (day date, status text, category_id uuid, source text, total integer)
 language sql stable
@@ -63,9 +62,8 @@ begin atomic
     from private.submission_activity a) e
   where e.organization_id = submissions_of.organization_id and e.day between first_day and last_day;
 end;
-comment on function private.submissions_of(uuid, text, date, date) is
-  'Submissions by kind and day or month (span) within the range; to be summed.';
 
+-- Submissions created from one day to another, by current status, type, category and source.
 create function private.submission_kinds(organization_id uuid, first_day date, last_day date)
 returns table (status text, category_id uuid, source text, total bigint)
 language plpgsql stable set search_path = pg_temp as $$
@@ -87,60 +85,8 @@ begin
     group by 1, 2, 3 having sum(s.total) > 0;
 end
 $$;
-comment on function private.submission_kinds(uuid, date, date) is
-  'Submissions created from one day to another, by current status, type, category and source.';
 
-create function private.reply_times(organization_id uuid, first_day date, last_day date)
-returns table (submissions bigint, median_seconds numeric, average_seconds numeric)
-language plpgsql stable set search_path = pg_temp as $$
-#variable_conflict use_column
-declare
-  own_id uuid := reply_times.organization_id; zone text := private.activity_zone(own_id);
-  starts timestamptz := private.day_start(first_day, zone); ends timestamptz
-    := private.day_start(last_day + 1, zone);
-  due uuid[] := array(select distinct d.submission_id from private.replies_due d
-    where d.organization_id = own_id);
-  -- The histogram buckets that contain the median, and the count below them.
-  middle integer[]; below bigint;
-begin
-  with days as (
-    select d.magnitude, d.replies, d.milliseconds from private.reply_days d
-      where d.organization_id = own_id and d.day between first_day and last_day
-    union all
-    select private.histogram_bucket(r.milliseconds), -1, -r.milliseconds from private.first_replies r
-    where r.submission_id = any (due) and r.submitted_at >= starts and r.submitted_at < ends
-    union all
-    select private.histogram_bucket(r.milliseconds), 1, r.milliseconds
-      from private.compute_first_replies(due) r
-    where r.submitted_at >= starts and r.submitted_at < ends
-  ), magnitudes as (
-    select d.magnitude, sum(d.replies) as replies, sum(d.milliseconds) as milliseconds,
-      sum(sum(d.replies)) over (order by d.magnitude) as up_to, sum(sum(d.replies)) over () as all_of_them
-    from days d group by 1 having sum(d.replies) > 0
-  )
-  select coalesce(sum(m.replies), 0), round(sum(m.milliseconds) / sum(m.replies) / 1000),
-    array_agg(m.magnitude) filter (where m.up_to >= floor((m.all_of_them + 1) / 2)
-      and m.up_to - m.replies < floor(m.all_of_them / 2) + 1),
-    coalesce(sum(m.replies) filter (where m.up_to < floor((m.all_of_them + 1) / 2)), 0)
-  into submissions, average_seconds, middle, below from magnitudes m;
-  select round(avg(r.milliseconds) / 1000) into median_seconds from (
-    select r.milliseconds from (
-      select r.submission_id, r.submitted_at, r.milliseconds from private.first_replies r
-      where r.organization_id = own_id and private.histogram_bucket(r.milliseconds) = any (middle)
-        and r.submission_id <> all (due)
-      union all
-      select r.submission_id, r.submitted_at, r.milliseconds from private.compute_first_replies(due) r
-        where private.histogram_bucket(r.milliseconds) = any (middle)) r
-    where r.submitted_at >= starts and r.submitted_at < ends
-    order by 1 offset greatest((submissions + 1) / 2 - below - 1, 0) limit case when submissions % 2 = 1
-      then 1 else 2 end) r;
-  return next;
-end
-$$;
-comment on function private.reply_times(uuid, date, date) is
-  'Number of submissions with an official reply among those created from one day to another, and the times '
-  'to the first reply.';
-
+-- The ten submissions that gained the most votes in a range; total is the number of votes in the range.
 create function private.top_movers(organization_id uuid, starts timestamptz, ends timestamptz,
   votes_within bigint, hidden_too boolean)
 returns table (submission_id uuid, votes bigint)
@@ -181,9 +127,8 @@ begin
   end if;
 end
 $$;
-comment on function private.top_movers(uuid, timestamptz, timestamptz, bigint, boolean) is
-  'The ten submissions that gained the most votes in a range; total is the number of votes in the range.';
 
+-- Votes cast in a range, for each of the submissions.
 create function private.votes_gained(submission_ids uuid[], starts timestamptz, ends timestamptz)
   returns table (submission_id uuid, votes bigint)
 language plpgsql stable set search_path = pg_temp as $$
@@ -194,9 +139,10 @@ begin
         and v.created_at < ends) v;
 end
 $$;
-comment on function private.votes_gained(uuid[], timestamptz, timestamptz) is
-  'Votes cast in a range, for each of the submissions.';
 
+-- Analytics of the current organization from one day to another, inclusive, in its time zone:
+-- submissions, votes, comments and people by interval; submissions by current kind; top movers; time to
+-- first official reply. For Admin or keys with analytics:read.
 -- definer: reads activity of all people; returns titles only of submissions the caller sees. No JIT:
 -- compiling would take longer than running. Custom plans: the best plan depends on the range.
 create function private.admin_analytics(from_day text, to_day text, step text) returns json
@@ -261,72 +207,13 @@ begin
       from private.top_movers(own_id, starts, ends, (select coalesce(sum(d.votes), 0)::bigint from done d),
         own_id = any (private.team_organization_ids())) m
         join public.submissions s on s.id = m.submission_id),
-    'first_official_reply', (select row_to_json(r) from private.reply_times(own_id, first_day, last_day) r))
+    'first_official_reply', (select json_build_object('submissions', count(*),
+        'median_seconds', round(percentile_cont(0.5) within group (order by r.milliseconds)::numeric / 1000),
+        'average_seconds', round(avg(r.milliseconds) / 1000))
+      from private.first_replies r
+      where r.organization_id = own_id and r.submitted_at >= starts and r.submitted_at < ends))
   into answer;
   return answer;
 end
 $$;
-comment on function private.admin_analytics(text, text, text) is
-  'Analytics of the current organization from one day to another, inclusive, in its time zone: submissions, '
-  'votes, comments and people by interval; submissions by current kind; top movers; time to first official '
-  'reply. For Admin or keys with analytics:read.';
-grant execute on function private.admin_analytics(text, text, text) to authenticated, service_key;
-
--- Views -----------------------------------------------------------------------------------------------------
-
-create function private.measured_organizations() returns table (organization_id uuid)
--- definer: reads settings of private organizations
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return query select o.id from public.organizations o
-    where o.id = any (private.admin_organization_ids('analytics:read'))
-      -- Operators bypass policies.
-      or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
-end
-$$;
-comment on function private.measured_organizations() is
-  'Organizations whose analytics the caller may see: those the caller administers; all for an operator.';
-
-create function private.analytics_days()
-  returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint,
-  active_people bigint)
--- definer: activity of people is not granted
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return query
-    select o.organization_id, d.start, d.submissions, d.votes, d.comments, d.people
-    from private.measured_organizations() o
-      cross join lateral private.activity_by_interval(o.organization_id, '-infinity', 'infinity', 'day') d
-    where d.people > 0;
-end
-$$;
-comment on function private.analytics_days() is 'Rows of public.analytics_days.';
-
-create function private.analytics_submissions()
-  returns table (organization_id uuid, day date, status text, category_id uuid, source text,
-  submissions bigint)
--- definer: activity of people is not granted
-language plpgsql stable security definer set search_path = pg_temp as $$
-begin
-  return query
-    select o.organization_id, s.day, s.status, s.category_id, s.source, sum(s.total)
-    from private.measured_organizations() o
-      cross join lateral private.submissions_of(o.organization_id, 'day', '-infinity', 'infinity') s
-    group by 1, 2, 3, 4, 5 having sum(s.total) > 0;
-end
-$$;
-comment on function private.analytics_submissions() is 'Rows of public.analytics_submissions.';
-grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated,
-  service_role, service_key;
-
-create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();
-comment on view public.analytics_days is
-  'Submissions, votes, comments and active people by day in the organization''s time zone, for Admin.';
-create view public.analytics_submissions with (security_invoker = true) as select *
-  from private.analytics_submissions();
-comment on view public.analytics_submissions is
-  'Submissions by day and current kind, for Admin of the organization.';
-revoke all on public.analytics_days, public.analytics_submissions
-  from public, anon, authenticated, service_role, service_key;
-grant select on public.analytics_days, public.analytics_submissions to authenticated, service_role,
-  service_key;
+grant execute on function private.admin_analytics to authenticated, service_key;

@@ -8,54 +8,49 @@
 -- Security definer functions trust the ids that they are given. A function looks up the rows that a client
 -- names here, under row-level security: what the caller cannot see is not found, also for their own votes.
 
--- The edge functions use the same roles, so grants cannot distinguish them from clients; the session user
--- does.
+-- Trigger: rejects direct writes by clients of the data API. The arguments name the functions to call
+-- instead: to insert, update and delete. The edge functions use the same roles, so grants cannot distinguish
+-- them from clients; the session user does.
 create function private.reject_table_write() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
   if private.is_direct() and coalesce(current_setting('feedback.by_function', true), '') <> 'on' then
     perform private.raise_error('FORBIDDEN',
-      format('Clients cannot write the table %s: call the function %s.', tg_table_name, tg_argv[0]));
+      format('Clients cannot write the table %s: call the function %s.', tg_table_name,
+        tg_argv[case tg_op when 'INSERT' then 0 when 'UPDATE' then 1 else 2 end]));
   end if;
   return null;
 end
 $$;
-comment on function private.reject_table_write() is
-  'Trigger: rejects direct writes by clients of the data API. The argument names the function to call '
-  'instead.';
 
-create trigger by_function_only before insert on public.submissions for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('create_submission');
-create trigger by_function_only_update before update on public.submissions for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('update_submission');
-create trigger by_function_only_delete before delete on public.submissions for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('delete_submission');
-create trigger by_function_only before insert on public.votes for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('vote');
-create trigger by_function_only_delete before delete on public.votes for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('unvote');
-create trigger by_function_only before insert on public.follows for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('follow');
-create trigger by_function_only_delete before delete on public.follows for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('unfollow');
-create trigger by_function_only before insert on public.comments for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('create_comment');
-create trigger by_function_only_update before update on public.comments for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('update_comment');
-create trigger by_function_only_delete before delete on public.comments for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('delete_comment');
-create trigger by_function_only before insert on public.comment_votes for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('vote_comment');
-create trigger by_function_only_delete before delete on public.comment_votes for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('unvote_comment');
-create trigger by_function_only_update before update on public.notifications for each statement
+create trigger by_function_only before insert or update or delete on public.submissions for each statement
   when (session_user <> 'feedback_api')
-    execute function private.reject_table_write('mark_notifications_read');
-create trigger by_function_only_update before update on public.profiles for each statement
-  when (session_user <> 'feedback_api') execute function private.reject_table_write('update_profile');
+  execute function private.reject_table_write('create_submission', 'update_submission', 'delete_submission');
+create trigger by_function_only before insert or delete on public.votes for each statement
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('vote', '', 'unvote');
+create trigger by_function_only before insert or delete on public.follows for each statement
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('follow', '', 'unfollow');
+create trigger by_function_only before insert or update or delete on public.comments for each statement
+  when (session_user <> 'feedback_api')
+  execute function private.reject_table_write('create_comment', 'update_comment', 'delete_comment');
+create trigger by_function_only before insert or delete on public.comment_votes for each statement
+  when (session_user <> 'feedback_api')
+  execute function private.reject_table_write('vote_comment', '', 'unvote_comment');
+create trigger by_function_only before update on public.notifications for each statement
+  when (session_user <> 'feedback_api')
+  execute function private.reject_table_write('', 'mark_notifications_read');
+create trigger by_function_only before update on public.profiles for each statement
+  when (session_user <> 'feedback_api') execute function private.reject_table_write('', 'update_profile');
 create trigger by_function_only before insert on public.survey_responses for each statement
   when (session_user <> 'feedback_api') execute function private.reject_table_write('submit_survey_response');
 
+-- Returns the answer of a function that wrote a table, where clients then cannot write it themselves.
+create function private.end_write(answer anyelement) returns anyelement
+language sql as $$
+  select case when set_config('feedback.by_function', 'off', true) = 'off' then answer end
+$$;
+
+-- Raises VALIDATION_ERROR unless changes is an object with known keys and values that are text or null.
 create function private.reject_unknown_changes(changes jsonb, known text[]) returns void
 language plpgsql immutable set search_path = pg_temp as $$
 declare unknown text;
@@ -77,8 +72,6 @@ begin
   end if;
 end
 $$;
-comment on function private.reject_unknown_changes(jsonb, text[]) is
-  'Raises VALIDATION_ERROR unless changes is an object with known keys and values that are text or null.';
 
 -- Submissions -----------------------------------------------------------------------------------------------
 
@@ -91,8 +84,7 @@ begin
   perform set_config('feedback.by_function', 'on', true);
   insert into public.submissions (id, organization_id, title, description, type, category_id)
   values (id, organization_id, title, description, type, category_id);
-  perform set_config('feedback.by_function', 'off', true);
-  return id;
+  return private.end_write(id);
 end
 $$;
 comment on function public.create_submission(text, text, text, uuid, uuid) is
@@ -101,7 +93,6 @@ comment on function public.create_submission(text, text, text, uuid, uuid) is
 
 create function public.update_submission(id uuid, changes jsonb) returns boolean
 language plpgsql set search_path = pg_temp as $$
-declare was_changed boolean;
 begin
   perform private.reject_unknown_changes(changes, private.editable_columns('public.submissions'));
   perform set_config('feedback.by_function', 'on', true);
@@ -113,9 +104,7 @@ begin
     tracker_issue_url = case when changes ? 'tracker_issue_url' then changes ->> 'tracker_issue_url'
       else s.tracker_issue_url end
   where s.id = update_submission.id;
-  was_changed := found;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_changed;
+  return private.end_write(found);
 end
 $$;
 comment on function public.update_submission(uuid, jsonb) is
@@ -124,13 +113,10 @@ comment on function public.update_submission(uuid, jsonb) is
 
 create function public.delete_submission(id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
-declare was_deleted boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
   delete from public.submissions s where s.id = delete_submission.id;
-  was_deleted := found;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_deleted;
+  return private.end_write(found);
 end
 $$;
 comment on function public.delete_submission(uuid) is
@@ -140,15 +126,12 @@ comment on function public.delete_submission(uuid) is
 
 create function public.vote(submission_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
-declare was_made boolean;
 begin
   if (select private.my_vote(s.id) from public.submissions s where s.id = vote.submission_id) is not null
     then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   insert into public.votes (submission_id) values (vote.submission_id) on conflict do nothing;
-  was_made := found;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_made;
+  return private.end_write(found);
 end
 $$;
 comment on function public.vote(uuid) is
@@ -162,8 +145,7 @@ begin
     then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   perform private.remove_vote(submission_id, private.caller_id());
-  perform set_config('feedback.by_function', 'off', true);
-  return true;
+  return private.end_write(true);
 end
 $$;
 comment on function public.unvote(uuid) is
@@ -171,15 +153,12 @@ comment on function public.unvote(uuid) is
 
 create function public.follow(submission_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
-declare was_made boolean;
 begin
   if (select private.is_following(s.id) from public.submissions s where s.id = follow.submission_id)
     then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   insert into public.follows (submission_id) values (follow.submission_id) on conflict do nothing;
-  was_made := found;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_made;
+  return private.end_write(found);
 end
 $$;
 comment on function public.follow(uuid) is
@@ -187,14 +166,11 @@ comment on function public.follow(uuid) is
 
 create function public.unfollow(submission_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
-declare was_removed boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
   delete from public.follows f using public.submissions s
   where s.id = unfollow.submission_id and f.submission_id = any (private.with_sources(s.id));
-  was_removed := found;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_removed;
+  return private.end_write(found);
 end
 $$;
 comment on function public.unfollow(uuid) is
@@ -211,8 +187,7 @@ begin
   perform set_config('feedback.by_function', 'on', true);
   insert into public.comments (id, submission_id, parent_id, body)
   values (id, submission_id, parent_id, body);
-  perform set_config('feedback.by_function', 'off', true);
-  return id;
+  return private.end_write(id);
 end
 $$;
 comment on function public.create_comment(uuid, text, uuid) is
@@ -221,13 +196,10 @@ comment on function public.create_comment(uuid, text, uuid) is
 
 create function public.update_comment(id uuid, body text) returns boolean
 language plpgsql set search_path = pg_temp as $$
-declare was_changed boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
   update public.comments c set body = update_comment.body where c.id = update_comment.id;
-  was_changed := found;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_changed;
+  return private.end_write(found);
 end
 $$;
 comment on function public.update_comment(uuid, text) is
@@ -236,13 +208,10 @@ comment on function public.update_comment(uuid, text) is
 
 create function public.delete_comment(id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
-declare was_deleted boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
   delete from public.comments c where c.id = delete_comment.id;
-  was_deleted := found;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_deleted;
+  return private.end_write(found);
 end
 $$;
 comment on function public.delete_comment(uuid) is
@@ -250,15 +219,12 @@ comment on function public.delete_comment(uuid) is
 
 create function public.vote_comment(comment_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
-declare was_made boolean;
 begin
   if (select private.comment_vote_of(c.id, private.caller_id()) from public.comments c
     where c.id = vote_comment.comment_id) is not null then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   insert into public.comment_votes (comment_id) values (vote_comment.comment_id) on conflict do nothing;
-  was_made := found;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_made;
+  return private.end_write(found);
 end
 $$;
 comment on function public.vote_comment(uuid) is
@@ -271,8 +237,7 @@ begin
     where c.id = unvote_comment.comment_id) is null then return false; end if;
   perform set_config('feedback.by_function', 'on', true);
   perform private.remove_comment_vote(comment_id, private.caller_id());
-  perform set_config('feedback.by_function', 'off', true);
-  return true;
+  return private.end_write(true);
 end
 $$;
 comment on function public.unvote_comment(uuid) is
@@ -288,8 +253,7 @@ begin
   update public.notifications n set read_at = now()
   where n.user_id = private.caller_id() and n.read_at is null and (ids is null or n.id = any (ids));
   get diagnostics marked = row_count;
-  perform set_config('feedback.by_function', 'off', true);
-  return marked;
+  return private.end_write(marked);
 end
 $$;
 comment on function public.mark_notifications_read(uuid[]) is
@@ -310,8 +274,7 @@ begin
   if changes ? 'locale' then
     update public.profiles p set locale = changes ->> 'locale' where p.id = private.caller_id();
   end if;
-  perform set_config('feedback.by_function', 'off', true);
-  return was_changed;
+  return private.end_write(was_changed);
 end
 $$;
 comment on function public.update_profile(jsonb) is
@@ -324,8 +287,7 @@ declare response json;
 begin
   perform set_config('feedback.by_function', 'on', true);
   response := private.submit_survey_response(survey_id, answers, locale, null);
-  perform set_config('feedback.by_function', 'off', true);
-  return (response ->> 'response_id')::uuid;
+  return private.end_write((response ->> 'response_id')::uuid);
 end
 $$;
 comment on function public.submit_survey_response(uuid, jsonb, text) is
@@ -333,6 +295,8 @@ comment on function public.submit_survey_response(uuid, jsonb, text) is
 
 -- Every request ---------------------------------------------------------------------------------------------
 
+-- PostgREST calls it before each request (pgrst.db_pre_request). Refuses ended sessions. Writes get a
+-- statement timeout of 2 s and a lock timeout of 1 s. Rejects Prefer: count=planned and count=estimated.
 create function private.before_request() returns void
 language plpgsql set search_path = pg_temp as $$
 declare refusal text := case when current_setting('role') = 'authenticated'
@@ -355,19 +319,12 @@ begin
   end if;
 end
 $$;
-comment on function private.before_request() is
-  'PostgREST calls it before each request (pgrst.db_pre_request). Refuses ended sessions. Writes get a '
-  'statement timeout of 2 s and a lock timeout of 1 s. Rejects Prefer: count=planned and count=estimated.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 
-grant execute on function private.before_request() to anon, authenticated, service_role;
-grant execute on function private.reject_unknown_changes(jsonb, text[]) to authenticated;
-grant execute on function public.create_submission(text, text, text, uuid, uuid),
-  public.update_submission(uuid, jsonb),
-  public.delete_submission(uuid), public.vote(uuid), public.unvote(uuid), public.follow(uuid),
-    public.unfollow(uuid),
-  public.create_comment(uuid, text, uuid), public.update_comment(uuid, text),
-    public.delete_comment(uuid),
-  public.vote_comment(uuid), public.unvote_comment(uuid), public.mark_notifications_read(uuid[]),
-  public.update_profile(jsonb), public.submit_survey_response(uuid, jsonb, text) to authenticated;
+grant execute on function private.before_request to anon, authenticated, service_role;
+grant execute on function private.reject_unknown_changes, private.end_write to authenticated;
+grant execute on function public.create_submission, public.update_submission, public.delete_submission,
+  public.vote, public.unvote, public.follow, public.unfollow, public.create_comment,
+  public.update_comment, public.delete_comment, public.vote_comment, public.unvote_comment,
+  public.mark_notifications_read, public.update_profile, public.submit_survey_response to authenticated;

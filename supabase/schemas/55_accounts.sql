@@ -6,13 +6,6 @@
 -- rejects them in private.assume_caller, the data API in private.before_request; these policies reject them
 -- for clients of the data API and realtime.
 
-create function private.is_active_user() returns boolean
-language sql stable
-return session_user = 'feedback_api' or private.token_refusal() is null;
-comment on function private.is_active_user() is
-  'Whether the user''s session is accepted; always true in the edge functions, which have checked it.';
-grant execute on function private.is_active_user() to authenticated;
-
 do $$
 declare name text;
 begin
@@ -20,8 +13,10 @@ begin
     select c.relname from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname
   loop
-    execute format('create policy "a deleted user sees and changes nothing" on public.%I
-      as restrictive to authenticated using ((select private.is_active_user()))', name);
+    -- The edge functions have checked the session.
+    execute format('create policy "a deleted user sees and changes nothing" on public.%I as restrictive
+      to authenticated using ((select session_user = ''feedback_api'' or private.token_refusal() is null))',
+      name);
   end loop;
 end
 $$;
@@ -31,7 +26,8 @@ $$;
 -- Anyone can create any number of anonymous users. The row of the auth service decides, not the claim: it
 -- changes the moment an address is linked, and the API does not pass claims on.
 
--- definer: profiles and settings of organizations are not readable as a whole.
+-- Trigger: anonymous users may do what organizations.anonymous_may allows. The argument is the required
+-- level: vote or participate. definer: profiles and settings of organizations are not readable as a whole.
 create function private.require_participation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare allowed text;
@@ -49,9 +45,6 @@ begin
   return new;
 end
 $$;
-comment on function private.require_participation() is
-  'Trigger: anonymous users may do what organizations.anonymous_may allows. The argument is the required '
-  'level: vote or participate.';
 
 -- Trigger names sort after prepare, which sets the organization.
 create trigger require_participation before insert on public.votes

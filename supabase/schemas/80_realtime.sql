@@ -29,44 +29,23 @@ $$;
 -- The topic is chosen for each message, so a viewer who joined a public board receives nothing after it
 -- becomes private. organization:<id> is the board, with the columns a list shows.
 
-create table private.feature_flags (
-  name text primary key,
-  is_on boolean not null
-);
-comment on table private.feature_flags is
-  'Flags an operator sets with SQL; read by each statement. broadcast_changes: also broadcast changes to '
-  'the topics of their submissions.';
-insert into private.feature_flags values ('broadcast_changes', true);
-
-create function private.broadcasts_changes() returns boolean
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return not private.is_importing()
-    and coalesce((select is_on from private.feature_flags where name = 'broadcast_changes'), false);
-end
-$$;
-comment on function private.broadcasts_changes() is
-  'Whether changes are broadcast: the flag is set and no import is running.';
-
+-- Topic of a submission's row: public or team.
 create function private.submission_topic(submission_id uuid, is_public boolean) returns text
 language sql immutable
 return 'submission:' || submission_id::text || case when is_public then '' else ':team' end;
-comment on function private.submission_topic(uuid, boolean) is
-  'Topic of a submission''s row: public or team.';
 
+-- Topic of a board for a submission: public or team.
 create function private.board_topic(organization_id uuid, is_public boolean) returns text
 language sql immutable
 return 'organization:' || organization_id::text || case when is_public then '' else ':team' end;
-comment on function private.board_topic(uuid, boolean) is
-  'Topic of a board for a submission: public or team.';
 
+-- Current counts, included in each vote and comment broadcast.
 create function private.counts_of(submission public.submissions) returns jsonb
 language sql immutable set search_path = pg_temp
 return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count',
   (submission).comment_count);
-comment on function private.counts_of(public.submissions) is
-  'Current counts, included in each vote and comment broadcast.';
 
+-- Sends RELOAD to up to 100 topics, boards first: too many rows changed at once to send each.
 create function private.broadcast_reload(changed_table text, topics text[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -80,9 +59,9 @@ exception when others then
   raise warning 'changes of % were not broadcast: %', changed_table, sqlerrm;
 end
 $$;
-comment on function private.broadcast_reload(text, text[]) is
-  'Sends RELOAD to up to 100 topics, boards first: too many rows changed at once to send each.';
 
+-- Broadcasts changes [{old_topic, topic, key, record, submission, home}] in the payload format of
+-- realtime.broadcast_changes. A row that moves to another topic is a DELETE there and an INSERT here.
 create function private.broadcast(changed_table text, changes jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -108,16 +87,14 @@ exception when others then
   raise warning 'changes of % were not broadcast: %', changed_table, sqlerrm;
 end
 $$;
-comment on function private.broadcast(text, jsonb) is
-  'Broadcasts changes [{old_topic, topic, key, record, submission, home}] in the payload format of '
-  'realtime.broadcast_changes. A row that moves to another topic is a DELETE there and an INSERT here.';
 
--- definer: clients may not write to realtime.messages. Payloads name no voter.
+-- Trigger: broadcasts votes on the topic of their submission. Votes that are part of a creation or merge are
+-- covered by its counts. definer: clients may not write to realtime.messages. Payloads name no voter.
 create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare ids uuid[];
 begin
-  if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
+  if private.events_suppressed() then return null; end if;
   if (select count(*) from changed) > 100 then
     ids := array(select distinct submission_id from changed);
     perform private.broadcast_reload('votes', array(
@@ -140,25 +117,23 @@ exception when others then
   return null;
 end
 $$;
-comment on function private.broadcast_votes() is
-  'Trigger: broadcasts votes on the topic of their submission. Votes that are part of a creation or merge '
-  'are covered by its counts.';
 create trigger tell_added after insert on public.votes
   referencing new table as changed for each statement execute function private.broadcast_votes();
 create trigger tell_removed after delete on public.votes
   referencing old table as changed for each statement execute function private.broadcast_votes();
 
+-- Topic of a comment: public or team.
 create function private.comment_topic(comment public.comments) returns text
 language sql immutable
 return private.submission_topic((comment).submission_id, (comment).is_public);
-comment on function private.comment_topic(public.comments) is 'Topic of a comment: public or team.';
 
+-- Trigger: broadcasts comments. Approval is an INSERT on the public topic, rejection a DELETE.
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare topics text[];
 begin
-  if not private.broadcasts_changes() then return null; end if;
+  if private.is_importing() then return null; end if;
   topics := array(select private.comment_topic(c) from changed c);
   -- Before rows are joined: a plan made for one row would compare each old row with each new one.
   if cardinality(topics) > 100 then
@@ -191,8 +166,6 @@ begin
   return null;
 end
 $$;
-comment on function private.broadcast_comments() is
-  'Trigger: broadcasts comments. Approval is an INSERT on the public topic, rejection a DELETE.';
 create trigger tell_added after insert on public.comments
   referencing new table as changed for each statement execute function private.broadcast_comments();
 create trigger tell_changed after update on public.comments
@@ -201,13 +174,13 @@ create trigger tell_changed after update on public.comments
 create trigger tell_removed after delete on public.comments
   referencing old table as changed for each statement execute function private.broadcast_comments();
 
+-- Topics of a submission: its board's and its own.
 create function private.topics_of(submission public.submissions) returns text[]
 language sql immutable
 return array[private.board_topic((submission).organization_id, (submission).is_public),
   private.submission_topic((submission).id, (submission).is_public)];
-comment on function private.topics_of(public.submissions) is
-  'Topics of a submission: its board''s and its own.';
 
+-- A submission in broadcasts, without its description.
 create function private.broadcast_submission_shape(submission public.submissions) returns jsonb
 language sql immutable set search_path = pg_temp
 return jsonb_build_object('id', (submission).id, 'organization_id', (submission).organization_id,
@@ -215,10 +188,10 @@ return jsonb_build_object('id', (submission).id, 'organization_id', (submission)
   'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count,
   'category_id', (submission).category_id, 'merged_into_id', (submission).merged_into_id,
   'created_at', (submission).created_at, 'updated_at', (submission).updated_at);
-comment on function private.broadcast_submission_shape(public.submissions) is
-  'A submission in broadcasts, without its description.';
 
--- definer: clients may not write to realtime.messages.
+-- Trigger: broadcasts a submission on its own topic and on its board's. Counts changed by votes and comments
+-- go with those messages; the board gets comment counts at once and vote counts through
+-- private.broadcast_counts. definer: clients may not write to realtime.messages.
 create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare changes jsonb; topics text[];
@@ -233,7 +206,7 @@ begin
       return null;
     end if;
   end if;
-  if not private.broadcasts_changes() then return null; end if;
+  if private.is_importing() then return null; end if;
   if (select count(*) from changed) > 100 then
     topics := array(select unnest(private.topics_of(c)) from changed c);
     if tg_op = 'UPDATE' then
@@ -270,10 +243,6 @@ begin
   return null;
 end
 $$;
-comment on function private.broadcast_submissions() is
-  'Trigger: broadcasts a submission on its own topic and on its board''s. Counts changed by votes and '
-  'comments go with those messages; the board gets comment counts at once and vote counts through '
-  'private.broadcast_counts.';
 create trigger tell_added after insert on public.submissions
   referencing new table as changed for each statement execute function private.broadcast_submissions();
 create trigger tell_changed after update on public.submissions
@@ -282,11 +251,12 @@ create trigger tell_changed after update on public.submissions
 create trigger tell_removed after delete on public.submissions
   referencing old table as changed for each statement execute function private.broadcast_submissions();
 
+-- Trigger: broadcasts pending content and moderation decisions to the team of a board, with the state only.
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_moderation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if not private.broadcasts_changes() then return null; end if;
+  if private.is_importing() then return null; end if;
   perform realtime.send(jsonb_build_object('schema', 'public', 'table', tg_table_name,
     'operation', 'MODERATION',
     'record', jsonb_build_object('id', new.id, 'moderation_state', new.moderation_state)), 'MODERATION',
@@ -298,9 +268,6 @@ exception when others then
   return null;
 end
 $$;
-comment on function private.broadcast_moderation() is
-  'Trigger: broadcasts pending content and moderation decisions to the team of a board, with the state '
-  'only.';
 create trigger tell_waiting after insert on public.submissions
   for each row when (new.moderation_state <> 'approved') execute function private.broadcast_moderation();
 create trigger tell_moderated after update of moderation_state on public.submissions
@@ -320,6 +287,8 @@ create table private.broadcast_cursor (
 comment on table private.broadcast_cursor is 'Outbox position up to which vote counts were sent to boards.';
 insert into private.broadcast_cursor (xid, id) values ('0', 0);
 
+-- For the schedule: sends each board the vote counts that changed since the last run, up to 100 in one
+-- message, so that a vote costs the board's viewers no message.
 create function private.broadcast_counts() returns integer
 language plpgsql set search_path = pg_temp as $$
 declare at private.broadcast_cursor; last record; told integer := 0;
@@ -332,69 +301,36 @@ begin
     order by o.xid, o.id limit 10000) e
   order by e.xid desc, e.id desc limit 1;
   if last.xid is null then return 0; end if;
-  if private.broadcasts_changes() then
-    perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation',
-      'COUNTS',
-      'records', page.records), 'COUNTS', page.topic, true)
+  perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation', 'COUNTS',
+    'records', page.records), 'COUNTS', page.topic, true)
+  from (
+    select n.topic, jsonb_agg(n.counts) as records
     from (
-      select n.topic, jsonb_agg(n.counts) as records
-      from (
-        select private.board_topic(s.organization_id, s.is_public) as topic, private.counts_of(s) as counts,
-          row_number() over (partition by s.organization_id, s.is_public order by s.id) / 100 as page
-        from public.submissions s
-        where s.id in (
-          select o.subject_id from private.outbox o
-          where (o.xid, o.id) > (at.xid, at.id) and (o.xid, o.id) <= (last.xid, last.id)
-            and o.type in ('submission.vote_added', 'submission.vote_removed'))) n
-      group by n.topic, n.page) page;
-    get diagnostics told = row_count;
-  end if;
+      select private.board_topic(s.organization_id, s.is_public) as topic, private.counts_of(s) as counts,
+        row_number() over (partition by s.organization_id, s.is_public order by s.id) / 100 as page
+      from public.submissions s
+      where s.id in (
+        select o.subject_id from private.outbox o
+        where (o.xid, o.id) > (at.xid, at.id) and (o.xid, o.id) <= (last.xid, last.id)
+          and o.type in ('submission.vote_added', 'submission.vote_removed'))) n
+    group by n.topic, n.page) page;
+  get diagnostics told = row_count;
   update private.broadcast_cursor c set xid = last.xid, id = last.id where c.is_only;
   return told;
 end
 $$;
-comment on function private.broadcast_counts() is
-  'For the schedule: sends each board the vote counts that changed since the last run, up to 100 in one '
-  'message, so that a vote costs the board''s viewers no message.';
-
--- Responses go to survey:<id>, for Admin, without answers. They are not in the publication, because deleting
--- a survey would send all its response ids to every subscriber. definer: clients may not write to
--- realtime.messages.
-create function private.broadcast_responses() returns trigger
-language plpgsql security definer set search_path = pg_temp as $$
-begin
-  if private.events_suppressed() or not private.broadcasts_changes() then return null; end if;
-  if (select count(*) from changed) > 100 then
-    perform private.broadcast_reload('survey_responses',
-      array(select 'survey:' || r.survey_id from changed r));
-    return null;
-  end if;
-  perform private.broadcast('survey_responses',
-    jsonb_agg(jsonb_build_object('topic', 'survey:' || r.survey_id, 'record', jsonb_build_object(
-    'id', r.id, 'organization_id', r.organization_id, 'survey_id', r.survey_id, 'submitted_at',
-      r.submitted_at, 'locale', r.locale,
-    'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score))))
-  from changed r;
-  return null;
-end
-$$;
-comment on function private.broadcast_responses() is
-  'Trigger: broadcasts new responses on the topic of their survey.';
-create trigger tell_added after insert on public.survey_responses
-  referencing new table as changed for each statement execute function private.broadcast_responses();
 
 -- Authorization of subscriptions ----------------------------------------------------------------------------
 
+-- Whether the caller may join a private topic: submission:<id> and organization:<id> if they see the row,
+-- with :team if they are on its team.
 create function private.may_listen(topic text) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 declare part text[] := regexp_match(topic,
-  '^(submission|organization|survey):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
+  '^(submission|organization):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(:team)?$');
 begin
   if part is null then return false; end if;
-  if part[1] = 'survey' then
-    return part[3] is null and exists (select from public.surveys s where s.id = part[2]::uuid
-      and s.organization_id = any (private.admin_organization_ids('responses:read')));
-  elsif part[1] = 'organization' then
+  if part[1] = 'organization' then
     return exists (select from public.organizations o where o.id = part[2]::uuid
       and (part[3] is null or o.id = any (private.team_organization_ids())));
   end if;
@@ -402,10 +338,7 @@ begin
     and (part[3] is null or s.organization_id = any (private.team_organization_ids())));
 end
 $$;
-comment on function private.may_listen(text) is
-  'Whether the caller may join a private topic: submission:<id> and organization:<id> if they see the row, '
-  'with :team if they are on its team, survey:<id> if they are Admin.';
-grant execute on function private.may_listen(text) to anon, authenticated;
+grant execute on function private.may_listen to anon, authenticated;
 
 -- No policy allows sending: messages on these topics come from the triggers only.
 create policy "who may listen hears" on realtime.messages

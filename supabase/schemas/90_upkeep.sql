@@ -1,70 +1,64 @@
 -- Scheduled jobs, and a consistency check of all counters.
 
-create function private.run_schedule() returns jsonb
+-- Deletes expired rows, up to 5,000 of each table; returns how many, by table.
+create function private.trim_rows() returns jsonb
 language plpgsql set search_path = pg_temp as $$
-declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer;
-  deliveries integer; streams integer; labels integer; boards integer; imports integer; mails integer;
-  sessions integer;
+declare expired record; deleted integer; trimmed jsonb := '{}';
 begin
-  -- Deletes find their rows once, by ctid: joined by key, a plan made while a table was empty would scan for
-  -- each row. Rows that may be renewed concurrently are locked first.
-  fanouts := private.run_fanouts();
-  activity := private.sum_activity();
-  surveys := private.close_surveys();
-  boards := private.broadcast_counts();
-  delete from private.rate_counters c where ctid = any (array(
-    -- Windows without a rule of their own (calls_a_day of agents) last at most a day.
-    select o.ctid from private.rate_counters o
-    where o.started_at < now() - greatest(private.retention('rate_counters'), coalesce(
-      (select make_interval(secs => r.window_seconds) from private.rate_limit_rules r where r.name = o.rule),
-      interval '1 day')) limit 5000 for update skip locked));
-  get diagnostics counters = row_count;
-  delete from private.idempotency_keys k where ctid = any (array(
-    select o.ctid from private.idempotency_keys o
-      where o.created_at < now() - private.retention('idempotency_keys') limit 5000));
-  get diagnostics keys = row_count;
-  delete from private.outbox e where ctid = any (array(
-    select o.ctid from private.outbox o where o.created_at < now() - private.retention('events') limit 5000));
-  get diagnostics events = row_count;
-  delete from private.invites i where ctid = any (array(
-    select o.ctid from private.invites o where o.expires_at < now() - private.retention('expired_invites')
-      limit 5000));
-  deliveries := private.trim_deliveries();
-  imports := private.end_idle_imports();
-  perform private.call_importer();
-  mails := private.gather_digests();
-  perform private.trim_mails();
-  delete from private.stopped_account_mail s where s.ctid = any (array(
-    select o.ctid from private.stopped_account_mail o
-    where o.stopped_at < now() - private.retention('stopped_account_mail')
-      limit 5000 for update skip locked));
-  delete from private.account_undos u where u.ctid = any (array(
-    select o.ctid from private.account_undos o where o.created_at < now() - private.retention('account_undos')
-      limit 5000 for update skip locked));
-  sessions := private.trim_sessions();
-  perform private.call_mailer();
-  perform private.refresh_search();
-  delete from private.agent_streams s where ctid = any (array(
-    select o.ctid from private.agent_streams o where o.expires_at < now() limit 5000 for update skip locked));
-  get diagnostics streams = row_count;
-  delete from private.agent_subscriptions s where ctid = any (array(
-    select o.ctid from private.agent_subscriptions o
-    where o.expires_at < now() - private.retention('expired_subscriptions')
-      limit 5000 for update skip locked));
-  delete from private.agent_audit t where ctid = any (array(
-    select o.ctid from private.agent_audit o where o.created_at < now() - private.retention('agent_calls')
-      limit 5000));
-  -- Last, because it locks submissions until the transaction ends.
-  labels := private.run_retirements();
-  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters',
-    counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams,
-    'labels', labels, 'boards', boards, 'imports', imports, 'mails', mails, 'sessions', sessions);
+  for expired in
+    select * from (values
+      ('private.idempotency_keys', 'created_at', private.retention('idempotency_keys')),
+      ('private.outbox', 'created_at', private.retention('events')),
+      ('private.invites', 'expires_at', private.retention('expired_invites')),
+      ('private.mails', 'finished_at', private.retention('mails')),
+      ('private.stopped_account_mail', 'stopped_at', private.retention('stopped_account_mail')),
+      ('private.account_undos', 'created_at', private.retention('account_undos')),
+      ('private.identify_sessions', 'expires_at', '0'),
+      ('private.identify_tokens', 'expires_at', '0'),
+      ('private.agent_streams', 'expires_at', '0'),
+      ('private.agent_subscriptions', 'expires_at', private.retention('expired_subscriptions')),
+      ('private.agent_audit', 'created_at', private.retention('agent_calls')),
+      -- Windows without a rule of their own (calls_a_day of agents) last at most a day.
+      ('private.rate_counters', $sql$ started_at + greatest(private.retention('rate_counters'), coalesce((
+        select make_interval(secs => r.window_seconds) from private.rate_limit_rules r
+        where r.name = o.rule), interval '1 day')) $sql$, '0')
+    ) e (relation, ended_at, age)
+  loop
+    -- Locks them first: some may be renewed concurrently.
+    execute format('delete from %1$s where ctid = any (array(select o.ctid from %1$s o
+      where %2$s < now() - $1 limit 5000 for update skip locked))', expired.relation, expired.ended_at)
+    using expired.age;
+    get diagnostics deleted = row_count;
+    trimmed := trimmed || jsonb_build_object(split_part(expired.relation, '.', 2), deleted);
+  end loop;
+  return trimmed;
 end
 $$;
-comment on function private.run_schedule() is
-  'Runs every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack. Sends '
-  'pending notifications and board counts, makes digests, resumes imports, closes expired surveys and '
-  'deletes expired rows, in bounded batches. Idempotent; returns what it did.';
+
+-- Runs every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack. Sends
+-- pending notifications and board counts, makes digests, resumes imports, closes expired surveys and
+-- deletes expired rows, in bounded batches. Idempotent; returns what it did.
+create function private.run_schedule() returns jsonb
+language plpgsql set search_path = pg_temp as $$
+declare done jsonb; trimmed jsonb;
+begin
+  done := jsonb_build_object('fanouts', private.run_fanouts(), 'activity', private.sum_activity(),
+    'surveys', private.close_surveys(), 'boards', private.broadcast_counts());
+  trimmed := private.trim_rows();
+  done := done || jsonb_build_object('rate_counters', trimmed -> 'rate_counters',
+    'idempotency_keys', trimmed -> 'idempotency_keys', 'events', trimmed -> 'outbox',
+    'agent_streams', trimmed -> 'agent_streams', 'sessions', trimmed -> 'identify_sessions',
+    'deliveries', private.trim_deliveries(), 'imports', private.end_idle_imports());
+  perform private.call_importer();
+  done := done || jsonb_build_object('mails', private.gather_digests());
+  if exists (select from private.senders_of_due_mails()) then
+    perform private.call_function('/mail-dispatch');
+  end if;
+  perform private.refresh_search();
+  -- Last, because it locks submissions until the transaction ends.
+  return done || jsonb_build_object('labels', private.run_retirements());
+end
+$$;
 
 -- Hosted Supabase provides these extensions, but a new project has not created them. If one cannot be
 -- created, the schema works without it.
@@ -104,6 +98,8 @@ begin
 end
 $$;
 
+-- Runs every hour, as pg_cron: deletes what pg_cron logged of our jobs, and the log of the auth service,
+-- which has addresses, older than private.retention(cron_log) and private.retention(auth_log).
 create function private.trim_logs() returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -113,10 +109,8 @@ begin
   delete from auth.audit_log_entries a where a.created_at < now() - private.retention('auth_log');
 end
 $$;
-comment on function private.trim_logs() is
-  'Runs every hour, as pg_cron: deletes what pg_cron logged of our jobs, and the log of the auth service, '
-  'which has addresses, older than private.retention(cron_log) and private.retention(auth_log).';
 
+-- Rows whose counter differs from the counted value; always empty.
 create function private.count_discrepancies()
   returns table (subject text, id uuid, stored bigint, truth bigint)
 language sql stable set search_path = pg_temp
@@ -203,21 +197,6 @@ begin atomic
   from private.first_replies r full
     join private.compute_first_replies(array(select s.id from public.submissions s)) t using (submission_id)
   where (r.submitted_at, r.milliseconds) is distinct from (t.submitted_at, t.milliseconds)
-    and not exists (select from private.replies_due d
-      where d.submission_id = coalesce(r.submission_id, t.submission_id))
-  union all
-  select 'reply_days.' || kind, coalesce(d.organization_id, t.organization_id), stored, truth
-  from private.reply_days d full join (
-    select r.organization_id, (r.submitted_at at time zone z.time_zone)::date as day,
-      private.histogram_bucket(r.milliseconds) as magnitude,
-      count(*) as replies, sum(r.milliseconds)::bigint as milliseconds
-    from private.first_replies r join private.activity_zones z using (organization_id) group by 1, 2, 3) t
-    on (d.organization_id, d.day, d.magnitude) = (t.organization_id, t.day, t.magnitude)
-  cross join lateral (values ('replies', coalesce(d.replies, 0), coalesce(t.replies, 0)),
-    ('milliseconds', coalesce(d.milliseconds, 0), coalesce(t.milliseconds, 0))) counted (kind, stored, truth)
-  where stored <> truth
   union all
   select * from private.survey_count_discrepancies();
 end;
-comment on function private.count_discrepancies() is
-  'Rows whose counter differs from the counted value; always empty.';

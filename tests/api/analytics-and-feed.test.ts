@@ -3,7 +3,7 @@ import { analyticsAnswer } from "../../shared/analytics.ts";
 import { eventsAnswer } from "../../shared/change-feed.ts";
 import { events } from "../../shared/events.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import { sql, supabase } from "../stack.ts";
+import { sql } from "../stack.ts";
 import { until } from "../until.ts";
 import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import { newComment, newKey, newOrganization, newSubmission, newUser, newUsers, type User } from "./world.ts";
@@ -117,23 +117,6 @@ describe("analytics", () => {
       "VALIDATION_ERROR",
       field,
     );
-  });
-
-  it("is a view for admins in the data API", async () => {
-    const days = (callers: User) =>
-      supabase(callers)
-        .from("analytics_days")
-        .select("day,votes")
-        .eq("organization_id", organization.id)
-        .eq("day", "2026-02-10");
-    expect((await days(admin)).data).toEqual([{ day: "2026-02-10", votes: 3 }]);
-    expect((await days(member)).data).toEqual([]);
-    expect((await supabase().from("analytics_days").select("day")).error?.code).toBe("42501");
-    const kinds = await supabase(admin)
-      .from("analytics_submissions")
-      .select("status,submissions")
-      .eq("day", "2026-02-10");
-    expect(kinds.data).toEqual([{ status: "planned", submissions: 1 }]);
   });
 });
 

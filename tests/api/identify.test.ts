@@ -224,7 +224,7 @@ describe("a session", () => {
     const person = await identified(organization, secret);
     await sql`update private.identify_sessions set expires_at = now() where profile_id = ${person.profile.id}`;
     expectError(await api("GET", "/api/submissions", { as: person }), "UNAUTHORIZED");
-    await sql`select private.trim_sessions()`;
+    await sql`select private.trim_rows()`;
     expect(
       await sql`select from private.identify_sessions where profile_id = ${person.profile.id}`,
     ).toHaveLength(0);

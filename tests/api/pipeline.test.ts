@@ -75,11 +75,12 @@ describe.each([
     const counted = async () =>
       (
         await run(
-          (sql) => sql`select count(*) as rows from private.feature_flags where name like 'pipeline %'`,
+          (sql) =>
+            sql`select count(*) as rows from private.stopped_account_mail where address_hash like 'pipeline %'`,
         )
       )[0]?.[0]?.rows;
     const insert = (name: string) => (sql: Sql) =>
-      sql`insert into private.feature_flags values (${`pipeline ${name}`}, false)`;
+      sql`insert into private.stopped_account_mail (address_hash) values (${`pipeline ${name}`})`;
     const failed = run(insert("a"), (sql) => sql`select 1 / ${0}::int`, insert("b"));
     const queued = run((sql) => sql`select ${"next"} as batch`);
     await expect(failed).rejects.toMatchObject({ code: "22012" });
@@ -88,7 +89,7 @@ describe.each([
     expect(await counted()).toBe(0);
     await run(insert("a"), insert("b"));
     expect(await counted()).toBe(2);
-    await run((sql) => sql`delete from private.feature_flags where name like 'pipeline %'`);
+    await run((sql) => sql`delete from private.stopped_account_mail where address_hash like 'pipeline %'`);
   });
 
   test("an error at commit fails the batch", async () => {

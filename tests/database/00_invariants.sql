@@ -21,7 +21,7 @@ select is_empty($$ select path from our_tables join pg_roles on pg_roles.oid = r
 select is_empty($$ select path from our_tables t
   where not exists (select from pg_attribute where attrelid = t.oid and attname = 'organization_id' and attnotnull)
     -- Tenants, people across tenants, files of deleted tenants, and settings of the whole deployment.
-    and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters', 'private.feature_flags',
+    and path not in ('public.organizations', 'public.profiles', 'private.rate_limit_rules', 'private.rate_counters',
       'private.webhook_cursor', 'private.broadcast_cursor', 'private.address_key', 'private.idempotency_keys', 'private.setup',
       'private.removed_logos', 'private.unconfirmed_requests', 'private.stopped_account_mail', 'private.account_undos') $$,
   'every row of a tenant names its organization');
@@ -54,7 +54,7 @@ select is_empty($$ select c.relname from pg_class c join pg_namespace n on n.oid
 select isnt_empty($$ select from pg_publication where pubname = 'supabase_realtime' $$, 'the publication of realtime exists');
 
 -- Functions
-select is_empty($$ select path from our_functions where obj_description(oid, 'pg_proc') is null $$, 'every function has a comment');
+select is_empty($$ select path from our_functions where schema = 'public' and obj_description(oid, 'pg_proc') is null $$, 'every function of the data API has a comment');
 select is_empty($$ select path from our_functions where prosecdef and schema <> 'private' $$, 'every security definer function is in the schema private');
 select is_empty($$ select p.oid::regprocedure from pg_proc p join pg_type t on t.oid = p.prorettype
   where p.pronamespace::regnamespace::text in ('public', 'private', 'auth', 'realtime', 'extensions')
@@ -122,8 +122,8 @@ insert into helpers values
   (array['anon', 'authenticated', 'service_key'], array['board', 'board_counts', 'page_frame']),
   (array['anon', 'authenticated'], array['survey_page', 'open_survey_page']),
   (array['authenticated'], array['admin_frame', 'admin_merge_preview', 'admin_moderate_many', 'my_profile', 'my_responses', 'offered_survey', 'rate_limits']),
-  (array['authenticated'], array['my_mail_preferences', 'change_my_mail_preferences', 'mute_submission']),
-  (array['anon', 'authenticated'], array['mail_preferences_by_link', 'change_mail_preferences_by_link', 'open_claim', 'refusing_invites', 'refuse_invites']),
+  (array['authenticated'], array['change_my_mail_preferences', 'mute_submission', 'end_write']),
+  (array['anon', 'authenticated'], array['mail_preferences', 'change_mail_preferences', 'open_claim', 'refusing_invites', 'refuse_invites']),
   (array['authenticated'], array['claim_author']),
   (array['service_key'], array['follow_for']),
   (array['authenticated', 'service_key'], array['admin_mail_suppressions', 'admin_lift_mail_suppression', 'mail_survey',
@@ -161,14 +161,13 @@ insert into helpers values
     'admin_redeliver']),
   (array['authenticated', 'service_key', 'service_role'], array['is_moderating', 'default_organization_id',
     'comment_edit_window', 'lock_comment', 'lock_open_submission', 'lock_submission',
-    'require_open_submission', 'require_one_vote', 'lock_caller', 'charge_direct_vote', 'charge_comment', 'survey_sentiment', 'survey_breakdown',
-    'analytics_days', 'analytics_submissions']),
+    'require_open_submission', 'require_one_vote', 'lock_caller', 'charge_direct_vote', 'charge_comment', 'survey_sentiment', 'survey_breakdown']),
   (array['anon', 'authenticated'], array['may_listen', 'setup_is_open', 'account_of_link', 'reject_link',
     'count_unconfirmed_request', 'account_mail_is_stopped', 'stop_account_mail', 'address_of_undo',
     'undo_account_change']),
   (array['anon', 'authenticated', 'service_role'], array['before_request', 'token_refusal', 'refusal_message', 'unless_erased']),
   (array['authenticated'], array['reject_unknown_changes']),
-  (array['authenticated'], array['needs_password', 'is_active_user', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
+  (array['authenticated'], array['needs_password', 'with_sources', 'start_survey', 'record_survey_start', 'submit_survey_response',
     'score_survey_response', 'made_by', 'admin_change_role', 'admin_transfer_ownership', 'my_second_factors', 'reset_second_factor', 'admin_invite',
     'accept_invite', 'show_invite', 'similar_pairs', 'my_personal_data', 'erase_me', 'end_session', 'admin_list_identify_secrets',
     'admin_create_identify_secret', 'admin_delete_identify_secret', 'admin_signing_secrets', 'admin_list_api_keys', 'admin_create_api_key',

@@ -158,8 +158,8 @@ select pg_temp.forget();
 insert into public.profiles (id, kind, organization_id, email) select tests.id(name), 'email', tests.id('acme'), name || '@x.test'
 from unnest(array['stranger', 'identified', 'chooser', 'stopper']) as name;
 insert into private.identified_people (organization_id, subject, profile_id) values (tests.id('acme'), '7', tests.id('identified'));
-select private.change_mail_preferences_by_link(tests.id('acme'), tests.id('chooser'), '{"choices": {"comment": "weekly"}}');
-select private.change_mail_preferences_by_link(tests.id('acme'), tests.id('stopper'), '{"stop": "comment"}');
+select private.change_mail_preferences(tests.id('acme'), tests.id('chooser'), '{"choices": {"comment": "weekly"}}');
+select private.change_mail_preferences(tests.id('acme'), tests.id('stopper'), '{"stop": "comment"}');
 select is(private.is_confirmed_recipient(tests.id('acme'), tests.id(who)), answer, claim) from (values
   ('alice', true, 'a user has confirmed their address'),
   ('stranger', false, 'an author whom a key entered has not'),
@@ -230,7 +230,7 @@ update private.mails set next_attempt_at = now() - interval '2 hours' where prof
 select set_eq($$ select split_part(address, '@', 1) from private.record_and_claim_mails('[]', 2) $$, array['alice', 'identified'],
   'confirmed recipients come first');
 update private.mail_budgets set used = 200, day = private.budget_day();
-select private.change_mail_preferences_by_link(tests.id('acme'), tests.id('stopper'), '{"choices": {"comment": "daily"}}');
+select private.change_mail_preferences(tests.id('acme'), tests.id('stopper'), '{"choices": {"comment": "daily"}}');
 select is_empty($$ select from private.record_and_claim_mails('[]', 100) $$, 'beyond the budget one round puts off what is due');
 select is(pg_temp.mails('stranger') || '; ' || pg_temp.mails('stopper'), '; status pending', 'but not to one who meanwhile chose their mail');
 select is(pg_temp.claimed(), 'stopper: an idea', 'who gets it now');
@@ -248,7 +248,7 @@ end $$;
 select is(tests.try('identified', format('select private.change_my_mail_preferences(%L) from set_config(''feedback.organization_id'', %L, true)', change, tests.id('acme'))), outcome, format('an identified person: %s', change))
 from (values ('{"stopped": false}', 'FB403'), ('{"choices": {"status": "at_once"}}', 'FB403'), ('{"unmute": "00000000-0000-4000-8000-000000000000"}', 'FB403'),
   ('{"stopped": true}', '1'), ('{"choices": {"status": "never", "reply": "never"}}', '1')) as t (change, outcome);
-select is(private.change_mail_preferences_by_link(tests.id('acme'), tests.id('identified'), '{"stopped": false}') ->> 'stopped', null, 'the link of a mail resumes it');
+select is(private.change_mail_preferences(tests.id('acme'), tests.id('identified'), '{"stopped": false}') ->> 'stopped', null, 'the link of a mail resumes it');
 
 -- Languages
 update public.profiles set locale = null where id = tests.id('alice');

@@ -190,7 +190,7 @@ describe("a token is refused", () => {
     await identified(other.organization, other.secret, { jti });
     // A used token is forgotten when it would be refused as expired.
     await sql`update private.identify_tokens set expires_at = now() where organization_id = ${host.organization.id}`;
-    await sql`select private.trim_sessions()`;
+    await sql`select private.trim_rows()`;
     expect(
       await sql`select from private.identify_tokens where organization_id = ${host.organization.id}`,
     ).toHaveLength(0);

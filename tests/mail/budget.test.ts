@@ -184,8 +184,8 @@ test("people who saved what mail they want cost no budget", async () => {
     { id: string; email: string },
     { id: string; email: string },
   ];
-  await stack.sql`select private.change_mail_preferences_by_link(${stack.organization.id}, ${known.id}, '{"choices": {"status": "at_once"}}')`;
-  await stack.sql`select private.change_mail_preferences_by_link(${stack.organization.id}, ${silent.id}, '{"stop": "comment"}')`;
+  await stack.sql`select private.change_mail_preferences(${stack.organization.id}, ${known.id}, '{"choices": {"status": "at_once"}}')`;
+  await stack.sql`select private.change_mail_preferences(${stack.organization.id}, ${silent.id}, '{"stop": "comment"}')`;
   const id = await world.submit(owner);
   await world.follow(id, [known, silent]);
   await world.changeStatus(id, "planned");

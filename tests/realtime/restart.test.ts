@@ -3,7 +3,7 @@ import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { realtimePid } from "../processes.ts";
 import { manyUsers, type User } from "../stack.ts";
 import { until } from "../until.ts";
-import { client, comment, hangUp, joined, newSubmission } from "./listening.ts";
+import { client, comment, hangUp, newSubmission } from "./listening.ts";
 
 let own: OwnStack;
 let author: User;
@@ -57,23 +57,6 @@ async function expectDelivered(listening: Listening, body: string): Promise<void
   await until(() => listening.bodies.includes(body));
   expect(listening.bodies.filter((received) => received === body)).toHaveLength(1);
 }
-
-// Here, because the switch is the whole stack's.
-test("the operator's switch stops broadcasts; row changes continue", async () => {
-  const received: unknown[] = [];
-  await joined(
-    client(undefined, { against: own })
-      .channel(`submission:${submission}`, { config: { private: true } })
-      .on("broadcast", { event: "*" }, (message) => received.push(message)),
-  );
-  const rows = await listenForGood();
-  await own.sql`update private.feature_flags set is_on = false where name = 'broadcast_changes'`;
-  await expectDelivered(rows, "quietly");
-  await own.sql`update private.feature_flags set is_on = true where name = 'broadcast_changes'`;
-  expect(received).toEqual([]);
-  await expectDelivered(rows, "aloud");
-  await until(() => received.length > 0);
-});
 
 test("after all connections to Postgres are lost, clients rejoin and continue to receive", async () => {
   const listening = await listenForGood();

@@ -13,17 +13,17 @@ type Changes = {
 };
 
 /** Mail preferences of the caller in the current organization. */
-export const myMailPreferences = () => read<MailPreferences>("my_mail_preferences");
+export const myMailPreferences = () => read<MailPreferences>("mail_preferences");
 
 export const changeMyMailPreferences = (changes: Changes) =>
   read<MailPreferences>("change_my_mail_preferences", changes);
 
 /** Mail preferences of the recipient of a signed link; null if the person was erased. */
 export const mailPreferencesByLink = ({ organizationId, profileId }: MailLink) =>
-  read<MailPreferences | null>("mail_preferences_by_link", organizationId, profileId);
+  read<MailPreferences | null>("mail_preferences", organizationId, profileId);
 
 export const changeMailPreferencesByLink = ({ organizationId, profileId }: MailLink, changes: Changes) =>
-  read<MailPreferences | null>("change_mail_preferences_by_link", organizationId, profileId, changes);
+  read<MailPreferences | null>("change_mail_preferences", organizationId, profileId, changes);
 
 /** One row if the caller sees the submission. */
 export function muteSubmission(id: string, muted: boolean): Statement<Data<DataOf<typeof mailMuteAnswer>>> {
