@@ -66,6 +66,7 @@ grant usage on schema public to service_key;
 
 -- Errors ----------------------------------------------------------------------------------------------------
 
+-- SQLSTATE of an error code. shared/errors.ts holds the same table; a test compares both.
 create function private.error_state(code text) returns text
 language sql immutable
 return case code
@@ -87,9 +88,9 @@ return case code
   when 'SERVICE_UNAVAILABLE' then 'FB503'
   else 'FB500'
 end;
-comment on function private.error_state(text) is
-  'SQLSTATE of an error code. shared/errors.ts holds the same table; a test compares both.';
 
+-- Raises an API error: the SQLSTATE of the code, the message, and DETAIL as JSON {code, field, …extra}.
+-- All SQL code raises errors through this function.
 create function private.raise_error(code text, message text, field text default null,
   extra jsonb default '{}') returns void
 language plpgsql set search_path = pg_temp as $$
@@ -100,12 +101,11 @@ begin
     detail = (jsonb_build_object('code', code, 'field', field) || extra)::text;
 end
 $$;
-comment on function private.raise_error(text, text, text, jsonb) is
-  'Raises an API error: the SQLSTATE of the code, the message, and DETAIL as JSON {code, field, …extra}. '
-  'All SQL code raises errors through this function.';
 
 -- Retention -------------------------------------------------------------------------------------------------
 
+-- Retention of a kind of row; all code that deletes such rows or reports their expiry reads it here.
+-- docs/data-model.md lists the kinds. Raises CASE_NOT_FOUND for an unknown kind.
 create function private.retention(kind text) returns interval
 language plpgsql immutable set search_path = pg_temp as $$
 begin
@@ -130,12 +130,11 @@ begin
   end case;
 end
 $$;
-comment on function private.retention(text) is
-  'Retention of a kind of row; all code that deletes such rows or reports their expiry reads it here. '
-  'docs/data-model.md lists the kinds. Raises CASE_NOT_FOUND for an unknown kind.';
 
 -- Text ------------------------------------------------------------------------------------------------------
 
+-- Trims white space, including Unicode white space, from both ends; empty if no character is visible. The
+-- same as trimText of shared/text.ts.
 create function private.trim_text(value text) returns text
 language sql immutable
 return case
@@ -146,76 +145,69 @@ return case
   else btrim(value,
     E' \t\n\u000B\f\r\u0085\u00A0\u1680\u2000\u2001\u2002\u2003'
       '\u2004\u2005\u2006\u2007\u2008\u2009\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF') end;
-comment on function private.trim_text(text) is
-  'Trims white space, including Unicode white space, from both ends; empty if no character is visible. The '
-  'same as trimText of shared/text.ts.';
 
+-- Whether a name is an id; a slug never is.
 create function private.is_uuid(value text) returns boolean
 language sql immutable
 return value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
-comment on function private.is_uuid(text) is 'Whether a name is an id; a slug never is.';
 
+-- Lowercase ASCII letters, digits and single hyphens, at most 64 characters, and no UUID. ASCII only, so
+-- that slugs cannot imitate each other.
 create function private.is_slug(value text) returns boolean
 language sql immutable
 return value ~ '^[a-z0-9]+(-[a-z0-9]+)*$' and char_length(value) <= 64 and not private.is_uuid(value);
-comment on function private.is_slug(text) is
-  'Lowercase ASCII letters, digits and single hyphens, at most 64 characters, and no UUID. ASCII only, so '
-  'that slugs cannot imitate each other.';
 
+-- At most 50 origins, each scheme, host and optional port; no wildcard and no null.
 create function private.are_origins(value text[]) returns boolean
 language sql immutable
 return cardinality(value) <= 50 and array_position(value, null) is null
   and not exists (select from unnest(value) as origin where origin !~ '^https?://[a-z0-9.:\[\]-]+$');
-comment on function private.are_origins(text[]) is
-  'At most 50 origins, each scheme, host and optional port; no wildcard and no null.';
 
+-- The languages of the service: the same as shared/locales.ts.
 create function private.locales() returns text[]
 language sql immutable
 return array['en', 'es', 'fr', 'de', 'ru', 'pt-BR', 'ja', 'it'];
-comment on function private.locales() is 'The languages of the service: the same as shared/locales.ts.';
 
+-- A JSON object that maps locales of shared/locales.ts to text.
 create function private.are_translations(value jsonb) returns boolean
 language sql immutable
 return jsonb_typeof(value) = 'object'
   and not exists (select from jsonb_each(value) as t (locale, name)
     where jsonb_typeof(name) <> 'string' or locale <> all (private.locales()));
-comment on function private.are_translations(jsonb) is
-  'A JSON object that maps locales of shared/locales.ts to text.';
 
+-- The translation for the locale, or the English name if there is none.
 create function private.localized(name text, translations jsonb, locale text) returns text
 language sql immutable
 return coalesce(nullif(translations ->> locale, ''), name);
-comment on function private.localized(text, jsonb, text) is
-  'The translation for the locale, or the English name if there is none.';
 
 -- The caller ------------------------------------------------------------------------------------------------
 
 -- private.assume_caller sets these settings for one transaction. Clients of the data API cannot set them.
 
+-- Whether the caller is an organization key or an agent key, not a user.
 create function private.is_key() returns boolean
 language sql stable
 return coalesce(current_setting('role', true), '') = 'service_key';
-comment on function private.is_key() is
-  'Whether the caller is an organization key or an agent key, not a user.';
 
+-- Whether the caller is a key that has the scope.
 create function private.has_scope(scope text) returns boolean
 language sql stable
 return private.is_key() and scope = any
   (string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '));
-comment on function private.has_scope(text) is 'Whether the caller is a key that has the scope.';
 
+-- Organization of the calling key; null for other callers.
 create function private.key_organization_id() returns uuid
 language sql stable
 return case when private.is_key()
   then nullif(current_setting('feedback.organization_id', true), '')::uuid end;
-comment on function private.key_organization_id() is
-  'Organization of the calling key; null for other callers.';
 
+-- Id of the calling key; null for other callers.
 create function private.key_id() returns uuid
 language sql stable
 return case when private.is_key() then nullif(current_setting('feedback.key_id', true), '')::uuid end;
-comment on function private.key_id() is 'Id of the calling key; null for other callers.';
 
+-- Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request,
+-- and for the token of an erased account.
 -- plpgsql, so that service_key needs no privileges on schema auth.
 create function private.caller_id() returns uuid
 language plpgsql stable set search_path = pg_temp as $$
@@ -228,40 +220,34 @@ begin
   return private.unless_erased(auth.uid());
 end
 $$;
-comment on function private.caller_id() is
-  'Profile id of the caller: the signed-in user, or the profile of the key; null for an anonymous request, '
-  'and for the token of an erased account.';
 
+-- Id of the calling agent, which equals its profile id; null for other callers.
 create function private.agent_id() returns uuid
 language sql stable
 return case when private.is_key() then nullif(current_setting('feedback.agent_id', true), '')::uuid end;
-comment on function private.agent_id() is
-  'Id of the calling agent, which equals its profile id; null for other callers.';
 
+-- Whether the current statement is part of a larger operation (creation, merge, import) that emits its
+-- own event, so that row triggers emit none.
 create function private.events_suppressed() returns boolean
 language sql stable
 return coalesce(current_setting('feedback.suppress_events', true), '') in ('on', 'import');
-comment on function private.events_suppressed() is
-  'Whether the current statement is part of a larger operation (creation, merge, import) that emits its own '
-  'event, so that row triggers emit none.';
 
+-- Whether an import is writing. Triggers then emit no events, require no approval and add no automatic
+-- vote or follow.
 create function private.is_importing() returns boolean
 language sql stable
 return coalesce(current_setting('feedback.suppress_events', true), '') = 'import';
-comment on function private.is_importing() is
-  'Whether an import is writing. Triggers then emit no events, require no approval and add no automatic '
-  'vote or follow.';
 
+-- In a trigger: whether a client of the data API made this change itself. False for the edge functions
+-- (private.admit_request charges their rate limits), cascades and operators.
 create function private.is_direct() returns boolean
 language sql stable
 return session_user <> 'feedback_api'
   and coalesce(current_setting('role', true), '') in ('anon', 'authenticated')
   and pg_trigger_depth() = 1
   and not private.events_suppressed();
-comment on function private.is_direct() is
-  'In a trigger: whether a client of the data API made this change itself. False for the edge functions '
-  '(private.admit_request charges their rate limits), cascades and operators.';
 
+-- The columns of a table that its grants let a signed-in person change.
 create function private.editable_columns(of_table regclass) returns text[]
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -270,9 +256,8 @@ begin
       and has_column_privilege('authenticated', of_table, a.attnum, 'update') order by a.attnum);
 end
 $$;
-comment on function private.editable_columns(regclass) is
-  'The columns of a table that its grants let a signed-in person change.';
 
+-- Trigger: sets updated_at when content changes.
 create function private.touch_updated_at() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -280,18 +265,16 @@ begin
   return new;
 end
 $$;
-comment on function private.touch_updated_at() is 'Trigger: sets updated_at when content changes.';
 
-grant execute on function private.error_state(text), private.raise_error(text, text, text, jsonb),
-  private.is_key(), private.caller_id() to anon, authenticated, service_role, service_key, feedback_api;
-grant execute on function private.trim_text(text), private.is_direct(), private.events_suppressed(),
-  private.is_importing() to authenticated, service_role, service_key, feedback_api;
-grant execute on function private.is_uuid(text), private.is_slug(text), private.are_origins(text[]),
-  private.are_translations(jsonb) to service_role, feedback_api;
-grant execute on function private.locales() to authenticated, service_role, service_key, feedback_api;
-grant execute on function private.editable_columns(regclass) to authenticated;
-grant execute on function private.localized(text, jsonb, text)
-  to anon, authenticated, service_key, feedback_api;
-grant execute on function private.has_scope(text) to authenticated, service_key, feedback_api;
-grant execute on function private.key_organization_id() to service_key, feedback_api;
-grant execute on function private.agent_id() to feedback_api;
+grant execute on function private.error_state, private.raise_error, private.is_key, private.caller_id
+  to anon, authenticated, service_role, service_key, feedback_api;
+grant execute on function private.trim_text, private.is_direct, private.events_suppressed,
+  private.is_importing to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.is_uuid, private.is_slug, private.are_origins, private.are_translations
+  to service_role, feedback_api;
+grant execute on function private.locales to authenticated, service_role, service_key, feedback_api;
+grant execute on function private.editable_columns to authenticated;
+grant execute on function private.localized to anon, authenticated, service_key, feedback_api;
+grant execute on function private.has_scope to authenticated, service_key, feedback_api;
+grant execute on function private.key_organization_id to service_key, feedback_api;
+grant execute on function private.agent_id to feedback_api;

@@ -2,7 +2,7 @@
 
 -- Organizations ---------------------------------------------------------------------------------------------
 
-
+-- Whether Postgres knows a time zone with this name.
 create function private.is_time_zone(value text) returns boolean
 language plpgsql immutable set search_path = pg_temp as $$
 begin
@@ -12,8 +12,9 @@ exception when invalid_parameter_value then
   return false;
 end
 $$;
-comment on function private.is_time_zone(text) is 'Whether Postgres knows a time zone with this name.';
 
+-- A JSON object that maps kinds of mail to at_once, daily, weekly or never. team cannot be at_once;
+-- survey is at_once or never.
 create function private.are_mail_choices(value jsonb) returns boolean
 language sql immutable
 return jsonb_typeof(value) = 'object' and not exists (
@@ -21,9 +22,6 @@ return jsonb_typeof(value) = 'object' and not exists (
   where not coalesce(choice = 'never' and kind in ('status', 'official', 'reply', 'comment', 'team', 'survey')
     or choice in ('daily', 'weekly') and kind in ('status', 'official', 'reply', 'comment', 'team')
     or choice = 'at_once' and kind in ('status', 'official', 'reply', 'comment', 'survey'), false));
-comment on function private.are_mail_choices(jsonb) is
-  'A JSON object that maps kinds of mail to at_once, daily, weekly or never. team cannot be at_once; survey '
-  'is at_once or never.';
 
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
@@ -71,9 +69,9 @@ comment on table public.organizations is
   'brand_color and logo_url apply to its pages (null: defaults); a logo_url below /logos/ is the path of an '
   'uploaded image. default_locale: language of the pages for browsers without a supported language. '
   'allow_indexing: whether search engines may index the pages of a public board. mail_enabled: whether mail '
-  'is sent; mail_defaults apply to people without their own preferences (73_mail.sql). anonymous_may: '
-  'rights of anonymous users. Plan limits are null if unlimited; max_unconfirmed_mails: mails in a day to '
-  'people whose address was only entered by others (private.is_confirmed_recipient).';
+  'is sent; mail_defaults apply to people without their own preferences (73_mail_1_preferences.sql). '
+  'anonymous_may: rights of anonymous users. Plan limits are null if unlimited; max_unconfirmed_mails: mails '
+  'in a day to people whose address was only entered by others (private.is_confirmed_recipient).';
 create unique index at_most_one_default_organization on public.organizations (is_default) where is_default;
 create trigger touch_updated_at before update on public.organizations
   for each row execute function private.touch_updated_at();
@@ -87,6 +85,7 @@ comment on table private.organization_slugs is
   'can take it. Without a foreign key, since slugs of deleted organizations stay taken.';
 create index organization_slugs_organization_idx on private.organization_slugs (organization_id);
 
+-- Trigger: a slug belongs to its first organization forever.
 -- definer: slugs of all organizations are not granted.
 create function private.take_slug() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -103,20 +102,17 @@ begin
   return new;
 end
 $$;
-comment on function private.take_slug() is 'Trigger: a slug belongs to its first organization forever.';
 create trigger take_slug before insert or update of slug on public.organizations
   for each row execute function private.take_slug();
 
+-- Id of an organization by id, or by present or former slug; the organization may be deleted. For definer
+-- functions.
 create function private.organization_named(name text) returns uuid
 language sql stable
 return case when private.is_uuid(name) then name::uuid
   else (select s.organization_id from private.organization_slugs s where s.slug = lower(name)) end;
-comment on function private.organization_named(text) is
-  'Id of an organization by id, or by present or former slug; the organization may be deleted. For definer '
-  'functions.';
 
 -- Profiles --------------------------------------------------------------------------------------------------
-
 
 create table public.profiles (
   id uuid primary key default gen_random_uuid(),
@@ -150,6 +146,9 @@ create index profiles_email_idx on public.profiles (lower(email)) where kind = '
 create trigger touch_updated_at before update on public.profiles
   for each row execute function private.touch_updated_at();
 
+-- Trigger on auth.users: keeps one profile with the same id for each user. The name and the picture come
+-- from sign-up or a provider, never from the address, which the profile has once it is confirmed. A
+-- soft-deleted user is anonymized like a deleted one.
 -- definer: the role of the auth service has no write privileges in schema public.
 create function private.sync_profile_of_user() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -185,16 +184,13 @@ begin
   return null;
 end
 $$;
-comment on function private.sync_profile_of_user() is
-  'Trigger on auth.users: keeps one profile with the same id for each user. The name and the picture come '
-  'from sign-up or a provider, never from the address, which the profile has once it is confirmed. A '
-  'soft-deleted user is anonymized like a deleted one.';
 create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
   for each row execute function private.sync_profile_of_user();
 -- Another one, since only the auth service, which owns the table, may drop or change a trigger on it.
 create trigger keep_profile_confirmed after update of email_confirmed_at on auth.users
   for each row execute function private.sync_profile_of_user();
 
+-- A display name: trimmed, without invisible characters that could imitate another name.
 create function private.person_name(value text) returns text
 language sql immutable
 return private.trim_text(regexp_replace(
@@ -204,9 +200,10 @@ return private.trim_text(regexp_replace(
     '\U0001D173-\U0001D17A\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF]', '', 'g'),
   -- Joiners shape letters of some scripts, and emoji; variation selectors choose a form of the one before.
   '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+', '', 'g'));
-comment on function private.person_name(text) is
-  'A display name: trimmed, without invisible characters that could imitate another name.';
 
+-- What a name looks like: equal for names that differ in case, accents, spaces and signs only, in a word
+-- for the team at an end, or in letters and digits that look alike. The frequent ones of Latin, Cyrillic,
+-- Greek, Armenian, Lisu and Cherokee, not the list of Unicode.
 create function private.name_skeleton(name text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 declare
@@ -229,11 +226,8 @@ begin
     nullif(shape, ''), latin);
 end
 $$;
-comment on function private.name_skeleton(text) is
-  'What a name looks like: equal for names that differ in case, accents, spaces and signs only, in a word '
-  'for the team at an end, or in letters and digits that look alike. The frequent ones of Latin, Cyrillic, '
-  'Greek, Armenian, Lisu and Cherokee, not the list of Unicode.';
 
+-- Trigger: normalizes names with private.person_name.
 create function private.clean_name() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -241,12 +235,13 @@ begin
   return new;
 end
 $$;
-comment on function private.clean_name() is 'Trigger: normalizes names with private.person_name.';
 create trigger clean_name before insert or update of name on public.profiles
   for each row execute function private.clean_name();
 create trigger clean_name before insert or update of name on public.organizations
   for each row execute function private.clean_name();
 
+-- Trigger: rejects a name that people choose for themselves if it looks like that of a team member, where
+-- they are not on the team: in the organization of the request and where they wrote something.
 -- definer: reads the names of teams, and what the person wrote anywhere.
 create function private.reject_name_of_team() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -270,14 +265,14 @@ begin
   return new;
 end
 $$;
-comment on function private.reject_name_of_team() is
-  'Trigger: rejects a name that people choose for themselves if it looks like that of a team member, where '
-  'they are not on the team: in the organization of the request and where they wrote something.';
+
 -- After clean_name, by its name.
 create trigger reject_name_of_team before update of name on public.profiles
   for each row when (new.name <> old.name and new.id = private.caller_id())
   execute function private.reject_name_of_team();
 
+-- Trigger: when an auth user is deleted, the profile stays without name and address, so that counts and
+-- threads stay complete.
 -- definer: deletes the memberships of the user, and what the auth service logged about them.
 create function private.anonymize_deleted_user() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -294,9 +289,8 @@ begin
   return new;
 end
 $$;
-comment on function private.anonymize_deleted_user() is
-  'Trigger: when an auth user is deleted, the profile stays without name and address, so that counts and '
-  'threads stay complete.';
+
+-- Trigger: writes the language that a user chose where the mails of the auth service read it.
 -- definer: users belong to the auth service.
 create function private.sync_language_of_user() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -308,8 +302,6 @@ begin
   return null;
 end
 $$;
-comment on function private.sync_language_of_user() is
-  'Trigger: writes the language that a user chose where the mails of the auth service read it.';
 create trigger sync_language_of_user after update of locale on public.profiles
   for each row when (new.locale is distinct from old.locale and new.auth_user_id is not null)
   execute function private.sync_language_of_user();
@@ -330,6 +322,8 @@ comment on table public.memberships is
   'Team of an organization. Every membership makes a team member; owner and admin count as Admin.';
 create index memberships_user_id_idx on public.memberships (user_id, organization_id);
 
+-- Organizations whose private boards and pending posts the caller may read: memberships of a user; the
+-- organization of a key with submissions:read or submissions:moderate.
 -- definer: policies call it, so it must read memberships without applying policies.
 create function private.team_organization_ids() returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -346,10 +340,9 @@ begin
   return array(select organization_id from public.memberships where user_id = own_id);
 end
 $$;
-comment on function private.team_organization_ids() is
-  'Organizations whose private boards and pending posts the caller may read: memberships of a user; the '
-  'organization of a key with submissions:read or submissions:moderate.';
 
+-- Organizations the caller administers: where a user is owner or admin; the organization of a key with
+-- the given scope.
 -- definer: policies call it, so it must read memberships without applying policies.
 create function private.admin_organization_ids(scope text) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -361,19 +354,17 @@ begin
     where user_id = private.caller_id() and role in ('owner', 'admin')), '{}');
 end
 $$;
-comment on function private.admin_organization_ids(text) is
-  'Organizations the caller administers: where a user is owner or admin; the organization of a key with the '
-  'given scope.';
 
+-- Whether the caller is Admin of the organization: an owner or admin, or a key with the scope.
 create function private.is_admin(organization_id uuid, scope text) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
   return organization_id = any (private.admin_organization_ids(scope));
 end
 $$;
-comment on function private.is_admin(uuid, text) is
-  'Whether the caller is Admin of the organization: an owner or admin, or a key with the scope.';
 
+-- Returns the organization if the caller is its Admin (a key needs the scope); raises FORBIDDEN
+-- otherwise.
 create function private.require_admin(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -385,9 +376,8 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.require_admin(uuid, text) is
-  'Returns the organization if the caller is its Admin (a key needs the scope); raises FORBIDDEN otherwise.';
 
+-- Whether the profile has a membership in the organization.
 -- definer: reads memberships, which non-members cannot see; everyone sees the team badge.
 create function private.is_member(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -396,9 +386,9 @@ begin
     and m.user_id = profile_id);
 end
 $$;
-comment on function private.is_member(uuid, uuid) is
-  'Whether the profile has a membership in the organization.';
 
+-- Whether new content of the profile requires approval: the organization requires it, and the profile is
+-- neither on its team nor trusted. Never for operators.
 -- definer: reads organization settings that are not granted.
 create function private.needs_approval(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -410,10 +400,8 @@ begin
       and not private.is_trusted(organization_id, profile_id);
 end
 $$;
-comment on function private.needs_approval(uuid, uuid) is
-  'Whether new content of the profile requires approval: the organization requires it, and the profile is '
-  'neither on its team nor trusted. Never for operators.';
 
+-- Public JSON of a profile: {id, name, avatar, is_team_member}.
 -- definer: reads profiles. Call it only for rows the caller can see.
 create function private.author(profile_id uuid, organization_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -427,9 +415,9 @@ begin
 );
 end
 $$;
-comment on function private.author(uuid, uuid) is
-  'Public JSON of a profile: {id, name, avatar, is_team_member}.';
 
+-- Whether a key may act as the profile: its own profile, or an e-mail author of its organization; never a
+-- user. An agent acts as itself only.
 -- definer: profiles are not readable as a whole. Volatile, so that it sees an author that
 -- private.author_of_key inserted in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
@@ -441,10 +429,9 @@ begin
     and (p.id = private.caller_id() or p.kind = 'email' and private.agent_id() is null));
 end
 $$;
-comment on function private.is_author_of_key(uuid) is
-  'Whether a key may act as the profile: its own profile, or an e-mail author of its organization; never a '
-  'user. An agent acts as itself only.';
 
+-- Whether the caller may vote, comment and submit as the profile: a user as themselves, a key with
+-- submissions:write as its own profile or as an e-mail author.
 create function private.may_act_as(profile_id uuid) returns boolean
 language plpgsql volatile set search_path = pg_temp as $$
 begin
@@ -453,10 +440,9 @@ begin
   else profile_id = private.caller_id() end, false);
 end
 $$;
-comment on function private.may_act_as(uuid) is
-  'Whether the caller may vote, comment and submit as the profile: a user as themselves, a key with '
-  'submissions:write as its own profile or as an e-mail author.';
 
+-- Profile a key acts as: the e-mail author with this address, inserted if missing; without an address the
+-- profile of the key.
 -- definer: inserts profiles, which keys cannot.
 create function private.author_of_key(email text, name text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
@@ -489,17 +475,15 @@ begin
   return author_id;
 end
 $$;
-comment on function private.author_of_key(text, text) is
-  'Profile a key acts as: the e-mail author with this address, inserted if missing; without an address the '
-  'profile of the key.';
 
+-- Identifies a person within an organization: profiles with the same address, which a user has confirmed,
+-- are one person.
 create function private.person_of(profile public.profiles) returns text
 language sql immutable
 return coalesce(lower((profile).email), (profile).id::text);
-comment on function private.person_of(public.profiles) is
-  'Identifies a person within an organization: profiles with the same address, which a user has confirmed, '
-  'are one person.';
 
+-- All profiles of a person in an organization, the given one first: the e-mail author and the users with
+-- the same address. A person counts once.
 -- definer: addresses are not granted.
 create function private.same_person(profile_id uuid, organization_id uuid) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -516,10 +500,8 @@ begin
       and lower(a.email) = address and a.id <> profile_id);
 end
 $$;
-comment on function private.same_person(uuid, uuid) is
-  'All profiles of a person in an organization, the given one first: the e-mail author and the users with '
-  'the same address. A person counts once.';
 
+-- The profile of a user, or of an identified person; null if it was erased.
 -- definer: profiles are not readable as a whole.
 create function private.unless_erased(profile_id uuid) returns uuid
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -528,9 +510,9 @@ begin
     and case p.kind when 'user' then p.auth_user_id is not null else p.email is not null end);
 end
 $$;
-comment on function private.unless_erased(uuid) is
-  'The profile of a user, or of an identified person; null if it was erased.';
 
+-- Before rows of an identified person are added: a claim (99_claims.sql) waits until this transaction
+-- ends, or this for the claim, which has ended the session. Call it before other locks.
 -- definer: locks profiles, which clients cannot.
 create function private.lock_caller() returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -542,10 +524,8 @@ begin
   end if;
 end
 $$;
-comment on function private.lock_caller() is
-  'Before rows of an identified person are added: a claim (99_claims.sql) waits until this transaction ends, '
-  'or this for the claim, which has ended the session. Call it before other locks.';
 
+-- The only organization, or the one with is_default; null if there is neither.
 create function private.default_organization_id() returns uuid
 -- definer: the only organization may be private
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -556,9 +536,8 @@ begin
     else (select id from public.organizations where is_default) end;
 end
 $$;
-comment on function private.default_organization_id() is
-  'The only organization, or the one with is_default; null if there is neither.';
 
+-- Organization by id or slug (null: the default organization) if the profile may see it; null otherwise.
 -- definer: reads memberships and private organizations to decide visibility.
 create function private.find_organization(hint text, caller_id uuid) returns uuid
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -572,16 +551,14 @@ begin
     and private.is_member(found_id, caller_id) then found_id end;
 end
 $$;
-comment on function private.find_organization(text, uuid) is
-  'Organization by id or slug (null: the default organization) if the profile may see it; null otherwise.';
 
+-- Organization of this request: that of the key, the one named by header or parameter, or the default.
+-- Set by private.assume_caller.
 create function private.requested_organization_id() returns uuid
 language sql stable
 return nullif(current_setting('feedback.organization_id', true), '')::uuid;
-comment on function private.requested_organization_id() is
-  'Organization of this request: that of the key, the one named by header or parameter, or the default. Set '
-  'by private.assume_caller.';
 
+-- Like private.requested_organization_id, but raises NOT_FOUND instead of returning null.
 create function private.current_organization_id() returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 declare current_id uuid := private.requested_organization_id();
@@ -593,12 +570,10 @@ begin
   return current_id;
 end
 $$;
-comment on function private.current_organization_id() is
-  'Like private.requested_organization_id, but raises NOT_FOUND instead of returning null.';
 
 -- Restrictions of an agent's policies (60_agents.sql) -------------------------------------------------------
 
-
+-- Categories the calling agent is restricted to; null without restriction and for other callers.
 -- definer: agents are not granted. Read in each statement, so that a policy change takes effect at once.
 create function private.agent_category_ids() returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -608,9 +583,8 @@ begin
     end;
 end
 $$;
-comment on function private.agent_category_ids() is
-  'Categories the calling agent is restricted to; null without restriction and for other callers.';
 
+-- Surveys the calling agent is restricted to; null without restriction and for other callers.
 create function private.agent_survey_ids() returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 declare own_id uuid := private.agent_id();
@@ -619,13 +593,10 @@ begin
     end;
 end
 $$;
-comment on function private.agent_survey_ids() is
-  'Surveys the calling agent is restricted to; null without restriction and for other callers.';
 
-grant execute on function private.agent_category_ids(), private.agent_survey_ids() to service_key;
+grant execute on function private.agent_category_ids, private.agent_survey_ids to service_key;
 
 -- Categories and tags ---------------------------------------------------------------------------------------
-
 
 create table public.categories (
   id uuid primary key default gen_random_uuid(),
@@ -672,7 +643,8 @@ comment on table public.tags is
 
 -- Operators -------------------------------------------------------------------------------------------------
 
-
+-- For operators: creates an organization owned by this user. Raises CONFLICT if the user has confirmed no
+-- e-mail address.
 create function private.create_organization(name text, slug text, visibility text, owner_id uuid)
   returns uuid
 language plpgsql set search_path = pg_temp as $$
@@ -687,12 +659,8 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.create_organization(text, text, text, uuid) is
-  'For operators: creates an organization owned by this user. Raises CONFLICT if the user has confirmed no '
-  'e-mail address.';
 
 -- Rights ----------------------------------------------------------------------------------------------------
-
 
 alter table public.organizations enable row level security;
 alter table public.profiles enable row level security;
@@ -712,18 +680,16 @@ grant select, insert, update, delete on public.organizations, public.profiles, p
   public.categories, public.tags
   to service_role;
 
-grant execute on function private.is_time_zone(text), private.are_mail_choices(jsonb) to service_role;
-grant execute on function private.person_name(text) to authenticated, service_role;
-grant execute on function private.team_organization_ids(), private.author(uuid, uuid),
-  private.author_of_key(text, text), private.current_organization_id() to anon, authenticated, service_key;
-grant execute on function private.admin_organization_ids(text), private.is_admin(uuid, text),
-  private.require_admin(uuid, text), private.requested_organization_id()
-  to anon, authenticated, service_role, service_key;
-grant execute on function private.is_author_of_key(uuid), private.may_act_as(uuid)
-  to authenticated, service_key;
-grant execute on function private.unless_erased(uuid) to anon, authenticated, service_role;
-grant execute on function private.lock_caller() to authenticated, service_role, service_key;
-grant execute on function private.default_organization_id() to authenticated, service_role, service_key;
+grant execute on function private.is_time_zone, private.are_mail_choices to service_role;
+grant execute on function private.person_name to authenticated, service_role;
+grant execute on function private.team_organization_ids, private.author, private.author_of_key,
+  private.current_organization_id to anon, authenticated, service_key;
+grant execute on function private.admin_organization_ids, private.is_admin, private.require_admin,
+  private.requested_organization_id to anon, authenticated, service_role, service_key;
+grant execute on function private.is_author_of_key, private.may_act_as to authenticated, service_key;
+grant execute on function private.unless_erased to anon, authenticated, service_role;
+grant execute on function private.lock_caller to authenticated, service_role, service_key;
+grant execute on function private.default_organization_id to authenticated, service_role, service_key;
 
 create policy "a public board is seen by all, a private one by its team" on public.organizations
   for select to anon, authenticated using (

@@ -11,6 +11,7 @@ comment on table private.unconfirmed_requests is
   'Sign-ups, codes, links, resets and invitations that were requested for an account whose address nobody '
   'has confirmed yet. More than one: they can be by different people.';
 
+-- Trigger on auth.users: each mail with a code for an unconfirmed account is a request.
 -- definer: the role of the auth service may not write the table.
 create function private.count_request() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -25,11 +26,11 @@ begin
   return null;
 end
 $$;
-comment on function private.count_request() is
-  'Trigger on auth.users: each mail with a code for an unconfirmed account is a request.';
 create trigger count_request after insert or update of confirmation_token, recovery_token on auth.users
   for each row when (new.email_confirmed_at is null) execute function private.count_request();
 
+-- Counts a request that the auth service refused because it had just sent a mail: the mail that the
+-- person then opens is of an earlier request.
 -- definer: the login role may write no table.
 create function private.count_unconfirmed_request(email text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -40,12 +41,13 @@ begin
   on conflict (user_id) do update set requests = r.requests + 1;
 end
 $$;
-comment on function private.count_unconfirmed_request(text) is
-  'Counts a request that the auth service refused because it had just sent a mail: the mail that the person '
-  'then opens is of an earlier request.';
 
 -- The first confirmation ------------------------------------------------------------------------------------
 
+-- Trigger on auth.users: at the first confirmation of an address for which there was more than one
+-- request, or by a provider, what anybody set before goes: password, metadata, sessions, phone, second
+-- factors, passkeys, pending changes and codes, and sign-ins by providers that did not verify the
+-- address. After a single sign-up they stay.
 -- definer: reads a private table, ends sessions and removes identities.
 create function private.give_to_confirmer() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -96,29 +98,24 @@ begin
   return new;
 end
 $$;
-comment on function private.give_to_confirmer() is
-  'Trigger on auth.users: at the first confirmation of an address for which there was more than one request, '
-  'or by a provider, what anybody set before goes: password, metadata, sessions, phone, second factors, '
-  'passkeys, pending changes and codes, and sign-ins by providers that did not verify the address. After a '
-  'single sign-up they stay.';
 
+-- Size of metadata as the auth service writes it in an access token, where some characters take six
+-- bytes.
 create function private.token_bytes(metadata jsonb) returns integer
 language sql immutable
 return octet_length(regexp_replace(metadata::text, '[<>&\u2028\u2029]', '______', 'g'));
-comment on function private.token_bytes(jsonb) is
-  'Size of metadata as the auth service writes it in an access token, where some characters take six bytes.';
 
+-- The metadata of a user that the auth service sets itself; a longer value is by somebody else.
 create function private.metadata_of_auth(metadata jsonb) returns jsonb
 language sql immutable
 return (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(metadata)
   where key = any ('{sub,email,email_verified,phone,phone_verified}') and private.token_bytes(value) <= 330);
-comment on function private.metadata_of_auth(jsonb) is
-  'The metadata of a user that the auth service sets itself; a longer value is by somebody else.';
 
 -- Names sort after unwrap_users of the embedded stack, and this one after user_metadata_is_small.
 create trigger who_confirms_owns before update of email_confirmed_at, raw_user_meta_data on auth.users
   for each row execute function private.give_to_confirmer();
 
+-- Trigger on auth.users: requests count until the address is confirmed.
 -- definer: the role of the auth service may not write the table.
 create function private.forget_requests() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -127,8 +124,6 @@ begin
   return null;
 end
 $$;
-comment on function private.forget_requests() is
-  'Trigger on auth.users: requests count until the address is confirmed.';
 create trigger forget_requests after update of email_confirmed_at on auth.users
   for each row when (new.email_confirmed_at is not null) execute function private.forget_requests();
 
@@ -136,6 +131,8 @@ create trigger forget_requests after update of email_confirmed_at on auth.users
 
 -- Metadata is part of every access token, and of the cookie and the header that carry it.
 
+-- Trigger on auth.users: metadata has at most 2 KB. A larger one is an error for a confirmed account; of
+-- a sign-up and of a provider only name, picture and language stay, if they are small.
 -- definer: the role of the auth service may not use schema private.
 create function private.bound_metadata() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -156,14 +153,13 @@ begin
   return new;
 end
 $$;
-comment on function private.bound_metadata() is
-  'Trigger on auth.users: metadata has at most 2 KB. A larger one is an error for a confirmed account; of a '
-  'sign-up and of a provider only name, picture and language stay, if they are small.';
 create trigger user_metadata_is_small before insert or update of raw_user_meta_data on auth.users
   for each row execute function private.bound_metadata();
 
 -- The page that confirms ------------------------------------------------------------------------------------
 
+-- The user of auth that the token in the link of a mail belongs to; is_change: it confirms a change of
+-- address.
 create function private.user_of_link(token_hash text) returns table (id uuid, is_change boolean)
 language plpgsql stable set search_path = pg_temp as $$
 -- As the auth service stores it: as it is, or as a hash (the embedded one).
@@ -183,10 +179,9 @@ begin
     limit 1;
 end
 $$;
-comment on function private.user_of_link(text) is
-  'The user of auth that the token in the link of a mail belongs to; is_change: it confirms a change of '
-  'address.';
 
+-- The account that a link in a mail confirms or signs in: its name, the address, and kind: unconfirmed,
+-- confirmed, or change (of an address). No row for an unknown or used token.
 -- definer: reads users of the auth service. Whoever has the token has received the mail.
 create function private.account_of_link(token_hash text)
   returns table (name text, email text, kind text)
@@ -199,10 +194,10 @@ begin
   left join public.profiles p on p.auth_user_id = u.id;
 end
 $$;
-comment on function private.account_of_link(text) is
-  'The account that a link in a mail confirms or signs in: its name, the address, and kind: unconfirmed, '
-  'confirmed, or change (of an address). No row for an unknown or used token.';
 
+-- Deletes an unconfirmed account, or takes the address from one that signs in otherwise; or (is_change)
+-- ends a change of address. Returns deleted, kept (the address of a change), or null for a confirmed
+-- account.
 create function private.reject_request(account_id uuid, is_change boolean) returns text
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -226,11 +221,10 @@ begin
   return null;
 end
 $$;
-comment on function private.reject_request(uuid, boolean) is
-  'Deletes an unconfirmed account, or takes the address from one that signs in otherwise; or (is_change) '
-  'ends a change of address. Returns deleted, kept (the address of a change), or null for a confirmed '
-  'account.';
 
+-- For the owner of an address who did not request the mail: deletes the unconfirmed account, takes the
+-- address from one that signs in otherwise, or ends the change of address. Returns deleted, or kept (the
+-- address of a change), or null for a confirmed account and an unknown token, where it does nothing.
 -- definer: users belong to the auth service.
 create function private.reject_link(token_hash text) returns text
 language plpgsql security definer set search_path = pg_temp as $$
@@ -238,11 +232,8 @@ begin
   return (select private.reject_request(l.id, l.is_change) from private.user_of_link(token_hash) l);
 end
 $$;
-comment on function private.reject_link(text) is
-  'For the owner of an address who did not request the mail: deletes the unconfirmed account, takes the '
-  'address from one that signs in otherwise, or ends the change of address. Returns deleted, or kept (the '
-  'address of a change), or null for a confirmed account and an unknown token, where it does nothing.';
 
+-- Whether the caller has just confirmed an account without a password that no provider signs in.
 -- definer: reads users of the auth service.
 create function private.needs_password() returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -252,14 +243,15 @@ begin
     and coalesce(u.raw_app_meta_data -> 'providers', '["email"]') <@ '["email"]');
 end
 $$;
-comment on function private.needs_password() is
-  'Whether the caller has just confirmed an account without a password that no provider signs in.';
-grant execute on function private.account_of_link(text), private.reject_link(text),
-  private.count_unconfirmed_request(text) to anon, authenticated;
-grant execute on function private.needs_password() to authenticated;
+grant execute on function private.account_of_link, private.reject_link, private.count_unconfirmed_request
+  to anon, authenticated;
+grant execute on function private.needs_password to authenticated;
 
 -- Sessions --------------------------------------------------------------------------------------------------
 
+-- Why an access token with these claims is refused: ended (the auth service has deleted or banned the
+-- user, or ended the session), factor (the account has a second factor, and the session has not passed
+-- it); null if it is accepted. A token that names no session is accepted until it expires.
 -- definer: reads users, sessions and factors of the auth service.
 create function private.session_refusal(user_id uuid, session_id uuid, aal text) returns text
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -276,11 +268,9 @@ begin
   return case when found then refusal else 'ended' end;
 end
 $$;
-comment on function private.session_refusal(uuid, uuid, text) is
-  'Why an access token with these claims is refused: ended (the auth service has deleted or banned the user, '
-  'or ended the session), factor (the account has a second factor, and the session has not passed it); null '
-  'if it is accepted. A token that names no session is accepted until it expires.';
 
+-- Why the access token of a client of the data API or of realtime is refused: client (issued to another
+-- application), or that of private.session_refusal; null if it is accepted.
 -- definer: clients may ask about their own token only.
 create function private.token_refusal() returns text
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -294,10 +284,9 @@ begin
   return private.session_refusal((claims ->> 'sub')::uuid, (claims ->> 'session_id')::uuid, claims ->> 'aal');
 end
 $$;
-comment on function private.token_refusal() is
-  'Why the access token of a client of the data API or of realtime is refused: client (issued to another '
-  'application), or that of private.session_refusal; null if it is accepted.';
 
+-- The message for a refused credential: that of private.session_refusal, or null for one that is not
+-- valid.
 create function private.refusal_message(refusal text) returns text
 language sql immutable
 return case refusal
@@ -305,7 +294,5 @@ return case refusal
   when 'client' then 'This token was issued to another application.'
   when 'ended' then 'The session has ended: sign in again.'
   else 'The credential is not valid.' end;
-comment on function private.refusal_message(text) is
-  'The message for a refused credential: that of private.session_refusal, or null for one that is not valid.';
-grant execute on function private.token_refusal(), private.refusal_message(text)
-  to anon, authenticated, service_role;
+grant execute on function private.token_refusal, private.refusal_message to anon, authenticated,
+  service_role;

@@ -116,22 +116,20 @@ create index status_changes_changed_by_idx on public.status_changes (changed_by)
 
 -- Visibility ------------------------------------------------------------------------------------------------
 
+-- The visibility rule of submissions and their comments: public rows for everyone, own rows for the
+-- author, all rows of the organization for its team.
 -- Inlined into policies. The two caller arguments are evaluated once for each statement.
 create function private.can_see_submission(is_public boolean, author_id uuid, organization_id uuid,
   caller_id uuid, team_ids uuid[])
 returns boolean language sql immutable
 return is_public or author_id = caller_id or organization_id = any (team_ids);
-comment on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[]) is
-  'The visibility rule of submissions and their comments: public rows for everyone, own rows for the '
-  'author, all rows of the organization for its team.';
 
 alter table public.submissions enable row level security;
 alter table public.submission_tags enable row level security;
 alter table public.status_changes enable row level security;
 revoke all on public.submissions, public.submission_tags, public.status_changes
   from public, anon, authenticated, service_role, service_key;
-grant execute on function private.can_see_submission(boolean, uuid, uuid, uuid, uuid[])
-  to anon, authenticated, service_key;
+grant execute on function private.can_see_submission to anon, authenticated, service_key;
 
 create policy "a submission is seen by whoever may see it" on public.submissions
   for select to anon, authenticated, service_key using (private.can_see_submission(
@@ -201,6 +199,8 @@ grant select, insert, update, delete on public.submission_tags, public.status_ch
 
 -- Creation --------------------------------------------------------------------------------------------------
 
+-- Trigger: sets organization, author, moderation state and visibility, and starts vote_count at the
+-- author's vote, which an account that was erased here does not have.
 -- definer: reads settings of private organizations. The row lock serializes this insert with changes of
 -- visibility.
 create function private.prepare_submission() returns trigger
@@ -226,12 +226,10 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_submission() is
-  'Trigger: sets organization, author, moderation state and visibility, and starts vote_count at the '
-  'author''s vote, which an account that was erased here does not have.';
 create trigger prepare before insert on public.submissions
   for each row execute function private.prepare_submission();
 
+-- Trigger: enforces the plan limit on submissions.
 -- definer: reads plan limits, which are not granted. The row lock serializes concurrent inserts.
 create function private.enforce_submission_limit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -251,10 +249,10 @@ begin
   return null;
 end
 $$;
-comment on function private.enforce_submission_limit() is 'Trigger: enforces the plan limit on submissions.';
 create trigger keep_plan_limit after insert on public.submissions
   referencing new table as added for each statement execute function private.enforce_submission_limit();
 
+-- Trigger: the author votes for and follows the new submission.
 -- definer: inserts the author's vote and follow and emits the event.
 create function private.start_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -269,11 +267,10 @@ begin
   return null;
 end
 $$;
-comment on function private.start_submission() is
-  'Trigger: the author votes for and follows the new submission.';
 create trigger start after insert on public.submissions
   for each row execute function private.start_submission();
 
+-- Trigger: emits submission.created once, when the submission is approved.
 -- definer: emits the event.
 create function private.announce_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -289,14 +286,13 @@ begin
   return null;
 end
 $$;
-comment on function private.announce_submission() is
-  'Trigger: emits submission.created once, when the submission is approved.';
 create trigger announce after insert on public.submissions
   for each row when (new.moderation_state = 'approved') execute function private.announce_submission();
 create trigger announce_approval after update of moderation_state on public.submissions
   for each row when (old.moderation_state <> 'approved' and new.moderation_state = 'approved')
   execute function private.announce_submission();
 
+-- Trigger: trims text; only Admin may set tracker_issue_url.
 create function private.edit_submission() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -313,10 +309,10 @@ begin
   return new;
 end
 $$;
-comment on function private.edit_submission() is 'Trigger: trims text; only Admin may set tracker_issue_url.';
 create trigger edit before update of title, description, category_id, tracker_issue_url on public.submissions
   for each row execute function private.edit_submission();
 
+-- Trigger: charges the rate limit for edits by direct clients before the row changes.
 -- definer: writes rate limit counters.
 create function private.charge_submission_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -325,12 +321,11 @@ begin
   return new;
 end
 $$;
-comment on function private.charge_submission_edit() is
-  'Trigger: charges the rate limit for edits by direct clients before the row changes.';
 create trigger charge_edit before update of title, description, category_id,
   tracker_issue_url on public.submissions
   for each row execute function private.charge_submission_edit();
 
+-- Payload of submission.updated.
 create function private.updated_submission(submission public.submissions) returns jsonb
 language sql stable
 return jsonb_build_object('submission', jsonb_build_object(
@@ -340,8 +335,9 @@ return jsonb_build_object('submission', jsonb_build_object(
     (submission).category_id,
   'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at',
     (submission).updated_at));
-comment on function private.updated_submission(public.submissions) is 'Payload of submission.updated.';
 
+-- Trigger: emits submission.updated. A text change of content that required approval makes it pending
+-- again.
 -- definer: emits the event.
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -357,9 +353,6 @@ begin
   return null;
 end
 $$;
-comment on function private.announce_edit() is
-  'Trigger: emits submission.updated. A text change of content that required approval makes it pending '
-  'again.';
 create trigger announce_edit after update of title, description, category_id,
   tracker_issue_url on public.submissions
   for each row when (new.moderation_state = 'approved'
@@ -367,6 +360,7 @@ create trigger announce_edit after update of title, description, category_id,
       is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
   execute function private.announce_edit();
 
+-- Trigger: rejects the deletion of a submission that is a merge target.
 -- A merge target holds votes of its sources. Deleting it would lose them, so unmerge first.
 create function private.protect_merge_target() returns trigger
 language plpgsql security definer set search_path = pg_temp
@@ -381,11 +375,10 @@ begin
   return old;
 end
 $$;
-comment on function private.protect_merge_target() is
-  'Trigger: rejects the deletion of a submission that is a merge target.';
 create trigger keep_merge_target before delete on public.submissions
   for each row execute function private.protect_merge_target();
 
+-- Tag slugs of submissions that the caller can see.
 -- definer: skips the policies on tags. Call it only for submissions the caller can see.
 create function private.tags_of(submission_ids uuid[]) returns table (submission_id uuid, slugs json)
 language plpgsql stable security definer set search_path = pg_temp rows 50 as $$
@@ -396,11 +389,11 @@ begin
     where st.submission_id = any (submission_ids) group by 1;
 end
 $$;
-comment on function private.tags_of(uuid[]) is 'Tag slugs of submissions that the caller can see.';
-grant execute on function private.tags_of(uuid[]) to anon, authenticated, service_key;
+grant execute on function private.tags_of to anon, authenticated, service_key;
 
 -- Status ----------------------------------------------------------------------------------------------------
 
+-- Trigger: sets previous status and author; drops a change to the current status.
 -- Invoker: rows the caller cannot see are not found, and the lock requires permission to update.
 create function private.prepare_status_change() returns trigger
 language plpgsql set search_path = pg_temp as $$
@@ -435,11 +428,10 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_status_change() is
-  'Trigger: sets previous status and author; drops a change to the current status.';
 create trigger prepare before insert on public.status_changes
   for each row execute function private.prepare_status_change();
 
+-- Trigger: applies the new status, notifies followers, emits the event and writes the audit log.
 -- definer: updates the status, which is not granted, and writes notifications and events.
 create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -467,13 +459,12 @@ begin
   return null;
 end
 $$;
-comment on function private.apply_status_change() is
-  'Trigger: applies the new status, notifies followers, emits the event and writes the audit log.';
 create trigger apply after insert on public.status_changes
   for each row execute function private.apply_status_change();
 
 -- Visibility follows the board ------------------------------------------------------------------------------
 
+-- Trigger: waits for concurrent inserts before the visibility of a board changes.
 -- These row locks conflict with the key-share locks of foreign keys, which serializes them with inserts that
 -- read the old visibility.
 create function private.lock_board() returns trigger
@@ -483,11 +474,10 @@ begin
   return new;
 end
 $$;
-comment on function private.lock_board() is
-  'Trigger: waits for concurrent inserts before the visibility of a board changes.';
 create trigger lock_board before update of visibility on public.organizations
   for each row when (old.visibility <> new.visibility) execute function private.lock_board();
 
+-- Trigger: a change of the board's visibility updates is_public of its submissions.
 create function private.propagate_visibility() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: is_public is not granted
 begin
@@ -500,11 +490,10 @@ begin
   return null;
 end
 $$;
-comment on function private.propagate_visibility() is
-  'Trigger: a change of the board''s visibility updates is_public of its submissions.';
 create trigger spread_visibility after update of visibility on public.organizations
   for each row when (old.visibility <> new.visibility) execute function private.propagate_visibility();
 
+-- Trigger: derives is_public from the moderation state.
 create function private.sync_is_public() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: the organization may be private
 begin
@@ -513,6 +502,5 @@ begin
   return new;
 end
 $$;
-comment on function private.sync_is_public() is 'Trigger: derives is_public from the moderation state.';
 create trigger follow_moderation before update of moderation_state on public.submissions
   for each row execute function private.sync_is_public();

@@ -44,6 +44,8 @@ create index follows_user_idx on public.follows (user_id, created_at desc);
 
 -- Voting ----------------------------------------------------------------------------------------------------
 
+-- Trigger on votes and follows: the submission must be visible to the caller and not merged, and a person
+-- votes once.
 -- Invoker: rows the caller cannot see are not found.
 create function private.prepare_vote() returns trigger
 language plpgsql set search_path = pg_temp as $$
@@ -67,10 +69,9 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_vote() is
-  'Trigger on votes and follows: the submission must be visible to the caller and not merged, and a person '
-  'votes once.';
 
+-- Raises CONFLICT if the person of a profile voted for the submission, or the comment, as another
+-- profile. The caller holds its lock.
 -- definer: voters are not granted.
 create function private.require_one_vote(organization_id uuid, user_id uuid, submission_id uuid,
   comment_id uuid) returns void
@@ -91,10 +92,8 @@ begin
   end if;
 end
 $$;
-comment on function private.require_one_vote(uuid, uuid, uuid, uuid) is
-  'Raises CONFLICT if the person of a profile voted for the submission, or the comment, as another profile. '
-  'The caller holds its lock.';
 
+-- Raises SUBMISSION_MERGED if the submission was merged into another.
 -- definer: the caller may not see the merge target.
 create function private.require_open_submission(submission_id uuid) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -108,9 +107,8 @@ begin
   end if;
 end
 $$;
-comment on function private.require_open_submission(uuid) is
-  'Raises SUBMISSION_MERGED if the submission was merged into another.';
 
+-- Locks the submission before dependent rows are added or deleted; false if it does not exist.
 -- definer: locks a submission the caller may not update.
 create function private.lock_submission(submission_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_temp cost 10000 as $$
@@ -119,9 +117,8 @@ begin
   return found;
 end
 $$;
-comment on function private.lock_submission(uuid) is
-  'Locks the submission before dependent rows are added or deleted; false if it does not exist.';
 
+-- Locks the submission before a dependent row is added; raises SUBMISSION_MERGED if it was merged.
 create function private.lock_open_submission(submission_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -129,9 +126,8 @@ begin
   perform private.require_open_submission(submission_id);
 end
 $$;
-comment on function private.lock_open_submission(uuid) is
-  'Locks the submission before a dependent row is added; raises SUBMISSION_MERGED if it was merged.';
 
+-- Charges a vote by a direct client, unless the vote exists already.
 -- definer: writes rate limit counters.
 create function private.charge_direct_vote(submission_id uuid) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -139,14 +135,14 @@ begin
   if private.my_vote(submission_id) is null then perform private.charge_direct('vote_create', 1); end if;
 end
 $$;
-comment on function private.charge_direct_vote(uuid) is
-  'Charges a vote by a direct client, unless the vote exists already.';
 
 create trigger prepare before insert on public.votes
   for each row execute function private.prepare_vote();
 create trigger prepare before insert on public.follows
   for each row execute function private.prepare_vote();
 
+-- Whether a person takes part themselves, and so follows: everyone but e-mail authors for whom a key or
+-- an operator enters something (private.follow_for).
 -- Called by definer triggers only.
 create function private.is_own_act(profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
@@ -155,10 +151,9 @@ begin
     or exists (select from public.profiles p where p.id = is_own_act.profile_id and p.kind = 'user');
 end
 $$;
-comment on function private.is_own_act(uuid) is
-  'Whether a person takes part themselves, and so follows: everyone but e-mail authors for whom a key or an '
-  'operator enters something (private.follow_for).';
 
+-- Trigger: updates vote_count, makes those who vote themselves follow, notifies the author and emits
+-- submission.vote_added, which does not name the voter. Pending submissions emit nothing.
 -- definer: writes counts, follows, notifications and events.
 create function private.count_added_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -184,12 +179,11 @@ begin
   return null;
 end
 $$;
-comment on function private.count_added_votes() is
-  'Trigger: updates vote_count, makes those who vote themselves follow, notifies the author and emits '
-  'submission.vote_added, which does not name the voter. Pending submissions emit nothing.';
 create trigger count_added after insert on public.votes
   referencing new table as added for each statement execute function private.count_added_votes();
 
+-- Trigger: updates vote_count and emits submission.vote_removed; votes deleted with their submission emit
+-- nothing.
 -- definer: writes counts and events.
 create function private.count_removed_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -211,12 +205,10 @@ begin
   return null;
 end
 $$;
-comment on function private.count_removed_votes() is
-  'Trigger: updates vote_count and emits submission.vote_removed; votes deleted with their submission emit '
-  'nothing.';
 create trigger count_removed after delete on public.votes
   referencing old table as removed for each statement execute function private.count_removed_votes();
 
+-- A submission and all submissions merged into it. A follower of one of them follows it.
 -- definer: the caller may not see all sources.
 create function private.with_sources(submission_id uuid) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -227,9 +219,8 @@ begin
     where target.id = submission_id);
 end
 $$;
-comment on function private.with_sources(uuid) is
-  'A submission and all submissions merged into it. A follower of one of them follows it.';
 
+-- Makes a profile that a key may act as follow a submission, because the person asked for it.
 -- definer: keys may not insert follows, since an address that a key enters is nobody's wish to get mail.
 create function private.follow_for(submission_id uuid, profile_id uuid, reason text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -243,9 +234,8 @@ begin
   perform set_config('feedback.suppress_events', 'off', true);
 end
 $$;
-comment on function private.follow_for(uuid, uuid, text) is
-  'Makes a profile that a key may act as follow a submission, because the person asked for it.';
 
+-- Whether the profile follows the submission or one merged into it.
 create function private.is_follower(submission_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -256,9 +246,8 @@ begin
       and f.user_id = profile_id);
 end
 $$;
-comment on function private.is_follower(uuid, uuid) is
-  'Whether the profile follows the submission or one merged into it.';
 
+-- Locks submissions in id order, so that concurrent statements cannot deadlock.
 create function private.lock_submissions(ids uuid[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -267,11 +256,10 @@ begin
   end if;
 end
 $$;
-comment on function private.lock_submissions(uuid[]) is
-  'Locks submissions in id order, so that concurrent statements cannot deadlock.';
 
 -- The caller's votes and follows ----------------------------------------------------------------------------
 
+-- Time of the caller's vote for the submission; null if there is none.
 -- definer: user_id is not granted. Returns data of the caller only.
 create function private.my_vote(submission_id uuid) returns timestamptz
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -280,9 +268,9 @@ begin
     and v.user_id = private.caller_id());
 end
 $$;
-comment on function private.my_vote(uuid) is
-  'Time of the caller''s vote for the submission; null if there is none.';
 
+-- Time of the profile's vote; available to the profile itself and to a key that may act as it.
+-- definer: user_id is not granted.
 create function private.vote_of(submission_id uuid, profile_id uuid) returns timestamptz
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -291,17 +279,18 @@ begin
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
 end
 $$;
-comment on function private.vote_of(uuid, uuid) is
-  'Time of the profile''s vote; available to the profile itself and to a key that may act as it.';
 
+-- Whether the caller follows the submission.
+-- definer: calls private.is_follower, which answers for anybody.
 create function private.is_following(submission_id uuid) returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return private.is_follower(submission_id, private.caller_id());
 end
 $$;
-comment on function private.is_following(uuid) is 'Whether the caller follows the submission.';
 
+-- All votes of the caller.
+-- definer: user_id is not granted.
 create function private.my_votes() returns table (submission_id uuid, voted_at timestamptz)
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -309,7 +298,6 @@ begin
     select v.submission_id, v.created_at from public.votes v where v.user_id = private.caller_id();
 end
 $$;
-comment on function private.my_votes() is 'All votes of the caller.';
 
 create function public.my_votes(submission_ids uuid[])
   returns table (submission_id uuid, voted_at timestamptz)
@@ -323,6 +311,8 @@ comment on function public.my_votes(uuid[]) is
   'The signed-in user''s votes for the given submissions: submission_id and created_at (timestamptz). Never '
   'returns votes of other users.';
 
+-- Deletes the vote of the caller, or of a profile the key may act as. No effect if there is none.
+-- definer: voters are not granted.
 create function private.remove_vote(submission_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -332,15 +322,13 @@ begin
   end if;
 end
 $$;
-comment on function private.remove_vote(uuid, uuid) is
-  'Deletes the vote of the caller, or of a profile the key may act as. No effect if there is none.';
 
+-- The scope a key needs to read voters, or respondents that would reveal voters. Users must be Admin.
 create function private.voters_scope() returns text
 language sql immutable
 return 'submissions:moderate';
-comment on function private.voters_scope() is
-  'The scope a key needs to read voters, or respondents that would reveal voters. Users must be Admin.';
 
+-- Newest voters with e-mail addresses, for Admin; logs the access. Raises FORBIDDEN for other callers.
 create function private.submission_voters(submission_id uuid, max_rows integer, skipped integer)
 returns table (user_id uuid, name text, email text, voted_at timestamptz)
 language plpgsql security definer set search_path = pg_temp as $$
@@ -357,8 +345,6 @@ begin
         join public.profiles p on p.id = v.user_id;
 end
 $$;
-comment on function private.submission_voters(uuid, integer, integer) is
-  'Newest voters with e-mail addresses, for Admin; logs the access. Raises FORBIDDEN for other callers.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 
@@ -373,16 +359,14 @@ grant select (organization_id, submission_id, user_id, reason, created_at),
   delete on public.follows to authenticated;
 grant insert (submission_id) on public.follows to authenticated;
 grant select, insert, delete on public.votes, public.follows to service_role;
-grant execute on function public.my_votes(uuid[]) to authenticated;
-grant execute on function private.my_vote(uuid),
-  private.vote_of(uuid, uuid), private.is_following(uuid), private.my_votes(),
-    private.remove_vote(uuid, uuid), private.submission_voters(uuid, integer, integer)
-  to anon, authenticated, service_key;
-grant execute on function private.with_sources(uuid) to authenticated;
-grant execute on function private.follow_for(uuid, uuid, text) to service_key;
-grant execute on function private.require_open_submission(uuid), private.lock_open_submission(uuid),
-  private.lock_submission(uuid), private.charge_direct_vote(uuid),
-  private.require_one_vote(uuid, uuid, uuid, uuid) to authenticated, service_role, service_key;
+grant execute on function public.my_votes to authenticated;
+grant execute on function private.my_vote, private.vote_of, private.is_following, private.my_votes,
+  private.remove_vote, private.submission_voters to anon, authenticated, service_key;
+grant execute on function private.with_sources to authenticated;
+grant execute on function private.follow_for to service_key;
+grant execute on function private.require_open_submission, private.lock_open_submission,
+  private.lock_submission, private.charge_direct_vote, private.require_one_vote to authenticated,
+  service_role, service_key;
 
 create policy "votes are seen with their submission" on public.votes
   for select to anon, authenticated, service_key using (

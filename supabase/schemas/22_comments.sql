@@ -62,6 +62,7 @@ create index comment_votes_user_idx on public.comment_votes (user_id);
 
 -- Writing ---------------------------------------------------------------------------------------------------
 
+-- Trigger: the submission must be visible and not merged; a parent must belong to the same submission.
 -- Invoker: a submission or parent the caller cannot see is not found.
 create function private.prepare_comment() returns trigger
 language plpgsql set search_path = pg_temp as $$
@@ -90,9 +91,9 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_comment() is
-  'Trigger: the submission must be visible and not merged; a parent must belong to the same submission.';
 
+-- Trigger: charges a comment by a direct client, locks the submission, and sets is_official, moderation
+-- state and visibility.
 -- definer: reads settings of the organization. The lock serializes this insert with visibility changes and
 -- precedes the lock on the parent.
 create function private.charge_comment(comment public.comments) returns public.comments
@@ -113,12 +114,10 @@ begin
   return comment;
 end
 $$;
-comment on function private.charge_comment(public.comments) is
-  'Trigger: charges a comment by a direct client, locks the submission, and sets is_official, moderation '
-  'state and visibility.';
 create trigger prepare before insert on public.comments
   for each row execute function private.prepare_comment();
 
+-- Trigger: rejects edits after private.comment_edit_window().
 create function private.edit_comment() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -130,7 +129,9 @@ begin
   return new;
 end
 $$;
-comment on function private.edit_comment() is 'Trigger: rejects edits after private.comment_edit_window().';
+
+-- Trigger: charges edits by direct clients. An edit of content that required approval makes it pending
+-- again, also where only an ancestor hides it.
 -- definer: writes rate limit counters.
 create function private.review_comment_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -145,19 +146,18 @@ begin
   return null;
 end
 $$;
-comment on function private.review_comment_edit() is
-  'Trigger: charges edits by direct clients. An edit of content that required approval makes it pending '
-  'again, also where only an ancestor hides it.';
 create trigger follow_edit after update of body on public.comments
   for each row execute function private.review_comment_edit();
 
+-- How long after creation the author may edit a comment.
 create function private.comment_edit_window() returns interval
 language sql immutable
 return interval '15 minutes';
-comment on function private.comment_edit_window() is 'How long after creation the author may edit a comment.';
 create trigger edit before update of body on public.comments
   for each row execute function private.edit_comment();
 
+-- Trigger: updates comment_count and reply_count, makes those who comment themselves follow, and
+-- announces approved comments.
 -- definer: writes counts, follows, notifications and events.
 create function private.count_added_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -183,12 +183,10 @@ begin
   return null;
 end
 $$;
-comment on function private.count_added_comments() is
-  'Trigger: updates comment_count and reply_count, makes those who comment themselves follow, and announces '
-  'approved comments.';
 create trigger count_added after insert on public.comments
   referencing new table as added for each statement execute function private.count_added_comments();
 
+-- Locks comments in id order, so that concurrent statements cannot deadlock.
 create function private.lock_comments(ids uuid[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -197,9 +195,8 @@ begin
   end if;
 end
 $$;
-comment on function private.lock_comments(uuid[]) is
-  'Locks comments in id order, so that concurrent statements cannot deadlock.';
 
+-- Emits comment.created and its notifications, once the comment is approved.
 create function private.announce_comment(comment_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 declare comment public.comments;
@@ -216,9 +213,8 @@ begin
       else 'comment' end, comment.id, comment.id, comment.author_id);
 end
 $$;
-comment on function private.announce_comment(uuid) is
-  'Emits comment.created and its notifications, once the comment is approved.';
 
+-- Trigger: deletes the replies of a deleted comment and updates the counts.
 -- definer: deletes replies by other authors. Each level's delete fires the trigger again until no reply is
 -- left.
 create function private.remove_replies() returns trigger
@@ -250,11 +246,10 @@ begin
   return null;
 end
 $$;
-comment on function private.remove_replies() is
-  'Trigger: deletes the replies of a deleted comment and updates the counts.';
 create trigger remove_replies after delete on public.comments
   referencing old table as removed for each statement execute function private.remove_replies();
 
+-- Locks the submission of a comment before the comment itself; false if the comment does not exist.
 -- definer: locks a submission the caller may not update.
 create function private.lock_thread(comment_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_temp cost 10000 as $$
@@ -275,9 +270,8 @@ begin
   end loop;
 end
 $$;
-comment on function private.lock_thread(uuid) is
-  'Locks the submission of a comment before the comment itself; false if the comment does not exist.';
 
+-- Trigger: derives is_public from the moderation state.
 -- definer: the caller may not see the submission.
 create function private.sync_comment_is_public() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -287,11 +281,10 @@ begin
   return new;
 end
 $$;
-comment on function private.sync_comment_is_public() is
-  'Trigger: derives is_public from the moderation state.';
 create trigger follow_moderation before update of moderation_state on public.comments
   for each row execute function private.sync_comment_is_public();
 
+-- Trigger: an approved comment is counted and announced; other states are not counted.
 create function private.moderate_comment() returns trigger
 -- definer: the caller may not see the submission.
 language plpgsql security definer set search_path = pg_temp as $$
@@ -307,12 +300,11 @@ begin
   return null;
 end
 $$;
-comment on function private.moderate_comment() is
-  'Trigger: an approved comment is counted and announced; other states are not counted.';
 create trigger moderate after update of moderation_state on public.comments
   for each row when (old.moderation_state <> new.moderation_state)
     execute function private.moderate_comment();
 
+-- Trigger: a change of the submission's visibility updates is_public of its comments.
 create function private.propagate_visibility_to_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: is_public is not granted
 begin
@@ -321,14 +313,13 @@ begin
   return null;
 end
 $$;
-comment on function private.propagate_visibility_to_comments() is
-  'Trigger: a change of the submission''s visibility updates is_public of its comments.';
 create trigger spread_visibility after update of is_public, moderation_state on public.submissions
   for each row when (old.is_public <> new.is_public)
     execute function private.propagate_visibility_to_comments();
 
 -- Votes on comments -----------------------------------------------------------------------------------------
 
+-- Trigger: the comment must be visible to the caller, and a person votes once.
 create function private.prepare_comment_vote() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -343,8 +334,9 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_comment_vote() is
-  'Trigger: the comment must be visible to the caller, and a person votes once.';
+
+-- Locks the comment before a vote for it is added or deleted. Returns its current submission, which a
+-- merge may have changed.
 -- definer: locks a comment the caller may not update.
 create function private.lock_comment(comment_id uuid) returns uuid
 language plpgsql security definer set search_path = pg_temp cost 10000 as $$
@@ -355,13 +347,11 @@ begin
   return current_id;
 end
 $$;
-comment on function private.lock_comment(uuid) is
-  'Locks the comment before a vote for it is added or deleted. Returns its current submission, which a '
-  'merge may have changed.';
 
 create trigger prepare before insert on public.comment_votes
   for each row execute function private.prepare_comment_vote();
 
+-- Trigger: increases vote_count of comments.
 -- definer: updates vote_count.
 create function private.count_added_comment_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -375,10 +365,10 @@ begin
   return null;
 end
 $$;
-comment on function private.count_added_comment_votes() is 'Trigger: increases vote_count of comments.';
 create trigger count_added after insert on public.comment_votes
   referencing new table as added for each statement execute function private.count_added_comment_votes();
 
+-- Trigger: decreases vote_count of comments.
 -- definer: updates vote_count.
 create function private.count_removed_comment_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -393,10 +383,11 @@ begin
   return null;
 end
 $$;
-comment on function private.count_removed_comment_votes() is 'Trigger: decreases vote_count of comments.';
 create trigger count_removed after delete on public.comment_votes
   referencing old table as removed for each statement execute function private.count_removed_comment_votes();
 
+-- Time of the profile's vote for the comment; available to the profile itself and to a key that may act
+-- as it.
 -- definer: user_id is not granted. Returns data of the caller, or of a profile the key may act as.
 create function private.comment_vote_of(comment_id uuid, profile_id uuid) returns timestamptz
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -406,10 +397,9 @@ begin
   and (profile_id = private.caller_id() or private.is_author_of_key(profile_id)));
 end
 $$;
-comment on function private.comment_vote_of(uuid, uuid) is
-  'Time of the profile''s vote for the comment; available to the profile itself and to a key that may act '
-  'as it.';
 
+-- Deletes the vote of the caller, or of a profile the key may act as.
+-- definer: voters are not granted.
 create function private.remove_comment_vote(comment_id uuid, profile_id uuid) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -420,9 +410,8 @@ begin
   end if;
 end
 $$;
-comment on function private.remove_comment_vote(uuid, uuid) is
-  'Deletes the vote of the caller, or of a profile the key may act as.';
 
+-- A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.
 -- definer: a key with submissions:write only cannot read its own comment on a private board.
 create function private.written_comment(comment_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -436,8 +425,6 @@ begin
 );
 end
 $$;
-comment on function private.written_comment(uuid) is
-  'A comment the caller has just written: {id, body, author: {id, name}, is_official, created_at}.';
 
 -- Rights ----------------------------------------------------------------------------------------------------
 
@@ -454,11 +441,11 @@ grant insert (comment_id), delete on public.comment_votes to authenticated;
 grant insert (comment_id, user_id) on public.comment_votes to service_key;
 grant select, insert, delete, update (body, is_official, moderation_state) on public.comments to service_role;
 grant select, insert, delete on public.comment_votes to service_role;
-grant execute on function private.comment_edit_window(), private.lock_comment(uuid),
-  private.charge_comment(public.comments) to authenticated, service_role, service_key;
-grant execute on function private.lock_thread(uuid) to authenticated, service_key;
-grant execute on function private.written_comment(uuid), private.comment_vote_of(uuid, uuid),
-  private.remove_comment_vote(uuid, uuid) to anon, authenticated, service_key;
+grant execute on function private.comment_edit_window, private.lock_comment, private.charge_comment
+  to authenticated, service_role, service_key;
+grant execute on function private.lock_thread to authenticated, service_key;
+grant execute on function private.written_comment, private.comment_vote_of, private.remove_comment_vote
+  to anon, authenticated, service_key;
 
 create policy "a comment is seen by whoever may see it" on public.comments
   for select to anon, authenticated, service_key using (private.can_see_submission(

@@ -20,6 +20,8 @@ comment on table private.author_trust is
   'regardless of earlier approvals.';
 create index author_trust_user_idx on private.author_trust (user_id);
 
+-- Whether content of the profile needs no approval: the team trusts it, or trust_after of its
+-- contributions are approved. For definer functions.
 create function private.is_trusted(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 declare wanted integer;
@@ -38,9 +40,6 @@ begin
     false);
 end
 $$;
-comment on function private.is_trusted(uuid, uuid) is
-  'Whether content of the profile needs no approval: the team trusts it, or trust_after of its '
-  'contributions are approved. For definer functions.';
 
 -- Threads ---------------------------------------------------------------------------------------------------
 
@@ -53,6 +52,7 @@ comment on table private.hidden_replies is
   'Replies that were rejected only because an ancestor was rejected; approving the ancestor restores them.';
 create index hidden_replies_under_idx on private.hidden_replies (under_id);
 
+-- A hidden reply gets its own decision: replies below it depend on it, no longer on its ancestor.
 create function private.decide_alone(reply_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -67,9 +67,8 @@ begin
     where h.under_id = own.under_id and h.comment_id = thread.id;
 end
 $$;
-comment on function private.decide_alone(uuid) is
-  'A hidden reply gets its own decision: replies below it depend on it, no longer on its ancestor.';
 
+-- Trigger: rejecting a comment rejects its replies; approving it restores them.
 -- definer: updates replies by other authors.
 create function private.moderate_replies() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -102,14 +101,14 @@ begin
   return null;
 end
 $$;
-comment on function private.moderate_replies() is
-  'Trigger: rejecting a comment rejects its replies; approving it restores them.';
 create trigger moderate_replies after update of moderation_state on public.comments
   for each row when (old.moderation_state <> new.moderation_state)
     execute function private.moderate_replies();
 
 -- The team --------------------------------------------------------------------------------------------------
 
+-- Pending, rejected or spam submissions and comments of the current organization, oldest first, for Admin
+-- or keys with submissions:moderate. Pages by (before_at, before_id).
 -- definer: reads pending content; requires Admin.
 create function private.admin_moderation_queue(state text, type text, before_at timestamptz, before_id uuid,
   max_rows integer)
@@ -159,10 +158,11 @@ begin
         order by s.created_at, s.id) from shown s), '[]');
 end
 $$;
-comment on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer) is
-  'Pending, rejected or spam submissions and comments of the current organization, oldest first, for Admin '
-  'or keys with submissions:moderate. Pages by (before_at, before_id).';
 
+-- Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it
+-- is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision.
+-- text_of: the updated_at of the text to approve. Raises TEXT_CHANGED if there is a newer one, or without
+-- text_of if the author changed the text since the submission.
 -- definer: moderation states and trust are not granted.
 create function private.admin_moderate(target_type text, target_id uuid, action text, reason text,
   trust_author boolean, text_of timestamptz default null) returns json
@@ -230,12 +230,8 @@ begin
     subject.state, 'state', wanted);
 end
 $$;
-comment on function private.admin_moderate(text, uuid, text, text, boolean, timestamptz) is
-  'Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it '
-  'is not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. '
-  'text_of: the updated_at of the text to approve. Raises TEXT_CHANGED if there is a newer one, or without '
-  'text_of if the author changed the text since the submission.';
 
+-- private.admin_moderate for many submissions and comments, each on its own, with a result for each.
 create function private.admin_moderate_many(target_types text[], target_ids uuid[], action text, reason text,
   trust_author boolean, texts_of timestamptz[] default null) returns json
 language plpgsql set search_path = pg_temp as $$
@@ -258,10 +254,6 @@ begin
   return results;
 end
 $$;
-comment on function private.admin_moderate_many(text[], uuid[], text, text, boolean, timestamptz[]) is
-  'private.admin_moderate for many submissions and comments, each on its own, with a result for each.';
-grant execute on function private.admin_moderation_queue(text, text, timestamptz, uuid, integer),
-  private.admin_moderate(text, uuid, text, text, boolean, timestamptz)
-  to authenticated, service_key;
-grant execute on function
-  private.admin_moderate_many(text[], uuid[], text, text, boolean, timestamptz[]) to authenticated;
+grant execute on function private.admin_moderation_queue, private.admin_moderate to authenticated,
+  service_key;
+grant execute on function private.admin_moderate_many to authenticated;

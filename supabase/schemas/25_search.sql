@@ -54,13 +54,13 @@ comment on table private.search_frequencies is
 
 -- Words -----------------------------------------------------------------------------------------------------
 
+-- Lowercase text in one spelling (NFKC), without soft hyphens, joiners and other invisible characters.
 create function private.fold_text(value text) returns text
 language sql immutable
 return lower(normalize(translate(value, U&'\00AD\061C\180E\200B\200C\200D\200E\200F'
   '\202A\202B\202C\202D\202E\2060\2066\2067\2068\2069\FEFF', ''), NFKC));
-comment on function private.fold_text(text) is
-  'Lowercase text in one spelling (NFKC), without soft hyphens, joiners and other invisible characters.';
 
+-- Lowercase text without accents.
 -- plpgsql, because unaccent is only stable and a SQL wrapper would not be inlined.
 create function private.plain_text(value text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
@@ -70,15 +70,15 @@ begin
     extensions.unaccent('extensions.unaccent'::regdictionary, private.fold_text(value)), 'ς', 'σ');
 end
 $$;
-comment on function private.plain_text(text) is 'Lowercase text without accents.';
 
+-- Whether a word is of a script that writes words without spaces, or attaches particles to them.
 create function private.is_unspaced(word text) returns boolean
 language sql immutable
 return word ~ ('^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff'
   '\uac00-\ud7af\uf900-\ufaff]');
-comment on function private.is_unspaced(text) is
-  'Whether a word is of a script that writes words without spaces, or attaches particles to them.';
 
+-- Words of a text (10,000 characters) in order, lowercase with accents, up to 60 characters. Runs of
+-- kanji, katakana, hiragana, hangul and Thai are words of their own.
 create function private.split_words(value text) returns text[]
 language sql immutable
 return (
@@ -89,10 +89,8 @@ return (
   '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7'
     '\u060c\u061b\u061f\u0964\u2000-\u206f\u20a0-\u20bf\u2190-\u21ff\u2e00-\u2e7f\u3000-\u3004'
     '\u3008-\u3020\u3030\u303d\u30a0\u30fb]+') with ordinality t (w, n) where w <> '');
-comment on function private.split_words(text) is
-  'Words of a text (10,000 characters) in order, lowercase with accents, up to 60 characters. Runs of kanji, '
-  'katakana, hiragana, hangul and Thai are words of their own.';
 
+-- A word without accents and punctuation; can be empty.
 -- Without accents a character can become punctuation, which has a meaning in queries and regular expressions.
 create function private.plain_word(word text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
@@ -102,23 +100,22 @@ begin
     '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+', '', 'g');
 end
 $$;
-comment on function private.plain_word(text) is 'A word without accents and punctuation; can be empty.';
 
+-- The dictionaries that know endings and small words of a language.
 create function private.stemmers() returns regdictionary[]
 language sql immutable
 return array['english_stem', 'german_stem', 'french_stem', 'spanish_stem', 'italian_stem', 'portuguese_stem',
   'russian_stem']::regdictionary[];
-comment on function private.stemmers() is 'The dictionaries that know endings and small words of a language.';
 
+-- Lexemes of the tier of votes. Tiers follow the order of votes and ids; one vote and none are also
+-- divided into 16 and 256 tiers by id.
 create function private.search_tiers(organization_id uuid, votes integer, submission_id uuid) returns text[]
 language sql immutable
 return (select array_agg(left(organization_id::text, 8) || '#'
     || lpad(length(ltrim(votes::bit(32)::text, '0'))::text, 2, '0') || left(submission_id::text, n))
   from generate_series(0, case when votes > 1 then 0 else 2 end) n);
-comment on function private.search_tiers(uuid, integer, uuid) is
-  'Lexemes of the tier of votes. Tiers follow the order of votes and ids; one vote and none are also divided '
-  'into 16 and 256 tiers by id.';
 
+-- Lexemes of a title and of title and description together, and the words to suggest.
 create function private.submission_lexemes(organization_id uuid, title text, description text,
   out title_lexemes text[], out lexemes text[], out known text[])
 language plpgsql immutable set search_path = pg_temp set jit = off
@@ -186,9 +183,8 @@ begin
   into title_lexemes, lexemes, known from made m;
 end
 $$;
-comment on function private.submission_lexemes(uuid, text, text) is
-  'Lexemes of a title and of title and description together, and the words to suggest.';
 
+-- Trigger: updates the search data of a submission.
 -- definer: clients may not write to private.
 create function private.index_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -216,11 +212,12 @@ begin
   return null;
 end
 $$;
-comment on function private.index_submission() is 'Trigger: updates the search data of a submission.';
+
 -- After the trigger start, which adds the vote of the author.
 create trigger store_words after insert or update of title, description, moderation_state
   on public.submissions for each row execute function private.index_submission();
 
+-- Trigger: moves a submission to another tier of votes.
 -- definer: clients may not write to private.
 create function private.index_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -232,7 +229,6 @@ begin
   return null;
 end
 $$;
-comment on function private.index_votes() is 'Trigger: moves a submission to another tier of votes.';
 create trigger index_votes after update of vote_count on public.submissions
   for each row when (length(ltrim(old.vote_count::bit(32)::text, '0'))
     <> length(ltrim(new.vote_count::bit(32)::text, '0')))
@@ -250,18 +246,20 @@ comment on type private.parsed_search is
   'beginnings (any), and some word in the title. The shares are the largest part of the board that can '
   'match. words are those that must be there, each with a query of its own. marks is a regular expression.';
 
+-- Text of a query for any of the lexemes.
 create function private.search_query(organization_id uuid, lexemes text[]) returns text
 language sql immutable
 return '(' || (
   select string_agg(distinct '''' || left(organization_id::text, 8) || translate(l, '''\', '') || '''', '|')
   from unnest(lexemes) l) || ')';
-comment on function private.search_query(uuid, text[]) is 'Text of a query for any of the lexemes.';
 
+-- The same query for titles.
 create function private.in_title(query text) returns text
 language sql immutable
 return regexp_replace(query, '''([0-9a-f]{8})', '''\1=', 'g');
-comment on function private.in_title(text) is 'The same query for titles.';
 
+-- Parses words, "phrases", -exclusions and OR. Small words of a language need not be there, unless there
+-- are no others.
 -- definer: reads private.search_frequencies.
 create function private.parse_search(organization_id uuid, q text) returns private.parsed_search
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -398,9 +396,6 @@ begin
   return parsed;
 end
 $$;
-comment on function private.parse_search(uuid, text) is
-  'Parses words, "phrases", -exclusions and OR. Small words of a language need not be there, unless there '
-  'are no others.';
 
 -- Matches ---------------------------------------------------------------------------------------------------
 
@@ -416,6 +411,7 @@ comment on type private.search_hit is
   'some of them in the title; 6 has them in the text, 7 as beginnings; 8 does not have all words, and votes '
   'is its rank.';
 
+-- The scope of a search by the caller.
 -- definer: reads private.search_statistics.
 create function private.search_scope(organization_id uuid, status text default null, type text default null,
   category_id uuid default null, tag_id uuid default null, author_id uuid default null)
@@ -425,15 +421,14 @@ return row(organization_id, status, type, category_id, tag_id, author_id, privat
   private.team_organization_ids(), private.agent_category_ids(),
   coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
     row(organization_id, 0, null, null)::private.search_statistics))::private.search_scope;
-comment on function private.search_scope(uuid, text, text, uuid, uuid, uuid) is
-  'The scope of a search by the caller.';
 
+-- Whether a submission has a tag.
 create function private.has_tag(submission_id uuid, tag_id uuid) returns boolean
 language sql stable
 return exists (select from public.submission_tags t
   where t.submission_id = has_tag.submission_id and t.tag_id = has_tag.tag_id);
-comment on function private.has_tag(uuid, uuid) is 'Whether a submission has a tag.';
 
+-- Whether a search may find a submission. What the caller cannot see takes no place in the results.
 -- Inlined, therefore without a subquery.
 create function private.in_search_scope(scope private.search_scope, s public.submissions) returns boolean
 language sql stable
@@ -444,9 +439,10 @@ return s.organization_id = scope.organization_id and s.merged_into_id is null
   and (scope.category_id is null or s.category_id = scope.category_id)
   and (scope.author_id is null or s.author_id = scope.author_id)
   and (scope.tag_id is null or private.has_tag(s.id, scope.tag_id));
-comment on function private.in_search_scope(private.search_scope, public.submissions) is
-  'Whether a search may find a submission. What the caller cannot see takes no place in the results.';
 
+-- Tiers in groups, in the order of results, as queries with the expected number of matches and the lowest
+-- votes and id: the first group is expected to have the wanted number, each other one about 16 times as
+-- many as those before it.
 create function private.search_groups(board private.search_statistics, share real, wanted integer,
   after private.search_hit, out query tsquery, out expected real, out last_votes integer, out last_id uuid)
   returns setof record
@@ -480,20 +476,16 @@ begin
   group by g.group_n order by g.group_n;
 end
 $$;
-comment on function private.search_groups(private.search_statistics, real, integer, private.search_hit) is
-  'Tiers in groups, in the order of results, as queries with the expected number of matches and the lowest '
-  'votes and id: the first group is expected to have the wanted number, each other one about 16 times as '
-  'many as those before it.';
 
+-- The class of a match: see private.search_hit.
 create function private.search_class(p private.parsed_search, title tsvector, lexemes tsvector)
   returns integer
 language sql immutable
 return case when title @@ p.title_phrase then 1 when title @@ p.title_whole then 2
   when title @@ p.title_ending then 3 when title @@ p.title_any then 4 when title @@ p.title_some then 5
   when lexemes @@ p.text_ending then 6 else 7 end;
-comment on function private.search_class(private.parsed_search, tsvector, tsvector) is
-  'The class of a match: see private.search_hit.';
 
+-- All matches of a query in the order of results.
 -- The subqueries keep their order, whatever the planner knows of the tables.
 create function private.read_submissions(scope private.search_scope, p private.parsed_search, query tsquery,
   first_class integer, last_class integer, after private.search_hit) returns setof private.search_hit
@@ -514,9 +506,9 @@ begin
     order by k.class, s.vote_count desc, c.submission_id desc;
 end
 $$;
-comment on function private.read_submissions(private.search_scope, private.parsed_search, tsquery, integer,
-  integer, private.search_hit) is 'All matches of a query in the order of results.';
 
+-- The first matches of all words after a place: at least the wanted number if there are as many. stopped
+-- is the place to go on from, if filters let few of many matches pass.
 create function private.full_matches(scope private.search_scope, p private.parsed_search, wanted integer,
   after private.search_hit, out hits private.search_hit[], out stopped private.search_hit)
 language plpgsql stable set search_path = pg_temp as $$
@@ -601,11 +593,8 @@ begin
   stopped := null;
 end
 $$;
-comment on function private.full_matches(private.search_scope, private.parsed_search, integer,
-  private.search_hit) is
-  'The first matches of all words after a place: at least the wanted number if there are as many. stopped is '
-  'the place to go on from, if filters let few of many matches pass.';
 
+-- Some of the matches of a query.
 create function private.some_matches(scope private.search_scope, query tsquery, max_matches integer)
   returns table (submission_id uuid)
 language plpgsql stable set search_path = pg_temp as $$
@@ -618,9 +607,8 @@ begin
     where private.in_search_scope(scope, s.whole) limit max_matches;
 end
 $$;
-comment on function private.some_matches(private.search_scope, tsquery, integer) is
-  'Some of the matches of a query.';
 
+-- At most six words of submissions that contain the word or are spelled like it, most similar first.
 create function private.known_words(scope private.search_scope, word text, out known text, out quality real)
   returns setof record
 language plpgsql stable set search_path = pg_temp as $$
@@ -638,9 +626,9 @@ begin
   order by n.quality desc, n.word limit 6;
 end
 $$;
-comment on function private.known_words(private.search_scope, text) is
-  'At most six words of submissions that contain the word or are spelled like it, most similar first.';
 
+-- Submissions with the rarest and most of the words, or words like them, best first, among 100 for each
+-- word. corrections has a known word for each unknown one.
 create function private.partial_matches(scope private.search_scope, p private.parsed_search, wanted integer,
   out hits private.search_hit[], out corrections jsonb)
 language plpgsql stable set search_path = pg_temp set enable_hashjoin = on as $$
@@ -699,10 +687,9 @@ begin
     order by n limit wanted) r;
 end
 $$;
-comment on function private.partial_matches(private.search_scope, private.parsed_search, integer) is
-  'Submissions with the rarest and most of the words, or words like them, best first, among 100 for each '
-  'word. corrections has a known word for each unknown one.';
 
+-- The first wanted matches after a place, in the order of results. match is all, or any if none has all
+-- words; did_you_mean is the query with known words; marks is a regular expression for private.highlight.
 -- definer: reads private.submission_search.
 create function private.find_submissions(organization_id uuid, q text, status text, type text,
   category_id uuid, tag_id uuid, author_id uuid, after private.search_hit, wanted integer,
@@ -740,11 +727,8 @@ begin
   end if;
 end
 $$;
-comment on function private.find_submissions(uuid, text, text, text, uuid, uuid, uuid, private.search_hit,
-  integer) is
-  'The first wanted matches after a place, in the order of results. match is all, or any if none has all '
-  'words; did_you_mean is the query with known words; marks is a regular expression for private.highlight.';
 
+-- Those of the given submissions of an organization that have all words.
 -- definer: reads private.submission_search.
 create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp set enable_seqscan = off as $$
@@ -760,9 +744,9 @@ begin
         where c.submission_id = l.id and c.lexemes operator(pg_catalog.@@) p.text_any offset 0) c);
 end
 $$;
-comment on function private.submissions_with_text(uuid[], text) is
-  'Those of the given submissions of an organization that have all words.';
 
+-- Ids of a superset of the submissions that match the filters, if is_complete; with q those that match,
+-- and how: see private.find_submissions. is_few: sorting them is cheaper than scanning a sorted index.
 -- A filtered list is read either by scanning the index of its sort order, which is fast if many rows match,
 -- or by sorting the matches, which is fast if few match. A scan reads about page size × board size / matches
 -- rows; both cost the same when the number of matches is the square root of 50 × board size. definer: reads
@@ -839,16 +823,15 @@ begin
   end if;
 end
 $$;
-comment on function private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text) is
-  'Ids of a superset of the submissions that match the filters, if is_complete; with q those that match, and '
-  'how: see private.find_submissions. is_few: sorting them is cheaper than scanning a sorted index.';
 
+-- Escapes text for HTML.
 create function private.escape_html(value text) returns text
 language sql immutable
 return replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"',
   '&quot;'), '''', '&#39;');
-comment on function private.escape_html(text) is 'Escapes text for HTML.';
 
+-- HTML-escaped text with <mark> around what matches the regular expression: the whole text, or 240
+-- characters around the first match.
 create function private.highlight(value text, marks text, whole boolean) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 declare
@@ -879,10 +862,8 @@ begin
         left join regexp_matches(plain, '(?:' || marks || ')', 'gi') with ordinality h (hit, n) using (n)) p);
 end
 $$;
-comment on function private.highlight(text, text, boolean) is
-  'HTML-escaped text with <mark> around what matches the regular expression: the whole text, or 240 '
-  'characters around the first match.';
 
+-- At most 50 similar submissions that the caller can see with a similarity from 0 to 1, best first.
 -- definer: reads private.submission_search.
 create function private.similar_submissions(organization_id uuid, title text, description text)
   returns table (submission_id uuid, similarity real)
@@ -910,9 +891,9 @@ begin
     order by score desc;
 end
 $$;
-comment on function private.similar_submissions(uuid, text, text) is
-  'At most 50 similar submissions that the caller can see with a similarity from 0 to 1, best first.';
 
+-- For each of the newest submissions that are approved and not done at most 12 that look like it, among
+-- the newest 600 of these and the 600 with the most votes.
 -- Each title is a set of trigrams. A trigram that many titles have is looked up in 40 of them only, so that
 -- the work does not depend on the size of the board. definer: reads private.submission_search.
 create function private.similar_pairs(organization_id uuid, newest integer)
@@ -960,12 +941,11 @@ begin
       or extensions.similarity(o.content, t.content) >= 0.556;
 end
 $$;
-comment on function private.similar_pairs(uuid, integer) is
-  'For each of the newest submissions that are approved and not done at most 12 that look like it, among the '
-  'newest 600 of these and the 600 with the most votes.';
 
 -- Statistics ------------------------------------------------------------------------------------------------
 
+-- Counts the words of the organization that has changed most or waited longest since the last time;
+-- forgets words that no submission has. Returns the number of organizations.
 create function private.refresh_search() returns integer
 language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -1006,9 +986,6 @@ begin
   return 1;
 end
 $$;
-comment on function private.refresh_search() is
-  'Counts the words of the organization that has changed most or waited longest since the last time; '
-  'forgets words that no submission has. Returns the number of organizations.';
 
 -- Clients ---------------------------------------------------------------------------------------------------
 
@@ -1044,9 +1021,10 @@ grant execute on function private.find_submissions(uuid, text, text, text, uuid,
   private.similar_submissions(uuid, text, text),
   private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
     private.submissions_with_text(uuid[], text) to anon, authenticated, service_key;
-grant execute on function private.similar_pairs(uuid, integer) to authenticated;
-grant execute on function public.search_submissions(text, uuid, integer) to anon, authenticated;
+grant execute on function private.similar_pairs to authenticated;
+grant execute on function public.search_submissions to anon, authenticated;
 
+-- The search of release 0.1.0.
 -- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.
 create function private.find_submissions(organization_id uuid, q text, status text, max_scanned integer,
   out submission_ids uuid[], out relevances real[], out is_complete boolean, out is_cut boolean)
@@ -1055,15 +1033,16 @@ language sql stable set search_path = pg_temp as $$
     array(select (h).relevance from unnest(f.hits) h), cardinality(f.hits) < 101, false
   from private.find_submissions(organization_id, q, status, null, null, null, null, null, 101) f
 $$;
-comment on function private.find_submissions(uuid, text, text, integer) is 'The search of release 0.1.0.';
+
+-- The query of release 0.1.0.
 create function private.search_query(q text) returns tsquery
 language sql immutable set search_path = pg_temp
 return plainto_tsquery('simple', q);
-comment on function private.search_query(text) is 'The query of release 0.1.0.';
+
+-- The highlights of release 0.1.0.
 create function private.highlight(value text, q text, words tsquery, whole boolean) returns text
 language sql immutable set search_path = pg_temp
 return private.highlight(value,
   (select string_agg('\m' || w, '|') from unnest(private.split_words(q)) w), whole);
-comment on function private.highlight(text, text, tsquery, boolean) is 'The highlights of release 0.1.0.';
 grant execute on function private.find_submissions(uuid, text, text, integer), private.search_query(text),
   private.highlight(text, text, tsquery, boolean) to anon, authenticated, service_key;

@@ -8,11 +8,10 @@
 -- An entry belongs to a quarter of an hour, since every time zone's day starts on one. A day is a day in the
 -- organization's time zone; when the zone changes, the schedule recounts.
 
+-- Start of the quarter of an hour that contains the time.
 create function private.quarter_hour(at timestamptz) returns timestamptz
 language sql immutable
 return date_bin('15 minutes', at, '2000-01-01 00:00:00+00');
-comment on function private.quarter_hour(timestamptz) is
-  'Start of the quarter of an hour that contains the time.';
 
 create table private.person_activity (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -93,12 +92,11 @@ create table private.submission_days (
 comment on table private.submission_days is
   'Submissions by creation day or month (span), with their current status, category and source.';
 
+-- Histogram bucket of a duration, four for each doubling. The median is found by reading the rows of one
+-- bucket.
 create function private.histogram_bucket(milliseconds bigint) returns integer
 language sql immutable
 return floor(4 * ln(milliseconds + 1) / ln(2))::integer;
-comment on function private.histogram_bucket(bigint) is
-  'Histogram bucket of a duration, four for each doubling. The median is found by reading the rows of one '
-  'bucket.';
 
 create table private.first_replies (
   submission_id uuid primary key,
@@ -130,6 +128,7 @@ create table private.replies_due (
 comment on table private.replies_due is 'Submissions whose first reply must be recomputed.';
 create index replies_due_organization_idx on private.replies_due (organization_id, submission_id);
 
+-- Trigger: deletes the days with their organization.
 -- definer: no client may write counters.
 create function private.delete_activity() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -142,10 +141,10 @@ begin
   return null;
 end
 $$;
-comment on function private.delete_activity() is 'Trigger: deletes the days with their organization.';
 create trigger forget_days after delete on private.activity_zones
   referencing old table as gone for each statement execute function private.delete_activity();
 
+-- Trigger: appends activity entries for added and removed submissions, by author and by kind.
 -- definer: no client may write counters.
 create function private.track_submissions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -163,13 +162,12 @@ begin
   return null;
 end
 $$;
-comment on function private.track_submissions() is
-  'Trigger: appends activity entries for added and removed submissions, by author and by kind.';
 create trigger track_added after insert on public.submissions
   referencing new table as changed for each statement execute function private.track_submissions();
 create trigger track_removed after delete on public.submissions
   referencing old table as changed for each statement execute function private.track_submissions();
 
+-- Trigger: appends activity entries for added and removed votes.
 create function private.track_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
@@ -181,12 +179,13 @@ begin
   return null;
 end
 $$;
-comment on function private.track_votes() is 'Trigger: appends activity entries for added and removed votes.';
 create trigger track_added after insert on public.votes
   referencing new table as changed for each statement execute function private.track_votes();
 create trigger track_removed after delete on public.votes
   referencing old table as changed for each statement execute function private.track_votes();
 
+-- Trigger: appends activity entries for added and removed comments; an official comment may change the
+-- first reply.
 create function private.track_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare sign integer := case tg_op when 'INSERT' then 1 else -1 end;
@@ -202,14 +201,12 @@ begin
   return null;
 end
 $$;
-comment on function private.track_comments() is
-  'Trigger: appends activity entries for added and removed comments; an official comment may change the '
-  'first reply.';
 create trigger track_added after insert on public.comments
   referencing new table as changed for each statement execute function private.track_comments();
 create trigger track_removed after delete on public.comments
   referencing old table as changed for each statement execute function private.track_comments();
 
+-- Trigger: moves a submission whose kind changes from one counter to another.
 -- Row triggers, because only row triggers can name columns, which keeps them off vote updates.
 create function private.track_moved_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
@@ -220,13 +217,12 @@ begin
   return null;
 end
 $$;
-comment on function private.track_moved_submission() is
-  'Trigger: moves a submission whose kind changes from one counter to another.';
 create trigger track_moved after update of status, category_id, source, created_at on public.submissions
   for each row when ((old.status, old.category_id, old.source, old.created_at) is distinct
     from (new.status, new.category_id, new.source, new.created_at))
   execute function private.track_moved_submission();
 
+-- Trigger: moves activity when a row changes its author (erasure) or its time.
 create function private.track_reassigned() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare column_name text := case tg_table_name when 'votes' then 'user_id' else 'author_id' end;
@@ -241,8 +237,6 @@ begin
   return null;
 end
 $$;
-comment on function private.track_reassigned() is
-  'Trigger: moves activity when a row changes its author (erasure) or its time.';
 create trigger track_corrected after update of author_id, created_at on public.submissions
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at))
     execute function private.track_reassigned();
@@ -253,6 +247,7 @@ create trigger track_corrected after update of author_id, created_at on public.c
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at))
     execute function private.track_reassigned();
 
+-- Trigger: marks submissions whose first reply may have changed.
 create function private.track_replies() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: no client may write counters
 declare key text := case tg_table_name when 'submissions' then 'id' else 'submission_id' end;
@@ -263,8 +258,6 @@ begin
   return null;
 end
 $$;
-comment on function private.track_replies() is
-  'Trigger: marks submissions whose first reply may have changed.';
 create trigger track_replies after update of author_id, created_at on public.submissions
   for each row when ((old.author_id, old.created_at) <> (new.author_id, new.created_at))
     execute function private.track_replies();
@@ -277,6 +270,7 @@ create trigger track_replies after update of submission_id, author_id, is_offici
 
 -- Aggregation into days -------------------------------------------------------------------------------------
 
+-- The time zone in which the days of an organization are counted.
 create function private.activity_zone(organization_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -285,9 +279,9 @@ begin
     (select o.time_zone from public.organizations o where o.id = activity_zone.organization_id));
 end
 $$;
-comment on function private.activity_zone(uuid) is
-  'The time zone in which the days of an organization are counted.';
 
+-- Changes to private.person_days for the given entries: affected rows before (sign -1) and after (sign
+-- 1).
 create function private.person_day_changes(entries private.person_activity[])
 returns table (sign integer, organization_id uuid, user_id uuid, day date, previous_day date,
   submissions integer, votes integer, comments integer)
@@ -337,9 +331,8 @@ begin
       group by 1, 2, 3 having sum(r.submissions) <> 0 or sum(r.votes) <> 0 or sum(r.comments) <> 0) a;
 end
 $$;
-comment on function private.person_day_changes(private.person_activity[]) is
-  'Changes to private.person_days for the given entries: affected rows before (sign -1) and after (sign 1).';
 
+-- Folds entries of people into their days and the aggregate; returns the number of entries.
 create function private.sum_people(batch integer) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare entries private.person_activity[];
@@ -383,9 +376,8 @@ begin
   return cardinality(entries);
 end
 $$;
-comment on function private.sum_people(integer) is
-  'Folds entries of people into their days and the aggregate; returns the number of entries.';
 
+-- Folds entries of submissions into days and months; returns the number of entries.
 create function private.sum_submissions(batch integer) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare summed integer;
@@ -408,11 +400,10 @@ begin
   return summed;
 end
 $$;
-comment on function private.sum_submissions(integer) is
-  'Folds entries of submissions into days and months; returns the number of entries.';
 
 -- Recount from the source rows ------------------------------------------------------------------------------
 
+-- Expected content of private.person_days when no entries are left.
 create function private.compute_person_days(own_id uuid)
 returns table (organization_id uuid, user_id uuid, day date, previous_day date, submissions bigint,
   votes bigint, comments bigint)
@@ -438,9 +429,8 @@ begin
       group by 1, 2) d;
 end
 $$;
-comment on function private.compute_person_days(uuid) is
-  'Expected content of private.person_days when no entries are left.';
 
+-- Expected content of private.submission_days when no entries are left.
 create function private.compute_submission_days(own_id uuid)
 returns table (organization_id uuid, span text, day date, status text, category_id uuid, source text,
   total bigint)
@@ -455,9 +445,8 @@ begin
       group by 2, 3, 4, 5, 6;
 end
 $$;
-comment on function private.compute_submission_days(uuid) is
-  'Expected content of private.submission_days when no entries are left.';
 
+-- Expected content of private.first_replies for the given submissions.
 create function private.compute_first_replies(submission_ids uuid[])
 returns table (submission_id uuid, organization_id uuid, submitted_at timestamptz, milliseconds bigint)
 language plpgsql stable set search_path = pg_temp as $$
@@ -472,9 +461,8 @@ begin
     where s.id = any (submission_ids) and f.first_at is not null;
 end
 $$;
-comment on function private.compute_first_replies(uuid[]) is
-  'Expected content of private.first_replies for the given submissions.';
 
+-- Recounts the days of an organization in its current time zone.
 create function private.recount_days(organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -507,9 +495,8 @@ begin
   from private.first_replies r where r.organization_id = own_id group by 2, 3;
 end
 $$;
-comment on function private.recount_days(uuid) is
-  'Recounts the days of an organization in its current time zone.';
 
+-- Recomputes first replies that may have changed and updates their aggregate; returns how many.
 create function private.sum_replies(batch integer) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare summed integer;
@@ -548,9 +535,9 @@ begin
   return summed;
 end
 $$;
-comment on function private.sum_replies(integer) is
-  'Recomputes first replies that may have changed and updates their aggregate; returns how many.';
 
+-- Folds entries into days and returns how many. Reduces the rows that analytics reads; results do not
+-- change.
 create function private.sum_activity(batch integer default 20000) returns integer
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -570,9 +557,6 @@ begin
   return private.sum_people(batch) + private.sum_submissions(batch) + private.sum_replies(batch);
 end
 $$;
-comment on function private.sum_activity(integer) is
-  'Folds entries into days and returns how many. Reduces the rows that analytics reads; results do not '
-  'change.';
 
 -- Indexes for top movers and reply times.
 create index votes_newest_idx on public.votes (organization_id, created_at, submission_id);

@@ -1,5 +1,6 @@
 -- Analytics of a board for Admin: a function for the API, and views.
 
+-- A date as it is, or the local date of a time in a time zone.
 create function private.local_date(value text, time_zone text) returns date
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -7,9 +8,8 @@ begin
     else (value::timestamptz at time zone time_zone)::date end;
 end
 $$;
-comment on function private.local_date(text, text) is
-  'A date as it is, or the local date of a time in a time zone.';
 
+-- Start of a day in a time zone.
 create function private.day_start(day date, time_zone text) returns timestamptz
 language sql stable
 -- Where clocks go back at midnight, midnight occurs twice; a day that a zone skipped starts where it would
@@ -18,8 +18,10 @@ return (select coalesce(min(t), day::timestamp at time zone time_zone)
   from (values (day::timestamp at time zone time_zone),
   (day::timestamp at time zone time_zone - interval '1 hour')) s (t)
   where (t at time zone time_zone)::date = day);
-comment on function private.day_start(date, text) is 'Start of a day in a time zone.';
 
+-- Activity from one day to another by day, week or month. people: distinct people in the interval;
+-- new_people: those active in no earlier interval. The first interval may be partial and starts on the
+-- first day.
 create function private.activity_by_interval(organization_id uuid, first_day date, last_day date, step text)
 returns table (start date, submissions bigint, votes bigint, comments bigint, people bigint,
   new_people bigint)
@@ -44,11 +46,8 @@ begin
     from starts s group by 1;
 end
 $$;
-comment on function private.activity_by_interval(uuid, date, date, text) is
-  'Activity from one day to another by day, week or month. people: distinct people in the interval; '
-  'new_people: those active in no earlier interval. The first interval may be partial and starts on the '
-  'first day.';
 
+-- Submissions by kind and day or month (span) within the range; to be summed.
 create function private.submissions_of(organization_id uuid, span text, first_day date, last_day date)
 returns table (day date, status text, category_id uuid, source text, total integer)
 language sql stable
@@ -63,9 +62,8 @@ begin atomic
     from private.submission_activity a) e
   where e.organization_id = submissions_of.organization_id and e.day between first_day and last_day;
 end;
-comment on function private.submissions_of(uuid, text, date, date) is
-  'Submissions by kind and day or month (span) within the range; to be summed.';
 
+-- Submissions created from one day to another, by current status, type, category and source.
 create function private.submission_kinds(organization_id uuid, first_day date, last_day date)
 returns table (status text, category_id uuid, source text, total bigint)
 language plpgsql stable set search_path = pg_temp as $$
@@ -87,9 +85,9 @@ begin
     group by 1, 2, 3 having sum(s.total) > 0;
 end
 $$;
-comment on function private.submission_kinds(uuid, date, date) is
-  'Submissions created from one day to another, by current status, type, category and source.';
 
+-- Number of submissions with an official reply among those created from one day to another, and the times
+-- to the first reply.
 create function private.reply_times(organization_id uuid, first_day date, last_day date)
 returns table (submissions bigint, median_seconds numeric, average_seconds numeric)
 language plpgsql stable set search_path = pg_temp as $$
@@ -137,10 +135,8 @@ begin
   return next;
 end
 $$;
-comment on function private.reply_times(uuid, date, date) is
-  'Number of submissions with an official reply among those created from one day to another, and the times '
-  'to the first reply.';
 
+-- The ten submissions that gained the most votes in a range; total is the number of votes in the range.
 create function private.top_movers(organization_id uuid, starts timestamptz, ends timestamptz,
   votes_within bigint, hidden_too boolean)
 returns table (submission_id uuid, votes bigint)
@@ -181,9 +177,8 @@ begin
   end if;
 end
 $$;
-comment on function private.top_movers(uuid, timestamptz, timestamptz, bigint, boolean) is
-  'The ten submissions that gained the most votes in a range; total is the number of votes in the range.';
 
+-- Votes cast in a range, for each of the submissions.
 create function private.votes_gained(submission_ids uuid[], starts timestamptz, ends timestamptz)
   returns table (submission_id uuid, votes bigint)
 language plpgsql stable set search_path = pg_temp as $$
@@ -194,9 +189,10 @@ begin
         and v.created_at < ends) v;
 end
 $$;
-comment on function private.votes_gained(uuid[], timestamptz, timestamptz) is
-  'Votes cast in a range, for each of the submissions.';
 
+-- Analytics of the current organization from one day to another, inclusive, in its time zone:
+-- submissions, votes, comments and people by interval; submissions by current kind; top movers; time to
+-- first official reply. For Admin or keys with analytics:read.
 -- definer: reads activity of all people; returns titles only of submissions the caller sees. No JIT:
 -- compiling would take longer than running. Custom plans: the best plan depends on the range.
 create function private.admin_analytics(from_day text, to_day text, step text) returns json
@@ -266,14 +262,11 @@ begin
   return answer;
 end
 $$;
-comment on function private.admin_analytics(text, text, text) is
-  'Analytics of the current organization from one day to another, inclusive, in its time zone: submissions, '
-  'votes, comments and people by interval; submissions by current kind; top movers; time to first official '
-  'reply. For Admin or keys with analytics:read.';
-grant execute on function private.admin_analytics(text, text, text) to authenticated, service_key;
+grant execute on function private.admin_analytics to authenticated, service_key;
 
 -- Views -----------------------------------------------------------------------------------------------------
 
+-- Organizations whose analytics the caller may see: those the caller administers; all for an operator.
 create function private.measured_organizations() returns table (organization_id uuid)
 -- definer: reads settings of private organizations
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -284,9 +277,8 @@ begin
       or coalesce(current_setting('role', true), 'none') not in ('anon', 'authenticated', 'service_key');
 end
 $$;
-comment on function private.measured_organizations() is
-  'Organizations whose analytics the caller may see: those the caller administers; all for an operator.';
 
+-- Rows of public.analytics_days.
 create function private.analytics_days()
   returns table (organization_id uuid, day date, submissions bigint, votes bigint, comments bigint,
   active_people bigint)
@@ -300,8 +292,8 @@ begin
     where d.people > 0;
 end
 $$;
-comment on function private.analytics_days() is 'Rows of public.analytics_days.';
 
+-- Rows of public.analytics_submissions.
 create function private.analytics_submissions()
   returns table (organization_id uuid, day date, status text, category_id uuid, source text,
   submissions bigint)
@@ -315,8 +307,7 @@ begin
     group by 1, 2, 3, 4, 5 having sum(s.total) > 0;
 end
 $$;
-comment on function private.analytics_submissions() is 'Rows of public.analytics_submissions.';
-grant execute on function private.analytics_days(), private.analytics_submissions() to authenticated,
+grant execute on function private.analytics_days, private.analytics_submissions to authenticated,
   service_role, service_key;
 
 create view public.analytics_days with (security_invoker = true) as select * from private.analytics_days();

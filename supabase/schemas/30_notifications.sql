@@ -40,6 +40,8 @@ comment on table private.fanouts is
   'Pending notification batches: an event on a submission with more than 500 followers is delivered in '
   'batches, resumed after the last notified follower.';
 
+-- Next recipients of an event in notification order: followers of the submission, or of the sources of a
+-- merge.
 -- rows: with the default estimate of 1000 the join with profiles would read all profiles.
 create function private.next_recipients(fanout private.fanouts, max_rows integer) returns setof uuid
 language plpgsql stable set search_path = pg_temp rows 20 as $$
@@ -62,10 +64,8 @@ begin
     order by f.user_id limit max_rows;
 end
 $$;
-comment on function private.next_recipients(private.fanouts, integer) is
-  'Next recipients of an event in notification order: followers of the submission, or of the sources of a '
-  'merge.';
 
+-- Notifies the next batch of followers; returns the last one, or null when done.
 create function private.notify_batch(fanout private.fanouts, batch integer) returns uuid
 language plpgsql set search_path = pg_temp as $$
 declare last_id uuid;
@@ -86,9 +86,10 @@ begin
   return last_id;
 end
 $$;
-comment on function private.notify_batch(private.fanouts, integer) is
-  'Notifies the next batch of followers; returns the last one, or null when done.';
 
+-- Notifies the author of the parent comment, the author of the submission and the followers, each once
+-- and never the actor; e-mail authors only of what they follow. Beyond 500 followers private.run_fanouts
+-- does the rest.
 -- Called by definer triggers only.
 create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid,
   comment_id uuid, actor_id uuid)
@@ -121,11 +122,8 @@ begin
   end if;
 end
 $$;
-comment on function private.notify_followers(uuid, uuid, text, uuid, uuid, uuid) is
-  'Notifies the author of the parent comment, the author of the submission and the followers, each once and '
-  'never the actor; e-mail authors only of what they follow. Beyond 500 followers private.run_fanouts does '
-  'the rest.';
 
+-- Notifies the followers of merged sources once each about the merge.
 -- Called by a definer function only.
 create function private.notify_merge(organization_id uuid, target_id uuid, event_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
@@ -139,9 +137,9 @@ begin
   end if;
 end
 $$;
-comment on function private.notify_merge(uuid, uuid, uuid) is
-  'Notifies the followers of merged sources once each about the merge.';
 
+-- Notifies the next recipients, divided among 20 pending fan-outs, of organizations in turn. Idempotent;
+-- safe to run concurrently.
 create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare fanout private.fanouts; done integer := 0; next uuid[] := array(
@@ -163,9 +161,6 @@ begin
   return done;
 end
 $$;
-comment on function private.run_fanouts(integer) is
-  'Notifies the next recipients, divided among 20 pending fan-outs, of organizations in turn. Idempotent; '
-  'safe to run concurrently.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,7 @@
 -- Functions for the pages.
 
+-- For the pages: {organization, viewer}. The organization is null where the caller may not see it, the
+-- viewer where nobody signed in; unread_count is at most 100.
 -- definer: also runs for anonymous callers, who may not select memberships and notifications.
 create function private.page_frame(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -25,10 +27,9 @@ begin
       from public.profiles p where p.id = caller and p.kind in ('user', 'email')));
 end
 $$;
-comment on function private.page_frame(uuid) is
-  'For the pages: {organization, viewer}. The organization is null where the caller may not see it, the '
-  'viewer where nobody signed in; unread_count is at most 100.';
 
+-- For the board: how many submissions the caller sees in lists, {total, statuses, types, categories},
+-- each by name or id.
 -- definer: reads counts, by the same rule as private.count_submissions.
 create function private.board_counts(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -59,10 +60,10 @@ begin
     ) k);
 end
 $$;
-comment on function private.board_counts(uuid) is
-  'For the board: how many submissions the caller sees in lists, {total, statuses, types, categories}, each '
-  'by name or id.';
 
+-- For the pages of the dashboard: {organization_id, role, organizations, waiting_count} of the caller,
+-- where their role is at least the given one; raises NOT_FOUND or FORBIDDEN otherwise. waiting_count is
+-- at most 100.
 -- definer: reads memberships of other organizations only for their member, and pending content for admins.
 create function private.admin_frame(least_role text) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -91,11 +92,9 @@ begin
       limit 100) w) else 0 end);
 end
 $$;
-comment on function private.admin_frame(text) is
-  'For the pages of the dashboard: {organization_id, role, organizations, waiting_count} of the caller, '
-  'where their role is at least the given one; raises NOT_FOUND or FORBIDDEN otherwise. waiting_count is at '
-  'most 100.';
 
+-- Data of the board and the roadmap besides their lists: {counts, categories, tags}, as the caller sees
+-- them, named in a language. counts are of private.board_counts.
 create function private.board(organization_id uuid, locale text) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -110,10 +109,8 @@ begin
       from public.tags t where t.organization_id = board.organization_id));
 end
 $$;
-comment on function private.board(uuid, text) is
-  'Data of the board and the roadmap besides their lists: {counts, categories, tags}, as '
-  'the caller sees them, named in a language. counts are of private.board_counts.';
 
+-- The caller's profile for the settings: {name, email, avatar_url}; null for unknown values.
 -- definer: address and language are granted to nobody.
 create function private.my_profile() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -122,9 +119,8 @@ begin
     from public.profiles p where p.id = private.caller_id());
 end
 $$;
-comment on function private.my_profile() is
-  'The caller''s profile for the settings: {name, email, avatar_url}; null for unknown values.';
 
+-- The surveys that the caller answered, and when.
 -- definer: people may read their own answers after a survey has ended, when its policy hides it.
 create function private.my_responses()
   returns table (id uuid, survey_id uuid, survey_title text, submitted_at timestamptz)
@@ -136,9 +132,7 @@ begin
       where r.user_id = private.caller_id();
 end
 $$;
-comment on function private.my_responses() is 'The surveys that the caller answered, and when.';
 
-grant execute on function private.page_frame(uuid), private.board_counts(uuid),
-  private.board(uuid, text) to anon, authenticated, service_key;
-grant execute on function private.admin_frame(text), private.my_profile(), private.my_responses()
-  to authenticated;
+grant execute on function private.page_frame, private.board_counts, private.board to anon, authenticated,
+  service_key;
+grant execute on function private.admin_frame, private.my_profile, private.my_responses to authenticated;

@@ -9,6 +9,7 @@ comment on table private.setup is
   'Has a row once an organization was created: the setup is then closed forever, even if all organizations '
   'are deleted.';
 
+-- Trigger: the first organization ends the setup.
 -- definer: any insert of an organization ends the setup.
 create function private.end_setup() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -17,10 +18,10 @@ begin
   return null;
 end
 $$;
-comment on function private.end_setup() is 'Trigger: the first organization ends the setup.';
 create trigger end_setup after insert on public.organizations
   for each statement execute function private.end_setup();
 
+-- Whether the installation has never had an organization.
 -- definer: the table is granted to nobody.
 create function private.setup_is_open() returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -28,8 +29,9 @@ begin
   return not exists (select from private.setup);
 end
 $$;
-comment on function private.setup_is_open() is 'Whether the installation has never had an organization.';
 
+-- Creates the first organization of the installation, owned by this user of auth, and ends the setup.
+-- Raises CONFLICT if there has been an organization.
 -- definer: the login role may write no table. It calls this after it has authenticated the operator.
 create function private.set_up(owner_id uuid, name text, slug text, visibility text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
@@ -45,8 +47,5 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.set_up(uuid, text, text, text) is
-  'Creates the first organization of the installation, owned by this user of auth, and ends the setup. '
-  'Raises CONFLICT if there has been an organization.';
-grant execute on function private.setup_is_open() to anon, authenticated;
-grant execute on function private.set_up(uuid, text, text, text) to feedback_api;
+grant execute on function private.setup_is_open to anon, authenticated;
+grant execute on function private.set_up to feedback_api;

@@ -107,6 +107,8 @@ create index survey_options_survey_idx on public.survey_options (survey_id);
 
 -- Visibility and permissions --------------------------------------------------------------------------------
 
+-- Organizations whose surveys the caller sees as a team member: memberships of a user; the organization
+-- of a key with one of the scopes.
 -- definer: policies call it, so it must read memberships without applying policies.
 create function private.survey_organization_ids(scopes text[]) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -119,16 +121,13 @@ begin
     where user_id = private.caller_id()), '{}');
 end
 $$;
-comment on function private.survey_organization_ids(text[]) is
-  'Organizations whose surveys the caller sees as a team member: memberships of a user; the organization of '
-  'a key with one of the scopes.';
 
 alter table public.surveys enable row level security;
 alter table public.survey_questions enable row level security;
 alter table public.survey_options enable row level security;
 revoke all on public.surveys, public.survey_questions, public.survey_options
   from public, anon, authenticated, service_role, service_key;
-grant execute on function private.survey_organization_ids(text[]) to anon, authenticated, service_key;
+grant execute on function private.survey_organization_ids to anon, authenticated, service_key;
 
 create policy "a survey is seen as its board is, a draft by the team" on public.surveys
   for select to anon, authenticated, service_key using (
@@ -203,6 +202,7 @@ grant insert (organization_id, survey_id, question_id, text, position), update (
 
 -- Status changes --------------------------------------------------------------------------------------------
 
+-- Trigger: sets the organization. A new survey is a draft, except in an import.
 create function private.prepare_survey() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -220,11 +220,11 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_survey() is
-  'Trigger: sets the organization. A new survey is a draft, except in an import.';
 create trigger prepare before insert on public.surveys
   for each row execute function private.prepare_survey();
 
+-- Trigger: enforces the plan limit on surveys. Archived surveys do not count; all versions of a survey
+-- count as one.
 -- definer: reads plan limits, which are not granted. The row lock serializes concurrent inserts.
 create function private.enforce_survey_limit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -244,12 +244,11 @@ begin
   return null;
 end
 $$;
-comment on function private.enforce_survey_limit() is
-  'Trigger: enforces the plan limit on surveys. Archived surveys do not count; all versions of a survey '
-  'count as one.';
 create trigger keep_plan_limit after insert on public.surveys
   for each row execute function private.enforce_survey_limit();
 
+-- Trigger: enforces the lifecycle. Only the content of a draft may change; publishing a version archives
+-- the previous one.
 -- definer: reads questions and archives other versions, whoever publishes.
 create function private.enforce_survey_status() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -302,12 +301,10 @@ begin
   return new;
 end
 $$;
-comment on function private.enforce_survey_status() is
-  'Trigger: enforces the lifecycle. Only the content of a draft may change; publishing a version archives '
-  'the previous one.';
 create trigger keep_life before update on public.surveys
   for each row execute function private.enforce_survey_status();
 
+-- Raises CONFLICT unless the status is draft.
 create function private.require_draft(status text) returns void
 language plpgsql immutable set search_path = pg_temp as $$
 begin
@@ -317,8 +314,8 @@ begin
   end if;
 end
 $$;
-comment on function private.require_draft(text) is 'Raises CONFLICT unless the status is draft.';
 
+-- Raises CONFLICT unless the survey has questions and each question is complete.
 create function private.check_questions(survey_id uuid) returns void
 language plpgsql stable set search_path = pg_temp as $$
 declare question record; asked boolean := false;
@@ -341,9 +338,8 @@ begin
   end if;
 end
 $$;
-comment on function private.check_questions(uuid) is
-  'Raises CONFLICT unless the survey has questions and each question is complete.';
 
+-- Trigger: emits survey.published and survey.closed, each once.
 -- definer: emits events.
 create function private.announce_survey() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -360,11 +356,10 @@ begin
   return null;
 end
 $$;
-comment on function private.announce_survey() is
-  'Trigger: emits survey.published and survey.closed, each once.';
 create trigger announce after update on public.surveys
   for each row execute function private.announce_survey();
 
+-- Closes surveys whose closes_at has passed and returns how many; for private.run_schedule.
 create function private.close_surveys() returns integer
 language plpgsql set search_path = pg_temp as $$
 declare closed integer;
@@ -377,9 +372,8 @@ begin
   return closed;
 end
 $$;
-comment on function private.close_surveys() is
-  'Closes surveys whose closes_at has passed and returns how many; for private.run_schedule.';
 
+-- Trigger: rejects the deletion of a survey with responses, except by private.delete_survey with force.
 -- definer: the deleter may not see responses. The row lock excludes concurrent responses.
 create function private.protect_responses() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -393,13 +387,12 @@ begin
   return old;
 end
 $$;
-comment on function private.protect_responses() is
-  'Trigger: rejects the deletion of a survey with responses, except by private.delete_survey with force.';
 create trigger keep_responses before delete on public.surveys
   for each row execute function private.protect_responses();
 
 -- Questions -------------------------------------------------------------------------------------------------
 
+-- Trigger on questions and options: trims text and sets the organization.
 create function private.prepare_question() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -410,13 +403,12 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_question() is
-  'Trigger on questions and options: trims text and sets the organization.';
 create trigger prepare before insert or update on public.survey_questions
   for each row execute function private.prepare_question();
 create trigger prepare before insert or update on public.survey_options
   for each row execute function private.prepare_question();
 
+-- Trigger: the default scale of a rating is 5.
 create function private.prepare_rating() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -424,10 +416,11 @@ begin
   return new;
 end
 $$;
-comment on function private.prepare_rating() is 'Trigger: the default scale of a rating is 5.';
 create trigger prepare_rating before insert or update on public.survey_questions
   for each row when (new.type = 'rating') execute function private.prepare_rating();
 
+-- Trigger: questions and options change only while the survey is a draft. Deleting the survey deletes
+-- them; an import inserts them with their survey.
 -- definer: locks the survey, which serializes the change with publication.
 create function private.protect_questions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -443,9 +436,6 @@ begin
   return null;
 end
 $$;
-comment on function private.protect_questions() is
-  'Trigger: questions and options change only while the survey is a draft. Deleting the survey deletes '
-  'them; an import inserts them with their survey.';
 create trigger keep_added after insert on public.survey_questions
   referencing new table as changed for each statement execute function private.protect_questions();
 create trigger keep_before after update on public.survey_questions
@@ -465,6 +455,8 @@ create trigger keep_removed after delete on public.survey_options
 
 -- Administration --------------------------------------------------------------------------------------------
 
+-- Returns the organization of a survey the caller sees; raises NOT_FOUND otherwise. With a scope, raises
+-- FORBIDDEN unless the caller is Admin.
 -- Invoker: a survey the caller cannot see is not found.
 create function private.require_survey(survey_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
@@ -478,10 +470,8 @@ begin
   return found_id;
 end
 $$;
-comment on function private.require_survey(uuid, text) is
-  'Returns the organization of a survey the caller sees; raises NOT_FOUND otherwise. With a scope, raises '
-  'FORBIDDEN unless the caller is Admin.';
 
+-- Locks a survey and returns its status; raises NOT_FOUND if it was deleted.
 create function private.lock_survey(survey_id uuid) returns text
 language plpgsql set search_path = pg_temp as $$
 declare found_status text;
@@ -494,9 +484,8 @@ begin
   return found_status;
 end
 $$;
-comment on function private.lock_survey(uuid) is
-  'Locks a survey and returns its status; raises NOT_FOUND if it was deleted.';
 
+-- Adds questions [{type, text, required, multiple, scale, options: [text]}] to a draft without questions.
 create function private.write_questions(organization_id uuid, survey_id uuid, questions jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -515,9 +504,8 @@ begin
     coalesce(nullif(questions -> (w.position - 1) -> 'options', 'null'), '[]')) with ordinality as b (o, p);
 end
 $$;
-comment on function private.write_questions(uuid, uuid, jsonb) is
-  'Adds questions [{type, text, required, multiple, scale, options: [text]}] to a draft without questions.';
 
+-- Sets the given fields: title, description, closes_at; settings key by key; targeting as a whole.
 create function private.write_settings(survey_id uuid, changes jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 declare settings jsonb := coalesce(nullif(changes -> 'settings', 'null'), '{}'); targeting jsonb
@@ -545,9 +533,9 @@ begin
   end if;
 end
 $$;
-comment on function private.write_settings(uuid, jsonb) is
-  'Sets the given fields: title, description, closes_at; settings key by key; targeting as a whole.';
 
+-- Creates a draft in the current organization from {title, description, questions, settings, targeting,
+-- closes_at}; returns its id.
 create function private.create_survey(survey jsonb) returns uuid
 language plpgsql set search_path = pg_temp as $$
 declare own_id uuid := private.current_organization_id(); new_id uuid;
@@ -560,10 +548,8 @@ begin
   return new_id;
 end
 $$;
-comment on function private.create_survey(jsonb) is
-  'Creates a draft in the current organization from {title, description, questions, settings, targeting, '
-  'closes_at}; returns its id.';
 
+-- Changes a draft; questions are replaced as a whole. Raises CONFLICT if the survey is not a draft.
 create function private.update_survey(survey_id uuid, changes jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 declare own_id uuid := private.require_survey(survey_id, 'surveys:write');
@@ -576,9 +562,9 @@ begin
   end if;
 end
 $$;
-comment on function private.update_survey(uuid, jsonb) is
-  'Changes a draft; questions are replaced as a whole. Raises CONFLICT if the survey is not a draft.';
 
+-- Applies publish, pause, resume or archive. No effect if already in that status; raises CONFLICT if the
+-- lifecycle does not allow it.
 create function private.change_survey_status(survey_id uuid, action text) returns void
 language plpgsql set search_path = pg_temp as $$
 declare
@@ -597,10 +583,9 @@ begin
   update public.surveys s set status = target where s.id = change_survey_status.survey_id;
 end
 $$;
-comment on function private.change_survey_status(uuid, text) is
-  'Applies publish, pause, resume or archive. No effect if already in that status; raises CONFLICT if the '
-  'lifecycle does not allow it.';
 
+-- Creates a draft with the questions of a published or paused survey. Publishing the draft archives that
+-- survey.
 create function private.create_survey_version(survey_id uuid, new_id uuid default gen_random_uuid())
   returns uuid
 language plpgsql set search_path = pg_temp as $$
@@ -609,10 +594,8 @@ begin
   return private.clone_survey(survey_id, new_id);
 end
 $$;
-comment on function private.create_survey_version(uuid, uuid) is
-  'Creates a draft with the questions of a published or paused survey. Publishing the draft archives that '
-  'survey.';
 
+-- Implementation of private.create_survey_version; requires Admin.
 -- definer: version_of and family_id are not granted.
 create function private.clone_survey(survey_id uuid, new_id uuid default gen_random_uuid()) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
@@ -650,9 +633,8 @@ begin
   return new_id;
 end
 $$;
-comment on function private.clone_survey(uuid, uuid) is
-  'Implementation of private.create_survey_version; requires Admin.';
 
+-- Deletes a survey with its responses; raises SURVEY_HAS_RESPONSES if it has any and force is not true.
 create function private.delete_survey(survey_id uuid, force boolean) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -666,9 +648,8 @@ begin
   perform set_config('feedback.force', '', true);
 end
 $$;
-comment on function private.delete_survey(uuid, boolean) is
-  'Deletes a survey with its responses; raises SURVEY_HAS_RESPONSES if it has any and force is not true.';
 
+-- Targeting of a survey {audience, submission_id, locales}, for Admin; raises FORBIDDEN otherwise.
 -- definer: targeting is visible to Admin only, so its columns are not granted.
 create function private.survey_targeting(survey_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -681,14 +662,10 @@ begin
     from public.surveys s where s.id = survey_targeting.survey_id);
 end
 $$;
-comment on function private.survey_targeting(uuid) is
-  'Targeting of a survey {audience, submission_id, locales}, for Admin; raises FORBIDDEN otherwise.';
 
-grant execute on function private.require_survey(uuid, text), private.survey_targeting(uuid) to anon,
-  authenticated, service_key;
-grant execute on function private.require_draft(text), private.lock_survey(uuid),
-  private.write_questions(uuid, uuid, jsonb), private.write_settings(uuid, jsonb),
-  private.create_survey(jsonb), private.update_survey(uuid, jsonb), private.change_survey_status(uuid, text),
-  private.create_survey_version(uuid, uuid), private.clone_survey(uuid, uuid),
-    private.delete_survey(uuid, boolean)
-  to authenticated, service_key;
+grant execute on function private.require_survey, private.survey_targeting to anon, authenticated,
+  service_key;
+grant execute on function private.require_draft, private.lock_survey, private.write_questions,
+  private.write_settings, private.create_survey, private.update_survey, private.change_survey_status,
+  private.create_survey_version, private.clone_survey, private.delete_survey to authenticated,
+  service_key;

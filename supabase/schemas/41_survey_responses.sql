@@ -1,6 +1,7 @@
 -- Survey responses. A response is one row; its answers are one JSON value that is validated as a whole, so a
 -- response is stored completely or not at all.
 
+-- A UUID version 7.
 -- Time-ordered ids keep inserts at one end of the index.
 create function private.ordered_id() returns uuid
 language sql volatile
@@ -8,7 +9,6 @@ return encode(
   set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
     placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
       52, 1), 53, 1), 'hex')::uuid;
-comment on function private.ordered_id() is 'A UUID version 7.';
 
 create table public.survey_responses (
   id uuid primary key default private.ordered_id(),
@@ -70,7 +70,6 @@ comment on view public.survey_answers is 'One row for each answer of the respons
 
 -- Visibility and audience -----------------------------------------------------------------------------------
 
-
 alter table public.survey_responses enable row level security;
 revoke all on public.survey_responses, public.survey_answers
   from public, anon, authenticated, service_role, service_key;
@@ -95,6 +94,8 @@ create policy "an agent keeps to the responses of its surveys" on public.survey_
 create policy "people answer for themselves" on public.survey_responses
   for insert to authenticated with check (user_id = (select auth.uid()));
 
+-- Whether the caller may see respondents. If the audience is voters or followers, respondents reveal
+-- them, so a key needs submissions:moderate, as for the list of voters.
 -- definer: the audience is not granted.
 create function private.can_see_respondents(survey_id uuid) returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -104,14 +105,11 @@ begin
       where s.id = can_see_respondents.survey_id and s.audience = 'everyone');
 end
 $$;
-comment on function private.can_see_respondents(uuid) is
-  'Whether the caller may see respondents. If the audience is voters or followers, respondents reveal them, '
-  'so a key needs submissions:moderate, as for the list of voters.';
-grant execute on function private.can_see_respondents(uuid) to authenticated, service_key;
+grant execute on function private.can_see_respondents to authenticated, service_key;
 
 -- Starting --------------------------------------------------------------------------------------------------
 
-
+-- Records that the caller started the survey and returns the time of the first start.
 create function private.start_survey(survey_id uuid) returns timestamptz
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -119,9 +117,8 @@ begin
   return private.record_survey_start(survey_id);
 end
 $$;
-comment on function private.start_survey(uuid) is
-  'Records that the caller started the survey and returns the time of the first start.';
 
+-- Implementation of private.start_survey, which checks that the caller sees the survey.
 -- definer: starts are not granted.
 create function private.record_survey_start(survey_id uuid) returns timestamptz
 language plpgsql security definer set search_path = pg_temp as $$
@@ -143,8 +140,6 @@ begin
     where s.survey_id = survey.id and s.user_id = private.caller_id()));
 end
 $$;
-comment on function private.record_survey_start(uuid) is
-  'Implementation of private.start_survey, which checks that the caller sees the survey.';
 
 create function public.start_survey(survey_id uuid) returns timestamptz
 language sql set search_path = pg_temp
@@ -157,7 +152,7 @@ comment on function public.start_survey(uuid) is
 
 -- Responding ------------------------------------------------------------------------------------------------
 
-
+-- Raises SURVEY_NOT_OPEN unless the survey is published and has not closed.
 create function private.require_accepts_responses(survey public.surveys) returns void
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -169,15 +164,14 @@ begin
   end if;
 end
 $$;
-comment on function private.require_accepts_responses(public.surveys) is
-  'Raises SURVEY_NOT_OPEN unless the survey is published and has not closed.';
 
+-- Whether the survey may be answered in the language.
 create function private.targets_locale(survey public.surveys, locale text) returns boolean
 language sql immutable
 return (survey).locales is null or coalesce(locale = any ((survey).locales), false);
-comment on function private.targets_locale(public.surveys, text) is
-  'Whether the survey may be answered in the language.';
 
+-- Returns the survey, locked for this transaction, if the profile may answer it now; raises
+-- SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN otherwise.
 -- definer: locks the survey and reads targeting, votes and follows.
 create function private.require_open_survey(survey_id uuid, user_id uuid) returns public.surveys
 language plpgsql security definer set search_path = pg_temp as $$
@@ -224,19 +218,17 @@ begin
   return survey;
 end
 $$;
-comment on function private.require_open_survey(uuid, uuid) is
-  'Returns the survey, locked for this transaction, if the profile may answer it now; raises '
-  'SURVEY_NOT_OPEN, ALREADY_RESPONDED or FORBIDDEN otherwise.';
 
+-- Whether the text is an e-mail address by the rule of shared/fields.ts.
 create function private.is_email(value text) returns boolean
 language sql immutable
 return char_length(value) <= 254 and position('@' in value) <= 65
   and value ~ '^[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+(\.[A-Za-z0-9_!#$%&''*+/=?^`{|}~-]+)*'
     '@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+'
     '(?=[0-9-]*[A-Za-z])[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$';
-comment on function private.is_email(text) is
-  'Whether the text is an e-mail address by the rule of shared/fields.ts.';
 
+-- Kind of answers to a question type, which determines how they are counted: number, choice or text. Null
+-- for an unknown type.
 create function private.answer_kind(question_type text) returns text
 language sql immutable
 return case
@@ -244,20 +236,17 @@ return case
   when question_type = 'multiple_choice' then 'choice'
   when question_type in ('text', 'email') then 'text'
 end;
-comment on function private.answer_kind(text) is
-  'Kind of answers to a question type, which determines how they are counted: number, choice or text. '
-  'Null for an unknown type.';
 
+-- The lowest number that answers a question; null if the question takes no number.
 create function private.lowest_answer(question_type text) returns integer
 language sql immutable
 return case question_type when 'nps' then 0 when 'rating' then 1 end;
-comment on function private.lowest_answer(text) is
-  'The lowest number that answers a question; null if the question takes no number.';
 
 create type private.checked_answer as (value jsonb, complaint text);
 comment on type private.checked_answer is
   'A validated answer as stored, or an error message; both null for an empty answer.';
 
+-- Validates a value against its question and returns it as stored; null if it is empty.
 create function private.check_answer(question public.survey_questions, value jsonb)
   returns private.checked_answer
 language plpgsql stable set search_path = pg_temp as $$
@@ -314,9 +303,9 @@ begin
   return row(to_jsonb(plain), null)::private.checked_answer;
 end
 $$;
-comment on function private.check_answer(public.survey_questions, jsonb) is
-  'Validates a value against its question and returns it as stored; null if it is empty.';
 
+-- Sentiment of a rating or nps answer from -1 to 1. nps: detractors are negative, passives neutral,
+-- promoters positive.
 create function private.sentiment_of_number(question public.survey_questions, value integer) returns numeric
 language sql immutable
 return case
@@ -324,17 +313,15 @@ return case
   when (question).type = 'nps' and value <= 6 then (value - 8) / 8.0
   when (question).type = 'nps' then (array[-0.1, 0.1, 0.6, 1])[value - 6]
 end;
-comment on function private.sentiment_of_number(public.survey_questions, integer) is
-  'Sentiment of a rating or nps answer from -1 to 1. nps: detractors are negative, passives neutral, '
-  'promoters positive.';
 
+-- Sentiment of a response: the mean of the mean of its numeric answers and the mean of its text scores,
+-- as far as present.
 create function private.sentiment_of_response(numbers numeric, texts numeric) returns numeric
 language sql immutable
 return round(coalesce(0.7 * numbers + 0.3 * texts, numbers, texts), 3);
-comment on function private.sentiment_of_response(numeric, numeric) is
-  'Sentiment of a response: the mean of the mean of its numeric answers and the mean of its text scores, as '
-  'far as present.';
 
+-- Validates a response and returns it as stored. Raises one error with all details: answers.N.value or
+-- answers.N.question_id for sent answers, questions.<id> for missing ones.
 -- definer: reads the questions for any respondent.
 create function private.check_response(response public.survey_responses) returns public.survey_responses
 language plpgsql security definer set search_path = pg_temp as $$
@@ -418,18 +405,17 @@ begin
   return response;
 end
 $$;
-comment on function private.check_response(public.survey_responses) is
-  'Validates a response and returns it as stored. Raises one error with all details: answers.N.value or '
-  'answers.N.question_id for sent answers, questions.<id> for missing ones.';
 
+-- The mean; null if count is 0.
 create function private.mean(numbers numeric[]) returns numeric
 language plpgsql immutable set search_path = pg_temp as $$
 begin
   return (select avg(n) from unnest(numbers) n);
 end
 $$;
-comment on function private.mean(numeric[]) is 'The mean; null if count is 0.';
 
+-- Trigger: validates a response to an open survey that the caller sees, one for each person unless the
+-- survey allows more.
 -- Invoker: a survey the caller cannot see is not found.
 create function private.prepare_response() returns trigger
 language plpgsql set search_path = pg_temp as $$
@@ -442,12 +428,10 @@ begin
   return private.check_response(new);
 end
 $$;
-comment on function private.prepare_response() is
-  'Trigger: validates a response to an open survey that the caller sees, one for each person unless the '
-  'survey allows more.';
 create trigger prepare before insert on public.survey_responses
   for each row execute function private.prepare_response();
 
+-- Trigger: deletes the respondent's start and emits survey.response.created, which contains no answers.
 -- definer: deletes the start and emits the event.
 create function private.finish_responses() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -467,11 +451,11 @@ begin
   return null;
 end
 $$;
-comment on function private.finish_responses() is
-  'Trigger: deletes the respondent''s start and emits survey.response.created, which contains no answers.';
 create trigger finish after insert on public.survey_responses
   referencing new table as added for each statement execute function private.finish_responses();
 
+-- Submits a response of the caller. sentiment is {engine, scores}: one score or null for each answer in
+-- sent order.
 create function private.submit_survey_response(survey_id uuid, answers jsonb, locale text, sentiment jsonb)
   returns json
 language plpgsql set search_path = pg_temp as $$
@@ -490,13 +474,10 @@ exception when unique_violation then
   perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
 end
 $$;
-comment on function private.submit_survey_response(uuid, jsonb, text, jsonb) is
-  'Submits a response of the caller. sentiment is {engine, scores}: one score or null for each answer in '
-  'sent order.';
 
 -- Survey page -----------------------------------------------------------------------------------------------
 
-
+-- Implementation of private.survey_page, which checks that the caller sees the survey.
 -- definer: targeting and starts are not granted.
 create function private.open_survey_page(survey_id uuid, locale text, response_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -526,9 +507,11 @@ begin
   return json_build_object('refusal', refusal, 'locales', survey.locales, 'is_own_response', is_own);
 end
 $$;
-comment on function private.open_survey_page(uuid, text, uuid) is
-  'Implementation of private.survey_page, which checks that the caller sees the survey.';
 
+-- For the page of a survey: {refusal, locales, is_own_response}. If the caller may answer, refusal is
+-- null and the start is recorded; otherwise it is SURVEY_NOT_OPEN, LOCALE (the survey is limited to
+-- locales), UNAUTHORIZED (sign in first), ALREADY_RESPONDED or FORBIDDEN. is_own_response: response_id is
+-- a response of the caller. Raises NOT_FOUND if the caller does not see the survey.
 create function private.survey_page(survey_id uuid, locale text, response_id uuid) returns json
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -536,12 +519,9 @@ begin
   return private.open_survey_page(survey_id, locale, response_id);
 end
 $$;
-comment on function private.survey_page(uuid, text, uuid) is
-  'For the page of a survey: {refusal, locales, is_own_response}. If the caller may answer, refusal is null '
-  'and the start is recorded; otherwise it is SURVEY_NOT_OPEN, LOCALE (the survey is limited to locales), '
-  'UNAUTHORIZED (sign in first), ALREADY_RESPONDED or FORBIDDEN. is_own_response: response_id is a response '
-  'of the caller. Raises NOT_FOUND if the caller does not see the survey.';
 
+-- The newest published survey of the current organization that targets the caller and that they have not
+-- answered in any version, as {id, title}; null if there is none. For the widget.
 -- definer: targeting is not granted.
 create function private.offered_survey(locale text) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -570,13 +550,11 @@ begin
     order by s.published_at desc, s.id limit 1);
 end
 $$;
-comment on function private.offered_survey(text) is
-  'The newest published survey of the current organization that targets the caller and that they have not '
-  'answered in any version, as {id, title}; null if there is none. For the widget.';
 
 -- Erasure ---------------------------------------------------------------------------------------------------
 
-
+-- Reassigns a person's responses, in one organization or (null) in all, to a nameless profile, removes
+-- e-mail answers, and deletes the person's starts.
 create function private.anonymize_responses(profile_id uuid, organization_id uuid, heir_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -603,10 +581,8 @@ begin
       and r.answers @> jsonb_build_array(jsonb_build_object('question_id', q.id))));
 end
 $$;
-comment on function private.anonymize_responses(uuid, uuid, uuid) is
-  'Reassigns a person''s responses, in one organization or (null) in all, to a nameless profile, removes '
-  'e-mail answers, and deletes the person''s starts.';
 
+-- Trigger: removes e-mail answers when the respondent is deleted.
 -- definer: the response stays when its respondent is deleted.
 create function private.anonymize_respondent() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -615,19 +591,14 @@ begin
   return old;
 end
 $$;
-comment on function private.anonymize_respondent() is
-  'Trigger: removes e-mail answers when the respondent is deleted.';
 create trigger forget_respondent after update of auth_user_id on public.profiles
   for each row when (old.auth_user_id is not null and new.auth_user_id is null)
     execute function private.anonymize_respondent();
 create trigger forget_respondent_of_deleted before delete on public.profiles
   for each row execute function private.anonymize_respondent();
 
-grant execute on function private.ordered_id(), private.check_response(public.survey_responses)
-  to authenticated, service_role;
-grant execute on function private.start_survey(uuid), private.record_survey_start(uuid),
-  public.start_survey(uuid),
-  private.submit_survey_response(uuid, jsonb, text, jsonb) to authenticated;
-grant execute on function private.survey_page(uuid, text, uuid), private.open_survey_page(uuid, text, uuid) to
-  anon, authenticated;
-grant execute on function private.offered_survey(text) to authenticated;
+grant execute on function private.ordered_id, private.check_response to authenticated, service_role;
+grant execute on function private.start_survey, private.record_survey_start, public.start_survey,
+  private.submit_survey_response to authenticated;
+grant execute on function private.survey_page, private.open_survey_page to anon, authenticated;
+grant execute on function private.offered_survey to authenticated;

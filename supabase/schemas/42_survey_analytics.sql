@@ -40,6 +40,8 @@ comment on table private.survey_answer_counts is
   'Number of answers for each value of a question: a number or an option text. The empty value counts '
   'answers of text, email and multiple-selection questions.';
 
+-- Returns the counter shard of the survey that this transaction has locked; locks or inserts one on the
+-- first call.
 create function private.claim_shard(organization_id uuid, survey_id uuid) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare
@@ -58,10 +60,8 @@ begin
   return taken;
 end
 $$;
-comment on function private.claim_shard(uuid, uuid) is
-  'Returns the counter shard of the survey that this transaction has locked; locks or inserts one on the '
-  'first call.';
 
+-- The values of a response that private.survey_answer_counts counts.
 create function private.counted_answers(answers jsonb) returns table (question_id uuid, value text)
 language sql stable
 begin atomic
@@ -75,9 +75,8 @@ begin atomic
     union all
     select jsonb_array_elements_text(case when q.multiple then a.answer -> 'value' else '[]' end)) v (value);
 end;
-comment on function private.counted_answers(jsonb) is
-  'The values of a response that private.survey_answer_counts counts.';
 
+-- Trigger: adds changed responses to the counters of their surveys or subtracts them.
 -- definer: no client may write counters. Responses deleted with their survey are not subtracted, because the
 -- counters are deleted too.
 create function private.count_responses() returns trigger
@@ -113,8 +112,6 @@ begin
   return null;
 end
 $$;
-comment on function private.count_responses() is
-  'Trigger: adds changed responses to the counters of their surveys or subtracts them.';
 create trigger count_added after insert on public.survey_responses
   referencing new table as changed for each statement execute function private.count_responses('1');
 create trigger count_removed after delete on public.survey_responses
@@ -124,6 +121,7 @@ create trigger count_before after update on public.survey_responses
 create trigger count_after after update on public.survey_responses
   referencing new table as changed for each statement execute function private.count_responses('1');
 
+-- Trigger: counts starts without a response, like private.count_responses.
 -- definer: reads counters, after checking the caller's rights.
 create function private.count_starts() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -141,8 +139,6 @@ begin
   return null;
 end
 $$;
-comment on function private.count_starts() is
-  'Trigger: counts starts without a response, like private.count_responses.';
 create trigger count_added after insert on private.survey_starts
   referencing new table as changed for each statement execute function private.count_starts('1');
 create trigger count_removed after delete on private.survey_starts
@@ -162,6 +158,7 @@ create view private.survey_actual_counts with (security_invoker = true) as
 comment on view private.survey_actual_counts is
   'Values that private.survey_counts must add up to, computed from the responses.';
 
+-- For operators, after triggers were disabled: recounts the responses of a survey.
 create function private.recount_survey(survey_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -181,11 +178,10 @@ begin
   where r.survey_id = recount_survey.survey_id group by 1, 2, 3, 4;
 end
 $$;
-comment on function private.recount_survey(uuid) is
-  'For operators, after triggers were disabled: recounts the responses of a survey.';
 
 -- Numbers ---------------------------------------------------------------------------------------------------
 
+-- Number of responses, completion rate (0 to 1) and mean completion time in seconds.
 -- definer: reads counters. Call it only for surveys the caller sees; their response counts are public.
 create function private.survey_figures(survey_ids uuid[])
 returns table (survey_id uuid, response_count bigint, completion_rate numeric, avg_completion_time numeric)
@@ -199,9 +195,8 @@ begin
     group by asked.id;
 end
 $$;
-comment on function private.survey_figures(uuid[]) is
-  'Number of responses, completion rate (0 to 1) and mean completion time in seconds.';
 
+-- Whether the caller may read analytics: Admin or key with the scope, operator, or service role.
 create function private.can_read_analytics(organization_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -209,9 +204,8 @@ begin
     or private.is_admin(organization_id, 'analytics:read');
 end
 $$;
-comment on function private.can_read_analytics(uuid) is
-  'Whether the caller may read analytics: Admin or key with the scope, operator, or service role.';
 
+-- Mean sentiment score and number of responses by sentiment; no row without the right to read analytics.
 -- definer: reads counters, after checking the caller's rights.
 create function private.survey_sentiment(survey_id uuid)
 returns table (overall numeric, positive_count bigint, neutral_count bigint, negative_count bigint)
@@ -226,9 +220,9 @@ begin
     group by s.id;
 end
 $$;
-comment on function private.survey_sentiment(uuid) is
-  'Mean sentiment score and number of responses by sentiment; no row without the right to read analytics.';
 
+-- Number of answers for each value of each question, including zero; no rows without the right to read
+-- analytics.
 -- definer: reads counters, after checking the caller's rights.
 create function private.survey_breakdown(survey_id uuid)
   returns table (question_id uuid, question_position integer, type text,
@@ -251,9 +245,6 @@ begin
     where s.id = survey_breakdown.survey_id and private.can_read_analytics(s.organization_id);
 end
 $$;
-comment on function private.survey_breakdown(uuid) is
-  'Number of answers for each value of each question, including zero; no rows without the right to read '
-  'analytics.';
 
 create view public.survey_question_results with (security_invoker = true) as
   select s.organization_id, s.id as survey_id, b.*
@@ -282,6 +273,7 @@ revoke all on public.survey_question_results, public.survey_results
 grant select on public.survey_question_results, public.survey_results to authenticated, service_key,
   service_role;
 
+-- Analytics of a survey for Admin; raises NOT_FOUND or FORBIDDEN otherwise.
 create function private.survey_analytics(survey_id uuid) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -307,9 +299,9 @@ begin
     from public.survey_results r where r.survey_id = survey_analytics.survey_id);
 end
 $$;
-comment on function private.survey_analytics(uuid) is
-  'Analytics of a survey for Admin; raises NOT_FOUND or FORBIDDEN otherwise.';
 
+-- Number of responses in a list for Admin; null matches every sentiment and leaves the range open. The
+-- range is inclusive.
 -- definer: reads counters without a date range and an index with one.
 create function private.count_survey_responses(survey_id uuid, sentiment text, since timestamptz,
   until timestamptz) returns bigint
@@ -330,10 +322,8 @@ begin
       and r.submitted_at >= coalesce(since, '-infinity') and r.submitted_at <= coalesce(until, 'infinity'));
 end
 $$;
-comment on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) is
-  'Number of responses in a list for Admin; null matches every sentiment and leaves the range open. The '
-  'range is inclusive.';
 
+-- Survey part of private.count_discrepancies; scores in thousandths.
 create function private.survey_count_discrepancies()
   returns table (subject text, id uuid, stored bigint, truth bigint)
 language sql stable set search_path = pg_temp
@@ -364,12 +354,9 @@ begin atomic
     on (c.question_id, c.value) = (t.question_id, t.value)
   where coalesce(c.total, 0) <> coalesce(t.total, 0);
 end;
-comment on function private.survey_count_discrepancies() is
-  'Survey part of private.count_discrepancies; scores in thousandths.';
 
-grant execute on function private.survey_figures(uuid[]) to anon, authenticated, service_key, service_role;
-grant execute on function private.survey_analytics(uuid) to anon, authenticated, service_key;
-grant execute on function private.survey_sentiment(uuid), private.survey_breakdown(uuid)
-  to authenticated, service_key, service_role;
-grant execute on function private.count_survey_responses(uuid, text, timestamptz, timestamptz) to
-  authenticated, service_key;
+grant execute on function private.survey_figures to anon, authenticated, service_key, service_role;
+grant execute on function private.survey_analytics to anon, authenticated, service_key;
+grant execute on function private.survey_sentiment, private.survey_breakdown to authenticated,
+  service_key, service_role;
+grant execute on function private.count_survey_responses to authenticated, service_key;

@@ -1,5 +1,7 @@
 -- Sentiment scores that a language model computes after the response is stored.
 
+-- Replaces the scores of a response that the caller gave in the last ten minutes. judged is {engine,
+-- scores}, with scores of text questions by question id.
 -- definer: responses are not writable.
 create function private.score_survey_response(response_id uuid, judged jsonb) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -26,8 +28,5 @@ begin
   where r.id = response.id;
 end
 $$;
-comment on function private.score_survey_response(uuid, jsonb) is
-  'Replaces the scores of a response that the caller gave in the last ten minutes. judged is {engine, '
-  'scores}, with scores of text questions by question id.';
 
-grant execute on function private.score_survey_response(uuid, jsonb) to authenticated;
+grant execute on function private.score_survey_response to authenticated;

@@ -8,6 +8,8 @@
 -- Security definer functions trust the ids that they are given. A function looks up the rows that a client
 -- names here, under row-level security: what the caller cannot see is not found, also for their own votes.
 
+-- Trigger: rejects direct writes by clients of the data API. The argument names the function to call
+-- instead.
 -- The edge functions use the same roles, so grants cannot distinguish them from clients; the session user
 -- does.
 create function private.reject_table_write() returns trigger
@@ -20,9 +22,6 @@ begin
   return null;
 end
 $$;
-comment on function private.reject_table_write() is
-  'Trigger: rejects direct writes by clients of the data API. The argument names the function to call '
-  'instead.';
 
 create trigger by_function_only before insert on public.submissions for each statement
   when (session_user <> 'feedback_api') execute function private.reject_table_write('create_submission');
@@ -56,6 +55,7 @@ create trigger by_function_only_update before update on public.profiles for each
 create trigger by_function_only before insert on public.survey_responses for each statement
   when (session_user <> 'feedback_api') execute function private.reject_table_write('submit_survey_response');
 
+-- Raises VALIDATION_ERROR unless changes is an object with known keys and values that are text or null.
 create function private.reject_unknown_changes(changes jsonb, known text[]) returns void
 language plpgsql immutable set search_path = pg_temp as $$
 declare unknown text;
@@ -77,8 +77,6 @@ begin
   end if;
 end
 $$;
-comment on function private.reject_unknown_changes(jsonb, text[]) is
-  'Raises VALIDATION_ERROR unless changes is an object with known keys and values that are text or null.';
 
 -- Submissions -----------------------------------------------------------------------------------------------
 
@@ -333,6 +331,8 @@ comment on function public.submit_survey_response(uuid, jsonb, text) is
 
 -- Every request ---------------------------------------------------------------------------------------------
 
+-- PostgREST calls it before each request (pgrst.db_pre_request). Refuses ended sessions. Writes get a
+-- statement timeout of 2 s and a lock timeout of 1 s. Rejects Prefer: count=planned and count=estimated.
 create function private.before_request() returns void
 language plpgsql set search_path = pg_temp as $$
 declare refusal text := case when current_setting('role') = 'authenticated'
@@ -355,19 +355,12 @@ begin
   end if;
 end
 $$;
-comment on function private.before_request() is
-  'PostgREST calls it before each request (pgrst.db_pre_request). Refuses ended sessions. Writes get a '
-  'statement timeout of 2 s and a lock timeout of 1 s. Rejects Prefer: count=planned and count=estimated.';
 
 -- Grants ----------------------------------------------------------------------------------------------------
 
-grant execute on function private.before_request() to anon, authenticated, service_role;
-grant execute on function private.reject_unknown_changes(jsonb, text[]) to authenticated;
-grant execute on function public.create_submission(text, text, text, uuid, uuid),
-  public.update_submission(uuid, jsonb),
-  public.delete_submission(uuid), public.vote(uuid), public.unvote(uuid), public.follow(uuid),
-    public.unfollow(uuid),
-  public.create_comment(uuid, text, uuid), public.update_comment(uuid, text),
-    public.delete_comment(uuid),
-  public.vote_comment(uuid), public.unvote_comment(uuid), public.mark_notifications_read(uuid[]),
-  public.update_profile(jsonb), public.submit_survey_response(uuid, jsonb, text) to authenticated;
+grant execute on function private.before_request to anon, authenticated, service_role;
+grant execute on function private.reject_unknown_changes to authenticated;
+grant execute on function public.create_submission, public.update_submission, public.delete_submission,
+  public.vote, public.unvote, public.follow, public.unfollow, public.create_comment,
+  public.update_comment, public.delete_comment, public.vote_comment, public.unvote_comment,
+  public.mark_notifications_read, public.update_profile, public.submit_survey_response to authenticated;

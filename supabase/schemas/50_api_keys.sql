@@ -25,6 +25,8 @@ comment on table private.api_keys is
   'digest of the secret, its prefix and its last four characters.';
 create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
 
+-- Creates a key and the profile it acts as. The caller generates the secret, which never reaches the
+-- database; digest is its SHA-256.
 create function private.create_api_key(
   organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
   expires_at timestamptz default null, created_by uuid default null)
@@ -40,20 +42,18 @@ begin
   return key_id;
 end
 $$;
-comment on function private.create_api_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is
-  'Creates a key and the profile it acts as. The caller generates the secret, which never reaches the '
-  'database; digest is its SHA-256.';
 
 -- Administration --------------------------------------------------------------------------------------------
 
+-- JSON of a key for Admin, without the digest.
 create function private.api_key_shape(key private.api_keys) returns json
 language sql stable
 return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix,
   'last_four', (key).last_four,
   'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at,
     'created_at', (key).created_at, 'created_by', private.author((key).created_by, (key).organization_id));
-comment on function private.api_key_shape(private.api_keys) is 'JSON of a key for Admin, without the digest.';
 
+-- Returns the current organization for a signed-in Admin; raises FORBIDDEN otherwise.
 -- definer: private tables. Requires a signed-in Admin: a key can never create keys.
 create function private.require_key_admin() returns uuid
 language plpgsql stable set search_path = pg_temp as $$
@@ -66,9 +66,8 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.require_key_admin() is
-  'Returns the current organization for a signed-in Admin; raises FORBIDDEN otherwise.';
 
+-- The organization's newest 500 keys, including revoked and expired ones, for Admin.
 create function private.admin_list_api_keys() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin();
@@ -78,9 +77,8 @@ begin
       order by k.created_at desc, k.id limit 500) k), '[]');
 end
 $$;
-comment on function private.admin_list_api_keys() is
-  'The organization''s newest 500 keys, including revoked and expired ones, for Admin.';
 
+-- Creates a key of the current organization from the digest of a secret.
 create function private.admin_create_api_key(name text, scopes text[], digest bytea, prefix text,
   last_four text, expires_at timestamptz)
 returns json language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
@@ -93,9 +91,9 @@ begin
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;
-comment on function private.admin_create_api_key(text, text[], bytea, text, text, timestamptz) is
-  'Creates a key of the current organization from the digest of a secret.';
 
+-- Replaces the secret and keeps prefix, name, scopes, expiry and profile. The old secret stays valid for
+-- the overlap. Returns null if there is no such key.
 create function private.admin_rotate_api_key(
   key_id uuid, digest bytea, prefix text, last_four text, overlap interval, agent_id uuid default null)
 returns json language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
@@ -119,10 +117,9 @@ begin
   return (select private.api_key_shape(k) from private.api_keys k where k.id = new_id);
 end
 $$;
-comment on function private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid) is
-  'Replaces the secret and keeps prefix, name, scopes, expiry and profile. The old secret stays valid for '
-  'the overlap. Returns null if there is no such key.';
 
+-- Revokes a key immediately and permanently; repeating it is not an error. Returns null if there is no
+-- such key.
 create function private.admin_revoke_api_key(key_id uuid, agent_id uuid default null) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin(); key private.api_keys;
@@ -135,11 +132,6 @@ begin
   return case when key.id is not null then private.api_key_shape(key) end;
 end
 $$;
-comment on function private.admin_revoke_api_key(uuid, uuid) is
-  'Revokes a key immediately and permanently; repeating it is not an error. Returns null if there is no '
-  'such key.';
 
-grant execute on function private.admin_list_api_keys(),
-  private.admin_create_api_key(text, text[], bytea, text, text, timestamptz),
-  private.admin_rotate_api_key(uuid, bytea, text, text, interval, uuid),
-    private.admin_revoke_api_key(uuid, uuid) to authenticated;
+grant execute on function private.admin_list_api_keys, private.admin_create_api_key,
+  private.admin_rotate_api_key, private.admin_revoke_api_key to authenticated;

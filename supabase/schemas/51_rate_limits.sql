@@ -35,6 +35,7 @@ comment on table private.rate_counters is
   'Calls in the current window by rule and subject. Unlogged: a crash empties it. Subjects are ids or keyed '
   'hashes, never addresses.';
 
+-- The rate limit rules in force, by name, for the dashboard.
 -- definer: the rules are not granted.
 create function private.rate_limits() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -43,8 +44,7 @@ begin
     'window_seconds', r.window_seconds) order by r.name) from private.rate_limit_rules r);
 end
 $$;
-comment on function private.rate_limits() is 'The rate limit rules in force, by name, for the dashboard.';
-grant execute on function private.rate_limits() to authenticated;
+grant execute on function private.rate_limits to authenticated;
 
 create type private.rate_state as (max_requests integer, remaining integer, reset_at timestamptz,
   allowed boolean);
@@ -52,6 +52,7 @@ comment on type private.rate_state is
   'State of a counter after a charge: remaining calls, end of the window, and whether the charge was '
   'allowed.';
 
+-- Charges calls of a subject against a rule. Concurrent charges never exceed the limit.
 create function private.charge(rule text, max_requests integer, window_seconds integer, subject text,
   calls integer)
 returns private.rate_state
@@ -77,9 +78,8 @@ begin
   return (max_requests, greatest(0, max_requests - used), reset_at, used <= max_requests);
 end
 $$;
-comment on function private.charge(text, integer, integer, text, integer) is
-  'Charges calls of a subject against a rule. Concurrent charges never exceed the limit.';
 
+-- Charges calls of a subject against the rule of this name. Allowed if there is no rule or no subject.
 create function private.charge_rule(rule text, subject text, calls integer default 1)
 returns private.rate_state
 language plpgsql set search_path = pg_temp as $$
@@ -91,9 +91,8 @@ begin
   return private.charge(known.name, known.max_requests, known.window_seconds, subject, calls);
 end
 $$;
-comment on function private.charge_rule(text, text, integer) is
-  'Charges calls of a subject against the rule of this name. Allowed if there is no rule or no subject.';
 
+-- For triggers: charges a client of the data API for each row, in the same counter as the API.
 create function private.charge_direct(operation text, calls bigint) returns void
 language plpgsql set search_path = pg_temp as $$
 declare state private.rate_state;
@@ -107,5 +106,3 @@ begin
   end if;
 end
 $$;
-comment on function private.charge_direct(text, bigint) is
-  'For triggers: charges a client of the data API for each row, in the same counter as the API.';

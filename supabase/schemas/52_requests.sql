@@ -16,6 +16,9 @@ comment on type private.admission is
   'Decision on a request. code: null, or the error code; retry_after in seconds; max_requests, remaining '
   'and reset_at (Unix seconds): the charged counter with the fewest remaining calls.';
 
+-- Resolves a credential: the claims of an access token, the SHA-256 of a key or of an identified person's
+-- session, or neither for an anonymous request. Unknown, revoked and expired ones are indistinguishable.
+-- A read-only agent keeps only its read scopes.
 create function private.resolve_caller(user_id uuid, session_id uuid, aal text, digest bytea)
   returns private.caller
 language plpgsql set search_path = pg_temp as $$
@@ -62,11 +65,9 @@ begin
   return who;
 end
 $$;
-comment on function private.resolve_caller(uuid, uuid, text, bytea) is
-  'Resolves a credential: the claims of an access token, the SHA-256 of a key or of an identified person''s '
-  'session, or neither for an anonymous request. Unknown, revoked and expired ones are indistinguishable. '
-  'A read-only agent keeps only its read scopes.';
 
+-- Authenticates a request, resolves its organization and charges its rate limits. private.assume_caller
+-- calls it; it is called alone for requests that failed or may run long.
 -- definer: the login role has no other access to credentials, organizations or counters.
 create function private.admit_request(
   user_id uuid,              -- from a verified access token, and so are these two
@@ -198,11 +199,8 @@ begin
   return answer;
 end
 $$;
-comment on function private.admit_request(uuid, uuid, text, bytea, boolean, text, text[], text, text, text,
-  boolean, text, uuid, boolean) is
-  'Authenticates a request, resolves its organization and charges its rate limits. private.assume_caller '
-  'calls it; it is called alone for requests that failed or may run long.';
 
+-- Organization of a row by table and id if the caller may see the row; for private.admit_request.
 create function private.organization_of(resource text, id uuid, who private.caller) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 declare
@@ -224,9 +222,8 @@ begin
   end;
 end
 $$;
-comment on function private.organization_of(text, uuid, private.caller) is
-  'Organization of a row by table and id if the caller may see the row; for private.admit_request.';
 
+-- Whether any organization allows this origin; for preflight requests, which name no organization.
 -- definer: allowed origins are readable by Admin only.
 create function private.is_allowed_origin(origin text) returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -234,9 +231,9 @@ begin
   return exists (select from public.organizations o where is_allowed_origin.origin = any (o.allowed_origins));
 end
 $$;
-comment on function private.is_allowed_origin(text) is
-  'Whether any organization allows this origin; for preflight requests, which name no organization.';
 
+-- First statement of a request's transaction: runs private.admit_request and assumes the caller's claims
+-- and role until the transaction ends. Raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.
 -- Invoker: a definer function cannot SET ROLE. The following statements of the transaction run with that
 -- role.
 create function private.assume_caller(
@@ -290,18 +287,14 @@ begin
   origin_allowed := admission.origin_allowed;
 end
 $$;
-comment on function private.assume_caller(text, uuid, uuid, text, bytea, boolean, text, text[], text, text,
-  text, boolean, text, uuid, boolean, text, text[]) is
-  'First statement of a request''s transaction: runs private.admit_request and assumes the caller''s claims '
-  'and role until the transaction ends. Raises UNAUTHORIZED, RATE_LIMIT_EXCEEDED, FORBIDDEN or NOT_FOUND.';
 
+-- Whether a row named by id belongs to the organization that the request named, if it named one.
 create function private.in_organization(organization_id uuid) returns boolean
 language sql stable
 return private.is_key() or coalesce(current_setting('feedback.organization_named', true), '') <> 'true'
   or organization_id = private.requested_organization_id();
-comment on function private.in_organization(uuid) is
-  'Whether a row named by id belongs to the organization that the request named, if it named one.';
 
+-- The admission of release 0.1.0, which does not pass the session.
 -- The functions of release 0.1.0 call these during an upgrade; to be dropped with the release after the next.
 -- definer: the login role has no other access to credentials, organizations or counters.
 create function private.admit_request(user_id uuid, digest bytea, invalid_credential boolean, address text,
@@ -313,8 +306,8 @@ begin
     organization, on_behalf, origin, needs_origin, resource, resource_id, charge);
 end
 $$;
-comment on function private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text,
-  uuid, boolean) is 'The admission of release 0.1.0, which does not pass the session.';
+
+-- The start of a request of release 0.1.0.
 create function private.assume_caller(request_id text, user_id uuid, digest bytea, invalid_credential boolean,
   address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean,
   resource text, resource_id uuid, charge boolean, access text, required_scopes text[],
@@ -326,8 +319,6 @@ begin
     organization, on_behalf, origin, needs_origin, resource, resource_id, charge, access, required_scopes);
 end
 $$;
-comment on function private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean,
-  text, uuid, boolean, text, text[]) is 'The start of a request of release 0.1.0.';
 
 grant execute on function private.admit_request(uuid, uuid, text, bytea, boolean, text, text[], text, text,
   text, boolean, text, uuid, boolean),
@@ -337,10 +328,12 @@ grant execute on function private.admit_request(uuid, uuid, text, bytea, boolean
   private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid,
     boolean, text, text[]),
   private.is_allowed_origin(text) to feedback_api;
-grant execute on function private.in_organization(uuid) to anon, authenticated, service_key;
+grant execute on function private.in_organization to anon, authenticated, service_key;
 
 -- Pages of other origins ------------------------------------------------------------------------------------
 
+-- Origins allowed to call the API for this organization; an array replaces them. For Admin or keys with
+-- organization:write.
 -- definer: settings of organizations are not granted.
 create function private.admin_origins(origins text[]) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -354,10 +347,7 @@ begin
     where o.id = own_id);
 end
 $$;
-comment on function private.admin_origins(text[]) is
-  'Origins allowed to call the API for this organization; an array replaces them. For Admin or keys with '
-  'organization:write.';
-grant execute on function private.admin_origins(text[]) to authenticated, service_key;
+grant execute on function private.admin_origins to authenticated, service_key;
 
 -- Requests that may be repeated -----------------------------------------------------------------------------
 
@@ -379,6 +369,8 @@ comment on table private.idempotency_keys is
   'for a day. request is the SHA-256 of route, path, query and body.';
 create index idempotency_keys_age_idx on private.idempotency_keys (created_at);
 
+-- Returns the stored response for the key and the same request of the caller; null the first time. Raises
+-- CONFLICT for another request. Waits for a concurrent first request.
 -- definer: private tables.
 create function private.find_idempotent_response(key text, request bytea) returns text
 language plpgsql security definer set search_path = pg_temp as $$
@@ -401,10 +393,9 @@ begin
   return earlier.answer;
 end
 $$;
-comment on function private.find_idempotent_response(text, bytea) is
-  'Returns the stored response for the key and the same request of the caller; null the first time. Raises '
-  'CONFLICT for another request. Waits for a concurrent first request.';
 
+-- Stores the response for private.find_idempotent_response, in the transaction of the request.
+-- definer: stored responses are not granted.
 create function private.save_idempotent_response(key text, answer text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -414,13 +405,12 @@ begin
     and k.key = save_idempotent_response.key;
 end
 $$;
-comment on function private.save_idempotent_response(text, text) is
-  'Stores the response for private.find_idempotent_response, in the transaction of the request.';
-grant execute on function private.find_idempotent_response(text, bytea),
-  private.save_idempotent_response(text, text) to service_key, authenticated;
+grant execute on function private.find_idempotent_response, private.save_idempotent_response
+  to service_key, authenticated;
 
 -- Readiness -------------------------------------------------------------------------------------------------
 
+-- Version of the newest applied migration, for the readiness check.
 -- definer: the login role cannot read the list of migrations.
 create function private.latest_migration() returns text
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -428,6 +418,4 @@ begin
   return (select max(version) from supabase_migrations.schema_migrations);
 end
 $$;
-comment on function private.latest_migration() is
-  'Version of the newest applied migration, for the readiness check.';
-grant execute on function private.latest_migration() to feedback_api;
+grant execute on function private.latest_migration to feedback_api;

@@ -6,12 +6,11 @@
 -- rejects them in private.assume_caller, the data API in private.before_request; these policies reject them
 -- for clients of the data API and realtime.
 
+-- Whether the user's session is accepted; always true in the edge functions, which have checked it.
 create function private.is_active_user() returns boolean
 language sql stable
 return session_user = 'feedback_api' or private.token_refusal() is null;
-comment on function private.is_active_user() is
-  'Whether the user''s session is accepted; always true in the edge functions, which have checked it.';
-grant execute on function private.is_active_user() to authenticated;
+grant execute on function private.is_active_user to authenticated;
 
 do $$
 declare name text;
@@ -31,6 +30,8 @@ $$;
 -- Anyone can create any number of anonymous users. The row of the auth service decides, not the claim: it
 -- changes the moment an address is linked, and the API does not pass claims on.
 
+-- Trigger: anonymous users may do what organizations.anonymous_may allows. The argument is the required
+-- level: vote or participate.
 -- definer: profiles and settings of organizations are not readable as a whole.
 create function private.require_participation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -49,9 +50,6 @@ begin
   return new;
 end
 $$;
-comment on function private.require_participation() is
-  'Trigger: anonymous users may do what organizations.anonymous_may allows. The argument is the required '
-  'level: vote or participate.';
 
 -- Trigger names sort after prepare, which sets the organization.
 create trigger require_participation before insert on public.votes

@@ -63,6 +63,8 @@ create index identify_tokens_age_idx on private.identify_tokens (expires_at);
 
 -- Sessions --------------------------------------------------------------------------------------------------
 
+-- The identified person of a session: a user of one organization only. Not valid if there is no such
+-- session, if it has expired, or while the organization is private: a private board is for its team.
 create function private.resolve_session(digest bytea) returns private.caller
 language plpgsql stable set search_path = pg_temp as $$
 declare who private.caller;
@@ -76,10 +78,9 @@ begin
   return who;
 end
 $$;
-comment on function private.resolve_session(bytea) is
-  'The identified person of a session: a user of one organization only. Not valid if there is no such '
-  'session, if it has expired, or while the organization is private: a private board is for its team.';
 
+-- For the edge functions: {organization_id, is_public, slug, secrets: [{id, encrypted, last_four}]} of an
+-- organization by id or slug, where slug may be a former one; null if there is none.
 -- definer: private tables. The edge functions call it before they know whose token it is.
 create function private.signing_secrets(organization text) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -92,10 +93,12 @@ begin
     from public.organizations o where o.id = private.organization_named(organization));
 end
 $$;
-comment on function private.signing_secrets(text) is
-  'For the edge functions: {organization_id, is_public, slug, secrets: [{id, encrypted, last_four}]} of an '
-  'organization by id or slug, where slug may be a former one; null if there is none.';
 
+-- For the edge functions, which verified the token: opens a session for the person of the subject, and
+-- returns {expires_at, profile}. A new subject becomes the e-mail author with the address, inserted when
+-- new. Never a user, a team member or a person of another organization. At most 50 sessions a person.
+-- Raises CONFLICT if the address is another subject's, UNAUTHORIZED for a used token, FORBIDDEN for a
+-- private board; each with a reason.
 -- definer: private tables.
 create function private.open_session(
   organization_id uuid,
@@ -188,14 +191,8 @@ begin
     from public.profiles p where p.id = person_id);
 end
 $$;
-comment on function private.open_session(uuid, uuid, text, text, text, text, bytea, timestamptz, bytea,
-  interval) is
-  'For the edge functions, which verified the token: opens a session for the person of the subject, and '
-  'returns {expires_at, profile}. A new subject becomes the e-mail author with the address, inserted when '
-  'new. Never a user, a team member or a person of another organization. At most 50 sessions a person. '
-  'Raises CONFLICT if the address is another subject''s, UNAUTHORIZED for a used token, FORBIDDEN for a '
-  'private board; each with a reason.';
 
+-- Ends a session of the caller, by its digest; returns whether there was one.
 -- definer: private tables.
 create function private.end_session(digest bytea) returns boolean
 language plpgsql security definer set search_path = pg_temp as $$
@@ -205,14 +202,11 @@ begin
   return found;
 end
 $$;
-comment on function private.end_session(bytea) is
-  'Ends a session of the caller, by its digest; returns whether there was one.';
 
-grant execute on function private.signing_secrets(text),
-  private.open_session(uuid, uuid, text, text, text, text, bytea, timestamptz, bytea, interval)
-  to feedback_api;
-grant execute on function private.end_session(bytea) to authenticated;
+grant execute on function private.signing_secrets, private.open_session to feedback_api;
+grant execute on function private.end_session to authenticated;
 
+-- For an erasure: forgets an organization's name for a person and ends their sessions.
 create function private.forget_identified(profile_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -220,9 +214,9 @@ begin
   delete from private.identify_sessions s where s.profile_id = forget_identified.profile_id;
 end
 $$;
-comment on function private.forget_identified(uuid) is
-  'For an erasure: forgets an organization''s name for a person and ends their sessions.';
 
+-- Deletes expired sessions and used tokens that have expired, up to 5,000 each; returns how many
+-- sessions.
 create function private.trim_sessions() returns integer
 language plpgsql set search_path = pg_temp as $$
 declare ended integer;
@@ -237,19 +231,17 @@ begin
   return ended;
 end
 $$;
-comment on function private.trim_sessions() is
-  'Deletes expired sessions and used tokens that have expired, up to 5,000 each; returns how many sessions.';
 
 -- Administration --------------------------------------------------------------------------------------------
 
+-- JSON of a signing secret for Admin, without the secret.
 create function private.identify_secret_shape(secret private.identify_secrets) returns json
 language sql stable
 return json_build_object('id', (secret).id, 'last_four', (secret).last_four,
   'last_used_at', (secret).last_used_at, 'created_at', (secret).created_at,
   'created_by', private.author((secret).created_by, (secret).organization_id));
-comment on function private.identify_secret_shape(private.identify_secrets) is
-  'JSON of a signing secret for Admin, without the secret.';
 
+-- The organization's signing secrets, newest first, for a signed-in Admin.
 create function private.admin_list_identify_secrets() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin();
@@ -258,9 +250,9 @@ begin
     from private.identify_secrets s where s.organization_id = own_id), '[]');
 end
 $$;
-comment on function private.admin_list_identify_secrets() is
-  'The organization''s signing secrets, newest first, for a signed-in Admin.';
 
+-- Stores a signing secret of the current organization, encrypted by the caller. Raises CONFLICT if it has
+-- two.
 create function private.admin_create_identify_secret(secret_id uuid, encrypted_secret text, last_four text)
   returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
@@ -281,10 +273,8 @@ begin
   return private.identify_secret_shape(made);
 end
 $$;
-comment on function private.admin_create_identify_secret(uuid, text, text) is
-  'Stores a signing secret of the current organization, encrypted by the caller. Raises CONFLICT if it has '
-  'two.';
 
+-- Deletes a signing secret and ends the sessions it opened; returns whether it existed.
 create function private.admin_delete_identify_secret(secret_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare own_id uuid := private.require_key_admin();
@@ -295,19 +285,14 @@ begin
   return true;
 end
 $$;
-comment on function private.admin_delete_identify_secret(uuid) is
-  'Deletes a signing secret and ends the sessions it opened; returns whether it existed.';
 
+-- private.signing_secrets of the current organization, for the check of a token by a signed-in Admin.
 create function private.admin_signing_secrets() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
   return private.signing_secrets(private.require_key_admin()::text);
 end
 $$;
-comment on function private.admin_signing_secrets() is
-  'private.signing_secrets of the current organization, for the check of a token by a signed-in Admin.';
 
-grant execute on function private.admin_list_identify_secrets(),
-  private.admin_create_identify_secret(uuid, text, text), private.admin_delete_identify_secret(uuid),
-  private.admin_signing_secrets()
-  to authenticated;
+grant execute on function private.admin_list_identify_secrets, private.admin_create_identify_secret,
+  private.admin_delete_identify_secret, private.admin_signing_secrets to authenticated;

@@ -30,6 +30,7 @@ create index agents_organization_idx on private.agents (organization_id, created
 create trigger touch_updated_at before update on private.agents
   for each row execute function private.touch_updated_at();
 
+-- Creates an agent and the profile it acts as.
 create function private.create_agent(organization_id uuid, name text, tier text default 'standard',
   description text default null, created_by uuid default null)
 returns uuid language plpgsql set search_path = pg_temp as $$
@@ -42,9 +43,9 @@ begin
   return agent_id;
 end
 $$;
-comment on function private.create_agent(uuid, text, text, text, uuid) is
-  'Creates an agent and the profile it acts as.';
 
+-- Creates a key of an agent: a row of api_keys that acts as the agent's profile. Returns null if there is
+-- no such agent.
 create function private.create_agent_key(
   agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
   expires_at timestamptz default null, created_by uuid default null)
@@ -60,12 +61,11 @@ begin
   return key_id;
 end
 $$;
-comment on function private.create_agent_key(uuid, text, text[], bytea, text, text, timestamptz, uuid) is
-  'Creates a key of an agent: a row of api_keys that acts as the agent''s profile. Returns null if there is '
-  'no such agent.';
 
 -- Tool calls ------------------------------------------------------------------------------------------------
 
+-- Raises FORBIDDEN unless the calling agent's key has the scope and its policies allow the tool. Scopes,
+-- row-level security and private.admit_request enforce read_only, categories, surveys and calls_a_day.
 -- definer: reads the agent's policies.
 create function private.authorize_tool_call(tool text, scope text, destructive boolean, confirmed boolean)
   returns void
@@ -86,9 +86,6 @@ begin
   end if;
 end
 $$;
-comment on function private.authorize_tool_call(text, text, boolean, boolean) is
-  'Raises FORBIDDEN unless the calling agent''s key has the scope and its policies allow the tool. Scopes, '
-  'row-level security and private.admit_request enforce read_only, categories, surveys and calls_a_day.';
 
 create table private.agent_audit (
   id bigint generated always as identity primary key,
@@ -111,6 +108,7 @@ comment on table private.agent_audit is
 create index agent_audit_agent_idx on private.agent_audit (agent_id, id desc);
 create index agent_audit_age_idx on private.agent_audit using brin (created_at);
 
+-- Trigger: rejects changes, and deletion within private.retention(agent_calls).
 create function private.protect_agent_audit() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -120,11 +118,10 @@ begin
   perform private.raise_error('FORBIDDEN', 'The audit trail is append-only.');
 end
 $$;
-comment on function private.protect_agent_audit() is
-  'Trigger: rejects changes, and deletion within private.retention(agent_calls).';
 create trigger keep before update or delete on private.agent_audit
   for each row execute function private.protect_agent_audit();
 
+-- Appends a writing call to the audit trail in the transaction of the call.
 -- definer: the audit trail is not granted.
 create function private.record_tool_call(request_id uuid, tool text, scope text, argument_names text[],
   address text) returns void
@@ -138,9 +135,9 @@ begin
     extract(epoch from clock_timestamp() - now()) * 1000, argument_names, address);
 end
 $$;
-comment on function private.record_tool_call(uuid, text, text, text[], text) is
-  'Appends a writing call to the audit trail in the transaction of the call.';
 
+-- Appends calls that only read or that failed. They changed nothing, so the commit does not wait for the
+-- disk.
 -- definer: called by the login role after the transaction of the call.
 create function private.record_tool_calls(calls jsonb) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -157,10 +154,8 @@ begin
   join private.api_keys k on k.digest = decode(c.digest, 'hex') join private.agents a on a.id = k.profile_id;
 end
 $$;
-comment on function private.record_tool_calls(jsonb) is
-  'Appends calls that only read or that failed. They changed nothing, so the commit does not wait for the '
-  'disk.';
 
+-- The calling agent with its effective scopes and tools after its policies; tools is null for all.
 -- definer: agents are not granted.
 create function private.agent_self() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -172,16 +167,14 @@ begin
     from private.agents a join public.profiles p on p.id = a.id where a.id = private.agent_id());
 end
 $$;
-comment on function private.agent_self() is
-  'The calling agent with its effective scopes and tools after its policies; tools is null for all.';
 
-grant execute on function private.authorize_tool_call(text, text, boolean, boolean),
-  private.record_tool_call(uuid, text, text, text[], text),
-  private.agent_self() to service_key;
-grant execute on function private.record_tool_calls(jsonb) to feedback_api;
+grant execute on function private.authorize_tool_call, private.record_tool_call, private.agent_self
+  to service_key;
+grant execute on function private.record_tool_calls to feedback_api;
 
 -- Administration --------------------------------------------------------------------------------------------
 
+-- JSON of an agent for Admin.
 create function private.agent_shape(agent private.agents) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -191,8 +184,9 @@ begin
     'created_by', private.author(agent.created_by, agent.organization_id));
 end
 $$;
-comment on function private.agent_shape(private.agents) is 'JSON of an agent for Admin.';
 
+-- Returns an agent of the current organization for a signed-in Admin; raises FORBIDDEN or NOT_FOUND
+-- otherwise.
 create function private.find_agent(agent_id uuid) returns private.agents
 language plpgsql stable set search_path = pg_temp as $$
 declare own_id uuid := private.require_key_admin(); agent private.agents;
@@ -204,10 +198,8 @@ begin
   return agent;
 end
 $$;
-comment on function private.find_agent(uuid) is
-  'Returns an agent of the current organization for a signed-in Admin; raises FORBIDDEN or NOT_FOUND '
-  'otherwise.';
 
+-- The organization's newest 500 agents, including retired ones.
 create function private.admin_list_agents() returns json
 -- definer: private tables; each function below requires Admin
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -218,9 +210,8 @@ begin
       order by a.created_at desc, a.id limit 500) a), '[]');
 end
 $$;
-comment on function private.admin_list_agents() is
-  'The organization''s newest 500 agents, including retired ones.';
 
+-- Creates an agent in the current organization.
 create function private.admin_create_agent(name text, tier text, description text) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare made uuid := private.create_agent(private.require_key_admin(), name, tier, description,
@@ -230,9 +221,8 @@ begin
   return (select private.agent_shape(a) from private.agents a where a.id = made);
 end
 $$;
-comment on function private.admin_create_agent(text, text, text) is
-  'Creates an agent in the current organization.';
 
+-- Sets the arguments that are not null; an empty description removes it.
 create function private.admin_update_agent(agent_id uuid, name text, tier text, description text) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
@@ -247,9 +237,8 @@ begin
   return private.agent_shape(agent);
 end
 $$;
-comment on function private.admin_update_agent(uuid, text, text, text) is
-  'Sets the arguments that are not null; an empty description removes it.';
 
+-- Retires an agent and revokes its keys. For definer functions.
 create function private.retire_agent(agent_id uuid) returns private.agents
 language plpgsql set search_path = pg_temp as $$
 declare agent private.agents;
@@ -260,9 +249,8 @@ begin
   return agent;
 end
 $$;
-comment on function private.retire_agent(uuid) is
-  'Retires an agent and revokes its keys. For definer functions.';
 
+-- Retires the agent and revokes its keys permanently; it stays as the author of its content.
 create function private.admin_retire_agent(agent_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
@@ -272,9 +260,8 @@ begin
   return private.agent_shape(agent);
 end
 $$;
-comment on function private.admin_retire_agent(uuid) is
-  'Retires the agent and revokes its keys permanently; it stays as the author of its content.';
 
+-- Policies of an agent; an object replaces all of them.
 create function private.admin_agent_policies(agent_id uuid, policies jsonb) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
@@ -307,17 +294,16 @@ begin
     'category_ids', agent.category_ids, 'survey_ids', agent.survey_ids, 'calls_a_day', agent.calls_a_day);
 end
 $$;
-comment on function private.admin_agent_policies(uuid, jsonb) is
-  'Policies of an agent; an object replaces all of them.';
 
+-- A JSON array of text as a text array; null for null.
 create function private.text_array(value jsonb) returns text[]
 language plpgsql immutable set search_path = pg_temp as $$
 begin
   return case when jsonb_typeof(value) = 'array' then array(select jsonb_array_elements_text(value)) end;
 end
 $$;
-comment on function private.text_array(jsonb) is 'A JSON array of text as a text array; null for null.';
 
+-- The agent's newest 500 keys, including revoked and expired ones.
 create function private.admin_list_agent_keys(agent_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
@@ -328,9 +314,8 @@ begin
       order by k.created_at desc, k.id limit 500) k), '[]');
 end
 $$;
-comment on function private.admin_list_agent_keys(uuid) is
-  'The agent''s newest 500 keys, including revoked and expired ones.';
 
+-- Creates a key of an agent from the digest of a secret.
 create function private.admin_create_agent_key(
   agent_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text, expires_at timestamptz)
 returns json language plpgsql security definer set search_path = pg_temp
@@ -347,9 +332,8 @@ begin
   return (select private.api_key_shape(k) from private.api_keys k where k.id = key_id);
 end
 $$;
-comment on function private.admin_create_agent_key(uuid, text, text[], bytea, text, text, timestamptz) is
-  'Creates a key of an agent from the digest of a secret.';
 
+-- Calls of an agent, newest first, below the given id.
 create function private.admin_agent_audit(agent_id uuid, before bigint, tool text, outcome text,
   max_rows integer) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: agents are not granted
@@ -368,12 +352,8 @@ begin
       order by t.id desc limit max_rows) t), '[]');
 end
 $$;
-comment on function private.admin_agent_audit(uuid, bigint, text, text, integer) is
-  'Calls of an agent, newest first, below the given id.';
 
-grant execute on function private.admin_list_agents(), private.admin_create_agent(text, text, text),
-  private.admin_update_agent(uuid, text, text, text),
-  private.admin_retire_agent(uuid), private.admin_agent_policies(uuid, jsonb),
-    private.admin_list_agent_keys(uuid),
-  private.admin_create_agent_key(uuid, text, text[], bytea, text, text, timestamptz),
-  private.admin_agent_audit(uuid, bigint, text, text, integer) to authenticated;
+grant execute on function private.admin_list_agents, private.admin_create_agent,
+  private.admin_update_agent, private.admin_retire_agent, private.admin_agent_policies,
+  private.admin_list_agent_keys, private.admin_create_agent_key, private.admin_agent_audit
+  to authenticated;

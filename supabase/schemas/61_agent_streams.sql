@@ -46,6 +46,7 @@ comment on table private.open_streams is
   'crashed process expire. address is a keyed hash.';
 create index open_streams_expiry_idx on private.open_streams (expires_at);
 
+-- Stores a call until its stream is read.
 -- definer: private tables. Each function accesses rows of the calling agent only.
 create function private.open_stream(id uuid, tool text, arguments jsonb, confirmed boolean, locale text)
   returns void
@@ -57,9 +58,8 @@ begin
   values (id, private.key_organization_id(), own_id, tool, arguments, confirmed, locale);
 end
 $$;
-comment on function private.open_stream(uuid, text, jsonb, boolean, text) is
-  'Stores a call until its stream is read.';
 
+-- Raises RATE_LIMIT_EXCEEDED if an agent has 100 pending streams or subscriptions.
 create function private.check_stream_limit(kind regclass, agent_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 declare max_open constant integer := 100; open integer;
@@ -76,9 +76,10 @@ begin
   end if;
 end
 $$;
-comment on function private.check_stream_limit(regclass, uuid) is
-  'Raises RATE_LIMIT_EXCEEDED if an agent has 100 pending streams or subscriptions.';
 
+-- Locks a stream of the calling agent and returns its state: finished, running in another transaction, or
+-- pending and then locked by this one. Returns null if there is none, and for a result if the agent's
+-- policies changed since the call was opened.
 create function private.claim_stream(id uuid) returns json
 -- definer: private tables; only the agent and the functions know the id
 language plpgsql security definer set search_path = pg_temp as $$
@@ -102,11 +103,8 @@ begin
       stream.locale, 'events', stream.events);
 end
 $$;
-comment on function private.claim_stream(uuid) is
-  'Locks a stream of the calling agent and returns its state: finished, running in another transaction, or '
-  'pending and then locked by this one. Returns null if there is none, and for a result if the agent''s '
-  'policies changed since the call was opened.';
 
+-- Stores the events of a finished stream for later reads.
 create function private.finish_stream(id uuid, events jsonb) returns void
 -- definer: private tables; only the agent and the functions know the id
 language plpgsql security definer set search_path = pg_temp as $$
@@ -115,9 +113,8 @@ begin
     where s.id = finish_stream.id and s.events is null;
 end
 $$;
-comment on function private.finish_stream(uuid, jsonb) is
-  'Stores the events of a finished stream for later reads.';
 
+-- Events of a finished stream; null before.
 create function private.stream_events(id uuid) returns jsonb
 -- definer: private tables; only the agent and the functions know the id
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -126,8 +123,9 @@ begin
     where s.id = stream_events.id and s.expires_at > now());
 end
 $$;
-comment on function private.stream_events(uuid) is 'Events of a finished stream; null before.';
 
+-- Creates a subscription of the calling agent. needs is [{event, scope, tools}]: its key must have the
+-- scope, and its policies must allow one of the tools.
 create function private.open_subscription(id uuid, events text[], needs jsonb, survey_id uuid) returns void
 -- definer: private tables; only the agent and the functions know the id
 language plpgsql security definer set search_path = pg_temp as $$
@@ -149,10 +147,8 @@ begin
   values (id, private.key_organization_id(), own_id, events, survey_id);
 end
 $$;
-comment on function private.open_subscription(uuid, text[], jsonb, uuid) is
-  'Creates a subscription of the calling agent. needs is [{event, scope, tools}]: its key must have the '
-  'scope, and its policies must allow one of the tools.';
 
+-- A subscription of the calling agent with its current policies and scopes; null if there is none.
 create function private.read_subscription(id uuid) returns json
 -- definer: private tables; only the agent and the functions know the id
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -168,9 +164,9 @@ begin
     where s.id = read_subscription.id and s.agent_id = private.agent_id());
 end
 $$;
-comment on function private.read_subscription(uuid) is
-  'A subscription of the calling agent with its current policies and scopes; null if there is none.';
 
+-- Registers an open stream of the calling agent; raises RATE_LIMIT_EXCEEDED above 100 for an agent, 300
+-- for an organization and 500 for an address.
 create function private.register_stream(id uuid, address text) returns void
 -- definer: private tables; only the agent and the functions know the id
 language plpgsql security definer set search_path = pg_temp as $$
@@ -196,11 +192,9 @@ begin
     values (id, own_organization_id, own_id, address);
 end
 $$;
-comment on function private.register_stream(uuid, text) is
-  'Registers an open stream of the calling agent; raises RATE_LIMIT_EXCEEDED above 100 for an agent, 300 '
-  'for an organization and 500 for an address.';
-grant execute on function private.register_stream(uuid, text) to service_key;
+grant execute on function private.register_stream to service_key;
 
+-- Renews the registration of open streams and removes closed ones.
 create function private.renew_streams(renewed_ids uuid[], closed_ids uuid[]) returns void
 -- definer: private tables; only the process that opened the streams knows their ids
 language plpgsql security definer set search_path = pg_temp as $$
@@ -209,16 +203,15 @@ begin
   update private.open_streams s set expires_at = now() + interval '30 seconds' where s.id = any (renewed_ids);
 end
 $$;
-comment on function private.renew_streams(uuid[], uuid[]) is
-  'Renews the registration of open streams and removes closed ones.';
-grant execute on function private.renew_streams(uuid[], uuid[]) to feedback_api;
+grant execute on function private.renew_streams to feedback_api;
 
-grant execute on function private.open_stream(uuid, text, jsonb, boolean, text), private.claim_stream(uuid),
-  private.finish_stream(uuid, jsonb),
-  private.open_subscription(uuid, text[], jsonb, uuid), private.read_subscription(uuid) to service_key;
+grant execute on function private.open_stream, private.claim_stream, private.finish_stream,
+  private.open_subscription, private.read_subscription to service_key;
 
 -- For the process that serves open streams: one query for all of them, as the login role --------------------
 
+-- Events of the given organizations after a cursor in commit order, and the current outbox position; for
+-- policies with survey, and category at the time of the event and now.
 create function private.events_after(xid xid8, id bigint, organization_ids uuid[], max_rows integer)
   returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: the outbox is not granted
@@ -239,10 +232,9 @@ begin
       order by o.xid, o.id limit max_rows) e), '[]'));
 end
 $$;
-comment on function private.events_after(xid8, bigint, uuid[], integer) is
-  'Events of the given organizations after a cursor in commit order, and the current outbox position; for '
-  'policies with survey, and category at the time of the event and now.';
 
+-- Those of the given agent keys that are valid, with the last change of each agent. A stream closes when
+-- its key ends or its agent's policies change.
 create function private.active_keys(key_ids uuid[]) returns table (key_id uuid, version timestamptz)
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: keys are not granted
 begin
@@ -251,10 +243,6 @@ begin
     and a.retired_at is null;
 end
 $$;
-comment on function private.active_keys(uuid[]) is
-  'Those of the given agent keys that are valid, with the last change of each agent. A stream closes when '
-  'its key ends or its agent''s policies change.';
 
-grant execute on function private.finish_stream(uuid, jsonb), private.stream_events(uuid),
-  private.events_after(xid8, bigint, uuid[], integer),
-  private.active_keys(uuid[]) to feedback_api;
+grant execute on function private.finish_stream, private.stream_events, private.events_after,
+  private.active_keys to feedback_api;

@@ -22,12 +22,13 @@ create index outbox_created_idx on private.outbox (subject_id)
   where type in ('submission.created', 'comment.created');
 create index outbox_age_idx on private.outbox using brin (created_at);
 
+-- The submission that an event is about; null for others.
 create function private.submission_of(data jsonb) returns uuid
 language sql immutable
 return coalesce(data ->> 'submission_id', data -> 'submission' ->> 'id',
   data -> 'comment' ->> 'submission_id')::uuid;
-comment on function private.submission_of(jsonb) is 'The submission that an event is about; null for others.';
 
+-- Inserts an event of this transaction. For definer triggers.
 create function private.emit_event(organization_id uuid, type text, subject_id uuid, data jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -37,9 +38,9 @@ begin
   perform private.wake_dispatcher(organization_id);
 end
 $$;
-comment on function private.emit_event(uuid, text, uuid, jsonb) is
-  'Inserts an event of this transaction. For definer triggers.';
 
+-- Whether the creation event of a submission or comment was emitted before, so that a second approval
+-- does not repeat it.
 create function private.is_announced(type text, subject_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -48,6 +49,3 @@ begin
   and o.type in ('submission.created', 'comment.created'));
 end
 $$;
-comment on function private.is_announced(text, uuid) is
-  'Whether the creation event of a submission or comment was emitted before, so that a second approval does '
-  'not repeat it.';

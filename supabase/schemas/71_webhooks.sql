@@ -38,15 +38,15 @@ create index webhooks_created_by_idx on private.webhooks (created_by);
 create trigger touch_updated_at before update of url, events, is_enabled, encrypted_secret on private.webhooks
   for each row execute function private.touch_updated_at();
 
+-- The event that a name or alias refers to; the same names as eventAliases in shared/events.ts.
 create function private.canonical_event(name text) returns text
 language sql immutable
 return case name when 'vote.created' then 'submission.vote_added' when 'status.changed'
   then 'submission.status_changed' else name end;
-comment on function private.canonical_event(text) is
-  'The event that a name or alias refers to; the same names as eventAliases in shared/events.ts.';
 
 -- Administration --------------------------------------------------------------------------------------------
 
+-- JSON of a webhook for Admin, without the secret.
 create function private.webhook_shape(webhook private.webhooks) returns json
 language sql stable set search_path = pg_temp
 return json_build_object('id', 'wh_' || replace((webhook).id::text, '-', ''), 'url', (webhook).url, 'events',
@@ -56,9 +56,8 @@ return json_build_object('id', 'wh_' || replace((webhook).id::text, '-', ''), 'u
     then (webhook).previous_secret_until end,
   'created_at', (webhook).created_at, 'updated_at', (webhook).updated_at,
   'created_by', private.author((webhook).created_by, (webhook).organization_id));
-comment on function private.webhook_shape(private.webhooks) is
-  'JSON of a webhook for Admin, without the secret.';
 
+-- Raises NOT_FOUND if the caller cannot see the organization and FORBIDDEN without the required rights.
 -- definer: reads memberships and private organizations. Every function below checks the caller's rights with
 -- it.
 create function private.require_webhook_admin(organization_id uuid, scope text) returns void
@@ -73,14 +72,13 @@ begin
   perform private.require_admin(organization_id, scope);
 end
 $$;
-comment on function private.require_webhook_admin(uuid, text) is
-  'Raises NOT_FOUND if the caller cannot see the organization and FORBIDDEN without the required rights.';
 
+-- Host and port of a URL.
 create function private.host_of(url text) returns text
 language sql immutable
 return substring(url from '^https?://(?:[^/?#]*@)?([^/?#]*)');
-comment on function private.host_of(text) is 'Host and port of a URL.';
 
+-- Writes a webhook change to the audit log with the host only: the rest of a URL may contain a secret.
 create function private.audit_webhook(action text, webhook private.webhooks, details jsonb default '{}')
   returns void
 language plpgsql set search_path = pg_temp as $$
@@ -89,9 +87,8 @@ begin
     jsonb_build_object('host', private.host_of(webhook.url)) || details, webhook.organization_id);
 end
 $$;
-comment on function private.audit_webhook(text, private.webhooks, jsonb) is
-  'Writes a webhook change to the audit log with the host only: the rest of a URL may contain a secret.';
 
+-- The organization's webhooks, newest first.
 create function private.admin_list_webhooks(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
@@ -100,8 +97,8 @@ begin
     from private.webhooks w where w.organization_id = admin_list_webhooks.organization_id), '[]');
 end
 $$;
-comment on function private.admin_list_webhooks(uuid) is 'The organization''s webhooks, newest first.';
 
+-- One webhook; null if the organization has none with this id.
 create function private.admin_show_webhook(organization_id uuid, webhook_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 begin
@@ -110,9 +107,8 @@ begin
     where w.organization_id = admin_show_webhook.organization_id and w.id = webhook_id);
 end
 $$;
-comment on function private.admin_show_webhook(uuid, uuid) is
-  'One webhook; null if the organization has none with this id.';
 
+-- The signed-in caller, or who made the calling key.
 create function private.person_behind() returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -120,8 +116,8 @@ begin
   return (select k.created_by from private.api_keys k where k.id = private.key_id());
 end
 $$;
-comment on function private.person_behind() is 'The signed-in caller, or who made the calling key.';
 
+-- Registers an endpoint for future events.
 create function private.admin_create_webhook(organization_id uuid, webhook_id uuid, url text, events text[],
   encrypted_secret text) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
@@ -142,9 +138,8 @@ begin
   return private.webhook_shape(made);
 end
 $$;
-comment on function private.admin_create_webhook(uuid, uuid, text, text[], text) is
-  'Registers an endpoint for future events.';
 
+-- Sets the arguments that are not null. Returns null if the organization has no such webhook.
 create function private.admin_update_webhook(organization_id uuid, webhook_id uuid, url text, events text[],
   enabled boolean) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
@@ -173,9 +168,8 @@ begin
   return private.webhook_shape(changed);
 end
 $$;
-comment on function private.admin_update_webhook(uuid, uuid, text, text[], boolean) is
-  'Sets the arguments that are not null. Returns null if the organization has no such webhook.';
 
+-- Deletes a webhook with its delivery log; returns whether it existed.
 create function private.admin_delete_webhook(organization_id uuid, webhook_id uuid) returns boolean
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 declare deleted private.webhooks;
@@ -189,9 +183,9 @@ begin
   return true;
 end
 $$;
-comment on function private.admin_delete_webhook(uuid, uuid) is
-  'Deletes a webhook with its delivery log; returns whether it existed.';
 
+-- Replaces the secret; deliveries are also signed with the previous one until the overlap ends. Returns
+-- null if the organization has no such webhook.
 create function private.admin_rotate_webhook(organization_id uuid, webhook_id uuid, encrypted_secret text,
   overlap interval) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
@@ -209,13 +203,7 @@ begin
   return private.webhook_shape(changed);
 end
 $$;
-comment on function private.admin_rotate_webhook(uuid, uuid, text, interval) is
-  'Replaces the secret; deliveries are also signed with the previous one until the overlap ends. Returns '
-  'null if the organization has no such webhook.';
 
-grant execute on function private.require_webhook_admin(uuid, text), private.admin_list_webhooks(uuid),
-  private.admin_show_webhook(uuid, uuid),
-  private.admin_create_webhook(uuid, uuid, text, text[], text),
-    private.admin_update_webhook(uuid, uuid, text, text[], boolean),
-  private.admin_delete_webhook(uuid, uuid), private.admin_rotate_webhook(uuid, uuid, text, interval) to
-    authenticated, service_key;
+grant execute on function private.require_webhook_admin, private.admin_list_webhooks,
+  private.admin_show_webhook, private.admin_create_webhook, private.admin_update_webhook,
+  private.admin_delete_webhook, private.admin_rotate_webhook to authenticated, service_key;

@@ -83,6 +83,7 @@ comment on table private.webhook_backlogs is
 
 -- Dispatch --------------------------------------------------------------------------------------------------
 
+-- Whether more than 1,000 deliveries of the endpoint are due: it gets further ones when these were sent.
 create function private.is_full(webhook_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -90,9 +91,10 @@ begin
     and d.status = 'pending' and d.next_attempt_at <= now() order by d.next_attempt_at offset 1000 limit 1);
 end
 $$;
-comment on function private.is_full(uuid) is
-  'Whether more than 1,000 deliveries of the endpoint are due: it gets further ones when these were sent.';
 
+-- Creates deliveries for the next outbox events, in order and exactly once, for endpoints in the backlog
+-- a few at a time. events: max_rows if there are more. held_back: more events wait for an open
+-- transaction.
 create function private.fan_out_events(max_rows integer default 500)
   returns table (events integer, held_back boolean)
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
@@ -181,24 +183,23 @@ begin
   return next;
 end
 $$;
-comment on function private.fan_out_events(integer) is
-  'Creates deliveries for the next outbox events, in order and exactly once, for endpoints in the backlog a '
-  'few at a time. events: max_rows if there are more. held_back: more events wait for an open transaction.';
 
+-- Appends an attempt to the log, which keeps 20.
 create function private.logged(attempts jsonb, attempt jsonb) returns jsonb
 language sql stable
 return case when jsonb_array_length(attempts) < 20 then attempts else attempts - 0 end || attempt;
-comment on function private.logged(jsonb, jsonb) is 'Appends an attempt to the log, which keeps 20.';
 
+-- JSON of one attempt.
 create function private.logged_attempt(number integer, started_at timestamptz, duration_ms integer,
   status_code integer, response_body text, error text)
 returns jsonb language sql stable
 return jsonb_build_object('number', number, 'started_at', started_at, 'duration_ms', duration_ms,
   'status_code', status_code,
   'response_body', response_body, 'error', error);
-comment on function private.logged_attempt(integer, timestamptz, integer, integer, text, text) is
-  'JSON of one attempt.';
 
+-- Claims due deliveries for 30 seconds, including expired claims: at most 32 in flight for a healthy
+-- endpoint and one for others, and for an organization as many as are left for others. Concurrent
+-- dispatchers never claim the same delivery.
 -- A slow or dead endpoint must not delay healthy ones, nor an organization another: unhealthy endpoints get
 -- one delivery at a time, and an organization has at most as many in flight as remain for others.
 create function private.claim_deliveries(max_rows integer) returns table (
@@ -276,11 +277,9 @@ begin
   end loop;
 end
 $$;
-comment on function private.claim_deliveries(integer) is
-  'Claims due deliveries for 30 seconds, including expired claims: at most 32 in flight for a healthy '
-  'endpoint and one for others, and for an organization as many as are left for others. Concurrent '
-  'dispatchers never claim the same delivery.';
 
+-- Records results of claimed attempts: [{webhook_id, event_id, attempt, duration_ms, status_code,
+-- response_body, error, retry_after in seconds, is_final}]. A 410 disables the endpoint.
 create function private.record_deliveries(results jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -330,16 +329,14 @@ begin
   where w.id = t.webhook_id and (w.is_healthy <> t.succeeded or t.gone);
 end
 $$;
-comment on function private.record_deliveries(jsonb) is
-  'Records results of claimed attempts: [{webhook_id, event_id, attempt, duration_ms, status_code, '
-  'response_body, error, retry_after in seconds, is_final}]. A 410 disables the endpoint.';
 
+-- Delay before the next attempt after the given number of attempts; null after the last.
 create function private.retry_delay(attempts integer) returns interval
 language sql immutable
 return (array['1 minute', '5 minutes', '30 minutes', '2 hours', '6 hours']::interval[])[attempts];
-comment on function private.retry_delay(integer) is
-  'Delay before the next attempt after the given number of attempts; null after the last.';
 
+-- One round of a dispatcher: records results and claims due deliveries. max_unproven has no effect:
+-- release 0.1.0 gives it.
 create function private.record_and_claim_deliveries(results jsonb, max_rows integer,
   max_unproven integer default 0) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
@@ -351,15 +348,15 @@ begin
   return query select * from private.claim_deliveries(max_rows);
 end
 $$;
-comment on function private.record_and_claim_deliveries(jsonb, integer, integer) is
-  'One round of a dispatcher: records results and claims due deliveries. max_unproven has no effect: release '
-  '0.1.0 gives it.';
 
-grant execute on function private.fan_out_events(integer),
-  private.record_and_claim_deliveries(jsonb, integer, integer) to feedback_webhooks;
+grant execute on function private.fan_out_events, private.record_and_claim_deliveries
+  to feedback_webhooks;
 
 -- The dispatcher is woken -----------------------------------------------------------------------------------
 
+-- Calls an edge function through pg_net, which sends after this transaction commits. Vault holds the URL
+-- of functions/webhook-dispatch (the other functions are next to it) and the password as
+-- webhook_dispatch_url and webhook_dispatch_secret; returns false without them.
 create function private.call_function(path text) returns boolean
 language plpgsql set search_path = pg_temp as $$
 declare dispatcher text; password text;
@@ -377,20 +374,17 @@ begin
   return true;
 end
 $$;
-comment on function private.call_function(text) is
-  'Calls an edge function through pg_net, which sends after this transaction commits. Vault holds the URL '
-  'of functions/webhook-dispatch (the other functions are next to it) and the password as '
-  'webhook_dispatch_url and webhook_dispatch_secret; returns false without them.';
 
+-- Calls functions/webhook-dispatch; returns false if Vault has no URL.
 create function private.call_dispatcher() returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
   return private.call_function('/webhook-dispatch');
 end
 $$;
-comment on function private.call_dispatcher() is
-  'Calls functions/webhook-dispatch; returns false if Vault has no URL.';
 
+-- Calls an edge function when this transaction commits, once: through pg_net if Vault has its URL,
+-- otherwise through NOTIFY.
 create function private.wake_function(path text, channel text) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -405,10 +399,8 @@ begin
   end;
 end
 $$;
-comment on function private.wake_function(text, text) is
-  'Calls an edge function when this transaction commits, once: through pg_net if Vault has its URL, '
-  'otherwise through NOTIFY.';
 
+-- If the organization has webhooks, starts a dispatcher when this transaction commits.
 create function private.wake_dispatcher(organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -417,11 +409,10 @@ begin
   perform private.wake_function('/webhook-dispatch', 'webhooks');
 end
 $$;
-comment on function private.wake_dispatcher(uuid) is
-  'If the organization has webhooks, starts a dispatcher when this transaction commits.';
 
 -- The log ---------------------------------------------------------------------------------------------------
 
+-- JSON of a delivery in the log, with its newest attempt.
 create function private.delivery_shape(delivery private.webhook_deliveries) returns jsonb
 language sql stable set search_path = pg_temp
 return jsonb_build_object('id', 'evt_' || replace((delivery).event_id::text, '-', ''), 'event',
@@ -433,9 +424,8 @@ return jsonb_build_object('id', 'evt_' || replace((delivery).event_id::text, '-'
   'error', (delivery).attempts -> -1 -> 'error', 'duration_ms', (delivery).attempts -> -1 -> 'duration_ms',
   'next_attempt_at', case when (delivery).status = 'pending' then (delivery).next_attempt_at end,
   'created_at', (delivery).created_at, 'finished_at', (delivery).finished_at);
-comment on function private.delivery_shape(private.webhook_deliveries) is
-  'JSON of a delivery in the log, with its newest attempt.';
 
+-- A page of the newest 100 deliveries of an endpoint; no row if the organization has no such endpoint.
 create function private.admin_list_deliveries(organization_id uuid, webhook_id uuid, page integer,
   page_size integer) returns table (total integer, data json)
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
@@ -456,9 +446,8 @@ begin
       and w.organization_id = admin_list_deliveries.organization_id;
 end
 $$;
-comment on function private.admin_list_deliveries(uuid, uuid, integer, integer) is
-  'A page of the newest 100 deliveries of an endpoint; no row if the organization has no such endpoint.';
 
+-- A delivery with its attempts and payload; null if the endpoint has none with this id.
 create function private.admin_show_delivery(organization_id uuid, webhook_id uuid, event_id uuid)
   returns jsonb
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: accesses private tables
@@ -472,9 +461,8 @@ begin
       and d.organization_id = admin_show_delivery.organization_id);
 end
 $$;
-comment on function private.admin_show_delivery(uuid, uuid, uuid) is
-  'A delivery with its attempts and payload; null if the endpoint has none with this id.';
 
+-- Sends the event webhook.test to one endpoint. Returns null if the organization has no such endpoint.
 create function private.admin_test_webhook(organization_id uuid, webhook_id uuid) returns jsonb
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 #variable_conflict use_column
@@ -491,9 +479,9 @@ begin
   return private.delivery_shape(made);
 end
 $$;
-comment on function private.admin_test_webhook(uuid, uuid) is
-  'Sends the event webhook.test to one endpoint. Returns null if the organization has no such endpoint.';
 
+-- Sends an event to its endpoint again, with the same id and a new retry schedule. Returns null if the
+-- endpoint has no such delivery.
 create function private.admin_redeliver(organization_id uuid, webhook_id uuid, event_id uuid) returns jsonb
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 #variable_conflict use_column
@@ -519,10 +507,8 @@ begin
   return private.delivery_shape(delivery);
 end
 $$;
-comment on function private.admin_redeliver(uuid, uuid, uuid) is
-  'Sends an event to its endpoint again, with the same id and a new retry schedule. Returns null if the '
-  'endpoint has no such delivery.';
 
+-- Returns the webhook of the organization; raises CONFLICT if it is disabled.
 create function private.enabled_webhook(organization_id uuid, webhook_id uuid) returns private.webhooks
 language plpgsql stable set search_path = pg_temp as $$
 declare webhook private.webhooks;
@@ -535,16 +521,14 @@ begin
   return webhook;
 end
 $$;
-comment on function private.enabled_webhook(uuid, uuid) is
-  'Returns the webhook of the organization; raises CONFLICT if it is disabled.';
 
-grant execute on function private.admin_list_deliveries(uuid, uuid, integer, integer),
-  private.admin_show_delivery(uuid, uuid, uuid),
-  private.admin_test_webhook(uuid, uuid), private.admin_redeliver(uuid, uuid, uuid) to authenticated,
-    service_key;
+grant execute on function private.admin_list_deliveries, private.admin_show_delivery,
+  private.admin_test_webhook, private.admin_redeliver to authenticated, service_key;
 
 -- Upkeep ----------------------------------------------------------------------------------------------------
 
+-- Keeps the newest 100 finished deliveries of each endpoint and fails pending deliveries of disabled
+-- ones. For private.run_schedule.
 create function private.trim_deliveries(max_rows integer default 20000) returns integer
 language plpgsql set search_path = pg_temp set enable_seqscan = off as $$
 declare at uuid := (select c.trimmed from private.webhook_cursor c); seen uuid; trimmed integer := 0; here
@@ -579,6 +563,3 @@ begin
   return trimmed;
 end
 $$;
-comment on function private.trim_deliveries(integer) is
-  'Keeps the newest 100 finished deliveries of each endpoint and fails pending deliveries of disabled ones. '
-  'For private.run_schedule.';

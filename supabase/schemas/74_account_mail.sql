@@ -1,6 +1,8 @@
 -- Mails of the auth service: how many go to whom, and what their links stop and undo. The Send Email hook
 -- (functions/auth-mail) asks before it sends.
 
+-- The mailbox of an address, by which mails and attempts are counted: without +tag, at Gmail without
+-- dots, and at Yahoo without -tag.
 create function private.mailbox(address text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 declare
@@ -13,9 +15,6 @@ begin
     when 'yahoo.com' then regexp_replace(name, '(?<=.)-.*$', '') else name end || '@' || domain;
 end
 $$;
-comment on function private.mailbox(text) is
-  'The mailbox of an address, by which mails and attempts are counted: without +tag, at Gmail without dots, '
-  'and at Yahoo without -tag.';
 
 -- Bounds ----------------------------------------------------------------------------------------------------
 
@@ -28,6 +27,10 @@ comment on table private.stopped_account_mail is
   'An address with a confirmed account gets its mail. Kept for private.retention(stopped_account_mail).';
 create index stopped_account_mail_stopped_at_idx on private.stopped_account_mail (stopped_at);
 
+-- Whether a mail with a code or link may be sent, and counts it. An address with a confirmed account is
+-- bounded by client and over all clients; any other by mailbox, client, the installation, and its owner.
+-- Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the
+-- installation's bound has just been used.
 -- definer: private tables, and users of the auth service.
 create function private.admit_account_mail(address text, client text, account_id uuid)
   returns table (is_admitted boolean, stop_hash text, percent_used integer)
@@ -70,12 +73,8 @@ begin
   return next;
 end
 $$;
-comment on function private.admit_account_mail(text, text, uuid) is
-  'Whether a mail with a code or link may be sent, and counts it. An address with a confirmed account is '
-  'bounded by client and over all clients; any other by mailbox, client, the installation, and its owner. '
-  'Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the '
-  'installation''s bound has just been used.';
 
+-- Whether the owner of a mailbox stopped mail about accounts that others make.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.account_mail_is_stopped(mailbox_hash text) returns boolean
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -83,9 +82,10 @@ begin
   return exists (select from private.stopped_account_mail s where s.address_hash = mailbox_hash);
 end
 $$;
-comment on function private.account_mail_is_stopped(text) is
-  'Whether the owner of a mailbox stopped mail about accounts that others make.';
 
+-- For the owner of a mailbox: sends no more mail about accounts that others make with its addresses, and
+-- rejects the account or the change of address that the mail was about; or (is_stopped false) sends
+-- again.
 -- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
 -- signed link.
 create function private.stop_account_mail(mailbox_hash text, account_id uuid, is_stopped boolean) returns void
@@ -107,9 +107,6 @@ begin
   end if;
 end
 $$;
-comment on function private.stop_account_mail(text, uuid, boolean) is
-  'For the owner of a mailbox: sends no more mail about accounts that others make with its addresses, and '
-  'rejects the account or the change of address that the mail was about; or (is_stopped false) sends again.';
 
 -- Undo ------------------------------------------------------------------------------------------------------
 
@@ -126,6 +123,8 @@ comment on table private.account_undos is
 create index account_undos_user_idx on private.account_undos (user_id, created_at);
 create index account_undos_created_at_idx on private.account_undos (created_at);
 
+-- Stores the link that the mail about a changed address or password has, with the address that it goes
+-- to. Returns false for an unknown account, and beyond 20 in a week.
 -- definer: private tables, and users of the auth service.
 create function private.open_account_undo(account_id uuid, address text, link_hash bytea) returns boolean
 language plpgsql security definer set search_path = pg_temp as $$
@@ -138,12 +137,9 @@ begin
   return found;
 end
 $$;
-comment on function private.open_account_undo(uuid, text, bytea) is
-  'Stores the link that the mail about a changed address or password has, with the address that it goes to. '
-  'Returns false for an unknown account, and beyond 20 in a week.';
-grant execute on function private.admit_account_mail(text, text, uuid),
-  private.open_account_undo(uuid, text, bytea) to feedback_mail;
+grant execute on function private.admit_account_mail, private.open_account_undo to feedback_mail;
 
+-- The address that a link restores; null if it is unknown, used or expired.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.address_of_undo(link_hash bytea) returns text
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -152,9 +148,11 @@ begin
     and o.undone_at is null and o.created_at > now() - private.retention('account_undos'));
 end
 $$;
-comment on function private.address_of_undo(bytea) is
-  'The address that a link restores; null if it is unknown, used or expired.';
 
+-- For the owner of the address that a link went to: the account has this address again and no password,
+-- and its sessions, codes and later links end, as do second factors, passkeys, sign-ins by providers and
+-- a phone number that were added since the day before. Returns undone; taken, where another confirmed
+-- account has the address; or null for a link that is unknown, used or expired.
 -- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
 -- signed link.
 create function private.undo_account_change(link_hash bytea) returns text
@@ -202,15 +200,10 @@ begin
   return 'undone';
 end
 $$;
-comment on function private.undo_account_change(bytea) is
-  'For the owner of the address that a link went to: the account has this address again and no password, and '
-  'its sessions, codes and later links end, as do second factors, passkeys, sign-ins by providers and a '
-  'phone number that were added since the day before. Returns undone; taken, where another confirmed account '
-  'has the address; or null for a link that is unknown, used or expired.';
-grant execute on function private.account_mail_is_stopped(text),
-  private.stop_account_mail(text, uuid, boolean), private.address_of_undo(bytea),
-  private.undo_account_change(bytea) to anon, authenticated;
+grant execute on function private.account_mail_is_stopped, private.stop_account_mail,
+  private.address_of_undo, private.undo_account_change to anon, authenticated;
 
+-- Whether the owner of a former address of the account can undo the change.
 create function private.address_can_be_restored(account_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -219,9 +212,9 @@ begin
       and o.created_at > now() - private.retention('account_undos'));
 end
 $$;
-comment on function private.address_can_be_restored(uuid) is
-  'Whether the owner of a former address of the account can undo the change.';
 
+-- Whether a change of the account was undone within 30 seconds, in which calls end that auth had admitted
+-- before.
 create function private.was_just_restored(account_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -229,10 +222,10 @@ begin
     and o.undone_at > clock_timestamp() - interval '30 seconds');
 end
 $$;
-comment on function private.was_just_restored(uuid) is
-  'Whether a change of the account was undone within 30 seconds, in which calls end that auth had admitted '
-  'before.';
 
+-- Trigger on tables of auth: a call that auth admitted before a change was undone writes no password,
+-- address, phone number, session, way to sign in or second factor after it, nor a code for another
+-- address.
 -- definer: private tables; the role of the auth service may not use the schema.
 create function private.refuse_after_undo() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -249,9 +242,6 @@ begin
     using errcode = 'check_violation', constraint = 'account_was_just_restored';
 end
 $$;
-comment on function private.refuse_after_undo() is
-  'Trigger on tables of auth: a call that auth admitted before a change was undone writes no password, '
-  'address, phone number, session, way to sign in or second factor after it, nor a code for another address.';
 create trigger refuse_after_undo before update of encrypted_password, email, phone on auth.users
   for each row when (new.encrypted_password is distinct from old.encrypted_password
     or new.email is distinct from old.email or new.phone is distinct from old.phone)
@@ -269,6 +259,7 @@ begin
 end
 $$;
 
+-- Trigger on auth.users: a deleted account is not restored.
 -- definer: private tables; the role of the auth service may not use the schema.
 create function private.forget_undos() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -277,6 +268,5 @@ begin
   return null;
 end
 $$;
-comment on function private.forget_undos() is 'Trigger on auth.users: a deleted account is not restored.';
 create trigger forget_undos after update of deleted_at on auth.users
   for each row when (new.deleted_at is not null) execute function private.forget_undos();

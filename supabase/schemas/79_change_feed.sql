@@ -1,5 +1,6 @@
 -- The change feed: outbox events by cursor. A reader misses no committed event and sees no uncommitted one.
 
+-- Scopes that allow a key to read events of a type: those that allow reading the data in the event.
 create function private.feed_scopes(type text) returns text[]
 language sql immutable
 return case split_part(type, '.', 1)
@@ -10,16 +11,15 @@ return case split_part(type, '.', 1)
   when 'org' then array['organization:write']
   else '{}'
 end;
-comment on function private.feed_scopes(text) is
-  'Scopes that allow a key to read events of a type: those that allow reading the data in the event.';
 
+-- Whether the caller, an Admin or a key, may read events of a type.
 create function private.can_read_event(type text) returns boolean
 language sql stable
 return not private.is_key() or private.feed_scopes(type) &&
   string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' ');
-comment on function private.can_read_event(text) is
-  'Whether the caller, an Admin or a key, may read events of a type.';
 
+-- The next events of the current organization after a cursor in commit order, and the next cursor. For
+-- Admin, and for keys within their scopes. Raises GONE if events after the cursor may have been deleted.
 -- definer: the outbox is not granted.
 create function private.admin_events(types text[], after_xid xid8, after_id bigint, after_at timestamptz,
   max_rows integer)
@@ -73,12 +73,10 @@ begin
     from place p;
 end
 $$;
-comment on function private.admin_events(text[], xid8, bigint, timestamptz, integer) is
-  'The next events of the current organization after a cursor in commit order, and the next cursor. For '
-  'Admin, and for keys within their scopes. Raises GONE if events after the cursor may have been deleted.';
-grant execute on function private.admin_events(text[], xid8, bigint, timestamptz, integer) to authenticated,
-  service_key;
+grant execute on function private.admin_events to authenticated, service_key;
 
+-- Events of the current organization, newest first, before a cursor, and the cursor of the next page,
+-- null at the end. For Admin.
 -- definer: the outbox is not granted.
 create function private.admin_newest_events(types text[], before_xid xid8, before_id bigint, max_rows integer)
 returns table (more boolean, next_xid xid8, next_id bigint, next_at timestamptz, data json)
@@ -115,7 +113,4 @@ begin
     from (select) one left join ended e on true;
 end
 $$;
-comment on function private.admin_newest_events(text[], xid8, bigint, integer) is
-  'Events of the current organization, newest first, before a cursor, and the cursor of the next page, '
-  'null at the end. For Admin.';
-grant execute on function private.admin_newest_events(text[], xid8, bigint, integer) to authenticated;
+grant execute on function private.admin_newest_events to authenticated;

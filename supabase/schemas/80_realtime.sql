@@ -38,6 +38,7 @@ comment on table private.feature_flags is
   'the topics of their submissions.';
 insert into private.feature_flags values ('broadcast_changes', true);
 
+-- Whether changes are broadcast: the flag is set and no import is running.
 create function private.broadcasts_changes() returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -45,28 +46,24 @@ begin
     and coalesce((select is_on from private.feature_flags where name = 'broadcast_changes'), false);
 end
 $$;
-comment on function private.broadcasts_changes() is
-  'Whether changes are broadcast: the flag is set and no import is running.';
 
+-- Topic of a submission's row: public or team.
 create function private.submission_topic(submission_id uuid, is_public boolean) returns text
 language sql immutable
 return 'submission:' || submission_id::text || case when is_public then '' else ':team' end;
-comment on function private.submission_topic(uuid, boolean) is
-  'Topic of a submission''s row: public or team.';
 
+-- Topic of a board for a submission: public or team.
 create function private.board_topic(organization_id uuid, is_public boolean) returns text
 language sql immutable
 return 'organization:' || organization_id::text || case when is_public then '' else ':team' end;
-comment on function private.board_topic(uuid, boolean) is
-  'Topic of a board for a submission: public or team.';
 
+-- Current counts, included in each vote and comment broadcast.
 create function private.counts_of(submission public.submissions) returns jsonb
 language sql immutable set search_path = pg_temp
 return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count',
   (submission).comment_count);
-comment on function private.counts_of(public.submissions) is
-  'Current counts, included in each vote and comment broadcast.';
 
+-- Sends RELOAD to up to 100 topics, boards first: too many rows changed at once to send each.
 create function private.broadcast_reload(changed_table text, topics text[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -80,9 +77,9 @@ exception when others then
   raise warning 'changes of % were not broadcast: %', changed_table, sqlerrm;
 end
 $$;
-comment on function private.broadcast_reload(text, text[]) is
-  'Sends RELOAD to up to 100 topics, boards first: too many rows changed at once to send each.';
 
+-- Broadcasts changes [{old_topic, topic, key, record, submission, home}] in the payload format of
+-- realtime.broadcast_changes. A row that moves to another topic is a DELETE there and an INSERT here.
 create function private.broadcast(changed_table text, changes jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -108,10 +105,9 @@ exception when others then
   raise warning 'changes of % were not broadcast: %', changed_table, sqlerrm;
 end
 $$;
-comment on function private.broadcast(text, jsonb) is
-  'Broadcasts changes [{old_topic, topic, key, record, submission, home}] in the payload format of '
-  'realtime.broadcast_changes. A row that moves to another topic is a DELETE there and an INSERT here.';
 
+-- Trigger: broadcasts votes on the topic of their submission. Votes that are part of a creation or merge
+-- are covered by its counts.
 -- definer: clients may not write to realtime.messages. Payloads name no voter.
 create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -140,19 +136,17 @@ exception when others then
   return null;
 end
 $$;
-comment on function private.broadcast_votes() is
-  'Trigger: broadcasts votes on the topic of their submission. Votes that are part of a creation or merge '
-  'are covered by its counts.';
 create trigger tell_added after insert on public.votes
   referencing new table as changed for each statement execute function private.broadcast_votes();
 create trigger tell_removed after delete on public.votes
   referencing old table as changed for each statement execute function private.broadcast_votes();
 
+-- Topic of a comment: public or team.
 create function private.comment_topic(comment public.comments) returns text
 language sql immutable
 return private.submission_topic((comment).submission_id, (comment).is_public);
-comment on function private.comment_topic(public.comments) is 'Topic of a comment: public or team.';
 
+-- Trigger: broadcasts comments. Approval is an INSERT on the public topic, rejection a DELETE.
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_comments() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -191,8 +185,6 @@ begin
   return null;
 end
 $$;
-comment on function private.broadcast_comments() is
-  'Trigger: broadcasts comments. Approval is an INSERT on the public topic, rejection a DELETE.';
 create trigger tell_added after insert on public.comments
   referencing new table as changed for each statement execute function private.broadcast_comments();
 create trigger tell_changed after update on public.comments
@@ -201,13 +193,13 @@ create trigger tell_changed after update on public.comments
 create trigger tell_removed after delete on public.comments
   referencing old table as changed for each statement execute function private.broadcast_comments();
 
+-- Topics of a submission: its board's and its own.
 create function private.topics_of(submission public.submissions) returns text[]
 language sql immutable
 return array[private.board_topic((submission).organization_id, (submission).is_public),
   private.submission_topic((submission).id, (submission).is_public)];
-comment on function private.topics_of(public.submissions) is
-  'Topics of a submission: its board''s and its own.';
 
+-- A submission in broadcasts, without its description.
 create function private.broadcast_submission_shape(submission public.submissions) returns jsonb
 language sql immutable set search_path = pg_temp
 return jsonb_build_object('id', (submission).id, 'organization_id', (submission).organization_id,
@@ -215,9 +207,10 @@ return jsonb_build_object('id', (submission).id, 'organization_id', (submission)
   'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count,
   'category_id', (submission).category_id, 'merged_into_id', (submission).merged_into_id,
   'created_at', (submission).created_at, 'updated_at', (submission).updated_at);
-comment on function private.broadcast_submission_shape(public.submissions) is
-  'A submission in broadcasts, without its description.';
 
+-- Trigger: broadcasts a submission on its own topic and on its board's. Counts changed by votes and
+-- comments go with those messages; the board gets comment counts at once and vote counts through
+-- private.broadcast_counts.
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -270,10 +263,6 @@ begin
   return null;
 end
 $$;
-comment on function private.broadcast_submissions() is
-  'Trigger: broadcasts a submission on its own topic and on its board''s. Counts changed by votes and '
-  'comments go with those messages; the board gets comment counts at once and vote counts through '
-  'private.broadcast_counts.';
 create trigger tell_added after insert on public.submissions
   referencing new table as changed for each statement execute function private.broadcast_submissions();
 create trigger tell_changed after update on public.submissions
@@ -282,6 +271,8 @@ create trigger tell_changed after update on public.submissions
 create trigger tell_removed after delete on public.submissions
   referencing old table as changed for each statement execute function private.broadcast_submissions();
 
+-- Trigger: broadcasts pending content and moderation decisions to the team of a board, with the state
+-- only.
 -- definer: clients may not write to realtime.messages.
 create function private.broadcast_moderation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -298,9 +289,6 @@ exception when others then
   return null;
 end
 $$;
-comment on function private.broadcast_moderation() is
-  'Trigger: broadcasts pending content and moderation decisions to the team of a board, with the state '
-  'only.';
 create trigger tell_waiting after insert on public.submissions
   for each row when (new.moderation_state <> 'approved') execute function private.broadcast_moderation();
 create trigger tell_moderated after update of moderation_state on public.submissions
@@ -320,6 +308,8 @@ create table private.broadcast_cursor (
 comment on table private.broadcast_cursor is 'Outbox position up to which vote counts were sent to boards.';
 insert into private.broadcast_cursor (xid, id) values ('0', 0);
 
+-- For the schedule: sends each board the vote counts that changed since the last run, up to 100 in one
+-- message, so that a vote costs the board's viewers no message.
 create function private.broadcast_counts() returns integer
 language plpgsql set search_path = pg_temp as $$
 declare at private.broadcast_cursor; last record; told integer := 0;
@@ -353,10 +343,8 @@ begin
   return told;
 end
 $$;
-comment on function private.broadcast_counts() is
-  'For the schedule: sends each board the vote counts that changed since the last run, up to 100 in one '
-  'message, so that a vote costs the board''s viewers no message.';
 
+-- Trigger: broadcasts new responses on the topic of their survey.
 -- Responses go to survey:<id>, for Admin, without answers. They are not in the publication, because deleting
 -- a survey would send all its response ids to every subscriber. definer: clients may not write to
 -- realtime.messages.
@@ -378,13 +366,13 @@ begin
   return null;
 end
 $$;
-comment on function private.broadcast_responses() is
-  'Trigger: broadcasts new responses on the topic of their survey.';
 create trigger tell_added after insert on public.survey_responses
   referencing new table as changed for each statement execute function private.broadcast_responses();
 
 -- Authorization of subscriptions ----------------------------------------------------------------------------
 
+-- Whether the caller may join a private topic: submission:<id> and organization:<id> if they see the row,
+-- with :team if they are on its team, survey:<id> if they are Admin.
 create function private.may_listen(topic text) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 declare part text[] := regexp_match(topic,
@@ -402,10 +390,7 @@ begin
     and (part[3] is null or s.organization_id = any (private.team_organization_ids())));
 end
 $$;
-comment on function private.may_listen(text) is
-  'Whether the caller may join a private topic: submission:<id> and organization:<id> if they see the row, '
-  'with :team if they are on its team, survey:<id> if they are Admin.';
-grant execute on function private.may_listen(text) to anon, authenticated;
+grant execute on function private.may_listen to anon, authenticated;
 
 -- No policy allows sending: messages on these topics come from the triggers only.
 create policy "who may listen hears" on realtime.messages

@@ -1,5 +1,8 @@
 -- Scheduled jobs, and a consistency check of all counters.
 
+-- Runs every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack. Sends
+-- pending notifications and board counts, makes digests, resumes imports, closes expired surveys and
+-- deletes expired rows, in bounded batches. Idempotent; returns what it did.
 create function private.run_schedule() returns jsonb
 language plpgsql set search_path = pg_temp as $$
 declare fanouts integer; activity integer; surveys integer; counters integer; keys integer; events integer;
@@ -61,10 +64,6 @@ begin
     'labels', labels, 'boards', boards, 'imports', imports, 'mails', mails, 'sessions', sessions);
 end
 $$;
-comment on function private.run_schedule() is
-  'Runs every few seconds, by pg_cron on hosted Supabase and by a timer in the embedded stack. Sends '
-  'pending notifications and board counts, makes digests, resumes imports, closes expired surveys and '
-  'deletes expired rows, in bounded batches. Idempotent; returns what it did.';
 
 -- Hosted Supabase provides these extensions, but a new project has not created them. If one cannot be
 -- created, the schema works without it.
@@ -104,6 +103,8 @@ begin
 end
 $$;
 
+-- Runs every hour, as pg_cron: deletes what pg_cron logged of our jobs, and the log of the auth service,
+-- which has addresses, older than private.retention(cron_log) and private.retention(auth_log).
 create function private.trim_logs() returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -113,10 +114,8 @@ begin
   delete from auth.audit_log_entries a where a.created_at < now() - private.retention('auth_log');
 end
 $$;
-comment on function private.trim_logs() is
-  'Runs every hour, as pg_cron: deletes what pg_cron logged of our jobs, and the log of the auth service, '
-  'which has addresses, older than private.retention(cron_log) and private.retention(auth_log).';
 
+-- Rows whose counter differs from the counted value; always empty.
 create function private.count_discrepancies()
   returns table (subject text, id uuid, stored bigint, truth bigint)
 language sql stable set search_path = pg_temp
@@ -219,5 +218,3 @@ begin atomic
   union all
   select * from private.survey_count_discrepancies();
 end;
-comment on function private.count_discrepancies() is
-  'Rows whose counter differs from the counted value; always empty.';

@@ -26,6 +26,8 @@ create index audit_log_target_idx on private.audit_log (organization_id, target_
 create index audit_log_actor_idx on private.audit_log (organization_id, actor_id, created_at desc, id desc);
 create index audit_log_action_idx on private.audit_log (organization_id, action, created_at desc, id desc);
 
+-- Trigger: rejects changes and deletion, even by the table owner, unless the organization is being
+-- deleted.
 create function private.protect_audit_log() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -34,14 +36,12 @@ begin
   perform private.raise_error('FORBIDDEN', 'The audit log is append-only.');
 end
 $$;
-comment on function private.protect_audit_log() is
-  'Trigger: rejects changes and deletion, even by the table owner, unless the organization is being '
-  'deleted.';
 create trigger keep before update or delete on private.audit_log
   for each row execute function private.protect_audit_log();
 create trigger keep_all before truncate on private.audit_log
   for each statement execute function private.protect_audit_log();
 
+-- The X-Request-Id of this transaction; null outside of the API.
 create function private.request_id() returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -49,8 +49,8 @@ begin
   return nullif(current_setting('feedback.request_id', true), '');
 end
 $$;
-comment on function private.request_id() is 'The X-Request-Id of this transaction; null outside of the API.';
 
+-- The JSON with e-mail addresses masked at any nesting.
 create function private.mask_email_addresses(value jsonb) returns jsonb
 language plpgsql immutable set search_path = pg_temp as $$
 begin
@@ -63,9 +63,10 @@ begin
     else value end;
 end
 $$;
-comment on function private.mask_email_addresses(jsonb) is
-  'The JSON with e-mail addresses masked at any nesting.';
 
+-- Appends to the audit log; for definer functions. action is noun.verb, such as invite.create. details
+-- holds field names, ids and states, never people; e-mail addresses are masked. organization_id defaults
+-- to that of the request.
 create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}',
   organization_id uuid default null) returns void
 language plpgsql set search_path = pg_temp as $$
@@ -81,11 +82,9 @@ begin
     details);
 end
 $$;
-comment on function private.audit(text, text, uuid, jsonb, uuid) is
-  'Appends to the audit log; for definer functions. action is noun.verb, such as invite.create. details '
-  'holds field names, ids and states, never people; e-mail addresses are masked. organization_id defaults '
-  'to that of the request.';
 
+-- Audit log of the current organization, newest first, for signed-in Admin; target_id, actor_id, action
+-- and days in the organization's time zone (inclusive) filter. Pages by (before_at, before_id).
 -- definer: the audit log is not granted.
 create function private.admin_audit(target_id uuid, actor_id uuid, before_at timestamptz, before_id uuid,
   max_rows integer, action text default null, from_day date default null, to_day date default null)
@@ -126,10 +125,9 @@ begin
         order by s.created_at desc, s.id desc) from shown s), '[]');
 end
 $$;
-comment on function private.admin_audit(uuid, uuid, timestamptz, uuid, integer, text, date, date) is
-  'Audit log of the current organization, newest first, for signed-in Admin; target_id, actor_id, action and '
-  'days in the organization''s time zone (inclusive) filter. Pages by (before_at, before_id).';
 
+-- Values of the filters of the current organization's audit log: {time_zone, actions, actors}, at most
+-- 500 actors. For Admin.
 -- definer: the audit log is not granted.
 create function private.admin_audit_choices() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -161,14 +159,11 @@ begin
         from first_actors f join public.profiles p on p.id = f.id), '[]')));
 end
 $$;
-comment on function private.admin_audit_choices() is
-  'Values of the filters of the current organization''s audit log: {time_zone, actions, actors}, at most '
-  '500 actors. For Admin.';
-grant execute on function private.admin_audit(uuid, uuid, timestamptz, uuid, integer, text, date, date),
-  private.admin_audit_choices() to authenticated;
+grant execute on function private.admin_audit, private.admin_audit_choices to authenticated;
 
 -- Changes of other people's content -------------------------------------------------------------------------
 
+-- In a trigger: whether the caller itself changes content of another author.
 create function private.is_moderating(author_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -176,10 +171,9 @@ begin
   return current_user in ('authenticated', 'service_key') and author_id is distinct from private.caller_id();
 end
 $$;
-comment on function private.is_moderating(uuid) is
-  'In a trigger: whether the caller itself changes content of another author.';
-grant execute on function private.is_moderating(uuid) to authenticated, service_role, service_key;
+grant execute on function private.is_moderating to authenticated, service_role, service_key;
 
+-- Trigger: logs the names of fields that an Admin or a key changed in another author's submission.
 -- definer: writes the audit log.
 create function private.audit_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -195,12 +189,12 @@ begin
   return null;
 end
 $$;
-comment on function private.audit_edit() is
-  'Trigger: logs the names of fields that an Admin or a key changed in another author''s submission.';
+
 -- Without a column list: its condition is true for edits only, since definer functions write the counters.
 create trigger audit_edit after update on public.submissions
   for each row when (private.is_moderating(old.author_id)) execute function private.audit_edit();
 
+-- Trigger: logs the deletion of another author's content by an Admin or a key.
 -- definer: writes the audit log.
 create function private.audit_delete() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -214,8 +208,6 @@ begin
   return null;
 end
 $$;
-comment on function private.audit_delete() is
-  'Trigger: logs the deletion of another author''s content by an Admin or a key.';
 create trigger audit_delete after delete on public.submissions
   for each row when (private.is_moderating(old.author_id)) execute function private.audit_delete();
 create trigger audit_delete after delete on public.comments
@@ -223,6 +215,7 @@ create trigger audit_delete after delete on public.comments
 
 -- Surveys ---------------------------------------------------------------------------------------------------
 
+-- Trigger: logs what an Admin or a key does with a survey, with the names of changed fields.
 -- definer: writes the audit log.
 create function private.audit_survey() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -251,9 +244,8 @@ begin
   return null;
 end
 $$;
-comment on function private.audit_survey() is
-  'Trigger: logs what an Admin or a key does with a survey, with the names of changed fields.';
 
+-- Logs the change of a draft, unless this transaction has logged it or the draft's creation.
 create function private.audit_draft(organization_id uuid, survey_id uuid, changed text[]) returns void
 language plpgsql set search_path = pg_temp as $$
 declare logged jsonb := jsonb_build_object('changed', changed);
@@ -267,9 +259,8 @@ begin
   end if;
 end
 $$;
-comment on function private.audit_draft(uuid, uuid, text[]) is
-  'Logs the change of a draft, unless this transaction has logged it or the draft''s creation.';
 
+-- Trigger: logs that an Admin or a key changed the questions or options of a draft.
 -- definer: writes the audit log.
 create function private.audit_questions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -280,8 +271,6 @@ begin
   return null;
 end
 $$;
-comment on function private.audit_questions() is
-  'Trigger: logs that an Admin or a key changed the questions or options of a draft.';
 create trigger audit after insert or update or delete on public.surveys
   for each row when (private.is_moderating(null)) execute function private.audit_survey();
 create trigger audit after insert or update or delete on public.survey_questions
@@ -291,6 +280,8 @@ create trigger audit after insert or update or delete on public.survey_options
 
 -- Reading personal data -------------------------------------------------------------------------------------
 
+-- Logs that a caller read personal data, once an hour for each caller, kind and target: the next pages of
+-- a list and a page that is loaded again add nothing. For definer functions that require Admin.
 create function private.audit_read(action text, target_type text, target_id uuid, organization_id uuid)
   returns void
 language plpgsql set search_path = pg_temp as $$
@@ -303,10 +294,9 @@ begin
   end if;
 end
 $$;
-comment on function private.audit_read(text, text, uuid, uuid) is
-  'Logs that a caller read personal data, once an hour for each caller, kind and target: the next pages of a '
-  'list and a page that is loaded again add nothing. For definer functions that require Admin.';
 
+-- Logs that an Admin or a key reads or exports (action) responses of a survey; raises NOT_FOUND or
+-- FORBIDDEN for others.
 -- definer: writes the audit log.
 create function private.audit_responses(survey_id uuid, action text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -319,7 +309,4 @@ begin
   end if;
 end
 $$;
-comment on function private.audit_responses(uuid, text) is
-  'Logs that an Admin or a key reads or exports (action) responses of a survey; raises NOT_FOUND or '
-  'FORBIDDEN for others.';
-grant execute on function private.audit_responses(uuid, text) to authenticated, service_key;
+grant execute on function private.audit_responses to authenticated, service_key;

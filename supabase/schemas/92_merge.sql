@@ -62,6 +62,7 @@ comment on table private.merged_comments is
   'Merge journal: top-level comments of a source; their replies, including later ones, move with them.';
 create index merged_comments_source_idx on private.merged_comments (source_id);
 
+-- Trigger: deletes the journal with its merge.
 create function private.delete_merge_journal() returns trigger
 -- definer: an author may delete their merged source
 language plpgsql security definer set search_path = pg_temp as $$
@@ -72,10 +73,11 @@ begin
   return null;
 end
 $$;
-comment on function private.delete_merge_journal() is 'Trigger: deletes the journal with its merge.';
 create trigger forget after delete on private.merges
   referencing old table as gone for each statement execute function private.delete_merge_journal();
 
+-- Trigger: when a source is deleted, its copied votes and tags become the target's own, and sources
+-- merged into it earlier become direct sources of the target.
 -- definer: an author may delete a source that has sources itself.
 create function private.reparent_merge_sources() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -95,12 +97,10 @@ begin
   return old;
 end
 $$;
-comment on function private.reparent_merge_sources() is
-  'Trigger: when a source is deleted, its copied votes and tags become the target''s own, and sources '
-  'merged into it earlier become direct sources of the target.';
 create trigger pass_on_sources before delete on public.submissions
   for each row when (old.merged_into_id is not null) execute function private.reparent_merge_sources();
 
+-- Trigger: a vote removed at the target is not restored by an unmerge, nor is another of the same person.
 -- Removing a vote removes it for all merged submissions. Fires after the delete triggers of 21_votes.sql.
 -- definer: no client may write the journal.
 create function private.delete_merged_votes() returns trigger
@@ -119,11 +119,10 @@ begin
   return null;
 end
 $$;
-comment on function private.delete_merged_votes() is
-  'Trigger: a vote removed at the target is not restored by an unmerge, nor is another of the same person.';
 create trigger forget_merged after delete on public.votes
   referencing old table as removed for each statement execute function private.delete_merged_votes();
 
+-- Trigger: a tag removed at the target is not restored by an unmerge.
 -- definer: moves rows of other authors.
 create function private.delete_merged_tags() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -135,13 +134,12 @@ begin
   return null;
 end
 $$;
-comment on function private.delete_merged_tags() is
-  'Trigger: a tag removed at the target is not restored by an unmerge.';
 create trigger forget_merged after delete on public.submission_tags
   referencing old table as removed for each statement execute function private.delete_merged_tags();
 
 -- Merge and unmerge -----------------------------------------------------------------------------------------
 
+-- Direct and indirect sources of a submission, ordered by path, which is the order of precedence.
 create function private.merge_tree(root uuid) returns table (source_id uuid, path bigint[])
 language plpgsql stable set search_path = pg_temp rows 20 as $$
 begin
@@ -153,9 +151,9 @@ begin
     select t.source_id, t.path from tree t;
 end
 $$;
-comment on function private.merge_tree(uuid) is
-  'Direct and indirect sources of a submission, ordered by path, which is the order of precedence.';
 
+-- Copies votes from the journals of its sources to a submission, for people who have no vote on it; for
+-- all or the given people.
 create function private.copy_votes_to_target(root uuid, sources uuid[], voters uuid[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -178,10 +176,8 @@ begin
   select l.organization_id, root, l.id, l.user_id, l.created_at, l.source_id from lent l;
 end
 $$;
-comment on function private.copy_votes_to_target(uuid, uuid[], uuid[]) is
-  'Copies votes from the journals of its sources to a submission, for people who have no vote on it; for '
-  'all or the given people.';
 
+-- Copies tags from the journals of its sources to a submission, like private.copy_votes_to_target.
 create function private.copy_tags_to_target(root uuid, sources uuid[], tags uuid[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -200,9 +196,9 @@ begin
   select l.organization_id, root, l.tag_id, l.source_id from lent l;
 end
 $$;
-comment on function private.copy_tags_to_target(uuid, uuid[], uuid[]) is
-  'Copies tags from the journals of its sources to a submission, like private.copy_votes_to_target.';
 
+-- Moves top-level comments with all replies to another submission; votes for comments follow by their
+-- foreign key.
 create function private.move_threads(threads uuid[], target_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -218,10 +214,9 @@ begin
   from public.submissions s where s.id = target_id and c.id = any (threads);
 end
 $$;
-comment on function private.move_threads(uuid[], uuid) is
-  'Moves top-level comments with all replies to another submission; votes for comments follow by their '
-  'foreign key.';
 
+-- Recounts votes and comments of submissions. The caller holds their locks, so no row is added
+-- concurrently; rows being deleted still count.
 create function private.recount(ids uuid[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -233,10 +228,9 @@ begin
   where s.id = any (ids);
 end
 $$;
-comment on function private.recount(uuid[]) is
-  'Recounts votes and comments of submissions. The caller holds their locks, so no row is added '
-  'concurrently; rows being deleted still count.';
 
+-- Locks list counters before several submissions of an organization change kind in one transaction, to
+-- prevent deadlocks.
 create function private.lock_counts(organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -244,10 +238,9 @@ begin
   order by c.is_public, c.status, c.type, c.category_id for no key update;
 end
 $$;
-comment on function private.lock_counts(uuid) is
-  'Locks list counters before several submissions of an organization change kind in one transaction, to '
-  'prevent deadlocks.';
 
+-- Emits submission.updated for all submissions whose counts or target changed; moved votes and comments
+-- emit nothing.
 create function private.announce_merge(ids uuid[]) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -255,10 +248,9 @@ begin
   from public.submissions s where s.id = any (ids) and s.moderation_state = 'approved' order by s.id;
 end
 $$;
-comment on function private.announce_merge(uuid[]) is
-  'Emits submission.updated for all submissions whose counts or target changed; moved votes and comments '
-  'emit nothing.';
 
+-- Returns the organization of a row the caller may moderate; raises NOT_FOUND if the caller cannot see
+-- it, FORBIDDEN if not Admin. For definer functions.
 create function private.require_moderator(organization_id uuid, is_public boolean, author_id uuid, what text,
   field text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
@@ -273,10 +265,8 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.require_moderator(uuid, boolean, uuid, text, text) is
-  'Returns the organization of a row the caller may moderate; raises NOT_FOUND if the caller cannot see it, '
-  'FORBIDDEN if not Admin. For definer functions.';
 
+-- Like private.require_moderator, for a submission by id.
 create function private.require_submission_moderator(submission_id uuid, field text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 declare submission public.submissions;
@@ -286,9 +276,10 @@ begin
     'submission', field);
 end
 $$;
-comment on function private.require_submission_moderator(uuid, text) is
-  'Like private.require_moderator, for a submission by id.';
 
+-- Merges submissions into another: moves votes, tags and threads without duplicates and notifies
+-- followers. The sources and their earlier sources leave the lists and point to the target. For Admin or
+-- keys with submissions:moderate.
 -- definer: moves rows of other authors.
 create function private.admin_merge(source_ids uuid[], target_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -388,11 +379,9 @@ begin
     from public.submissions s where s.id = target_id);
 end
 $$;
-comment on function private.admin_merge(uuid[], uuid) is
-  'Merges submissions into another: moves votes, tags and threads without duplicates and notifies '
-  'followers. The sources and their earlier sources leave the lists and point to the target. For Admin or '
-  'keys with submissions:moderate.';
 
+-- The result that a merge would have, for Admin: counts of the target, notified followers, earlier merged
+-- submissions included, and added tags.
 -- definer: counts voters, which are not granted.
 create function private.admin_merge_preview(source_ids uuid[], target_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -418,10 +407,9 @@ begin
           and own.tag_id = st.tag_id)));
 end
 $$;
-comment on function private.admin_merge_preview(uuid[], uuid) is
-  'The result that a merge would have, for Admin: counts of the target, notified followers, earlier merged '
-  'submissions included, and added tags.';
 
+-- Unmerges a submission together with its own earlier sources. Later votes and tags stay with the target;
+-- replies stay with their thread; a vote or follow removed at the target stays removed.
 -- definer: moves rows of other authors.
 create function private.admin_unmerge(submission_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -500,9 +488,5 @@ begin
     from public.submissions s where s.id = source_id);
 end
 $$;
-comment on function private.admin_unmerge(uuid) is
-  'Unmerges a submission together with its own earlier sources. Later votes and tags stay with the target; '
-  'replies stay with their thread; a vote or follow removed at the target stays removed.';
-grant execute on function private.admin_merge(uuid[], uuid), private.admin_unmerge(uuid) to authenticated,
-  service_key;
-grant execute on function private.admin_merge_preview(uuid[], uuid) to authenticated;
+grant execute on function private.admin_merge, private.admin_unmerge to authenticated, service_key;
+grant execute on function private.admin_merge_preview to authenticated;

@@ -1,5 +1,6 @@
 -- Organization settings, and access to them.
 
+-- Returns the organization named by a path if the caller may see it; raises NOT_FOUND otherwise.
 -- definer: reads private organizations to decide visibility.
 create function private.require_visible_organization(organization_id uuid) returns uuid
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -12,9 +13,9 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.require_visible_organization(uuid) is
-  'Returns the organization named by a path if the caller may see it; raises NOT_FOUND otherwise.';
 
+-- Returns the organization named by a path for Admin; raises NOT_FOUND if the caller cannot see it,
+-- FORBIDDEN if not Admin.
 create function private.require_organization_admin(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -22,10 +23,9 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.require_organization_admin(uuid, text) is
-  'Returns the organization named by a path for Admin; raises NOT_FOUND if the caller cannot see it, '
-  'FORBIDDEN if not Admin.';
 
+-- Returns the organization named by a path for team members or keys with the scope; raises NOT_FOUND or
+-- FORBIDDEN otherwise.
 create function private.require_team_member(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -36,13 +36,10 @@ begin
   return organization_id;
 end
 $$;
-comment on function private.require_team_member(uuid, text) is
-  'Returns the organization named by a path for team members or keys with the scope; raises NOT_FOUND or '
-  'FORBIDDEN otherwise.';
 
 -- Events and audit ------------------------------------------------------------------------------------------
 
-
+-- Emits org.updated after changes to settings, categories, tags or members. For definer functions.
 create function private.emit_organization_update(organization_id uuid, changed text[],
   changes jsonb default '{}') returns void
 language plpgsql set search_path = pg_temp as $$
@@ -53,9 +50,8 @@ begin
   from public.organizations o where o.id = emit_organization_update.organization_id;
 end
 $$;
-comment on function private.emit_organization_update(uuid, text[], jsonb) is
-  'Emits org.updated after changes to settings, categories, tags or members. For definer functions.';
 
+-- Trigger: emits org.updated and logs old and new values.
 -- definer: emits the event and writes the audit log.
 create function private.announce_organization() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -74,8 +70,6 @@ begin
   return null;
 end
 $$;
-comment on function private.announce_organization() is
-  'Trigger: emits org.updated and logs old and new values.';
 create trigger announce after update on public.organizations
   for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval,
     old.trust_after, old.anonymous_may, old.time_zone, old.default_locale, old.allowed_origins, old.settings,
@@ -89,7 +83,7 @@ create trigger announce after update on public.organizations
 
 -- Reading settings ------------------------------------------------------------------------------------------
 
-
+-- JSON of an organization for its team, with the caller's role and plan limits.
 create function private.organization_shape(organization public.organizations) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -123,9 +117,8 @@ begin
     'created_at', organization.created_at, 'updated_at', organization.updated_at);
 end
 $$;
-comment on function private.organization_shape(public.organizations) is
-  'JSON of an organization for its team, with the caller''s role and plan limits.';
 
+-- An organization, for its team and keys with organization:write.
 -- definer: settings are not granted.
 create function private.admin_organization(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -134,8 +127,6 @@ begin
   return (select private.organization_shape(o) from public.organizations o where o.id = own_id);
 end
 $$;
-comment on function private.admin_organization(uuid) is
-  'An organization, for its team and keys with organization:write.';
 
 -- Logos that no organization has any more. The functions delete their files, now or with the schedule.
 create table private.removed_logos (
@@ -146,6 +137,7 @@ comment on table private.removed_logos is
   'Paths of uploaded logos that were replaced, or whose organization was deleted: their files are to be '
   'deleted.';
 
+-- Trigger: the file of an uploaded logo is to be deleted.
 -- definer: clients may not write to private.
 create function private.remember_removed_logo() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -155,14 +147,13 @@ begin
   return null;
 end
 $$;
-comment on function private.remember_removed_logo() is
-  'Trigger: the file of an uploaded logo is to be deleted.';
 create trigger remove_replaced_logo after update of logo_url on public.organizations
   for each row when (old.logo_url like '/logos/%' and new.logo_url is distinct from old.logo_url)
   execute function private.remember_removed_logo();
 create trigger remove_last_logo after delete on public.organizations
   for each row when (old.logo_url like '/logos/%') execute function private.remember_removed_logo();
 
+-- Forgets the paths whose files are deleted, and returns up to 20 others, each again after ten minutes.
 -- definer: the login role has no other access to these paths.
 create function private.take_removed_logos(deleted text[]) returns setof text
 language plpgsql security definer set search_path = pg_temp as $$
@@ -176,10 +167,9 @@ begin
     returning r.path;
 end
 $$;
-comment on function private.take_removed_logos(text[]) is
-  'Forgets the paths whose files are deleted, and returns up to 20 others, each again after ten minutes.';
-grant execute on function private.take_removed_logos(text[]) to feedback_api;
+grant execute on function private.take_removed_logos to feedback_api;
 
+-- The logo of an organization before a change, for Admin or keys with organization:write.
 -- definer: settings are not granted.
 create function private.admin_logo(organization_id uuid, out id uuid, out logo_url text)
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -188,9 +178,9 @@ begin
   logo_url := (select o.logo_url from public.organizations o where o.id = admin_logo.id);
 end
 $$;
-comment on function private.admin_logo(uuid) is
-  'The logo of an organization before a change, for Admin or keys with organization:write.';
 
+-- Sets the given fields; in settings the given keys, where null removes a key. For Admin or keys with
+-- organization:write.
 create function private.admin_update_organization(organization_id uuid, fields jsonb) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: settings are not granted
 declare own_id uuid := private.require_organization_admin(organization_id, 'organization:write');
@@ -224,10 +214,6 @@ exception when check_violation then
     'settings');
 end
 $$;
-comment on function private.admin_update_organization(uuid, jsonb) is
-  'Sets the given fields; in settings the given keys, where null removes a key. For Admin or keys with '
-  'organization:write.';
 
-grant execute on function private.admin_organization(uuid), private.admin_logo(uuid),
-  private.admin_update_organization(uuid, jsonb) to
-  authenticated, service_key;
+grant execute on function private.admin_organization, private.admin_logo,
+  private.admin_update_organization to authenticated, service_key;

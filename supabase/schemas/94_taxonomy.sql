@@ -1,5 +1,7 @@
 -- Administration of categories and tags. kind is one of the two tables, label a row of either.
 
+-- Returns the current organization for Admin and keys with organization:write; raises FORBIDDEN otherwise
+-- and NOT_FOUND for an unknown kind.
 create function private.require_taxonomy_admin(kind text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'organization:write');
@@ -10,21 +12,18 @@ begin
   return own_id;
 end
 $$;
-comment on function private.require_taxonomy_admin(text) is
-  'Returns the current organization for Admin and keys with organization:write; raises FORBIDDEN otherwise '
-  'and NOT_FOUND for an unknown kind.';
 
+-- Singular name of a kind.
 create function private.label_noun(kind text) returns text
 language sql immutable
 return case kind when 'categories' then 'category' else 'tag' end;
-comment on function private.label_noun(text) is 'Singular name of a kind.';
 
+-- JSON of a category or tag for Admin, with all translations.
 create function private.label_shape(label jsonb) returns jsonb
 language sql immutable
 return label - 'organization_id';
-comment on function private.label_shape(jsonb) is
-  'JSON of a category or tag for Admin, with all translations.';
 
+-- Locks and returns a category or tag. stays: lock it only against deletion, not against new references.
 create function private.find_label(kind text, organization_id uuid, label_id uuid,
   stays boolean default false) returns jsonb
 language plpgsql set search_path = pg_temp as $$
@@ -41,9 +40,8 @@ begin
   return label;
 end
 $$;
-comment on function private.find_label(text, uuid, uuid, boolean) is
-  'Locks and returns a category or tag. stays: lock it only against deletion, not against new references.';
 
+-- An unused slug derived from the name.
 create function private.free_slug(kind text, organization_id uuid, name text) returns text
 language plpgsql stable set search_path = pg_temp as $$
 declare
@@ -63,8 +61,8 @@ begin
   return slug;
 end
 $$;
-comment on function private.free_slug(text, uuid, text) is 'An unused slug derived from the name.';
 
+-- Emits the event and writes the audit log for a change to categories or tags.
 create function private.record_label_change(kind text, organization_id uuid, action text, label_id uuid,
   details jsonb default '{}') returns void
 language plpgsql set search_path = pg_temp as $$
@@ -74,9 +72,8 @@ begin
     details, organization_id);
 end
 $$;
-comment on function private.record_label_change(text, uuid, text, uuid, jsonb) is
-  'Emits the event and writes the audit log for a change to categories or tags.';
 
+-- All categories or tags of the current organization with translations.
 -- definer: clients may only read categories and tags.
 create function private.admin_labels(kind text) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -88,9 +85,9 @@ begin
   return labels;
 end
 $$;
-comment on function private.admin_labels(text) is
-  'All categories or tags of the current organization with translations.';
 
+-- Creates a category or tag in the current organization; the slug defaults to one derived from the name,
+-- the position to the last.
 create function private.admin_create_label(kind text, fields jsonb) returns jsonb
 -- definer: clients may only read categories and tags
 language plpgsql security definer set search_path = pg_temp as $$
@@ -120,10 +117,8 @@ exception when unique_violation then
     'slug');
 end
 $$;
-comment on function private.admin_create_label(text, jsonb) is
-  'Creates a category or tag in the current organization; the slug defaults to one derived from the name, '
-  'the position to the last.';
 
+-- Sets the given fields of a category or tag; in translations the given locales, where null removes one.
 create function private.admin_update_label(kind text, label_id uuid, fields jsonb) returns jsonb
 -- definer: clients may only read categories and tags
 language plpgsql security definer set search_path = pg_temp as $$
@@ -151,9 +146,8 @@ exception when unique_violation then
     'slug');
 end
 $$;
-comment on function private.admin_update_label(text, uuid, jsonb) is
-  'Sets the given fields of a category or tag; in translations the given locales, where null removes one.';
 
+-- Sets the order of categories: the given ones first, then the others in their current order.
 create function private.admin_order_categories(ids uuid[]) returns json
 -- definer: clients may only read categories and tags
 language plpgsql security definer set search_path = pg_temp as $$
@@ -174,8 +168,6 @@ begin
   return private.admin_labels('categories');
 end
 $$;
-comment on function private.admin_order_categories(uuid[]) is
-  'Sets the order of categories: the given ones first, then the others in their current order.';
 
 -- A label is removed from its submissions in batches; the schedule continues beyond the first. Submissions
 -- emit no event; org.updated announces the label.
@@ -192,6 +184,7 @@ comment on table private.retired_labels is
   'or to none, and then deletes the label.';
 create index retired_labels_organization_idx on private.retired_labels (organization_id);
 
+-- Moves a batch of submissions from a category to another or to none; returns how many.
 create function private.move_to_category(organization_id uuid, from_id uuid, to_id uuid, batch integer)
   returns integer
 language plpgsql set search_path = pg_temp as $$
@@ -214,9 +207,8 @@ begin
   return cardinality(ids);
 end
 $$;
-comment on function private.move_to_category(uuid, uuid, uuid, integer) is
-  'Moves a batch of submissions from a category to another or to none; returns how many.';
 
+-- Replaces a tag by another or removes it in a batch of submissions; returns how many.
 create function private.replace_tag(organization_id uuid, from_id uuid, to_id uuid, batch integer)
   returns integer
 language plpgsql set search_path = pg_temp as $$
@@ -245,9 +237,9 @@ begin
   return cardinality(ids);
 end
 $$;
-comment on function private.replace_tag(uuid, uuid, uuid, integer) is
-  'Replaces a tag by another or removes it in a batch of submissions; returns how many.';
 
+-- Moves a batch of submissions of a label and deletes the label when none is left; returns how many. The
+-- caller holds the locks of organization and label, so no row is added.
 create function private.retire_label(kind text, organization_id uuid, label_id uuid, into_id uuid,
   batch integer default 2000) returns integer
 language plpgsql set search_path = pg_temp as $$
@@ -279,10 +271,9 @@ begin
   return moved;
 end
 $$;
-comment on function private.retire_label(text, uuid, uuid, uuid, integer) is
-  'Moves a batch of submissions of a label and deletes the label when none is left; returns how many. The '
-  'caller holds the locks of organization and label, so no row is added.';
 
+-- Processes a batch of the oldest label deletion or merge that was too large for one request; returns the
+-- number of submissions.
 create function private.run_retirements() returns integer
 language plpgsql set search_path = pg_temp as $$
 declare retired private.retired_labels; is_there boolean; is_free boolean; moved integer := 0;
@@ -310,10 +301,8 @@ begin
   return moved;
 end
 $$;
-comment on function private.run_retirements() is
-  'Processes a batch of the oldest label deletion or merge that was too large for one request; returns the '
-  'number of submissions.';
 
+-- Deletes a category or tag; submissions stay without it.
 create function private.admin_delete_label(kind text, label_id uuid) returns void
 -- definer: clients may only read categories and tags
 language plpgsql security definer set search_path = pg_temp as $$
@@ -327,9 +316,9 @@ begin
     jsonb_build_object('slug', label -> 'slug'));
 end
 $$;
-comment on function private.admin_delete_label(text, uuid) is
-  'Deletes a category or tag; submissions stay without it.';
 
+-- Merges a category or tag into another of the same organization and deletes it. moved: number of
+-- submissions it had.
 create function private.admin_merge_labels(kind text, label_id uuid, into_id uuid) returns jsonb
 -- definer: clients may only read categories and tags
 language plpgsql security definer set search_path = pg_temp as $$
@@ -361,11 +350,7 @@ begin
   return private.label_shape(target) || jsonb_build_object('moved', moved);
 end
 $$;
-comment on function private.admin_merge_labels(text, uuid, uuid) is
-  'Merges a category or tag into another of the same organization and deletes it. moved: number of '
-  'submissions it had.';
 
-grant execute on function private.admin_labels(text), private.admin_create_label(text, jsonb),
-  private.admin_update_label(text, uuid, jsonb),
-  private.admin_order_categories(uuid[]), private.admin_delete_label(text, uuid),
-    private.admin_merge_labels(text, uuid, uuid) to authenticated, service_key;
+grant execute on function private.admin_labels, private.admin_create_label, private.admin_update_label,
+  private.admin_order_categories, private.admin_delete_label, private.admin_merge_labels to authenticated,
+  service_key;

@@ -1,5 +1,7 @@
 -- Bulk changes of submissions, each applied on its own.
 
+-- Applies a bulk operation to one submission through the same tables and triggers as a single change;
+-- returns the number of changed rows.
 create function private.bulk_item(submission_id uuid, action text, wanted text[], ids uuid[], note text,
   notify boolean) returns bigint
 language plpgsql set search_path = pg_temp as $$
@@ -28,10 +30,8 @@ begin
   return changed;
 end
 $$;
-comment on function private.bulk_item(uuid, text, text[], uuid[], text, boolean) is
-  'Applies a bulk operation to one submission through the same tables and triggers as a single change; '
-  'returns the number of changed rows.';
 
+-- Ids of categories or tags of an organization by id or slug; raises VALIDATION_ERROR for an unknown one.
 create function private.ids_of(what text, organization_id uuid, wanted text[]) returns uuid[]
 language plpgsql stable set search_path = pg_temp as $$
 declare ids uuid[]; unknown text;
@@ -50,9 +50,10 @@ begin
   return ids;
 end
 $$;
-comment on function private.ids_of(text, uuid, text[]) is
-  'Ids of categories or tags of an organization by id or slug; raises VALIDATION_ERROR for an unknown one.';
 
+-- Applies set_status, set_category, add_tags, remove_tags or delete to submissions of the current
+-- organization, each completely or not at all, independent of the others. For Admin or keys with
+-- submissions:moderate.
 -- definer: applies team operations; requires Admin.
 create function private.admin_bulk(submission_ids uuid[], action text, wanted text[], note text,
   notify boolean) returns json
@@ -100,9 +101,4 @@ begin
   return results;
 end
 $$;
-comment on function private.admin_bulk(uuid[], text, text[], text, boolean) is
-  'Applies set_status, set_category, add_tags, remove_tags or delete to submissions of the current '
-  'organization, each completely or not at all, independent of the others. For Admin or keys with '
-  'submissions:moderate.';
-grant execute on function private.admin_bulk(uuid[], text, text[], text, boolean) to authenticated,
-  service_key;
+grant execute on function private.admin_bulk to authenticated, service_key;

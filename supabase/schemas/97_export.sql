@@ -1,6 +1,7 @@
 -- Export of an organization as records, in pages. private.write_import reads the same records, except
 -- members.
 
+-- Reference to a person in a record: the e-mail address, or the id if there is none.
 create function private.person_record(profile_id uuid) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 declare person public.profiles;
@@ -11,9 +12,8 @@ begin
     coalesce(private.exported_id('person', person.id), person.id::text) end);
 end
 $$;
-comment on function private.person_record(uuid) is
-  'Reference to a person in a record: the e-mail address, or the id if there is none.';
 
+-- External id of an imported row in its source; null otherwise.
 create function private.exported_id(kind text, row_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -32,9 +32,8 @@ begin
   end;
 end
 $$;
-comment on function private.exported_id(text, uuid) is
-  'External id of an imported row in its source; null otherwise.';
 
+-- Question ids of a survey in an export: {id: external id, or its own id}.
 create function private.exported_questions(survey_id uuid) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 declare named text := private.exported_id('survey', survey_id);
@@ -46,9 +45,8 @@ begin
     where q.survey_id = exported_questions.survey_id), '{}');
 end
 $$;
-comment on function private.exported_questions(uuid) is
-  'Question ids of a survey in an export: {id: external id, or its own id}.';
 
+-- The next rows of a kind after a position, as records with their positions.
 create function private.export_rows(organization_id uuid, what text, after text[], max_rows integer)
   returns table (at text[], record jsonb)
 language plpgsql stable set search_path = pg_temp as $$
@@ -193,9 +191,9 @@ begin
   end case;
 end
 $$;
-comment on function private.export_rows(uuid, text, text[], integer) is
-  'The next rows of a kind after a position, as records with their positions.';
 
+-- A submission as a record. author_votes: whether the author's creation vote exists; other votes are
+-- separate records.
 create function private.submission_record(submission public.submissions) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -219,10 +217,8 @@ begin
       where f.submission_id = submission.id and f.user_id = submission.author_id));
 end
 $$;
-comment on function private.submission_record(public.submissions) is
-  'A submission as a record. author_votes: whether the author''s creation vote exists; other votes are '
-  'separate records.';
 
+-- A survey as a record, with its questions in order.
 create function private.survey_record(survey public.surveys) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 declare asked jsonb := private.exported_questions(survey.id);
@@ -247,9 +243,8 @@ begin
     'closed_at', survey.closed_at, 'created_at', survey.created_at, 'updated_at', survey.updated_at);
 end
 $$;
-comment on function private.survey_record(public.surveys) is
-  'A survey as a record, with its questions in order.';
 
+-- A page of an export: one JSON record on each line, and the position of the last.
 create function private.export_page(organization_id uuid, what text, after text[], max_rows integer)
   returns table (total bigint, last text[], records text)
 language plpgsql stable set search_path = pg_temp as $$
@@ -264,9 +259,8 @@ begin
       (select string_agg(jsonb_strip_nulls(p.record)::text, E'\n' order by p.nth) from page p);
 end
 $$;
-comment on function private.export_page(uuid, text, text[], integer) is
-  'A page of an export: one JSON record on each line, and the position of the last.';
 
+-- Scope a key needs to export rows of a kind, in addition to submissions:moderate.
 create function private.export_scope(what text) returns text
 language sql immutable
 return case what
@@ -276,9 +270,9 @@ return case what
   when 'survey_responses' then 'responses:read'
   else 'submissions:moderate'
 end;
-comment on function private.export_scope(text) is
-  'Scope a key needs to export rows of a kind, in addition to submissions:moderate.';
 
+-- A page of an export of the current organization for Admin and keys with submissions:moderate. Empty for
+-- keys without private.export_scope.
 -- definer: e-mail addresses and voters are not granted; requires Admin for each page.
 create function private.admin_export_page(what text, after text[], max_rows integer)
   returns table (total bigint, last text[], records text)
@@ -292,10 +286,8 @@ begin
   end if;
 end
 $$;
-comment on function private.admin_export_page(text, text[], integer) is
-  'A page of an export of the current organization for Admin and keys with submissions:moderate. Empty for '
-  'keys without private.export_scope.';
 
+-- Logs the start of an export in the audit log.
 -- definer: the audit log is not granted.
 create function private.admin_start_export(what text, format text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -307,6 +299,5 @@ begin
     jsonb_build_object('what', what, 'format', format), own_id);
 end
 $$;
-comment on function private.admin_start_export(text, text) is 'Logs the start of an export in the audit log.';
-grant execute on function private.admin_start_export(text, text),
-  private.admin_export_page(text, text[], integer) to authenticated, service_key;
+grant execute on function private.admin_start_export, private.admin_export_page to authenticated,
+  service_key;

@@ -77,6 +77,7 @@ create table private.import_ids (
 );
 comment on table private.import_ids is 'Ids seen in earlier chunks of a dry run, which rolls back its rows.';
 
+-- Starts an import; call private.run_import for each chunk, then private.finish_import.
 create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean,
   makes_missing boolean) returns uuid
 language plpgsql set search_path = pg_temp as $$
@@ -89,9 +90,9 @@ begin
   return import_id;
 end
 $$;
-comment on function private.start_import(uuid, text, text, boolean, boolean) is
-  'Starts an import; call private.run_import for each chunk, then private.finish_import.';
 
+-- Finishes an import; problem is the reason of a failure, or null. Deletes its file, except after a
+-- successful dry run.
 create function private.finish_import(import_id uuid, problem text) returns json
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -111,10 +112,8 @@ begin
   return (select private.import_shape(i) from private.imports i where i.id = import_id);
 end
 $$;
-comment on function private.finish_import(uuid, text) is
-  'Finishes an import; problem is the reason of a failure, or null. Deletes its file, except after a '
-  'successful dry run.';
 
+-- Deletes the stored file of an import.
 create function private.drop_import_file(import_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -124,8 +123,8 @@ begin
   where i.id = drop_import_file.import_id and d.organization_id = i.organization_id and d.import_id = i.id;
 end
 $$;
-comment on function private.drop_import_file(uuid) is 'Deletes the stored file of an import.';
 
+-- JSON of an import for Admin, with the first 100 errors.
 create function private.import_shape(import private.imports) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -146,9 +145,9 @@ begin
     'created_at', import.created_at, 'updated_at', import.updated_at);
 end
 $$;
-comment on function private.import_shape(private.imports) is
-  'JSON of an import for Admin, with the first 100 errors.';
 
+-- Ends imports, of one organization or all, whose upload stopped (private.retention stalled_uploads) or
+-- that make no progress (stalled_imports); deletes the files of old dry runs (checked_imports).
 create function private.end_idle_imports(organization_id uuid default null) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare ended integer;
@@ -171,12 +170,10 @@ begin
   return ended;
 end
 $$;
-comment on function private.end_idle_imports(uuid) is
-  'Ends imports, of one organization or all, whose upload stopped (private.retention stalled_uploads) or '
-  'that make no progress (stalled_imports); deletes the files of old dry runs (checked_imports).';
 
 -- Administration --------------------------------------------------------------------------------------------
 
+-- Locks and returns an import of the current organization; raises NOT_FOUND if there is none.
 create function private.lock_import(import_id uuid) returns private.imports
 language plpgsql set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
@@ -188,9 +185,8 @@ begin
   return import;
 end
 $$;
-comment on function private.lock_import(uuid) is
-  'Locks and returns an import of the current organization; raises NOT_FOUND if there is none.';
 
+-- Starts an import into the current organization; the file parts follow.
 -- definer: private tables; each call requires Admin.
 create function private.admin_start_import(query jsonb, file_type text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
@@ -215,9 +211,8 @@ begin
   return import_id;
 end
 $$;
-comment on function private.admin_start_import(jsonb, text) is
-  'Starts an import into the current organization; the file parts follow.';
 
+-- Stores one part of an import's file.
 create function private.admin_add_import_file_part(import_id uuid, n integer, bytes bytea) returns void
 -- definer: reads statistics of private.submission_search
 language plpgsql security definer set search_path = pg_temp as $$
@@ -232,9 +227,8 @@ begin
   where i.id = import.id;
 end
 $$;
-comment on function private.admin_add_import_file_part(uuid, integer, bytea) is
-  'Stores one part of an import''s file.';
 
+-- Marks the upload as complete and starts the import.
 create function private.admin_begin_import(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
 language plpgsql security definer set search_path = pg_temp as $$
@@ -248,8 +242,8 @@ begin
   return private.import_shape(import);
 end
 $$;
-comment on function private.admin_begin_import(uuid) is 'Marks the upload as complete and starts the import.';
 
+-- Finishes an import of the current organization.
 create function private.admin_finish_import(import_id uuid, problem text) returns json
 -- definer: reads statistics of private.submission_search
 language plpgsql security definer set search_path = pg_temp as $$
@@ -262,9 +256,8 @@ begin
   return private.finish_import(import_id, problem);
 end
 $$;
-comment on function private.admin_finish_import(uuid, text) is
-  'Finishes an import of the current organization.';
 
+-- Cancels an import of the current organization, after the chunk being written; written rows stay.
 create function private.admin_cancel_import(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
 language plpgsql security definer set search_path = pg_temp set lock_timeout = '2s' as $$
@@ -280,9 +273,9 @@ begin
   return private.import_shape(import);
 end
 $$;
-comment on function private.admin_cancel_import(uuid) is
-  'Cancels an import of the current organization, after the chunk being written; written rows stay.';
 
+-- Imports the file of a completed dry run, which becomes the new import's file. Raises CONFLICT for
+-- another import, GONE if the file is no longer stored.
 -- definer: private tables; each call requires Admin.
 create function private.admin_apply_import(import_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -301,10 +294,8 @@ begin
   return private.admin_begin_import(new_id);
 end
 $$;
-comment on function private.admin_apply_import(uuid) is
-  'Imports the file of a completed dry run, which becomes the new import''s file. Raises CONFLICT for '
-  'another import, GONE if the file is no longer stored.';
 
+-- The import with this id, or the newest 50, of the current organization.
 create function private.admin_imports(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -316,10 +307,7 @@ begin
     order by i.created_at desc, i.id desc limit 50) i), '[]');
 end
 $$;
-comment on function private.admin_imports(uuid) is
-  'The import with this id, or the newest 50, of the current organization.';
 
-grant execute on function private.admin_start_import(jsonb, text),
-  private.admin_add_import_file_part(uuid, integer, bytea), private.admin_begin_import(uuid),
-  private.admin_finish_import(uuid, text), private.admin_cancel_import(uuid),
-  private.admin_apply_import(uuid), private.admin_imports(uuid) to authenticated, service_key;
+grant execute on function private.admin_start_import, private.admin_add_import_file_part,
+  private.admin_begin_import, private.admin_finish_import, private.admin_cancel_import,
+  private.admin_apply_import, private.admin_imports to authenticated, service_key;

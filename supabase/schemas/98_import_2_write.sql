@@ -34,6 +34,7 @@ create index external_ids_response_idx on private.external_ids (response_id) whe
 
 -- Resolving ids ---------------------------------------------------------------------------------------------
 
+-- The row with this external id, imported earlier or exported from this organization; null if unknown.
 create function private.imported_row(import private.imports, kind text, external_id text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 declare found_id uuid; own_id uuid;
@@ -67,9 +68,8 @@ begin
   end;
 end
 $$;
-comment on function private.imported_row(private.imports, text, text) is
-  'The row with this external id, imported earlier or exported from this organization; null if unknown.';
 
+-- The submission that votes and comments of an external id belong to: the merge target of a merged one.
 create function private.import_target(import private.imports, external_id text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -77,9 +77,8 @@ begin
     where s.id = private.imported_row(import, 'submission', external_id));
 end
 $$;
-comment on function private.import_target(private.imports, text) is
-  'The submission that votes and comments of an external id belong to: the merge target of a merged one.';
 
+-- Locks the submissions that the records reference, in id order.
 create function private.import_targets(import private.imports, records jsonb,
   field text default 'submission_id') returns void
 language plpgsql set search_path = pg_temp as $$
@@ -90,23 +89,22 @@ begin
   order by s.id for no key update;
 end
 $$;
-comment on function private.import_targets(private.imports, jsonb, text) is
-  'Locks the submissions that the records reference, in id order.';
 
 create type private.import_outcome as (created bigint, skipped bigint, failures jsonb);
 comment on type private.import_outcome is
   'Result of writing records. failures is an array of {line, field, message, kept}; kept: the record was '
   'written nevertheless.';
 
+-- Failure of a record that references an unknown row.
 create function private.unknown_reference(line integer, field text, what text) returns jsonb
 language sql immutable
 return jsonb_build_object('line', line, 'field', field, 'message',
   format('names no %s of this file or organization', what));
-comment on function private.unknown_reference(integer, text, text) is
-  'Failure of a record that references an unknown row.';
 
 -- Each kind of record ---------------------------------------------------------------------------------------
 
+-- Finds or creates profiles of authors: {key: name} to {key: id}. A key is a lowercase e-mail address, or
+-- # and an external id. Never matches users.
 create function private.import_people(import private.imports, people jsonb) returns jsonb
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -134,10 +132,9 @@ begin
     from jsonb_object_keys(people) as k (key)), '{}');
 end
 $$;
-comment on function private.import_people(private.imports, jsonb) is
-  'Finds or creates profiles of authors: {key: name} to {key: id}. A key is a lowercase e-mail address, or '
-  '# and an external id. Never matches users.';
 
+-- Writes categories and tags: those given as records and, with create_missing, those that submissions
+-- name.
 create function private.import_taxonomy(import private.imports, records jsonb) returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
 declare outcome private.import_outcome; made bigint; last integer;
@@ -173,10 +170,9 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_taxonomy(private.imports, jsonb) is
-  'Writes categories and tags: those given as records and, with create_missing, those that submissions '
-  'name.';
 
+-- Writes submissions with their tags and the author's vote and follow. A merged one points to its target
+-- if the target is known.
 create function private.import_submissions(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -252,10 +248,8 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_submissions(private.imports, jsonb, jsonb) is
-  'Writes submissions with their tags and the author''s vote and follow. A merged one points to its target '
-  'if the target is known.';
 
+-- Writes comments, parents before replies. A reply to an unknown comment becomes a top-level comment.
 create function private.import_comments(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -308,9 +302,8 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_comments(private.imports, jsonb, jsonb) is
-  'Writes comments, parents before replies. A reply to an unknown comment becomes a top-level comment.';
 
+-- Writes votes, one for each person and submission, and the follows of voters who asked for it (follow).
 create function private.import_votes(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -352,9 +345,8 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_votes(private.imports, jsonb, jsonb) is
-  'Writes votes, one for each person and submission, and the follows of voters who asked for it (follow).';
 
+-- Writes votes for comments, one for each person and comment.
 create function private.import_comment_votes(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -384,9 +376,8 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_comment_votes(private.imports, jsonb, jsonb) is
-  'Writes votes for comments, one for each person and comment.';
 
+-- Writes follows with their reasons, also of merged submissions.
 create function private.import_follows(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -420,9 +411,9 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_follows(private.imports, jsonb, jsonb) is
-  'Writes follows with their reasons, also of merged submissions.';
 
+-- Writes the status history, also of merged submissions; the current status comes from the submission's
+-- record. The same change at the same time is skipped.
 create function private.import_status_changes(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -454,6 +445,3 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_status_changes(private.imports, jsonb, jsonb) is
-  'Writes the status history, also of merged submissions; the current status comes from the submission''s '
-  'record. The same change at the same time is skipped.';

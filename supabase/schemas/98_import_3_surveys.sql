@@ -1,5 +1,6 @@
 -- Surveys and responses written by an import.
 
+-- Writes surveys with questions in their status; of the versions of a survey only one is open.
 create function private.import_surveys(import private.imports, records jsonb) returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
 declare
@@ -81,9 +82,9 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_surveys(private.imports, jsonb) is
-  'Writes surveys with questions in their status; of the versions of a survey only one is open.';
 
+-- Validates answers and returns them as stored, or an error. No answer is required: an erased respondent
+-- may have none.
 create function private.imported_answers(import private.imports, survey_id uuid, named text, answers jsonb)
   returns private.checked_answer
 language plpgsql stable set search_path = pg_temp as $$
@@ -116,10 +117,9 @@ begin
   return row(to_jsonb(kept), null)::private.checked_answer;
 end
 $$;
-comment on function private.imported_answers(private.imports, uuid, text, jsonb) is
-  'Validates answers and returns them as stored, or an error. No answer is required: an erased respondent '
-  'may have none.';
 
+-- Writes responses to existing surveys, whether open or not; one for each person if the survey allows
+-- one.
 create function private.import_survey_responses(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -181,5 +181,3 @@ begin
   return outcome;
 end
 $$;
-comment on function private.import_survey_responses(private.imports, jsonb, jsonb) is
-  'Writes responses to existing surveys, whether open or not; one for each person if the survey allows one.';

@@ -1,5 +1,6 @@
 -- The steps of an import: chunks of its file, in a transaction each.
 
+-- Writes records kind by kind, without events.
 create function private.write_import(import private.imports, records jsonb) returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
 declare
@@ -33,9 +34,8 @@ begin
   return outcome;
 end
 $$;
-comment on function private.write_import(private.imports, jsonb) is
-  'Writes records kind by kind, without events.';
 
+-- The records of a chunk within a range, with the people, categories and tags they reference.
 create function private.slice_records(records jsonb, first integer, past integer) returns jsonb
 language plpgsql immutable set search_path = pg_temp as $$
 declare part jsonb; named text[];
@@ -51,9 +51,8 @@ begin
     else r.value end) from jsonb_each(part) r);
 end
 $$;
-comment on function private.slice_records(jsonb, integer, integer) is
-  'The records of a chunk within a range, with the people, categories and tags they reference.';
 
+-- Adapts records of a dry run to its earlier chunks, whose ids count as seen, and stores their ids.
 create function private.mark_dry_run_ids(import private.imports, records jsonb) returns jsonb
 language plpgsql set search_path = pg_temp as $$
 declare noted jsonb;
@@ -88,9 +87,11 @@ begin
   return noted;
 end
 $$;
-comment on function private.mark_dry_run_ids(private.imports, jsonb) is
-  'Adapts records of a dry run to its earlier chunks, whose ids count as seen, and stores their ids.';
 
+-- Writes a chunk: {kind: [record]} with people, categories, tags and, for a zip, the file name; refused
+-- holds records that validation rejected, [{line, field, message}]. If the database refuses records or
+-- takes more than a second, the next are half as many, down to one, which fails. After a second the rest
+-- is left to the next call (is_written: false). A dry run rolls back.
 create function private.run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
 language plpgsql set search_path = pg_temp as $$
 declare
@@ -157,14 +158,11 @@ begin
     import.skipped, 'failed', import.failed, 'is_written', is_written);
 end
 $$;
-comment on function private.run_import(uuid, jsonb, jsonb) is
-  'Writes a chunk: {kind: [record]} with people, categories, tags and, for a zip, the file name; refused '
-  'holds records that validation rejected, [{line, field, message}]. If the database refuses records or '
-  'takes more than a second, the next are half as many, down to one, which fails. After a second the rest is '
-  'left to the next call (is_written: false). A dry run rolls back.';
 
 -- Running the steps -----------------------------------------------------------------------------------------
 
+-- Starts pending imports, and the deletion of removed logos, in functions/api when this transaction
+-- commits: through pg_net if Vault has the URL of the functions, otherwise through NOTIFY.
 create function private.call_importer() returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -181,10 +179,10 @@ begin
   end;
 end
 $$;
-comment on function private.call_importer() is
-  'Starts pending imports, and the deletion of removed logos, in functions/api when this transaction '
-  'commits: through pg_net if Vault has the URL of the functions, otherwise through NOTIFY.';
 
+-- Releases the previous import, or fails it with a problem. If takes is true, claims a pending import, of
+-- organizations in turn, for ten seconds or until its next chunk, and returns the credential of its
+-- sender.
 -- definer: the login role has no other access to imports. The role may act as any user already; it receives
 -- the digest of a key only if that key sent an import.
 create function private.claim_import(previous_id uuid, problem text, takes boolean)
@@ -213,11 +211,10 @@ begin
     left join private.api_keys k on k.id = c.key_id;
 end
 $$;
-comment on function private.claim_import(uuid, text, boolean) is
-  'Releases the previous import, or fails it with a problem. If takes is true, claims a pending import, of '
-  'organizations in turn, for ten seconds or until its next chunk, and returns the credential of its sender.';
-grant execute on function private.claim_import(uuid, text, boolean) to feedback_api;
+grant execute on function private.claim_import to feedback_api;
 
+-- Writes a chunk of an import of the current organization, or a part of it (is_written: false), and
+-- records its progress; raises CONFLICT if another process wrote it.
 -- definer: private tables; each function requires Admin.
 create function private.admin_run_import(
   import_id uuid, records jsonb, refused jsonb,
@@ -261,10 +258,8 @@ begin
   return told;
 end
 $$;
-comment on function private.admin_run_import(uuid, jsonb, jsonb, bigint, integer, jsonb, integer) is
-  'Writes a chunk of an import of the current organization, or a part of it (is_written: false), and records '
-  'its progress; raises CONFLICT if another process wrote it.';
 
+-- State of an import job of the current organization for its next step; null if there is none.
 create function private.admin_import_job(import_id uuid) returns json
 -- definer: reads statistics of private.submission_search
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -276,9 +271,8 @@ begin
     from private.imports i where i.id = import_id and i.organization_id = own_id and i.query is not null);
 end
 $$;
-comment on function private.admin_import_job(uuid) is
-  'State of an import job of the current organization for its next step; null if there is none.';
 
+-- One part of an import's file; null after the last.
 create function private.admin_import_file_part(import_id uuid, n integer) returns bytea
 -- definer: reads statistics of private.submission_search
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -289,8 +283,6 @@ begin
       and p.n = admin_import_file_part.n);
 end
 $$;
-comment on function private.admin_import_file_part(uuid, integer) is
-  'One part of an import''s file; null after the last.';
 
-grant execute on function private.admin_run_import(uuid, jsonb, jsonb, bigint, integer, jsonb, integer),
-  private.admin_import_job(uuid), private.admin_import_file_part(uuid, integer) to authenticated, service_key;
+grant execute on function private.admin_run_import, private.admin_import_job,
+  private.admin_import_file_part to authenticated, service_key;

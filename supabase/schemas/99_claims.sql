@@ -2,6 +2,9 @@
 -- mail to it, and by an account with it. Lock order: the organization, the author's profile
 -- (private.author_of_key locks it too, so that no row is added concurrently), then as in 21_votes.sql.
 
+-- JSON of the contributions that the bearer of a signed link may claim: {organization, submissions,
+-- comments, votes, is_signed_in, is_own_address: whether the caller's confirmed address is the author's};
+-- null if the e-mail author no longer exists.
 create function private.open_claim(organization_id uuid, author_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
@@ -16,11 +19,8 @@ begin
     where p.id = open_claim.author_id and p.kind = 'email' and o.id = open_claim.organization_id);
 end
 $$;
-comment on function private.open_claim(uuid, uuid) is
-  'JSON of the contributions that the bearer of a signed link may claim: {organization, submissions, '
-  'comments, votes, is_signed_in, is_own_address: whether the caller''s confirmed address is the '
-  'author''s}; null if the e-mail author no longer exists.';
 
+-- Whether a user has confirmed the address.
 create function private.has_address(profile_id uuid, address text) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -28,9 +28,9 @@ begin
     from public.profiles p where p.id = has_address.profile_id and p.kind = 'user'), false);
 end
 $$;
-comment on function private.has_address(uuid, text) is
-  'Whether a user has confirmed the address.';
 
+-- Moves votes of one profile to another, at most one for each submission. The caller holds the locks of
+-- the submissions.
 create function private.claim_votes(organization_id uuid, author_id uuid, claimer_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_variable
@@ -64,10 +64,9 @@ begin
   perform private.recount(doubles);
 end
 $$;
-comment on function private.claim_votes(uuid, uuid, uuid) is
-  'Moves votes of one profile to another, at most one for each submission. The caller holds the locks of '
-  'the submissions.';
 
+-- Moves responses and starts of one profile to another; of two responses to a survey that allows one, the
+-- first stays.
 create function private.claim_responses(author_id uuid, claimer_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -84,10 +83,9 @@ begin
   update private.survey_starts b set user_id = claimer_id where b.user_id = author_id;
 end
 $$;
-comment on function private.claim_responses(uuid, uuid) is
-  'Moves responses and starts of one profile to another; of two responses to a survey that allows one, the '
-  'first stays.';
 
+-- Moves notifications, pending mail and mail preferences of an e-mail author to a user; the user's own
+-- preferences take precedence.
 create function private.claim_mail(organization_id uuid, author_id uuid, claimer_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_variable
@@ -114,10 +112,10 @@ begin
   update private.mail_suppressions s set profile_id = claimer_id where s.profile_id = author_id;
 end
 $$;
-comment on function private.claim_mail(uuid, uuid, uuid) is
-  'Moves notifications, pending mail and mail preferences of an e-mail author to a user; the user''s own '
-  'preferences take precedence.';
 
+-- Moves all rows of an e-mail author of an organization to the signed-in user with the same confirmed
+-- address, and leaves a nameless profile; for the bearer of a signed link. Returns the organization.
+-- Raises FORBIDDEN without that address, CONFLICT the second time.
 create function private.claim_author(organization_id uuid, author_id uuid) returns json
 -- definer: re-points rows of another profile
 language plpgsql security definer set search_path = pg_temp as $$
@@ -172,10 +170,6 @@ begin
     where o.id = organization_id);
 end
 $$;
-comment on function private.claim_author(uuid, uuid) is
-  'Moves all rows of an e-mail author of an organization to the signed-in user with the same confirmed '
-  'address, and leaves a nameless profile; for the bearer of a signed link. Returns the organization. '
-  'Raises FORBIDDEN without that address, CONFLICT the second time.';
 
-grant execute on function private.open_claim(uuid, uuid) to anon, authenticated;
-grant execute on function private.claim_author(uuid, uuid) to authenticated;
+grant execute on function private.open_claim to anon, authenticated;
+grant execute on function private.claim_author to authenticated;

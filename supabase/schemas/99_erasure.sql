@@ -1,5 +1,9 @@
 -- Access to and erasure of personal data. Content, votes and answers stay without the person.
 
+-- The columns that name people in rows of an organization. at_erasure: reassign (to a nameless profile),
+-- delete (the row), or null (99_erasure.sql does it otherwise). takes_part: whoever is named there is a
+-- person of the organization. exported_as: name in an export of personal data, of the columns in
+-- exported, newest by the last one.
 create function private.personal_columns()
   returns table (relation text, person text, at_erasure text, takes_part boolean, exported_as text,
     exported text)
@@ -40,11 +44,6 @@ begin atomic
     ('private.identify_sessions', 'profile_id', null, false, null, null),
     ('private.external_ids', 'profile_id', null, false, null, null);
 end;
-comment on function private.personal_columns() is
-  'The columns that name people in rows of an organization. at_erasure: reassign (to a nameless profile), '
-  'delete (the row), or null (99_erasure.sql does it otherwise). takes_part: whoever is named there is a '
-  'person of the organization. exported_as: name in an export of personal data, of the columns in exported, '
-  'newest by the last one.';
 
 -- One branch for each of these columns; a test compares them.
 do $$
@@ -57,6 +56,7 @@ end
 $$;
 comment on view private.personal_rows is 'Who is named in which organization, by private.personal_columns.';
 
+-- Personal data of a profile in one organization or (null) in all: the newest 10,000 rows of each kind.
 create function private.personal_data(profile_id uuid, organization_id uuid) returns json
 language plpgsql stable set search_path = pg_temp as $$
 declare exported record; rows_of json; data jsonb := (
@@ -91,9 +91,9 @@ begin
   return data;
 end
 $$;
-comment on function private.personal_data(uuid, uuid) is
-  'Personal data of a profile in one organization or (null) in all: the newest 10,000 rows of each kind.';
 
+-- Whether a profile is a person of the organization: an e-mail or imported author, or a user who takes
+-- part there (private.personal_columns). Never agents and keys.
 create function private.is_person_of_organization(profile_id uuid, organization_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -106,12 +106,10 @@ begin
           and r.organization_id = is_person_of_organization.organization_id and r.takes_part);
 end
 $$;
-comment on function private.is_person_of_organization(uuid, uuid) is
-  'Whether a profile is a person of the organization: an e-mail or imported author, or a user who takes part '
-  'there (private.personal_columns). Never agents and keys.';
 
 -- Erasure ---------------------------------------------------------------------------------------------------
 
+-- Locks all rows a person participated in, in one organization (whose merges wait) or in all.
 create function private.lock_personal_rows(profile_id uuid, organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -127,9 +125,9 @@ begin
   order by s.id for no key update;
 end
 $$;
-comment on function private.lock_personal_rows(uuid, uuid) is
-  'Locks all rows a person participated in, in one organization (whose merges wait) or in all.';
 
+-- Deletes rows that serve only the person, in one organization or in all, and the name from undelivered
+-- events.
 create function private.delete_personal_rows(profile_id uuid, organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 declare named record;
@@ -162,10 +160,9 @@ begin
         is null or c.organization_id = delete_personal_rows.organization_id));
 end
 $$;
-comment on function private.delete_personal_rows(uuid, uuid) is
-  'Deletes rows that serve only the person, in one organization or in all, and the name from undelivered '
-  'events.';
 
+-- Erases a person in one organization: content, votes and answers stay without a person. Repeating it is
+-- not an error.
 create function private.erase_person(profile_id uuid, organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 declare person public.profiles; named record; nobody uuid := profile_id;
@@ -199,10 +196,8 @@ begin
   perform set_config('feedback.suppress_events', 'off', true);
 end
 $$;
-comment on function private.erase_person(uuid, uuid) is
-  'Erases a person in one organization: content, votes and answers stay without a person. Repeating it is '
-  'not an error.';
 
+-- Whether the account was erased in this organization, where it no longer takes part in what counts once.
 create function private.was_erased(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -213,9 +208,9 @@ begin
       and a.target_id = profile_id and a.action = 'person.erase');
 end
 $$;
-comment on function private.was_erased(uuid, uuid) is
-  'Whether the account was erased in this organization, where it no longer takes part in what counts once.';
 
+-- Trigger: an account that was erased in one organization neither votes nor answers there again, since it
+-- could do so without end.
 -- definer: private tables.
 create function private.refuse_erased() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -227,9 +222,7 @@ begin
   return new;
 end
 $$;
-comment on function private.refuse_erased() is
-  'Trigger: an account that was erased in one organization neither votes nor answers there again, since it '
-  'could do so without end.';
+
 -- Trigger names sort after prepare, which sets the organization.
 create trigger refuse_erased before insert on public.votes
   for each row execute function private.refuse_erased();
@@ -240,6 +233,8 @@ create trigger refuse_erased before insert on public.survey_responses
 
 -- Administration --------------------------------------------------------------------------------------------
 
+-- Profiles with this e-mail address in the current organization: an e-mail author, a user who
+-- participated, or both.
 -- definer: e-mail addresses are not granted.
 create function private.admin_find_people(email text) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -258,10 +253,9 @@ begin
       limit 20) p), '[]');
 end
 $$;
-comment on function private.admin_find_people(text) is
-  'Profiles with this e-mail address in the current organization: an e-mail author, a user who '
-  'participated, or both.';
 
+-- JSON of a person for Admin of the organization: their numbers of contributions, role, whether they are
+-- trusted, and decided: the team's decision about trust (null: none). For definer functions.
 create function private.person_shape(person public.profiles, organization_id uuid) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -284,10 +278,10 @@ begin
       where r.user_id = person.id and r.organization_id = person_shape.organization_id));
 end
 $$;
-comment on function private.person_shape(public.profiles, uuid) is
-  'JSON of a person for Admin of the organization: their numbers of contributions, role, whether they are '
-  'trusted, and decided: the team''s decision about trust (null: none). For definer functions.';
 
+-- At most 50 people of the current organization: with this complete e-mail address, otherwise with this
+-- text in their name (fewer than three letters match the beginning only); without a text, the most recent
+-- authors and voters.
 -- definer: e-mail addresses and trust are not granted.
 create function private.admin_search_people(search text) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -346,11 +340,9 @@ begin
       limit 50) f);
 end
 $$;
-comment on function private.admin_search_people(text) is
-  'At most 50 people of the current organization: with this complete e-mail address, otherwise with this '
-  'text in their name (fewer than three letters match the beginning only); without a text, the most recent '
-  'authors and voters.';
 
+-- A person of the current organization with their newest 20 submissions, comments and votes; null if
+-- there is no such person.
 -- definer: e-mail addresses and trust are not granted.
 create function private.admin_person(profile_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -376,10 +368,9 @@ begin
     from public.profiles p where p.id = profile_id);
 end
 $$;
-comment on function private.admin_person(uuid) is
-  'A person of the current organization with their newest 20 submissions, comments and votes; null if there '
-  'is no such person.';
 
+-- Decides whether content of a person of the current organization needs no approval; null applies
+-- trust_after instead. Returns null if there is no such person.
 create function private.admin_decide_trust(profile_id uuid, trusted boolean) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: trust is not granted
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
@@ -400,10 +391,8 @@ begin
   return json_build_object('id', profile_id, 'decided', trusted);
 end
 $$;
-comment on function private.admin_decide_trust(uuid, boolean) is
-  'Decides whether content of a person of the current organization needs no approval; null applies '
-  'trust_after instead. Returns null if there is no such person.';
 
+-- Personal data of a person in the current organization; null if there is no such person.
 create function private.admin_personal_data(profile_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: e-mail addresses are not granted
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
@@ -413,9 +402,9 @@ begin
   return private.personal_data(profile_id, own_id);
 end
 $$;
-comment on function private.admin_personal_data(uuid) is
-  'Personal data of a person in the current organization; null if there is no such person.';
 
+-- Erases a person in the current organization; repeating it is not an error. Returns null if there is no
+-- such person.
 create function private.admin_erase_person(profile_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: writes private tables
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
@@ -430,19 +419,16 @@ begin
   return json_build_object('id', profile_id, 'erased', true);
 end
 $$;
-comment on function private.admin_erase_person(uuid) is
-  'Erases a person in the current organization; repeating it is not an error. Returns null if there is no '
-  'such person.';
 
 -- The caller's own data -------------------------------------------------------------------------------------
 
+-- Organization named by the request or by the origin of the calling page; null if the request covers all.
 create function private.named_organization_id() returns uuid
 language sql stable
 return case when current_setting('feedback.organization_named', true) = 'true'
   then private.requested_organization_id() end;
-comment on function private.named_organization_id() is
-  'Organization named by the request or by the origin of the calling page; null if the request covers all.';
 
+-- Personal data of the caller in the named organization, or in all.
 -- definer: reads personal data of the caller only.
 create function private.my_personal_data() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -450,9 +436,11 @@ begin
   return private.personal_data(private.caller_id(), private.named_organization_id());
 end
 $$;
-comment on function private.my_personal_data() is
-  'Personal data of the caller in the named organization, or in all.';
 
+-- Erases the caller: in the named organization only, or in all by deleting the account with name,
+-- address, memberships, follows and notifications. Content and votes stay without a person, but not the
+-- votes and single responses of an identified person. Raises CONFLICT for the last owner of an
+-- organization, and while a change of address can be undone.
 -- definer: writes private tables and deletes the account.
 create function private.erase_me() returns void
 language plpgsql security definer set search_path = pg_temp as $$
@@ -491,13 +479,8 @@ begin
   delete from auth.users u where u.id = (select p.auth_user_id from public.profiles p where p.id = own_id);
 end
 $$;
-comment on function private.erase_me() is
-  'Erases the caller: in the named organization only, or in all by deleting the account with name, address, '
-  'memberships, follows and notifications. Content and votes stay without a person, but not the votes and '
-  'single responses of an identified person. Raises CONFLICT for the '
-  'last owner of an organization, and while a change of address can be undone.';
 
-grant execute on function private.admin_search_people(text), private.admin_person(uuid),
-  private.admin_decide_trust(uuid, boolean), private.admin_find_people(text),
-  private.admin_personal_data(uuid), private.admin_erase_person(uuid) to authenticated, service_key;
-grant execute on function private.my_personal_data(), private.erase_me() to authenticated;
+grant execute on function private.admin_search_people, private.admin_person, private.admin_decide_trust,
+  private.admin_find_people, private.admin_personal_data, private.admin_erase_person to authenticated,
+  service_key;
+grant execute on function private.my_personal_data, private.erase_me to authenticated;

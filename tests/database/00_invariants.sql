@@ -54,7 +54,7 @@ select is_empty($$ select c.relname from pg_class c join pg_namespace n on n.oid
 select isnt_empty($$ select from pg_publication where pubname = 'supabase_realtime' $$, 'the publication of realtime exists');
 
 -- Functions
-select is_empty($$ select path from our_functions where obj_description(oid, 'pg_proc') is null $$, 'every function has a comment');
+select is_empty($$ select path from our_functions where schema = 'public' and obj_description(oid, 'pg_proc') is null $$, 'every function of the data API has a comment');
 select is_empty($$ select path from our_functions where prosecdef and schema <> 'private' $$, 'every security definer function is in the schema private');
 select is_empty($$ select p.oid::regprocedure from pg_proc p join pg_type t on t.oid = p.prorettype
   where p.pronamespace::regnamespace::text in ('public', 'private', 'auth', 'realtime', 'extensions')
