@@ -332,7 +332,7 @@ return jsonb_build_object('submission', jsonb_build_object(
   'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type',
     (submission).type,
   'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id',
-    (submission).category_id,
+    (submission).category_id, 'tracker_issue_url', (submission).tracker_issue_url,
   'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at',
     (submission).updated_at));
 

@@ -308,8 +308,8 @@ begin atomic
   where s.id = any (submission_ids);
 end;
 comment on function public.my_votes(uuid[]) is
-  'The signed-in user''s votes for the given submissions: submission_id and created_at (timestamptz). Never '
-  'returns votes of other users.';
+  'The signed-in user''s votes for the given submissions, and when they voted (voted_at). Never returns '
+  'votes of other users.';
 
 -- Deletes the vote of the caller, or of a profile the key may act as. No effect if there is none.
 -- definer: voters are not granted.

@@ -97,8 +97,7 @@ begin
       organization.allow_indexing,
     'mail_enabled', organization.mail_enabled, 'mail_defaults', (
       select json_object_agg(k.kind, private.mail_choice(organization.id, null, k.kind) order by k.place)
-      from unnest(array['status', 'official', 'reply', 'comment', 'survey', 'team'])
-        with ordinality k (kind, place)),
+      from private.mail_kinds() k where k.choices <> '{}'),
     'role', (select m.role from public.memberships m
       where m.organization_id = organization.id and m.user_id = private.caller_id()),
     'plan', json_build_object(

@@ -1,7 +1,7 @@
 -- Creating, editing and deleting submissions.
 begin;
 set local search_path = public, extensions;
-select plan(132);
+select plan(133);
 do $$ begin
   perform tests.start();
   insert into categories (id, organization_id, name, slug) values
@@ -257,6 +257,9 @@ select is_empty($$ select c from pg_temp.editable() c
 select is_empty($$ select c from pg_temp.editable() c
   where (select prosrc from pg_proc where oid = 'public.update_submission(uuid, jsonb)'::regprocedure) !~ format('changes \? ''%s''', c) $$,
   'update_submission writes each editable column');
+select is_empty($$ select c from pg_temp.editable() c
+  where not private.updated_submission(jsonb_populate_record(null::public.submissions, '{}')) -> 'submission' ? c $$,
+  'submission.updated has each editable column');
 
 select * from finish();
 rollback;
