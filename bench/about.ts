@@ -1,8 +1,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { cpus, loadavg, totalmem } from "node:os";
 import { dirname, join } from "node:path";
-import type { Sql } from "../local/database.ts";
-import { root } from "../local/database-server.ts";
+import type { Sql } from "../local/postgres/database.ts";
+import { root } from "../local/postgres/database-server.ts";
 import { formatted } from "./report.ts";
 import { say } from "./stack.ts";
 

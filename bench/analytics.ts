@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { connect, type Sql } from "../local/database.ts";
+import { connect, type Sql } from "../local/postgres/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { localName, writeResults } from "./about.ts";
 import { addUsers, signIn } from "./board.ts";

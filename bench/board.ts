@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
-import { createApiKey } from "../local/api-keys.ts";
-import type { Sql } from "../local/database.ts";
 import { tokenIssuer } from "../local/lite/auth-config.ts";
+import { createApiKey } from "../local/operator/api-keys.ts";
+import type { Sql } from "../local/postgres/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { feedback, randomFrom, reply } from "./text.ts";
 

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import postgres from "postgres";
-import type { Sql, Statement } from "../functions/_shared/database.ts";
+import type { Sql, Statement } from "../functions/_shared/database/run.ts";
 import { createComment, writtenComment } from "../functions/_shared/statements/comments.ts";
 import {
   listSubmissions,

@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import type { ReadableStream } from "node:stream/web";
 import { parseArgs } from "node:util";
-import { csvLine } from "../functions/_shared/csv.ts";
-import { createApiKey } from "../local/api-keys.ts";
-import type { Sql } from "../local/database.ts";
+import { csvLine } from "../functions/_shared/files/csv.ts";
+import { createApiKey } from "../local/operator/api-keys.ts";
+import type { Sql } from "../local/postgres/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { zipOf } from "../tests/zip.ts";
 import { localName, writeResults } from "./about.ts";

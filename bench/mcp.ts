@@ -1,8 +1,8 @@
 import { request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createAgentKey, createApiKey } from "../local/api-keys.ts";
-import type { Sql } from "../local/database.ts";
+import { createAgentKey, createApiKey } from "../local/operator/api-keys.ts";
+import type { Sql } from "../local/postgres/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { localName, writeResults } from "./about.ts";
 import { type Board, loadBoard } from "./board.ts";

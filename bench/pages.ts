@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import bundled from "@sparticuz/chromium";
-import type { Sql } from "../local/database.ts";
+import type { Sql } from "../local/postgres/database.ts";
 import { type Stack, startStack } from "../local/stack.ts";
 import { placesOf } from "../tests/browsers/places.ts";
 import { localName, writeResults } from "./about.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Sql } from "../local/database.ts";
-import { root } from "../local/database-server.ts";
-import { startFunctions } from "../local/functions.ts";
+import { startFunctions } from "../local/functions/process.ts";
+import type { Sql } from "../local/postgres/database.ts";
+import { root } from "../local/postgres/database-server.ts";
 import type { Stack } from "../local/stack.ts";
 import { localName, writeResults } from "./about.ts";
 import { type Board, loadBoard } from "./board.ts";

@@ -1,4 +1,4 @@
-import { connect, type Sql } from "../local/database.ts";
+import { connect, type Sql } from "../local/postgres/database.ts";
 import { topics } from "./text.ts";
 
 /** Ids of rows with special properties. */

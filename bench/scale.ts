@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import type { Sql } from "../local/database.ts";
+import type { Sql } from "../local/postgres/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { localName, writeResults } from "./about.ts";
 import { addUsers, signIn } from "./board.ts";

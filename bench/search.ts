@@ -1,10 +1,10 @@
 import { cp, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { connect, type Sql } from "../local/database.ts";
-import { defaultMigrations } from "../local/database-server.ts";
-import { withTemporaryDatabase } from "../local/temporary-database.ts";
-import { withTemporaryFolder } from "../local/temporary-folder.ts";
+import { withTemporaryFolder } from "../local/folders/temporary-folder.ts";
+import { connect, type Sql } from "../local/postgres/database.ts";
+import { defaultMigrations } from "../local/postgres/database-server.ts";
+import { withTemporaryDatabase } from "../local/postgres/temporary-database.ts";
 import { localName, writeResults } from "./about.ts";
 import { median, rounded } from "./report.ts";
 import { fillScaleBoard, slugOf } from "./scale-board.ts";

@@ -1,9 +1,9 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect, type Sql } from "../local/database.ts";
+import { withTemporaryFolder } from "../local/folders/temporary-folder.ts";
+import { connect, type Sql } from "../local/postgres/database.ts";
 import { type Stack, type StackOptions, startStack } from "../local/stack.ts";
-import { withTemporaryFolder } from "../local/temporary-folder.ts";
 
 /** Runs a measurement with a stack in a temporary folder, then exits. */
 export async function onOwnStack(

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { Sql } from "../local/database.ts";
+import type { Sql } from "../local/postgres/database.ts";
 import type { Stack } from "../local/stack.ts";
 import { localName, writeResults } from "./about.ts";
 import { addUsers, type Board, signIn } from "./board.ts";

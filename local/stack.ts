@@ -1,29 +1,35 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import { type AuthProgram, authLogin, startAuthProgram } from "./auth-program.ts";
-import { type DataApi, startDataApi } from "./data-api.ts";
-import { openDataFolder, publicPartOf, type Secrets, setupToken, writePrivately } from "./data-folder.ts";
-import { connect, type Sql } from "./database.ts";
-import { defaultMigrations, root, startDatabase } from "./database-server.ts";
-import { startFunctionCalls } from "./function-calls.ts";
-import { type Functions, type FunctionsOptions, startFunctions } from "./functions.ts";
+import { type Keys, verifyingKeys } from "./auth/identity.ts";
+import { type AuthProgram, authLogin, startAuthProgram } from "./auth/program.ts";
+import { type DataApi, startDataApi } from "./data-api/postgrest.ts";
+import {
+  openDataFolder,
+  publicPartOf,
+  type Secrets,
+  setupToken,
+  writePrivately,
+} from "./folders/data-folder.ts";
+import { rotateLogs } from "./folders/logs.ts";
+import { discardCopy, isUpgrading, restoreBackupCopy } from "./folders/upgrade.ts";
+import { startFunctionCalls } from "./functions/calls.ts";
+import { type MailCapture, startMailCapture } from "./functions/mail-capture.ts";
+import { type Functions, type FunctionsOptions, startFunctions } from "./functions/process.ts";
+import { startScheduler } from "./functions/scheduler.ts";
+import { buildWebAssets } from "./functions/web-assets.ts";
 import type { GatewayLimits } from "./gateway/limits.ts";
-import { createGateway } from "./gateway.ts";
-import { type Keys, verifyingKeys } from "./identity.ts";
+import { createGateway } from "./gateway/server.ts";
+import { openStorage } from "./gateway/storage.ts";
 import { tokenIssuer } from "./lite/auth-config.ts";
 import { type AuthProcess, startAuth } from "./lite/supervisor.ts";
-import { rotateLogs } from "./logs.ts";
-import { type MailCapture, startMailCapture } from "./mail-capture.ts";
-import { listen } from "./ports.ts";
+import { type Demo, seedDemo } from "./operator/seed.ts";
+import { connect, type Sql } from "./postgres/database.ts";
+import { defaultMigrations, root, startDatabase } from "./postgres/database-server.ts";
+import { listen } from "./processes/ports.ts";
+import { StartError } from "./processes/start-error.ts";
 import type { RealtimeOptions } from "./realtime/server.ts";
 import { type RealtimeProcess, startRealtimeProcess } from "./realtime/supervisor.ts";
-import { startScheduler } from "./scheduler.ts";
-import { type Demo, seedDemo } from "./seed.ts";
-import { StartError } from "./start-error.ts";
-import { openStorage } from "./storage.ts";
-import { discardCopy, isUpgrading, restoreBackupCopy } from "./upgrade.ts";
-import { buildWebAssets } from "./web-assets.ts";
 
 /** A component of the stack other than Postgres, the gateway and the API. */
 type Part = "auth" | "rest" | "realtime" | "web" | "webhook-dispatch" | "mail-dispatch";

@@ -1,5 +1,5 @@
+import { StartError } from "./processes/start-error.ts";
 import type { StackOptions } from "./stack.ts";
-import { StartError } from "./start-error.ts";
 
 type Settings = Pick<StackOptions, "port" | "dbPort" | "seed" | "limits" | "realtimeLimits">;
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { findAuthProgram } from "./auth-program.ts";
+import { findAuthProgram } from "./auth/program.ts";
+import { codeOf, messageOf, StartError } from "./processes/start-error.ts";
 import { startStack } from "./stack.ts";
-import { codeOf, messageOf, StartError } from "./start-error.ts";
 import { startSettings } from "./start-settings.ts";
 
 /** `npm start`: runs everything in the foreground until SIGINT or SIGTERM. */

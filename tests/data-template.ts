@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { openDataFolder, type Secrets } from "../local/data-folder.ts";
-import { defaultMigrations, startDatabase } from "../local/database-server.ts";
+import { openDataFolder, type Secrets } from "../local/folders/data-folder.ts";
+import { defaultMigrations, startDatabase } from "../local/postgres/database-server.ts";
 
 /** Settings under which a killed Postgres still recovers, and only a machine that goes down loses anything. */
 export const unsynced = { fsync: "off", full_page_writes: "off" };

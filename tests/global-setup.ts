@@ -1,9 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { withDatabase } from "../local/database.ts";
+import { makeTemporaryFolder } from "../local/folders/temporary-folder.ts";
+import { withDatabase } from "../local/postgres/database.ts";
 import { startStack } from "../local/stack.ts";
-import { makeTemporaryFolder } from "../local/temporary-folder.ts";
 import { copyTemplate, makeTemplate, unsynced } from "./data-template.ts";
 import type { TestStack } from "./stack.ts";
 

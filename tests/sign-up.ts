@@ -1,4 +1,4 @@
-import type { Person } from "../local/create-account.ts";
+import type { Person } from "../local/operator/create-account.ts";
 
 export interface AuthClient {
   url: string;

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
-import type { Endpoint } from "../_shared/endpoint.ts";
-import { keptText } from "../_shared/kept-text.ts";
-import { asJson, serve } from "../_shared/serve.ts";
+import type { Endpoint } from "../_shared/http/endpoint.ts";
+import { keptText } from "../_shared/http/kept-text.ts";
+import { asJson, serve } from "../_shared/http/serve.ts";
 import { openApi } from "./documentation/openapi.ts";
 import { page } from "./documentation/page.ts";
 import { contentSecurityPolicy } from "./documentation/style.ts";

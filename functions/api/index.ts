@@ -1,6 +1,6 @@
-import { environment } from "../_shared/environment.ts";
-import { flushLog, logWarning } from "../_shared/log.ts";
-import { malformedHost } from "../_shared/own-addresses.ts";
+import { malformedHost } from "../_shared/http/own-addresses.ts";
+import { environment } from "../_shared/runtime/environment.ts";
+import { flushLog, logWarning } from "../_shared/runtime/log.ts";
 import { closeAgentStreams } from "../mcp/app.ts";
 import { app } from "./app.ts";
 

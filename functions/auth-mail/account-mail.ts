@@ -1,7 +1,7 @@
-import { dispatchDatabase } from "../_shared/dispatch-database.ts";
-import { environment } from "../_shared/environment.ts";
-import { logWarning } from "../_shared/log.ts";
-import { canSign, signStopLink, signUndoLink, undoHash } from "../_shared/mail-links.ts";
+import { canSign, signStopLink, signUndoLink, undoHash } from "../_shared/callers/mail-links.ts";
+import { dispatchDatabase } from "../_shared/dispatch/database.ts";
+import { environment } from "../_shared/runtime/environment.ts";
+import { logWarning } from "../_shared/runtime/log.ts";
 import type { AuthMail } from "./write-auth-mail.tsx";
 
 const query = environment.mailDatabaseUrl

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { isEmailAddress } from "../../shared/fields.ts";
-import { invalid } from "../_shared/api-error.ts";
-import { environment } from "../_shared/environment.ts";
-import { logWarning } from "../_shared/log.ts";
-import { readClient } from "../_shared/mail-links.ts";
-import { signedWebhook } from "../_shared/signed-webhook.ts";
+import { readClient } from "../_shared/callers/mail-links.ts";
+import { signedWebhook } from "../_shared/dispatch/signed-webhook.ts";
+import { invalid } from "../_shared/http/api-error.ts";
+import { environment } from "../_shared/runtime/environment.ts";
+import { logWarning } from "../_shared/runtime/log.ts";
 import { openTransport } from "../mail-dispatch/transport.ts";
 import { admit, linksOfNotice } from "./account-mail.ts";
 import { sendLater } from "./send-later.ts";

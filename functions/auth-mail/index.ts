@@ -1,4 +1,4 @@
-import { environment } from "../_shared/environment.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 import { createAuthMail } from "./hook.ts";
 
 // Auth's Send Email hook as a function of its own.

@@ -1,6 +1,6 @@
-import { environment } from "../_shared/environment.ts";
-import { keepAlive } from "../_shared/keep-alive.ts";
-import { log, logWarning } from "../_shared/log.ts";
+import { environment } from "../_shared/runtime/environment.ts";
+import { keepAlive } from "../_shared/runtime/keep-alive.ts";
+import { log, logWarning } from "../_shared/runtime/log.ts";
 import type { Outcome } from "../mail-dispatch/database.ts";
 import type { Message, Transport } from "../mail-dispatch/message.ts";
 

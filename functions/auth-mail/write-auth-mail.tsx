@@ -1,5 +1,5 @@
 import { negotiateLocale } from "../../shared/locales.ts";
-import { environment, providerNames } from "../_shared/environment.ts";
+import { environment, providerNames } from "../_shared/runtime/environment.ts";
 import type { Message } from "../mail-dispatch/message.ts";
 import { Button, MailFrame } from "../mail-dispatch/templates/layout.tsx";
 import { textOfMail } from "../mail-dispatch/text.ts";

@@ -2,8 +2,8 @@ import type { Locale } from "../../shared/locales.ts";
 import type { ChosenMailKind } from "../../shared/mail.ts";
 import type { memberRoles } from "../../shared/organizations.ts";
 import type { SubmissionStatus } from "../../shared/submissions.ts";
-import { dispatchDatabase } from "../_shared/dispatch-database.ts";
-import { environment } from "../_shared/environment.ts";
+import { dispatchDatabase } from "../_shared/dispatch/database.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 
 type MailKind = ChosenMailKind | "digest" | "invite";
 

@@ -1,5 +1,5 @@
-import { serveDispatcher } from "../_shared/dispatch-server.ts";
-import { createDispatcher } from "../_shared/dispatcher.ts";
+import { createDispatcher } from "../_shared/dispatch/dispatcher.ts";
+import { serveDispatcher } from "../_shared/dispatch/server.ts";
 import { createAuthMail } from "../auth-mail/hook.ts";
 import { type Claim, type Result, reportAndClaim } from "./database.ts";
 import { receiveReport } from "./reports.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { environment } from "../_shared/environment.ts";
-import { signedWebhook } from "../_shared/signed-webhook.ts";
+import { signedWebhook } from "../_shared/dispatch/signed-webhook.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 import { recordReport } from "./database.ts";
 
 const report = z.object({

@@ -1,4 +1,4 @@
-import { log } from "../_shared/log.ts";
+import { log } from "../_shared/runtime/log.ts";
 import type { Claim, Outcome, Result } from "./database.ts";
 import { openTransport } from "./transport.ts";
 import { writeMail } from "./write-mail.tsx";

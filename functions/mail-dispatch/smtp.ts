@@ -1,5 +1,5 @@
 import nodemailer from "nodemailer";
-import { environment } from "../_shared/environment.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 import type { Outcome } from "./database.ts";
 import type { Message, Transport } from "./message.ts";
 

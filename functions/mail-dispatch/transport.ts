@@ -1,4 +1,4 @@
-import { environment } from "../_shared/environment.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 import { httpTransport } from "./http.ts";
 import type { Transport } from "./message.ts";
 import { smtpTransport } from "./smtp.ts";

@@ -1,7 +1,7 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
 import type { Locale } from "../../shared/locales.ts";
-import { environment } from "../_shared/environment.ts";
-import { signInviteLink, signMailLink } from "../_shared/mail-links.ts";
+import { signInviteLink, signMailLink } from "../_shared/callers/mail-links.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 import { messagesOf } from "../web/messages/index.ts";
 import type { Claim, InviteClaim, PersonClaim } from "./database.ts";
 import type { Message } from "./message.ts";

@@ -1,8 +1,8 @@
 import type { Context } from "hono";
 import { type Locale, negotiateLocale } from "../../shared/locales.ts";
-import { agentCredentialOf, type Credential } from "../_shared/credential.ts";
-import { type Admission, run, type Verdict } from "../_shared/database.ts";
-import { admissionOf } from "../_shared/request.ts";
+import { agentCredentialOf, type Credential } from "../_shared/callers/credential.ts";
+import { type Admission, run, type Verdict } from "../_shared/database/run.ts";
+import { admissionOf } from "../_shared/http/request.ts";
 import { agentSelf } from "../_shared/statements/tool-calls.ts";
 import { tools } from "./registry.ts";
 import type { Tool } from "./tool.ts";

@@ -1,5 +1,5 @@
-import { runStatement } from "../_shared/database.ts";
-import { log } from "../_shared/log.ts";
+import { runStatement } from "../_shared/database/run.ts";
+import { log } from "../_shared/runtime/log.ts";
 import { recordToolCalls } from "../_shared/statements/tool-calls.ts";
 
 /** A call that only read or that failed. A writing call is recorded in its own transaction. */

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import type { z } from "zod";
 import { validationDetails } from "../../shared/validation.ts";
-import { ApiError, notFound, toApiError } from "../_shared/api-error.ts";
-import { run, type Statement } from "../_shared/database.ts";
+import { run, type Statement } from "../_shared/database/run.ts";
+import { ApiError, notFound, toApiError } from "../_shared/http/api-error.ts";
 import { authorizeToolCall, recordToolCall } from "../_shared/statements/tool-calls.ts";
 import { type AgentRequest, agentAdmission, storeVerdict } from "./agent-request.ts";
 import { audit } from "./audit.ts";

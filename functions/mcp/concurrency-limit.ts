@@ -1,6 +1,6 @@
-import { ApiError } from "../_shared/api-error.ts";
-import { runStatement } from "../_shared/database.ts";
-import { log } from "../_shared/log.ts";
+import { runStatement } from "../_shared/database/run.ts";
+import { ApiError } from "../_shared/http/api-error.ts";
+import { log } from "../_shared/runtime/log.ts";
 import { renewStreams } from "../_shared/statements/agent-streams.ts";
 
 const renewMs = 10_000;

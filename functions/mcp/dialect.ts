@@ -1,10 +1,10 @@
 import type { Context } from "hono";
 import { z } from "zod";
 import { text } from "../../shared/text.ts";
-import { ApiError } from "../_shared/api-error.ts";
-import { readJson } from "../_shared/body.ts";
-import { log } from "../_shared/log.ts";
-import { respond } from "../_shared/serve.ts";
+import { ApiError } from "../_shared/http/api-error.ts";
+import { readJson } from "../_shared/http/body.ts";
+import { respond } from "../_shared/http/serve.ts";
+import { log } from "../_shared/runtime/log.ts";
 import { type AgentRequest, admit, agentRequest } from "./agent-request.ts";
 import { callTool } from "./call.ts";
 import {

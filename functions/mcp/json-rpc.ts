@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { errors } from "../../shared/errors.ts";
 import { validationDetails } from "../../shared/validation.ts";
-import { ApiError, toApiError } from "../_shared/api-error.ts";
-import { log } from "../_shared/log.ts";
+import { ApiError, toApiError } from "../_shared/http/api-error.ts";
+import { log } from "../_shared/runtime/log.ts";
 
 export type Id = string | number | null;
 /** A call without id is a notification and gets no response. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep, setImmediate as yieldToOthers } from "node:timers/promises";
 import { canonicalEventName, type EventAlias, type EventName } from "../../shared/events.ts";
-import { runStatement } from "../_shared/database.ts";
-import { envelopeOf } from "../_shared/event-envelope.ts";
-import { log } from "../_shared/log.ts";
+import { runStatement } from "../_shared/database/run.ts";
+import { envelopeOf } from "../_shared/dispatch/event-envelope.ts";
+import { log } from "../_shared/runtime/log.ts";
 import { eventsAfter } from "../_shared/statements/agent-streams.ts";
 import { type EventStream, encodeEvent } from "./event-stream.ts";
 

@@ -1,11 +1,11 @@
 import { createMcpHandler, ProtocolError, ResourceNotFoundError, Server } from "@modelcontextprotocol/server";
 import type { Context } from "hono";
 import { version } from "../../shared/version.ts";
-import { type ApiError, forbidden, toApiError } from "../_shared/api-error.ts";
-import { readJson } from "../_shared/body.ts";
-import { log } from "../_shared/log.ts";
-import { isKnownHost, unknownHost } from "../_shared/own-addresses.ts";
-import { respond } from "../_shared/serve.ts";
+import { type ApiError, forbidden, toApiError } from "../_shared/http/api-error.ts";
+import { readJson } from "../_shared/http/body.ts";
+import { isKnownHost, unknownHost } from "../_shared/http/own-addresses.ts";
+import { respond } from "../_shared/http/serve.ts";
+import { log } from "../_shared/runtime/log.ts";
 import { type Agent, type AgentRequest, admit, agentRequest, callerOf } from "./agent-request.ts";
 import { callTool } from "./call.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "hono";
-import { environment } from "../_shared/environment.ts";
-import { log } from "../_shared/log.ts";
-import { respond } from "../_shared/serve.ts";
+import { respond } from "../_shared/http/serve.ts";
+import { environment } from "../_shared/runtime/environment.ts";
+import { log } from "../_shared/runtime/log.ts";
 import type { AgentRequest } from "./agent-request.ts";
 import type { EventStream } from "./event-stream.ts";
 import { toRpcError } from "./json-rpc.ts";

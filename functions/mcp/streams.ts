@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Context } from "hono";
 import { isUuid } from "../../shared/fields.ts";
 import type { Locale } from "../../shared/locales.ts";
-import { ApiError, notFound } from "../_shared/api-error.ts";
 import {
   type Execute,
   type Results,
@@ -10,7 +9,8 @@ import {
   runInSteps,
   runStatement,
   type Statement,
-} from "../_shared/database.ts";
+} from "../_shared/database/run.ts";
+import { ApiError, notFound } from "../_shared/http/api-error.ts";
 import {
   claimStream,
   finishStream,

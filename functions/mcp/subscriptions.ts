@@ -9,8 +9,8 @@ import {
 } from "../../shared/events.ts";
 import { isUuid, uuid } from "../../shared/fields.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import { ApiError, notFound } from "../_shared/api-error.ts";
-import { run } from "../_shared/database.ts";
+import { run } from "../_shared/database/run.ts";
+import { ApiError, notFound } from "../_shared/http/api-error.ts";
 import {
   holdStream,
   openSubscription as keepSubscription,

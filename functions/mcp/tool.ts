@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Locale } from "../../shared/locales.ts";
 import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import type { Results, Statement } from "../_shared/database.ts";
+import type { Results, Statement } from "../_shared/database/run.ts";
 
 /** Context of a call besides its arguments. */
 export type ToolContext = {

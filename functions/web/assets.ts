@@ -1,6 +1,6 @@
-import type { JsonResponse } from "../_shared/endpoint.ts";
-import { bodyOf, keptText } from "../_shared/kept-text.ts";
-import { readLogo } from "../_shared/logos.ts";
+import { readLogo } from "../_shared/files/logos.ts";
+import type { JsonResponse } from "../_shared/http/endpoint.ts";
+import { bodyOf, keptText } from "../_shared/http/kept-text.ts";
 import { assets, widget } from "./assets.generated.ts";
 import { brandColors } from "./brand.ts";
 

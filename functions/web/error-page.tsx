@@ -1,5 +1,5 @@
-import type { ApiError } from "../_shared/api-error.ts";
-import type { ApiResponse } from "../_shared/endpoint.ts";
+import type { ApiError } from "../_shared/http/api-error.ts";
+import type { ApiResponse } from "../_shared/http/endpoint.ts";
 import { pageResponse } from "./page.tsx";
 import { problemOf } from "./problems.ts";
 import { contentSecurityPolicy } from "./security.ts";

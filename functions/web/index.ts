@@ -1,7 +1,7 @@
-import { environment } from "../_shared/environment.ts";
-import { keptWork } from "../_shared/keep-alive.ts";
-import { flushLog } from "../_shared/log.ts";
-import { malformedHost } from "../_shared/own-addresses.ts";
+import { malformedHost } from "../_shared/http/own-addresses.ts";
+import { environment } from "../_shared/runtime/environment.ts";
+import { keptWork } from "../_shared/runtime/keep-alive.ts";
+import { flushLog } from "../_shared/runtime/log.ts";
 import { app } from "./app.ts";
 
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};

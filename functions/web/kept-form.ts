@@ -2,8 +2,8 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Context } from "hono";
-import { hostCookie, isSecure } from "../_shared/cookies.ts";
-import { parseForm } from "../_shared/form.ts";
+import { hostCookie, isSecure } from "../_shared/http/cookies.ts";
+import { parseForm } from "../_shared/http/form.ts";
 import { cookieOf, type Session } from "./session.ts";
 
 // Browsers keep 4096 bytes a cookie, and servers take some 16 KB of headers.

@@ -1,6 +1,6 @@
 import { raw } from "hono/html";
-import { environment } from "../_shared/environment.ts";
-import { absoluteLogo } from "../_shared/logos.ts";
+import { absoluteLogo } from "../_shared/files/logos.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 import type { Frame } from "../_shared/statements/pages.ts";
 import type { View } from "./page.tsx";
 import { organizationPath } from "./paths.ts";

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { ErrorCode } from "../../shared/errors.ts";
 import type { Locale } from "../../shared/locales.ts";
 import type { RateLimitedOperation } from "../../shared/rate-limits.ts";
-import type { Access, Results, Statement } from "../_shared/database.ts";
+import type { Access, Results, Statement } from "../_shared/database/run.ts";
 import type {
   ApiResponse,
   Endpoint,
@@ -12,7 +12,7 @@ import type {
   Input,
   JsonResponse,
   Work,
-} from "../_shared/endpoint.ts";
+} from "../_shared/http/endpoint.ts";
 import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
 import { AllowedOrigins } from "./components/avatar.tsx";
 import { forgetForm } from "./kept-form.ts";

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ErrorDetail } from "../../shared/errors.ts";
 import { validationDetails } from "../../shared/validation.ts";
-import { ApiError, InvalidInput } from "../_shared/api-error.ts";
+import { ApiError, InvalidInput } from "../_shared/http/api-error.ts";
 import type { Messages } from "./messages/index.ts";
 import type { Visit } from "./visit.ts";
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { JsonResponse } from "../_shared/endpoint.ts";
+import type { JsonResponse } from "../_shared/http/endpoint.ts";
 import type { Visit } from "./visit.ts";
 
 const maxKept = 50;

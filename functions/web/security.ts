@@ -1,4 +1,4 @@
-import { environment } from "../_shared/environment.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 
 const supabase = new URL(environment.supabaseUrl);
 const realtime = `${supabase.protocol === "https:" ? "wss" : "ws"}://${supabase.host}`;

@@ -1,12 +1,12 @@
 import type { Context } from "hono";
 import { generateCookie } from "hono/cookie";
 import { isUuid } from "../../shared/fields.ts";
-import { ApiError, forbidden, notFound, toApiError } from "../_shared/api-error.ts";
-import { errorResponse } from "../_shared/error-response.ts";
-import { valueOfForm } from "../_shared/form.ts";
-import { bodyOf } from "../_shared/kept-text.ts";
-import { isOwnOrigin } from "../_shared/own-addresses.ts";
-import { type Presentation, serve } from "../_shared/serve.ts";
+import { ApiError, forbidden, notFound, toApiError } from "../_shared/http/api-error.ts";
+import { errorResponse } from "../_shared/http/error-response.ts";
+import { valueOfForm } from "../_shared/http/form.ts";
+import { bodyOf } from "../_shared/http/kept-text.ts";
+import { isOwnOrigin } from "../_shared/http/own-addresses.ts";
+import { type Presentation, serve } from "../_shared/http/serve.ts";
 import { errorPage } from "./error-page.tsx";
 import { keepForm } from "./kept-form.ts";
 import { messagesOf } from "./messages/index.ts";

@@ -1,10 +1,6 @@
 import { type CookieOptions, createServerClient } from "@supabase/ssr";
 import type { Context } from "hono";
-import { ApiError } from "../_shared/api-error.ts";
-import { hostCookie, isSecure, readCookies } from "../_shared/cookies.ts";
-import { type Credential, credentialOf } from "../_shared/credential.ts";
-import { environment } from "../_shared/environment.ts";
-import { addressOf } from "../_shared/request.ts";
+import { type Credential, credentialOf } from "../_shared/callers/credential.ts";
 import {
   defaultSessionName,
   identifiedCookieName,
@@ -13,7 +9,11 @@ import {
   namesOfSession,
   sessionCookieName,
   sessionToken,
-} from "../_shared/session-cookie.ts";
+} from "../_shared/callers/session-cookie.ts";
+import { ApiError } from "../_shared/http/api-error.ts";
+import { hostCookie, isSecure, readCookies } from "../_shared/http/cookies.ts";
+import { addressOf } from "../_shared/http/request.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 
 /** A cookie to set with the response. */
 export type NewCookie = { name: string; value: string; options: CookieOptions };

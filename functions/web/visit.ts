@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import type { ErrorDetail } from "../../shared/errors.ts";
 import { type Locale, locales, namesLocale, negotiateLocale } from "../../shared/locales.ts";
-import { ApiError } from "../_shared/api-error.ts";
-import { readForm } from "../_shared/body.ts";
-import { hashedAddress } from "../_shared/request.ts";
+import { ApiError } from "../_shared/http/api-error.ts";
+import { readForm } from "../_shared/http/body.ts";
+import { hashedAddress } from "../_shared/http/request.ts";
 import { keptForm } from "./kept-form.ts";
 import { type Messages, messagesOf } from "./messages/index.ts";
 import { authOf, cookieOf, forgotten, openSession, type Session } from "./session.ts";

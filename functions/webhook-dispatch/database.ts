@@ -1,5 +1,5 @@
-import { dispatchDatabase } from "../_shared/dispatch-database.ts";
-import { environment } from "../_shared/environment.ts";
+import { dispatchDatabase } from "../_shared/dispatch/database.ts";
+import { environment } from "../_shared/runtime/environment.ts";
 
 /** A claimed delivery with everything needed to send it; the claim lasts 30 seconds. */
 export type Claim = {

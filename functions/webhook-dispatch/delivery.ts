@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
-import { envelopeOf, eventId } from "../_shared/event-envelope.ts";
-import { log } from "../_shared/log.ts";
-import { decryptSecret } from "../_shared/stored-secrets.ts";
+import { decryptSecret } from "../_shared/callers/stored-secrets.ts";
+import { envelopeOf, eventId } from "../_shared/dispatch/event-envelope.ts";
+import { log } from "../_shared/runtime/log.ts";
 import type { Claim, Result } from "./database.ts";
 import { NoResponse, post } from "./post.ts";
 

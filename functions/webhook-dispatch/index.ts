@@ -1,5 +1,5 @@
-import { serveDispatcher } from "../_shared/dispatch-server.ts";
-import { createDispatcher } from "../_shared/dispatcher.ts";
+import { createDispatcher } from "../_shared/dispatch/dispatcher.ts";
+import { serveDispatcher } from "../_shared/dispatch/server.ts";
 import { type Claim, fanOut, type Result, reportAndClaim } from "./database.ts";
 import { deliver } from "./delivery.ts";
 import { closeIdle } from "./post.ts";

@@ -1,4 +1,4 @@
-import { resolvePublicAddresses } from "../_shared/webhook-target.ts";
+import { resolvePublicAddresses } from "../_shared/dispatch/webhook-target.ts";
 
 /** Response of a receiver: the first 8 KiB of its body, and Retry-After as sent. */
 export type Reply = { status: number; body: string; retryAfter: string | undefined };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { decodeJwt, jwtVerify } from "jose";
 import { networkOf } from "../../shared/network-address.ts";
-import { messageOf } from "../start-error.ts";
+import { messageOf } from "../processes/start-error.ts";
 import { type Body, type Call, callOf, typeOf } from "./calls.ts";
 import { goTrueError } from "./errors.ts";
 import { createHashingQueue } from "./hashing-queue.ts";

@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { root } from "../database-server.ts";
-import { messageOf, StartError } from "../start-error.ts";
+import { root } from "../postgres/database-server.ts";
+import { messageOf, StartError } from "../processes/start-error.ts";
 import { readReleases, releaseOf } from "./releases.ts";
 
 const baseline = "20261121000000_baseline.sql";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { root } from "../database-server.ts";
+import { root } from "../postgres/database-server.ts";
 import { schemaText } from "./baseline.ts";
 import { databaseTypes, typesFile } from "./database-types.ts";
 import { changedReleases, readReleases } from "./releases.ts";

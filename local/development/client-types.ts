@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import openapiTS, { astToString } from "openapi-typescript";
-import { root } from "../database-server.ts";
+import { root } from "../postgres/database-server.ts";
 
 export const clientTypes = join(root, "packages", "client", "src", "schema.ts");
 

@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import { root } from "../database-server.ts";
-import { withTemporaryDatabase } from "../temporary-database.ts";
+import { root } from "../postgres/database-server.ts";
+import { withTemporaryDatabase } from "../postgres/temporary-database.ts";
 
 export const typesFile = join(root, "shared", "database.types.ts");
 

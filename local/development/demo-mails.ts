@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { withDatabase } from "../database.ts";
-import { capturedMails } from "../mail-capture.ts";
+import { capturedMails } from "../functions/mail-capture.ts";
+import { withDatabase } from "../postgres/database.ts";
 import type { Stack } from "../stack.ts";
 
 /** Sends three mails of the demo organization; returns the captured mails and the pages of their links. */

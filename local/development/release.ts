@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompressSync, constants } from "node:zlib";
-import { bundleFunctions, functionNames } from "../bundle.ts";
-import { root } from "../database-server.ts";
-import { messageOf, StartError } from "../start-error.ts";
-import { withTemporaryFolder } from "../temporary-folder.ts";
+import { withTemporaryFolder } from "../folders/temporary-folder.ts";
+import { bundleFunctions, functionNames } from "../operator/bundle.ts";
+import { root } from "../postgres/database-server.ts";
+import { messageOf, StartError } from "../processes/start-error.ts";
 import { digestOf, readReleases, releaseOf, releasesFile } from "./releases.ts";
 import { migrationFiles } from "./schema-changes.ts";
 

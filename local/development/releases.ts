@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { root } from "../database-server.ts";
+import { root } from "../postgres/database-server.ts";
 
 /**
  * supabase/releases.json: for each version, oldest first, the migrations that it added with their SHA-256. They are

@@ -2,10 +2,10 @@ import { execFile } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { withDatabase } from "../database.ts";
-import { root } from "../database-server.ts";
-import { withTemporaryDatabase } from "../temporary-database.ts";
-import { withTemporaryFolder } from "../temporary-folder.ts";
+import { withTemporaryFolder } from "../folders/temporary-folder.ts";
+import { withDatabase } from "../postgres/database.ts";
+import { root } from "../postgres/database-server.ts";
+import { withTemporaryDatabase } from "../postgres/temporary-database.ts";
 import { schemaText } from "./baseline.ts";
 
 /** The differences between supabase/schemas and supabase/migrations. */

@@ -6,8 +6,8 @@ import type { Sql } from "postgres";
 import { launchBrowser } from "../../tests/browsers/browser.ts";
 import { signInAs } from "../../tests/browsers/demo.ts";
 import { type Place, placesOf } from "../../tests/browsers/places.ts";
-import { withDatabase } from "../database.ts";
-import { root } from "../database-server.ts";
+import { withDatabase } from "../postgres/database.ts";
+import { root } from "../postgres/database-server.ts";
 import { type Stack, startStack } from "../stack.ts";
 import { demoMails } from "./demo-mails.ts";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { identityOfKey, identityOfToken, type Keys, serviceToken, TokenError } from "../identity.ts";
+import { identityOfKey, identityOfToken, type Keys, serviceToken, TokenError } from "../auth/identity.ts";
 import type { GatewayError } from "./errors.ts";
 import { valuesOf } from "./headers.ts";
 

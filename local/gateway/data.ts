@@ -3,8 +3,8 @@ import { Agent, type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { networkOf } from "../../shared/network-address.ts";
-import type { DataApi } from "../data-api.ts";
-import { identityOfToken, type Keys } from "../identity.ts";
+import { identityOfToken, type Keys } from "../auth/identity.ts";
+import type { DataApi } from "../data-api/postgrest.ts";
 import { isAdminPath, isAuthPath, missingPath } from "../lite/paths.ts";
 import { bufferBody } from "./body.ts";
 import type { BufferedBytes } from "./buffered-bytes.ts";
@@ -237,7 +237,7 @@ const unreadable: GatewayError = {
 };
 
 /**
- * Errors of PostgREST that name the database's address, that of a statement that data-api-backends.ts canceled, and
+ * Errors of PostgREST that name the database's address, that of a statement that backends.ts canceled, and
  * those of its HTTP server, in plain text.
  */
 function failureOf({ status, headers, body }: BufferedResponse): GatewayError | undefined {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { ServerResponse } from "node:http";
-import { rateHeaders } from "../../functions/_shared/rate-headers.ts";
+import { rateHeaders } from "../../functions/_shared/http/rate-headers.ts";
 import type { ErrorCode } from "../../shared/errors.ts";
 
 export interface GatewayError {

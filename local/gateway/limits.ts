@@ -1,4 +1,4 @@
-import { dataApiConnections } from "../data-api.ts";
+import { dataApiConnections } from "../data-api/postgrest.ts";
 
 /** Limits of one client at the gateway. A caller is an address, and also a user if a token names one. */
 export interface GatewayLimits {

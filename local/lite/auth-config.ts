@@ -1,4 +1,4 @@
-import type { Secrets } from "../data-folder.ts";
+import type { Secrets } from "../folders/data-folder.ts";
 
 /**
  * Issuer of access tokens: without a port, so that sessions survive a change of port. Each data folder has its own

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { MailHookOptions } from "../auth/mail-hook.ts";
-import type { CommonOrder, CommonReport } from "../node-process.ts";
-import { listen } from "../ports.ts";
-import { messageOf } from "../start-error.ts";
+import type { CommonOrder, CommonReport } from "../processes/node-process.ts";
+import { listen } from "../processes/ports.ts";
+import { messageOf } from "../processes/start-error.ts";
 import type { LiteSecrets } from "./auth-config.ts";
 import { isAuthPath } from "./paths.ts";
 

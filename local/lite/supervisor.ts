@@ -1,4 +1,4 @@
-import { startNodeProcess } from "../node-process.ts";
+import { startNodeProcess } from "../processes/node-process.ts";
 import { compile } from "./compile.ts";
 import type { AuthOptions } from "./process.ts";
 

@@ -1,5 +1,5 @@
-import type { Sql } from "../database.ts";
-import type { Identity } from "../identity.ts";
+import type { Identity } from "../auth/identity.ts";
+import type { Sql } from "../postgres/database.ts";
 
 // Concurrent joins share one query.
 const lifetime = 1000;

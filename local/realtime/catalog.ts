@@ -1,5 +1,5 @@
-import type { Sql } from "../database.ts";
-import type { Role } from "../identity.ts";
+import type { Role } from "../auth/identity.ts";
+import type { Sql } from "../postgres/database.ts";
 
 export interface Column {
   name: string;

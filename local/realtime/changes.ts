@@ -1,5 +1,5 @@
-import type { Sql } from "../database.ts";
-import type { Identity } from "../identity.ts";
+import type { Identity } from "../auth/identity.ts";
+import type { Sql } from "../postgres/database.ts";
 import { type Catalog, type Column, type Table, tableKey } from "./catalog.ts";
 import type { Filter } from "./filters.ts";
 import { type Change, type Row, testedRow } from "./pgoutput.ts";

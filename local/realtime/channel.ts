@@ -1,4 +1,4 @@
-import { type Identity, identityOfToken, TokenError } from "../identity.ts";
+import { type Identity, identityOfToken, TokenError } from "../auth/identity.ts";
 import type { Connection } from "./connection.ts";
 import { type Core, notHere, topicKey } from "./core.ts";
 import { FilterError } from "./filters.ts";

@@ -1,5 +1,5 @@
 import type { WebSocket } from "ws";
-import type { Identity } from "../identity.ts";
+import type { Identity } from "../auth/identity.ts";
 import type { Channel } from "./channel.ts";
 import type { Core } from "./core.ts";
 import type { Frame } from "./frames.ts";

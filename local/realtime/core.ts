@@ -1,5 +1,5 @@
-import type { Sql } from "../database.ts";
-import type { Keys } from "../identity.ts";
+import type { Keys } from "../auth/identity.ts";
+import type { Sql } from "../postgres/database.ts";
 import type { createAuthorization } from "./authorization.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Channel } from "./channel.ts";

@@ -1,5 +1,5 @@
 import { setImmediate as otherWork, setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../start-error.ts";
+import { messageOf } from "../processes/start-error.ts";
 import { isStatementError, type Job, type Notice, noticesOf } from "./changes.ts";
 import type { Channel } from "./channel.ts";
 import { type Core, topicKey } from "./core.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type Identity, identityOfKey, type Keys } from "../identity.ts";
+import { type Identity, identityOfKey, type Keys } from "../auth/identity.ts";
 import type { Version } from "./protocol.ts";
 
 export type Handshake =

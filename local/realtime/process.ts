@@ -1,7 +1,7 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
-import type { CommonOrder, CommonReport } from "../node-process.ts";
-import { messageOf } from "../start-error.ts";
+import type { CommonOrder, CommonReport } from "../processes/node-process.ts";
+import { messageOf } from "../processes/start-error.ts";
 import { type Realtime, type RealtimeOptions, startRealtime } from "./server.ts";
 
 /** Messages from the launcher; an upgrade carries its socket. */

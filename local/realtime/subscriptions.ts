@@ -1,4 +1,4 @@
-import type { Identity } from "../identity.ts";
+import type { Identity } from "../auth/identity.ts";
 import { type Table, tableKey } from "./catalog.ts";
 import type { Core } from "./core.ts";
 import { type Filter, FilterError, isByText, mayPass, parseFilter } from "./filters.ts";

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { startNodeProcess } from "../node-process.ts";
+import { startNodeProcess } from "../processes/node-process.ts";
 import type { Order, Report } from "./process.ts";
 import type { RealtimeOptions } from "./server.ts";
 

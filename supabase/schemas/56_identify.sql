@@ -1,7 +1,7 @@
 -- People whom an organization's own application vouches for: signing secrets, and sessions of this service.
 --
--- The edge functions verify the signed tokens (functions/_shared/identify.ts). The database decides who a
--- verified token is, and keeps the sessions.
+-- The edge functions verify the signed tokens (functions/_shared/callers/identify.ts). The database
+-- decides who a verified token is, and keeps the sessions.
 
 create table private.identify_secrets (
   id uuid primary key,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createApiKey } from "../../local/api-keys.ts";
+import { createApiKey } from "../../local/operator/api-keys.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { type Method, send } from "../api/client.ts";
 import { claimsOf, newSecret as newSigningSecret, signed } from "../api/identified.ts";

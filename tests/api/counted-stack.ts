@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { connect, createServer, type Socket } from "node:net";
-import { listen } from "../../local/ports.ts";
+import { listen } from "../../local/processes/ports.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 
 export type CountedStack = OwnStack & {

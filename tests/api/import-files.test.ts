@@ -1,8 +1,8 @@
 import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "vitest";
-import { csvLine } from "../../functions/_shared/csv.ts";
-import { chunksOf } from "../../functions/_shared/import/chunks.ts";
-import { type FileType, rowsOf } from "../../functions/_shared/import/rows.ts";
+import { csvLine } from "../../functions/_shared/files/csv.ts";
+import { chunksOf } from "../../functions/_shared/files/import/chunks.ts";
+import { type FileType, rowsOf } from "../../functions/_shared/files/import/rows.ts";
 import { importQuery } from "../../shared/imports.ts";
 import { submissionStatuses } from "../../shared/submissions.ts";
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Pipeline, type Rows } from "../../functions/_shared/database-pipeline.ts";
-import { type Query, type Sql, sql } from "../../functions/_shared/database-query.ts";
+import { Pipeline, type Rows } from "../../functions/_shared/database/pipeline.ts";
+import { type Query, type Sql, sql } from "../../functions/_shared/database/query.ts";
 import { stack } from "../stack.ts";
 
 // The functions' implementation of the Postgres protocol, against Postgres.

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createApiKey } from "../../local/api-keys.ts";
+import { createApiKey } from "../../local/operator/api-keys.ts";
 import { newApiKey, orgKeyPrefix } from "../../shared/api-keys.ts";
 import type { memberRoles } from "../../shared/organizations.ts";
 import type { Scope } from "../../shared/scopes.ts";

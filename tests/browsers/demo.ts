@@ -1,5 +1,5 @@
 import type { BrowserContext } from "playwright-core";
-import type { Demo } from "../../local/seed.ts";
+import type { Demo } from "../../local/operator/seed.ts";
 import type { Stack } from "../../local/stack.ts";
 
 export type DemoUser = keyof Demo["users"];

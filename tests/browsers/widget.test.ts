@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Browser, BrowserContext, FrameLocator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { claimsOf, newSecret, signed } from "../api/identified.ts";
 import { newSurvey } from "../api/survey-world.ts";
 import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
-import { denoProgram } from "../../local/functions.ts";
+import { denoProgram } from "../../local/functions/process.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { stack } from "../stack.ts";
 
 const run = promisify(execFile);

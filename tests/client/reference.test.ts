@@ -2,13 +2,13 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
 import { beforeAll, expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
 import {
   clientExports,
   clientReference,
   type Export,
   referenceOf,
 } from "../../local/development/client-reference.ts";
+import { root } from "../../local/postgres/database-server.ts";
 
 let exports: Export[];
 beforeAll(async () => {

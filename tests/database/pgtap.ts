@@ -2,7 +2,7 @@ import { access, constants, mkdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { type PostgresFiles, putExtensionFile } from "../../local/postgres-files.ts";
+import { type PostgresFiles, putExtensionFile } from "../../local/postgres/files.ts";
 
 const require = createRequire(import.meta.url);
 

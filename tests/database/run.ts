@@ -1,10 +1,10 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { withDatabase } from "../../local/database.ts";
-import { root } from "../../local/database-server.ts";
-import { postgresFiles } from "../../local/postgres-files.ts";
-import { messageOf } from "../../local/start-error.ts";
-import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import { withDatabase } from "../../local/postgres/database.ts";
+import { root } from "../../local/postgres/database-server.ts";
+import { postgresFiles } from "../../local/postgres/files.ts";
+import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
+import { messageOf } from "../../local/processes/start-error.ts";
 import { addPgtap } from "./pgtap.ts";
 
 const folder = join(root, "tests", "database");

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { tableUnder, textOf } from "./markdown.ts";
 
 // Files generated from the schemas contain every name.

@@ -3,11 +3,11 @@ import { readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { withDatabase } from "../../local/database.ts";
-import { root } from "../../local/database-server.ts";
-import { choosePort } from "../../local/ports.ts";
+import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
+import { withDatabase } from "../../local/postgres/database.ts";
+import { root } from "../../local/postgres/database-server.ts";
+import { choosePort } from "../../local/processes/ports.ts";
 import { type Stack, startStack } from "../../local/stack.ts";
-import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
 import { type Example, examplesOf, pages, printed, textOf } from "./markdown.ts";
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
 import type { DocumentedEndpoint } from "../../functions/api/documentation/model.ts";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { errorCodes, errors } from "../../shared/errors.ts";
 import { locales } from "../../shared/locales.ts";
 import { rateLimits } from "../../shared/rate-limits.ts";
@@ -93,12 +93,12 @@ test("docs/deploy.md lists the variables that the code reads, and no others", ()
 /** Read by the functions, the launcher and the operator's commands. */
 function variablesRead(): Set<string> {
   const text = (path: string) => readFileSync(`${root}/${path}`, "utf8");
-  const local = readdirSync(`${root}/local`)
+  const local = readdirSync(`${root}/local`, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => text(`local/${name}`))
     .join("\n");
   const names = [
-    ...[...text("functions/_shared/environment.ts").matchAll(/\bread\("([A-Z_]+)"\)/g)].map(
+    ...[...text("functions/_shared/runtime/environment.ts").matchAll(/\bread\("([A-Z_]+)"\)/g)].map(
       ([, name = ""]) => name,
     ),
     ...[...local.matchAll(/process\.env\.([A-Z_]+)\b|portFrom\("([A-Z_]+)"/g)].map(

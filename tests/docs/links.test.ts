@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { anchorsOf, pages, tableUnder, textOf } from "./markdown.ts";
 
 const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8")) as {

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 
 /** README.md and every page of docs/, with its path from the root. */
 export const pages = [

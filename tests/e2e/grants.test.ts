@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { connect } from "../../local/database.ts";
-import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import { connect } from "../../local/postgres/database.ts";
+import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
 import { sql } from "../stack.ts";
 import { client, demoOwner, done } from "./web-app.ts";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { newKey, newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { newAgent } from "../mcp/agents.ts";

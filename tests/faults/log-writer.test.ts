@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createLogWriter, hostedLimit } from "../../functions/_shared/log-writer.ts";
+import { createLogWriter, hostedLimit } from "../../functions/_shared/runtime/log-writer.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

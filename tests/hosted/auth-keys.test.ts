@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Agent } from "node:http";
 import { base64url, exportSPKI, importJWK } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { denoProgram, type Functions } from "../../local/functions.ts";
+import { denoProgram, type Functions } from "../../local/functions/process.ts";
 import { send } from "../http.ts";
 import { makeKey, type Project, startProject } from "./project.ts";
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { checkAuth, type Project } from "../../local/deploy-check.ts";
+import { checkAuth, type Project } from "../../local/operator/deploy-check.ts";
 import { recordedAuth } from "./project.ts";
 
 // A counterpart of auth with answers of Supabase Auth 2.196 behind a gateway that asks for an API key.

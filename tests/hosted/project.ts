@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import postgres from "postgres";
-import { openDataFolder } from "../../local/data-folder.ts";
-import { withDatabase } from "../../local/database.ts";
-import { defaultMigrations, root, startDatabase } from "../../local/database-server.ts";
-import { type Functions, startFunctions } from "../../local/functions.ts";
-import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
+import { openDataFolder } from "../../local/folders/data-folder.ts";
+import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
+import { type Functions, startFunctions } from "../../local/functions/process.ts";
+import { withDatabase } from "../../local/postgres/database.ts";
+import { defaultMigrations, root, startDatabase } from "../../local/postgres/database-server.ts";
 import { makeCertificates } from "./certificates.ts";
 
 /**

@@ -5,17 +5,17 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createApiKey } from "../../local/api-keys.ts";
-import { bundleFunctions } from "../../local/bundle.ts";
-import { withDatabase } from "../../local/database.ts";
+import { denoProgram, type Functions } from "../../local/functions/process.ts";
+import { createApiKey } from "../../local/operator/api-keys.ts";
+import { bundleFunctions } from "../../local/operator/bundle.ts";
 import {
   type Project as CheckedProject,
   checkDatabase,
   checkDeployment,
   type Finding,
   parseSecrets,
-} from "../../local/deploy-check.ts";
-import { denoProgram, type Functions } from "../../local/functions.ts";
+} from "../../local/operator/deploy-check.ts";
+import { withDatabase } from "../../local/postgres/database.ts";
 import { send } from "../http.ts";
 import { startMailServer } from "../mail/smtp.ts";
 import { until } from "../until.ts";

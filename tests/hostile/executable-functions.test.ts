@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { sql } from "../stack.ts";
 
 test("no function raises 40001, after which PostgREST would try its transaction again without end", async () => {

@@ -217,12 +217,12 @@ describe("a token is refused", () => {
   });
 
   test("after as much work for no board as for a private one with one secret or two", async () => {
-    const module = (name: string) => new URL(`../../functions/_shared/${name}.ts`, import.meta.url);
-    const { withDecoys } = await importFunction<typeof import("../../functions/_shared/identify.ts")>(
+    const module = (name: string) => new URL(`../../functions/_shared/callers/${name}.ts`, import.meta.url);
+    const { withDecoys } = await importFunction<typeof import("../../functions/_shared/callers/identify.ts")>(
       module("identify"),
     );
     const { decryptSecret } = await importFunction<
-      typeof import("../../functions/_shared/stored-secrets.ts")
+      typeof import("../../functions/_shared/callers/stored-secrets.ts")
     >(module("stored-secrets"));
     const secret = (name: string) => ({ id: name, encrypted: "", last_four: "" });
     const board = { organization_id: randomUUID(), slug: "hidden", is_public: false };

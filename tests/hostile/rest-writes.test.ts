@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createApiKey } from "../../local/api-keys.ts";
+import { createApiKey } from "../../local/operator/api-keys.ts";
 import { newUser } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { acts } from "./expected.ts";

@@ -1,7 +1,7 @@
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
-import { withDatabase } from "../../local/database.ts";
+import { withDatabase } from "../../local/postgres/database.ts";
 import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
 
 let own: OwnStack;

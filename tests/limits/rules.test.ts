@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createApiKey } from "../../local/api-keys.ts";
+import { createApiKey } from "../../local/operator/api-keys.ts";
 import { type RateLimitName, rateLimits } from "../../shared/rate-limits.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { type Answer, type Call, type OwnStack, type Person, startOwnStack } from "../own-stack.ts";

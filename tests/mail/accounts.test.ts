@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parse } from "node-html-parser";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { messagesOf } from "../../functions/web/messages/index.ts";
-import { createAccount } from "../../local/create-account.ts";
+import { createAccount } from "../../local/operator/create-account.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";
 import { headerOf, type MailServer, startMailServer } from "./smtp.ts";

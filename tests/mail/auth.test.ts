@@ -5,7 +5,7 @@ import { decodeJwt } from "jose";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { messagesOf } from "../../functions/web/messages/index.ts";
-import { capturedMails } from "../../local/mail-capture.ts";
+import { capturedMails } from "../../local/functions/mail-capture.ts";
 import { locales } from "../../shared/locales.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { until } from "../until.ts";

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { capturedMails } from "../../local/mail-capture.ts";
+import { capturedMails } from "../../local/functions/mail-capture.ts";
 import { api } from "../api/client.ts";
 import {
   type Key,

@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { capturedMails } from "../../local/mail-capture.ts";
+import { capturedMails } from "../../local/functions/mail-capture.ts";
 import { api } from "../api/client.ts";
 import { type Key, newKey, newOrganization, newUser, type Organization, type User } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";

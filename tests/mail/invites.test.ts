@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { capturedMails } from "../../local/mail-capture.ts";
+import { capturedMails } from "../../local/functions/mail-capture.ts";
 import { newOrganization } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
 import { until } from "../until.ts";

@@ -1,5 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
-import { createAgentKey } from "../../local/api-keys.ts";
+import { createAgentKey } from "../../local/operator/api-keys.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { type Answer, send } from "../api/client.ts";
 import { newOrganization, type Organization, only } from "../api/world.ts";

@@ -5,8 +5,8 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
-import { denoProgram } from "../../local/functions.ts";
+import { denoProgram } from "../../local/functions/process.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { stack } from "../stack.ts";
 import { newAgent } from "./agents.ts";
 

@@ -137,7 +137,7 @@ test("concurrent calls never exceed the daily limit", async () => {
 
 test("a second key does not double an agent's limit", async () => {
   const busy = await newAgent({ policies: { calls_a_day: 2 } });
-  const { createAgentKey } = await import("../../local/api-keys.ts");
+  const { createAgentKey } = await import("../../local/operator/api-keys.ts");
   const elsewhere = await createAgentKey(sql, busy.organization.id, "Another agent", "standard", []);
   const { newApiKey, agentKeyPrefix } = await import("../../shared/api-keys.ts");
   const second = newApiKey(agentKeyPrefix);

@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { root } from "../../local/database-server.ts";
-import { type Functions, startFunctions } from "../../local/functions.ts";
+import { type Functions, startFunctions } from "../../local/functions/process.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { stack } from "../stack.ts";
 
 export type OwnFunctions = Pick<Functions, "port" | "stop">;

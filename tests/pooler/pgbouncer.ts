@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { choosePort } from "../../local/ports.ts";
+import { choosePort } from "../../local/processes/ports.ts";
 import { until } from "../until.ts";
 
 const program = "/usr/sbin/pgbouncer";

@@ -1,5 +1,5 @@
 import { connect, createServer, type Socket } from "node:net";
-import { listen } from "../../local/ports.ts";
+import { listen } from "../../local/processes/ports.ts";
 
 export type Pooler = {
   port: number;

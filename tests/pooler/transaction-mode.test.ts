@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createApiKey } from "../../local/api-keys.ts";
 import { tokenIssuer } from "../../local/lite/auth-config.ts";
+import { createApiKey } from "../../local/operator/api-keys.ts";
 import { expectConsistent, expectNoLeak } from "../faults/storm.ts";
 import { type OwnFunctions, startOwnFunctions } from "../mcp/own-functions.ts";
 import { type Answer, type OwnStack, type Person, startOwnStack } from "../own-stack.ts";

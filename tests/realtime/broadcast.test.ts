@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RealtimeChannel } from "@supabase/supabase-js";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import { withDatabase } from "../../local/database.ts";
+import { withDatabase } from "../../local/postgres/database.ts";
 import { alterSchema, manyUsers, sql, stack, type User } from "../stack.ts";
 import { until } from "../until.ts";
 import { client, comment, hangUp, joined, newSubmission, vote } from "./listening.ts";

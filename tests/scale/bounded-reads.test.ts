@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { fillScaleBoard, slugOf } from "../../bench/scale-board.ts";
-import { listMeta } from "../../functions/_shared/cursor.ts";
-import type { Sql, Statement } from "../../functions/_shared/database.ts";
+import type { Sql, Statement } from "../../functions/_shared/database/run.ts";
+import { listMeta } from "../../functions/_shared/http/cursor.ts";
 import { commentDetail, listComments } from "../../functions/_shared/statements/comments.ts";
 import {
   listSubmissions,

@@ -1,7 +1,7 @@
 import postgres from "postgres";
 import { afterAll, beforeAll } from "vitest";
-import type { Sql } from "../../functions/_shared/database.ts";
-import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import type { Sql } from "../../functions/_shared/database/run.ts";
+import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
 
 /** A migrated database for the tests of one file, with one connection as its owner. */
 export function temporaryDatabase(): { sql: () => Sql; superuserUrl: () => string } {

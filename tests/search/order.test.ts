@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { randomFrom } from "../../bench/text.ts";
-import type { Sql } from "../../functions/_shared/database.ts";
+import type { Sql } from "../../functions/_shared/database/run.ts";
 import { newBoard, temporaryDatabase } from "./database.ts";
 
 // The order of results, compared with all submissions of random boards evaluated one by one: docs/api.md has its rules.

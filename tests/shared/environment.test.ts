@@ -3,7 +3,9 @@ import { afterEach, expect, test, vi } from "vitest";
 async function environmentWith(variables: Record<string, string>) {
   vi.resetModules();
   vi.stubGlobal("Deno", { env: { get: (name: string) => variables[name] } });
-  const module = (await import(new URL("../../functions/_shared/environment.ts", import.meta.url).href)) as {
+  const module = (await import(
+    new URL("../../functions/_shared/runtime/environment.ts", import.meta.url).href
+  )) as {
     environment: Record<string, unknown>;
   };
   return module.environment;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { agentCreate } from "../../shared/agents.ts";
 import { rateLimits } from "../../shared/rate-limits.ts";
 import { importFunction } from "../import-function.ts";

@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
 
 const schemas = readdirSync(`${root}/supabase/schemas`).map((file) =>
   readFileSync(`${root}/supabase/schemas/${file}`, "utf8"),
 );
-const platform = ["local/platform.sql", "local/auth/program.sql"].map((path) => readFileSync(path, "utf8"));
+const platform = ["local/postgres/platform.sql", "local/auth/program.sql"].map((path) =>
+  readFileSync(path, "utf8"),
+);
 const wordsOf = (text: string) => new Set(text.replaceAll(/--.*|^ {2}'.*'[;]?$/gm, "").match(/\w+/g));
 const known = wordsOf([...schemas, ...platform].join("\n"));
 /** Names in a comment: words with an underscore, each perhaps with its schema. */

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { AuthProgram } from "../../local/auth-program.ts";
+import type { AuthProgram } from "../../local/auth/program.ts";
 import { recordedAuth } from "../hosted/project.ts";
 
 /** Columns of Supabase Auth 2.196 that concern us, as its migrations make them. */

@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { findPostgrest, verified, withoutDataApi } from "../../local/data-api.ts";
+import { findPostgrest, verified, withoutDataApi } from "../../local/data-api/postgrest.ts";
 import { newOrganization } from "../api/world.ts";
 import { startOwnStack } from "../own-stack.ts";
 import { dataApiPid } from "../processes.ts";

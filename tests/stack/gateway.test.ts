@@ -2,7 +2,7 @@ import { on, once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createGateway } from "../../local/gateway.ts";
+import { createGateway } from "../../local/gateway/server.ts";
 import { raw } from "../raw.ts";
 import { stack, withoutData } from "../stack.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { expect, test } from "vitest";
-import { identityOfToken, type Keys } from "../../local/identity.ts";
+import { identityOfToken, type Keys } from "../../local/auth/identity.ts";
 
 // The tokens that the gateway of the data API, auth and realtime of the embedded stack accept: of the shared secret, and,
 // beside a program of Supabase Auth, of its key (ES256).

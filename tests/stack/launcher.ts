@@ -3,8 +3,8 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inject, onTestFinished } from "vitest";
+import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
 import type { StackAddresses } from "../../local/stack.ts";
-import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
 import { copyTemplate } from "../data-template.ts";
 import { noneLeft } from "../processes.ts";
 

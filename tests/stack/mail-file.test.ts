@@ -2,7 +2,7 @@ import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mailFile } from "../../local/auth/mail-file.ts";
-import { startMailCapture } from "../../local/mail-capture.ts";
+import { startMailCapture } from "../../local/functions/mail-capture.ts";
 import { raw } from "../raw.ts";
 import { temporaryFolder } from "./launcher.ts";
 

@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Secrets } from "../../local/data-folder.ts";
-import { withDatabase } from "../../local/database.ts";
-import { preparePlatform } from "../../local/platform.ts";
-import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import type { Secrets } from "../../local/folders/data-folder.ts";
+import { withDatabase } from "../../local/postgres/database.ts";
+import { preparePlatform } from "../../local/postgres/platform.ts";
+import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
 import { signUp, sql, stack, supabase } from "../stack.ts";
 import { temporaryFolder } from "./launcher.ts";
 

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
-import { openDataFolder } from "../../local/data-folder.ts";
+import { openDataFolder } from "../../local/folders/data-folder.ts";
 import { type StackOptions, startStack } from "../../local/stack.ts";
 import { startSettings } from "../../local/start-settings.ts";
 import { copyTemplate } from "../data-template.ts";

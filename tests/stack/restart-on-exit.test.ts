@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Run, restartOnExit, Unrecoverable } from "../../local/restart-on-exit.ts";
+import { type Run, restartOnExit, Unrecoverable } from "../../local/processes/restart-on-exit.ts";
 
 const ended = (message: string): Run => ({ ended: Promise.resolve(message), stop: async () => undefined });
 

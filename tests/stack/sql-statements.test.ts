@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { defaultMigrations } from "../../local/database-server.ts";
-import { sqlStatements } from "../../local/sql-statements.ts";
+import { defaultMigrations } from "../../local/postgres/database-server.ts";
+import { sqlStatements } from "../../local/postgres/sql-statements.ts";
 import { sql } from "../stack.ts";
 
 test.each([

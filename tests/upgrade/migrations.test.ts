@@ -3,13 +3,13 @@ import { appendFile, cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { defaultMigrations, root } from "../../local/database-server.ts";
 import { writeBaseline } from "../../local/development/baseline.ts";
 import { schemaProblems } from "../../local/development/check-database.ts";
 import { writeMigration } from "../../local/development/migration.ts";
 import { release } from "../../local/development/release.ts";
 import { changedReleases, readReleases } from "../../local/development/releases.ts";
-import { makeTemporaryFolder } from "../../local/temporary-folder.ts";
+import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
+import { defaultMigrations, root } from "../../local/postgres/database-server.ts";
 import { newestMigration } from "../../shared/newest-migration.ts";
 import { version } from "../../shared/version.ts";
 import { stack } from "../stack.ts";

@@ -1,9 +1,9 @@
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
-import { bundleFunctions } from "../../local/bundle.ts";
-import { defaultMigrations, root } from "../../local/database-server.ts";
 import { readReleases } from "../../local/development/releases.ts";
+import { bundleFunctions } from "../../local/operator/bundle.ts";
+import { defaultMigrations, root } from "../../local/postgres/database-server.ts";
 
 /** The migrations and functions of the newest release; before the first one, of this tree. */
 export interface Released {

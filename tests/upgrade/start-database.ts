@@ -1,5 +1,5 @@
-import { openDataFolder } from "../../local/data-folder.ts";
-import { startDatabase } from "../../local/database-server.ts";
+import { openDataFolder } from "../../local/folders/data-folder.ts";
+import { startDatabase } from "../../local/postgres/database-server.ts";
 
 // The part of npm start that upgrades a data folder, as a process that a test can kill.
 const [dataDir = "", migrations = ""] = process.argv.slice(2);

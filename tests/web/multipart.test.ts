@@ -3,13 +3,13 @@ import { importFunction } from "../import-function.ts";
 
 // How long a form with a file may take, with a clock that the test sets.
 
-type Module = typeof import("../../functions/_shared/multipart.ts");
+type Module = typeof import("../../functions/_shared/http/multipart.ts");
 let readUpload: Module["readUpload"];
 let discard: Module["discard"];
 
 beforeAll(async () => {
   ({ readUpload, discard } = await importFunction<Module>(
-    new URL("../../functions/_shared/multipart.ts", import.meta.url),
+    new URL("../../functions/_shared/http/multipart.ts", import.meta.url),
   ));
 });
 afterEach(() => {

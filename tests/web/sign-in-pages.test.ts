@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { messagesOf } from "../../functions/web/messages/index.ts";
-import { capturedMails } from "../../local/mail-capture.ts";
+import { capturedMails } from "../../local/functions/mail-capture.ts";
 import { locales } from "../../shared/locales.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { accessToken } from "../stack.ts";

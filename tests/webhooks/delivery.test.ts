@@ -1,8 +1,8 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
-import { isServiceSignature, verifyWebhook } from "../../packages/client/src/verify-webhook.ts";
 import { type EventName, eventNames, events } from "../../shared/events.ts";
+import { isServiceSignature, verifyWebhook } from "../../shared/verify-webhook.ts";
 import { webhookEnvelope } from "../../shared/webhooks.ts";
 import { api } from "../api/client.ts";
 import { change, newSurvey, respond } from "../api/survey-world.ts";

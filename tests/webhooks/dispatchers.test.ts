@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { expect, test } from "vitest";
-import { withTemporaryDatabase } from "../../local/temporary-database.ts";
+import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
 
 // Concurrent work of dispatchers in a database without other data. They send no requests here.
 

@@ -1,11 +1,7 @@
 import { createHmac } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, test } from "vitest";
-import {
-  isServiceSignature,
-  verifySignature,
-  verifyWebhook,
-} from "../../packages/client/src/verify-webhook.ts";
+import { isServiceSignature, verifySignature, verifyWebhook } from "../../shared/verify-webhook.ts";
 import { passwordChanged, recordedHeaders } from "../mail/recorded.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { root } from "../../local/database-server.ts";
-import { denoProgram } from "../../local/functions.ts";
+import { denoProgram } from "../../local/functions/process.ts";
+import { root } from "../../local/postgres/database-server.ts";
 import { api } from "../api/client.ts";
 import { newOrganization, newUser } from "../api/world.ts";
 import { importFunction } from "../import-function.ts";
@@ -79,7 +79,7 @@ describe("an address", () => {
   let isPublic: (address: string) => boolean;
   beforeAll(async () => {
     ({ isPublic } = await importFunction<{ isPublic: typeof isPublic }>(
-      new URL("../../functions/_shared/webhook-target.ts", import.meta.url),
+      new URL("../../functions/_shared/dispatch/webhook-target.ts", import.meta.url),
     ));
   });
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Locale } from "../../../shared/locales.ts";
-import { type LanguageModel, modelQuery } from "../language-model.ts";
+import { type LanguageModel, modelQuery } from "./language-model.ts";
 import { type SentimentScore, scoreText, sentimentOf } from "./lexicon.ts";
 
 /** One result for each text, in order. */

@@ -1,5 +1,5 @@
-import { environment } from "../environment.ts";
-import { logWarning } from "../log.ts";
+import { environment } from "../runtime/environment.ts";
+import { logWarning } from "../runtime/log.ts";
 import { lexiconScorer, llmScorer, type TextScorer } from "./llm.ts";
 
 const { languageModel } = environment;

@@ -1,5 +1,5 @@
-import type { Statement } from "../database.ts";
-import type { StopLink } from "../mail-links.ts";
+import type { StopLink } from "../callers/mail-links.ts";
+import type { Statement } from "../database/run.ts";
 
 // Accounts of auth, for the pages that sign in and confirm.
 

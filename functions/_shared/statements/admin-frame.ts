@@ -1,5 +1,5 @@
 import type { MemberRole } from "../../../shared/organizations.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 
 /** Data of the dashboard's frame. */
 export type AdminFrame = {

@@ -7,7 +7,7 @@ import type {
   AgentPolicies,
 } from "../../../shared/agents.ts";
 import type { NewApiKey } from "../../../shared/api-keys.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import type { Data } from "./shapes.ts";
 
 type MaybeData = { data: string | null };

@@ -1,5 +1,5 @@
 import type { AnalyticsQuery } from "../../../shared/analytics.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import type { Data } from "./shapes.ts";
 
 export function analytics({

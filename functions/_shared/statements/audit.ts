@@ -1,6 +1,6 @@
 import type { AuditQuery } from "../../../shared/audit.ts";
-import { decodeCursor } from "../cursor.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
+import { decodeCursor } from "../http/cursor.ts";
 
 /** A page of the audit log, newest first, and the cursor of the next page. */
 export function listAudit({

@@ -1,4 +1,4 @@
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 
 /** Position after which a page starts; `at` shows whether later events may have been deleted. */
 export type Position = { xid: string; id: string; at: string };

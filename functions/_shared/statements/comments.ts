@@ -1,5 +1,5 @@
 import type { Comment, CommentCreateByKey, CommentListQuery } from "../../../shared/comments.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 import { commentShape, type Data } from "./shapes.ts";
 import { actor } from "./votes.ts";
 

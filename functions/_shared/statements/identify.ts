@@ -1,6 +1,6 @@
 import type { NewApiKey } from "../../../shared/api-keys.ts";
 import type { IdentifyClaims } from "../../../shared/identify.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 
 type MaybeData = { data: string | null };
 

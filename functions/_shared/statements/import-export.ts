@@ -1,7 +1,7 @@
 import type { ImportQuery } from "../../../shared/imports.ts";
-import type { Statement } from "../database.ts";
-import { type Chunk, recordsOf } from "../import/chunks.ts";
-import type { FileType, Position } from "../import/rows.ts";
+import type { Statement } from "../database/run.ts";
+import { type Chunk, recordsOf } from "../files/import/chunks.ts";
+import type { FileType, Position } from "../files/import/rows.ts";
 
 /** Parts of an export; merged submissions follow their targets. */
 export type ExportedRows =

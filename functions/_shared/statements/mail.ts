@@ -1,6 +1,6 @@
 import type { MailPreferences } from "../../../shared/mail.ts";
-import type { Statement } from "../database.ts";
-import type { MailLink } from "../mail-links.ts";
+import type { MailLink } from "../callers/mail-links.ts";
+import type { Statement } from "../database/run.ts";
 import type { Data } from "./shapes.ts";
 import { named } from "./submissions.ts";
 

@@ -2,8 +2,8 @@ import { digestOf, type NewApiKey } from "../../../shared/api-keys.ts";
 import type { InviteCreate, RoleChange } from "../../../shared/members.ts";
 import type { MemberRole } from "../../../shared/organizations.ts";
 import type { PageQuery } from "../../../shared/pagination.ts";
-import type { Statement } from "../database.ts";
-import { readInviteLink } from "../mail-links.ts";
+import { readInviteLink } from "../callers/mail-links.ts";
+import type { Statement } from "../database/run.ts";
 import { idOf } from "./organizations.ts";
 import type { Data } from "./shapes.ts";
 

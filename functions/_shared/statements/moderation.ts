@@ -1,6 +1,6 @@
 import type { Bulk, Merge, Moderation, ModerationQuery } from "../../../shared/moderation.ts";
-import { decodeCursor } from "../cursor.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
+import { decodeCursor } from "../http/cursor.ts";
 import type { Data } from "./shapes.ts";
 
 export function mergeSubmissions({ source_ids, target_id }: Merge): Statement<Data> {

@@ -1,5 +1,5 @@
 import type { NotificationListQuery } from "../../../shared/notifications.ts";
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import type { Data } from "./shapes.ts";
 
 /** The caller's notifications, newest first, about submissions they may still see. */

@@ -1,5 +1,5 @@
 import type { OrganizationPatch } from "../../../shared/organizations.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 import type { Data } from "./shapes.ts";
 
 export const idOf = (sql: Sql, id: string | undefined) =>

@@ -1,6 +1,6 @@
 import type { Locale } from "../../../shared/locales.ts";
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 
 /** Data of the page frame: the organization and the visitor. */
 export type Frame = {

@@ -1,7 +1,7 @@
 import type { Locale } from "../../../shared/locales.ts";
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
-import { decodeCursor, type Page } from "../cursor.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
+import { decodeCursor, type Page } from "../http/cursor.ts";
 
 type MaybeData = { data: string | null };
 

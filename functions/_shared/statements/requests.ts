@@ -1,4 +1,4 @@
-import type { Admission, Sql, Statement, Verdict } from "../database.ts";
+import type { Admission, Sql, Statement, Verdict } from "../database/run.ts";
 
 /** The error of private.admit_request, if any. */
 export type AdmissionError = {

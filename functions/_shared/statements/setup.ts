@@ -1,4 +1,4 @@
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 
 /** Whether the installation has never had an organization. */
 export function setupIsOpen(): Statement<{ open: boolean }> {

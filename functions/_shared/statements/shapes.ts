@@ -1,4 +1,4 @@
-import type { Sql } from "../database.ts";
+import type { Sql } from "../database/run.ts";
 
 /** A row whose JSON is built by Postgres. */
 export type Data = { data: string };

@@ -9,8 +9,8 @@ import type {
   SubmissionSearchQuery,
   SubmissionStatus,
 } from "../../../shared/submissions.ts";
-import { decodeCursor, type Page } from "../cursor.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
+import { decodeCursor, type Page } from "../http/cursor.ts";
 import { commentShape, type Data, tagSlugs } from "./shapes.ts";
 
 type ColumnSort = Exclude<SubmissionListQuery["sort"], "relevance">;

@@ -1,7 +1,7 @@
 import type { Locale } from "../../../shared/locales.ts";
 import type { SurveyResponseCreate, SurveyResponseListQuery } from "../../../shared/survey-responses.ts";
-import { decodeCursor, type Page } from "../cursor.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
+import { decodeCursor, type Page } from "../http/cursor.ts";
 import type { Sentiment } from "../sentiment/answers.ts";
 import type { Data } from "./shapes.ts";
 

@@ -4,9 +4,9 @@ import type {
   SurveyListQuery,
   SurveyPatch,
 } from "../../../shared/surveys.ts";
-import { decodeCursor, type Page } from "../cursor.ts";
-import type { Sql, Statement } from "../database.ts";
-import { surveyPage } from "../web-pages.ts";
+import type { Sql, Statement } from "../database/run.ts";
+import { decodeCursor, type Page } from "../http/cursor.ts";
+import { surveyPage } from "../http/web-pages.ts";
 import type { Data } from "./shapes.ts";
 
 /** Raises FORBIDDEN unless the caller is Admin of the current organization. */

@@ -1,5 +1,5 @@
 import type { Locale } from "../../../shared/locales.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 import type { Data } from "./shapes.ts";
 
 type Kind = "categories" | "tags";

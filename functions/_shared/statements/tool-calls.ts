@@ -1,4 +1,4 @@
-import type { Statement } from "../database.ts";
+import type { Statement } from "../database/run.ts";
 import type { Data } from "./shapes.ts";
 
 type Leave = { tool: string; scope: string; destructive: boolean; confirmed: boolean };

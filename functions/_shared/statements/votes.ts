@@ -1,6 +1,6 @@
 import type { PageQuery } from "../../../shared/pagination.ts";
 import type { VoteByKey } from "../../../shared/votes.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 import type { Data } from "./shapes.ts";
 import { named } from "./submissions.ts";
 

@@ -1,7 +1,7 @@
 import type { PageQuery } from "../../../shared/pagination.ts";
 import { uuidOf } from "../../../shared/path-parameters.ts";
 import type { WebhookPatch } from "../../../shared/webhooks.ts";
-import type { Sql, Statement } from "../database.ts";
+import type { Sql, Statement } from "../database/run.ts";
 
 type MaybeData = { data: string | null };
 /** Organization and webhook of the path; the organization defaults to that of the request. */

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { EndpointDescription } from "../../_shared/endpoint.ts";
+import type { EndpointDescription } from "../../_shared/http/endpoint.ts";
 
 /** The part of an endpoint that the document needs. */
 export type DocumentedEndpoint = EndpointDescription;

@@ -1,4 +1,4 @@
-import { environment } from "../../_shared/environment.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
 import { organizationPath } from "../../web/paths.ts";
 import type { MailEvent, PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";

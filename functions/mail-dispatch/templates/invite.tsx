@@ -1,5 +1,5 @@
-import { environment } from "../../_shared/environment.ts";
-import { signInviteLink } from "../../_shared/mail-links.ts";
+import { signInviteLink } from "../../_shared/callers/mail-links.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
 import { formatDay } from "../../web/format.ts";
 import { peopleMessages } from "../../web/messages/admin/index.ts";
 import type { InviteClaim } from "../database.ts";

@@ -1,7 +1,7 @@
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
 import type { Locale } from "../../../shared/locales.ts";
-import { absoluteLogo } from "../../_shared/logos.ts";
+import { absoluteLogo } from "../../_shared/files/logos.ts";
 import { brandColors } from "../../web/brand.ts";
 import type { Messages } from "../../web/messages/index.ts";
 import type { InviteClaim, PersonClaim } from "../database.ts";

@@ -1,4 +1,4 @@
-import { surveyPage } from "../../_shared/web-pages.ts";
+import { surveyPage } from "../../_shared/http/web-pages.ts";
 import type { PersonClaim } from "../database.ts";
 import type { Written } from "../write-mail.tsx";
 import { Button, Quote, type Wording } from "./layout.tsx";

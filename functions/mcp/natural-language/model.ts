@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Locale } from "../../../shared/locales.ts";
-import { type LanguageModel, modelQuery } from "../../_shared/language-model.ts";
+import { type LanguageModel, modelQuery } from "../../_shared/sentiment/language-model.ts";
 import { describeTool, type Tool } from "../tool.ts";
 import { idPattern, type Understood } from "./parse.ts";
 

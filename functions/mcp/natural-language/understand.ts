@@ -1,6 +1,6 @@
 import type { Locale } from "../../../shared/locales.ts";
-import { environment } from "../../_shared/environment.ts";
-import { logWarning } from "../../_shared/log.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
+import { logWarning } from "../../_shared/runtime/log.ts";
 import type { Tool } from "../tool.ts";
 import { modelReader } from "./model.ts";
 import { parse, type Unclear, type Understood } from "./parse.ts";

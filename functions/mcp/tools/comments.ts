@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { comment, commentCreate, commentCreated, commentListQuery } from "../../../shared/comments.ts";
-import { notFound } from "../../_shared/api-error.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
 import { createComment, listComments, writtenComment } from "../../_shared/statements/comments.ts";
 import { findSubmission } from "../../_shared/statements/submissions.ts";
 import { additive, readOnly, tool } from "../tool.ts";

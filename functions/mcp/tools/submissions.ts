@@ -19,8 +19,9 @@ import {
   submissionStatus,
 } from "../../../shared/submissions.ts";
 import { category, tagReference } from "../../../shared/taxonomy.ts";
-import { forbidden, notFound } from "../../_shared/api-error.ts";
-import { foundMeta, type Page } from "../../_shared/cursor.ts";
+import { forbidden, notFound } from "../../_shared/http/api-error.ts";
+import { foundMeta, type Page } from "../../_shared/http/cursor.ts";
+import { submissionPage } from "../../_shared/http/web-pages.ts";
 import { mergeSubmissions } from "../../_shared/statements/moderation.ts";
 import {
   changeStatus,
@@ -35,7 +36,6 @@ import {
   updateSubmission,
 } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
-import { submissionPage } from "../../_shared/web-pages.ts";
 import { additive, confirm, idempotentDestructive, readOnly, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened, shortText } from "./pages.ts";
 

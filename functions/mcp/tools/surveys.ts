@@ -10,7 +10,8 @@ import {
   surveyPatch,
   surveyStatus,
 } from "../../../shared/surveys.ts";
-import { notFound } from "../../_shared/api-error.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
+import { surveyPage } from "../../_shared/http/web-pages.ts";
 import type { Data } from "../../_shared/statements/shapes.ts";
 import { auditResponses, listResponses } from "../../_shared/statements/survey-responses.ts";
 import {
@@ -24,7 +25,6 @@ import {
   surveyDetail,
   updateSurvey,
 } from "../../_shared/statements/surveys.ts";
-import { surveyPage } from "../../_shared/web-pages.ts";
 import { additive, confirm, idempotent, idempotentDestructive, readOnly, tool } from "../tool.ts";
 import { listOf, pageInput, pageOf, pageOutput, shortened } from "./pages.ts";
 

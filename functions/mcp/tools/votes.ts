@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { vote, voteRemoved } from "../../../shared/votes.ts";
-import { notFound } from "../../_shared/api-error.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
 import { castVote, removeVote, voteRemovedResult, voteResult } from "../../_shared/statements/votes.ts";
 import { confirm, idempotent, idempotentDestructive, tool } from "../tool.ts";
 import { submissionId } from "./submissions.ts";

@@ -1,5 +1,5 @@
 import { createContext, useContext } from "hono/jsx";
-import { environment } from "../../_shared/environment.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
 
 /** Where GitHub, Google and the project's own storage have pictures. */
 const known = [

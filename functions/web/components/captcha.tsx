@@ -1,4 +1,4 @@
-import { environment } from "../../_shared/environment.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
 import type { View } from "../page.tsx";
 import { contentSecurityPolicy } from "../security.ts";
 import type { Visit } from "../visit.ts";

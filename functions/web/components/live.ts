@@ -1,5 +1,5 @@
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
-import { environment } from "../../_shared/environment.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
 import type { Frame } from "../../_shared/statements/pages.ts";
 
 // Attributes of realtime islands. Members of the team also join the team's private topic, with their session.

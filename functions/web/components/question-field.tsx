@@ -1,6 +1,6 @@
 import type { Question } from "../../../shared/surveys.ts";
 import type { Messages } from "../messages/index.ts";
-import { fieldName } from "../survey-form.ts";
+import { fieldName } from "../pages/survey-form.ts";
 import { Icon } from "./icon.tsx";
 
 type Props = {

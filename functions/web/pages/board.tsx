@@ -6,7 +6,7 @@ import {
   submissionListQuery,
   submissionStatuses,
 } from "../../../shared/submissions.ts";
-import { nextCursor } from "../../_shared/cursor.ts";
+import { nextCursor } from "../../_shared/http/cursor.ts";
 import { boardOf, type Frame, type Board as Surroundings } from "../../_shared/statements/pages.ts";
 import { filterNames, listSubmissions } from "../../_shared/statements/submissions.ts";
 import { Day } from "../components/day.tsx";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { notFound } from "../../_shared/api-error.ts";
-import { type MailLink, readMailLink } from "../../_shared/mail-links.ts";
+import { type MailLink, readMailLink } from "../../_shared/callers/mail-links.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
 import { claimAuthor, openClaim } from "../../_shared/statements/mail.ts";
 import { page, plain, seeOther } from "../page.tsx";
 import { withReturn } from "./account.tsx";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readUndoLink } from "../../_shared/mail-links.ts";
+import { readUndoLink } from "../../_shared/callers/mail-links.ts";
 import {
   type AccountOfLink,
   accountOfLink,

@@ -1,6 +1,6 @@
 import type { Comment } from "../../../shared/comments.ts";
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
-import { forbidden, notFound } from "../../_shared/api-error.ts";
+import { forbidden, notFound } from "../../_shared/http/api-error.ts";
 import { commentDetail } from "../../_shared/statements/comments.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
 import { Problem } from "../components/field.tsx";

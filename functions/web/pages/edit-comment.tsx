@@ -1,5 +1,5 @@
 import type { Comment } from "../../../shared/comments.ts";
-import { forbidden, notFound } from "../../_shared/api-error.ts";
+import { forbidden, notFound } from "../../_shared/http/api-error.ts";
 import { commentDetail, secondsToEdit } from "../../_shared/statements/comments.ts";
 import { Field, Problem } from "../components/field.tsx";
 import { page } from "../page.tsx";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { shortArrayOf, slug } from "../../../shared/fields.ts";
 import type { bulkResult } from "../../../shared/moderation.ts";
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
-import { ApiError, forbidden, notFound } from "../../_shared/api-error.ts";
+import { ApiError, forbidden, notFound } from "../../_shared/http/api-error.ts";
 import { changeMany } from "../../_shared/statements/moderation.ts";
 import type { Frame } from "../../_shared/statements/pages.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";

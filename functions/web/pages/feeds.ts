@@ -7,8 +7,8 @@ import {
   submissionListQuery,
   type submission as submissionSchema,
 } from "../../../shared/submissions.ts";
-import { notFound } from "../../_shared/api-error.ts";
-import { environment } from "../../_shared/environment.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
 import { listComments } from "../../_shared/statements/comments.ts";
 import { pageFrame } from "../../_shared/statements/pages.ts";
 import { listSubmissions, statusHistory, submissionDetail } from "../../_shared/statements/submissions.ts";

@@ -1,15 +1,21 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
 import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
-import { type ChosenMailKind, type MailPreferences, mailChoices, mailKinds, timingsOf } from "../../../shared/mail.ts";
-import { notFound } from "../../_shared/api-error.ts";
+import {
+  type ChosenMailKind,
+  type MailPreferences,
+  mailChoices,
+  mailKinds,
+  timingsOf,
+} from "../../../shared/mail.ts";
 import {
   type MailLink,
   readInviteLink,
   readMailLink,
   readStopLink,
   type StopLink,
-} from "../../_shared/mail-links.ts";
+} from "../../_shared/callers/mail-links.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
 import { accountMailIsStopped, stopAccountMail } from "../../_shared/statements/accounts.ts";
 import {
   changeMailPreferencesByLink,

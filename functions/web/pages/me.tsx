@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { cursor } from "../../../shared/pagination.ts";
-import { nextCursor } from "../../_shared/cursor.ts";
+import { nextCursor } from "../../_shared/http/cursor.ts";
 import {
   type Contribution,
   type ContributionKind,

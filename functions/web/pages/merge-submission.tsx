@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SubmissionDetail, SubmissionStatus } from "../../../shared/submissions.ts";
 import { text } from "../../../shared/text.ts";
-import { notFound } from "../../_shared/api-error.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
 import { mergeCandidates, requireAdminOf, submissionDetail } from "../../_shared/statements/submissions.ts";
 import { Problem } from "../components/field.tsx";
 import { Icon } from "../components/icon.tsx";

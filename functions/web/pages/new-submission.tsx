@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type SubmissionStatus, submissionCreate } from "../../../shared/submissions.ts";
-import { notFound } from "../../_shared/api-error.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
+import { submissionPage } from "../../_shared/http/web-pages.ts";
 import {
   createdSubmission,
   createSubmission,
@@ -8,7 +9,6 @@ import {
   similarSubmissions,
 } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
-import { submissionPage } from "../../_shared/web-pages.ts";
 import { Field, Problem } from "../components/field.tsx";
 import { FormId } from "../components/form-id.tsx";
 import { Status } from "../components/status.tsx";

@@ -1,5 +1,5 @@
-import { notFound } from "../../_shared/api-error.ts";
-import { environment } from "../../_shared/environment.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
 import { listedBoards, listedSubmissions, pageFrame } from "../../_shared/statements/pages.ts";
 import { plain } from "../page.tsx";
 import { organizationPath, submissionPath } from "../paths.ts";

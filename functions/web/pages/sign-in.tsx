@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { emailAddress } from "../../../shared/fields.ts";
-import { environment, providerNames, signInProviders } from "../../_shared/environment.ts";
+import { environment, providerNames, signInProviders } from "../../_shared/runtime/environment.ts";
 import { endSession } from "../../_shared/statements/identify.ts";
 import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { Field } from "../components/field.tsx";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { emailAddress, personName } from "../../../shared/fields.ts";
-import { environment } from "../../_shared/environment.ts";
+import { environment } from "../../_shared/runtime/environment.ts";
 import { countUnconfirmedRequest } from "../../_shared/statements/accounts.ts";
 import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";

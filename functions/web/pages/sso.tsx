@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { identifyRefusals, identifyToken } from "../../../shared/identify.ts";
-import { notFound } from "../../_shared/api-error.ts";
-import type { JsonResponse } from "../../_shared/endpoint.ts";
-import { RefusedToken, sessionSeconds, startSession, verifyToken } from "../../_shared/identify.ts";
-import { isOwnOrigin } from "../../_shared/own-addresses.ts";
-import { identifiedCookieName } from "../../_shared/session-cookie.ts";
+import { RefusedToken, sessionSeconds, startSession, verifyToken } from "../../_shared/callers/identify.ts";
+import { identifiedCookieName } from "../../_shared/callers/session-cookie.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
+import type { JsonResponse } from "../../_shared/http/endpoint.ts";
+import { isOwnOrigin } from "../../_shared/http/own-addresses.ts";
 import type { VerifiedToken } from "../../_shared/statements/identify.ts";
 import { type Frame, pageFrame } from "../../_shared/statements/pages.ts";
 import { myProfile } from "../../_shared/statements/people.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
 import { queryInteger } from "../../../shared/pagination.ts";
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
-import { notFound } from "../../_shared/api-error.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
 import { commentThreads, pagesOfThreads } from "../../_shared/statements/comments.ts";
 import { mergeTarget, statusHistory, submissionDetail } from "../../_shared/statements/submissions.ts";
 import { Day } from "../components/day.tsx";

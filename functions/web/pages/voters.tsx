@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { queryInteger } from "../../../shared/pagination.ts";
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
-import { notFound } from "../../_shared/api-error.ts";
+import { notFound } from "../../_shared/http/api-error.ts";
 import { requireAdminOf, submissionDetail } from "../../_shared/statements/submissions.ts";
 import { votersOf } from "../../_shared/statements/votes.ts";
 import { Day } from "../components/day.tsx";

@@ -1,7 +1,7 @@
 import { identifyBody } from "../../../shared/identify.ts";
-import { ApiError, notFound } from "../../_shared/api-error.ts";
-import { workEndpoint } from "../../_shared/endpoint.ts";
-import { identify, sessionSeconds } from "../../_shared/identify.ts";
+import { identify, sessionSeconds } from "../../_shared/callers/identify.ts";
+import { ApiError, notFound } from "../../_shared/http/api-error.ts";
+import { workEndpoint } from "../../_shared/http/endpoint.ts";
 import { endSession } from "../../_shared/statements/identify.ts";
 import { pageFrame } from "../../_shared/statements/pages.ts";
 import { action, type PageInput, seeOther } from "../page.tsx";

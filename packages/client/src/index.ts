@@ -1,4 +1,11 @@
 export {
+  isServiceSignature,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookRequest,
+  WebhookVerificationError,
+} from "../../../shared/verify-webhook.ts";
+export {
   type Client,
   type ClientOptions,
   createFeedbackClient,
@@ -12,10 +19,3 @@ export { type LiveChange, type LiveSubscription, live, type RealtimeSource } fro
 export { type ItemOf, items, type ListPath } from "./pagination.ts";
 export type { RetryOptions } from "./retry.ts";
 export type { components, operations, paths } from "./schema.ts";
-export {
-  isServiceSignature,
-  verifyWebhook,
-  type WebhookEvent,
-  type WebhookRequest,
-  WebhookVerificationError,
-} from "./verify-webhook.ts";

@@ -1,4 +1,4 @@
-import { withDatabase } from "../../../local/database.ts";
+import { withDatabase } from "../../../local/postgres/database.ts";
 import { shownToAdmins } from "./api-keys.ts";
 import { type AdminArea, type AdminWorld, doneByAdmins, forAdmins } from "./callers.ts";
 

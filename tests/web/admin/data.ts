@@ -1,4 +1,4 @@
-import { withDatabase } from "../../../local/database.ts";
+import { withDatabase } from "../../../local/postgres/database.ts";
 import { type AdminArea, doneByAdmins, forAdmins } from "./callers.ts";
 
 export const dataArea: AdminArea = {

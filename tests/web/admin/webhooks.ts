@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { withDatabase } from "../../../local/database.ts";
+import { withDatabase } from "../../../local/postgres/database.ts";
 import type { Place } from "../../browsers/places.ts";
 import { shownToAdmins } from "./api-keys.ts";
 import { type AdminArea, type AdminWorld, doneByAdmins, forAdmins } from "./callers.ts";

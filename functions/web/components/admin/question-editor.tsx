@@ -1,6 +1,6 @@
 import { questionTypes } from "../../../../shared/surveys.ts";
 import type { SurveysMessages } from "../../messages/admin/index.ts";
-import type { DraftQuestion } from "../../survey-draft.ts";
+import type { DraftQuestion } from "../../pages/admin/surveys/draft.ts";
 import type { Visit } from "../../visit.ts";
 import { Field } from "../field.tsx";
 import { Icon } from "../icon.tsx";

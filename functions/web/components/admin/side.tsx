@@ -1,7 +1,7 @@
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
 import type { Frame } from "../../../_shared/statements/pages.ts";
-import { type AreaGroup, type AreaName, areas, isAtLeast } from "../../admin-areas.ts";
 import { frameMessages } from "../../messages/admin/index.ts";
+import { type AreaGroup, type AreaName, areas, isAtLeast } from "../../pages/admin/areas.ts";
 import { adminPath, organizationPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
 import { Icon } from "../icon.tsx";

@@ -1,8 +1,7 @@
-import { notFound } from "../../../_shared/api-error.ts";
-import { environment } from "../../../_shared/environment.ts";
+import { notFound } from "../../../_shared/http/api-error.ts";
+import { environment } from "../../../_shared/runtime/environment.ts";
 import { listApiKeys } from "../../../_shared/statements/admin.ts";
-import { admin } from "../../../api/routes/admin.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { admin } from "../../../endpoints/admin.ts";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { type Key, KeyForm, Keys, keyNamed, RevokeKey, RotateKey } from "../../components/admin/keys.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
@@ -11,6 +10,7 @@ import { apiKeysMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 const area = "apiKeys";
 const words = apiKeysMessages;

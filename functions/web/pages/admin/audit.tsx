@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { type auditAnswer, auditQuery } from "../../../../shared/audit.ts";
-import { nextCursor } from "../../../_shared/cursor.ts";
+import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { type AuditChoices, auditChoices, listAudit } from "../../../_shared/statements/audit.ts";
-import { adminPage } from "../../admin-page.tsx";
 import { Details } from "../../components/admin/details.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field } from "../../components/field.tsx";
@@ -11,6 +10,7 @@ import { type DataMessages, dataMessages } from "../../messages/admin/index.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { hrefWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminPage } from "./admin-page.tsx";
 
 type Entry = z.output<typeof auditAnswer>["data"][number];
 type AuditQuery = z.output<typeof auditQuery>;

@@ -1,13 +1,12 @@
 import type { z } from "zod";
 import { logoTypes, maxLogoBytes } from "../../../../shared/logos.ts";
 import type { organizationDetailAnswer } from "../../../../shared/organizations.ts";
-import { ApiError } from "../../../_shared/api-error.ts";
-import { hasStorage, logoFile, storeLogo } from "../../../_shared/logos.ts";
-import { readUpload } from "../../../_shared/multipart.ts";
+import { hasStorage, logoFile, storeLogo } from "../../../_shared/files/logos.ts";
+import { ApiError } from "../../../_shared/http/api-error.ts";
+import { readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
-import { organizations } from "../../../api/routes/organizations.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { organizations } from "../../../endpoints/organizations.ts";
 import { Dot } from "../../components/dot.tsx";
 import { Field, forForm, Problem } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -16,6 +15,7 @@ import { endpointOf, form, seeOther } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { WordedError } from "../../problems.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 const area = "brand";
 

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { type EventName, eventNames } from "../../../../shared/events.ts";
 import { cursor } from "../../../../shared/pagination.ts";
-import { decodePlace, encodePlace } from "../../../_shared/cursor.ts";
+import { decodePlace, encodePlace } from "../../../_shared/http/cursor.ts";
 import { eventsBefore } from "../../../_shared/statements/change-feed.ts";
-import { adminPage } from "../../admin-page.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field } from "../../components/field.tsx";
 import { momentFormat } from "../../format.ts";
@@ -11,6 +10,7 @@ import { dataMessages, webhooksMessages } from "../../messages/admin/index.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminPage } from "./admin-page.tsx";
 
 type Shown = {
   id: string;

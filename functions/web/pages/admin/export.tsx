@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { exportFiles, exportQuery } from "../../../../shared/imports.ts";
-import { importExport } from "../../../api/routes/import-export.ts";
-import { adminPage } from "../../admin-page.tsx";
+import { importExport } from "../../../endpoints/import-export.ts";
 import { Field } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { dataMessages } from "../../messages/admin/index.ts";
 import { action, endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
+import { adminPage } from "./admin-page.tsx";
 
 export const exporting = adminPage({
   area: "export",

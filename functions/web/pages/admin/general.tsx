@@ -2,14 +2,14 @@ import type { z } from "zod";
 import { locales } from "../../../../shared/locales.ts";
 import type { organizationDetailAnswer } from "../../../../shared/organizations.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
-import { organizations } from "../../../api/routes/organizations.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { organizations } from "../../../endpoints/organizations.ts";
 import { CheckField } from "../../components/admin/check.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { generalMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 const area = "general";
 const path = "/settings/general";

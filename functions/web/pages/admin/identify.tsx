@@ -1,9 +1,8 @@
 import type { z } from "zod";
 import type { identifySecretListAnswer, TokenCheck } from "../../../../shared/identify.ts";
-import { notFound } from "../../../_shared/api-error.ts";
+import { notFound } from "../../../_shared/http/api-error.ts";
 import { listIdentifySecrets } from "../../../_shared/statements/identify.ts";
-import { adminIdentify } from "../../../api/routes/identify.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { adminIdentify } from "../../../endpoints/identify.ts";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { Created } from "../../components/admin/created.tsx";
@@ -17,6 +16,7 @@ import { type IdentifyMessages, identifyMessages } from "../../messages/admin/in
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 import { identifyExamples } from "./identify-examples.ts";
 
 const area = "identify";

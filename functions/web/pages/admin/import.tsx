@@ -1,18 +1,17 @@
 import { z } from "zod";
 import { type importAnswer, importFormats, importQuery, recordFiles } from "../../../../shared/imports.ts";
 import { submissionType } from "../../../../shared/submissions.ts";
-import { ApiError, InvalidInput, notFound } from "../../../_shared/api-error.ts";
 import {
   fileTypesByName,
   importFile,
   problemOfType,
   receiveImport,
-} from "../../../_shared/import/receive.ts";
-import { discard, readUpload } from "../../../_shared/multipart.ts";
+} from "../../../_shared/files/import/receive.ts";
+import { ApiError, InvalidInput, notFound } from "../../../_shared/http/api-error.ts";
+import { discard, readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { listImports, showImport } from "../../../_shared/statements/import-export.ts";
-import { importExport } from "../../../api/routes/import-export.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { importExport } from "../../../endpoints/import-export.ts";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field, Problem } from "../../components/field.tsx";
@@ -23,6 +22,7 @@ import { endpointOf, form, type Page, seeOther } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { WordedError } from "../../problems.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 type Import = z.output<typeof importAnswer>["data"];
 type Props = { words: DataMessages["import"]; visit: Visit };

@@ -7,11 +7,10 @@ import {
   verdict,
 } from "../../../../shared/moderation.ts";
 import { queryInteger } from "../../../../shared/pagination.ts";
-import { nextCursor } from "../../../_shared/cursor.ts";
-import { dataResponse, endpoint } from "../../../_shared/endpoint.ts";
+import { nextCursor } from "../../../_shared/http/cursor.ts";
+import { dataResponse, endpoint } from "../../../_shared/http/endpoint.ts";
 import { moderateMany, moderationQueue } from "../../../_shared/statements/moderation.ts";
 import type { Frame } from "../../../_shared/statements/pages.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
 import { Avatar } from "../../components/avatar.tsx";
 import { Day } from "../../components/day.tsx";
 import { Problem } from "../../components/field.tsx";
@@ -24,6 +23,7 @@ import { type InboxMessages, inboxMessages } from "../../messages/admin/index.ts
 import type { Page } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 type Item = z.output<typeof moderationQueueAnswer>["data"][number];
 type Target = Pick<Moderation, "target_type" | "target_id" | "updated_at">;

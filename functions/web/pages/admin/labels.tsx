@@ -8,11 +8,10 @@ import {
   tagCreate,
   tagPatch,
 } from "../../../../shared/taxonomy.ts";
-import { notFound } from "../../../_shared/api-error.ts";
-import { valueOfForm } from "../../../_shared/form.ts";
+import { notFound } from "../../../_shared/http/api-error.ts";
+import { valueOfForm } from "../../../_shared/http/form.ts";
 import { listKept } from "../../../_shared/statements/taxonomy.ts";
-import { adminTaxonomy } from "../../../api/routes/admin-taxonomy.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { adminTaxonomy } from "../../../endpoints/admin-taxonomy.ts";
 import { Cancel } from "../../components/admin/cancel.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { type Column, DataTable } from "../../components/admin/table.tsx";
@@ -24,6 +23,7 @@ import { type LabelsMessages, labelsMessages } from "../../messages/admin/index.
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 type Kind = "categories" | "tags";
 /** A tag has no position. */

@@ -1,10 +1,10 @@
 import { limitsInForce } from "../../../_shared/statements/admin.ts";
-import { adminPage } from "../../admin-page.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { formatNumber } from "../../format.ts";
 import { type LimitsMessages, limitsMessages } from "../../messages/admin/index.ts";
 import type { Visit } from "../../visit.ts";
+import { adminPage } from "./admin-page.tsx";
 
 type Rule = { name: string; max_requests: number; window_seconds: number };
 const limited = ["submissions", "members", "surveys", "unconfirmed_mails"] as const;

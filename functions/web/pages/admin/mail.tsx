@@ -4,9 +4,8 @@ import { mailKinds, type mailSuppressionsAnswer, timingsOf } from "../../../../s
 import type { organizationDetailAnswer } from "../../../../shared/organizations.ts";
 import { mailSuppressions } from "../../../_shared/statements/mail.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
-import { mail as endpoints } from "../../../api/routes/mail.ts";
-import { organizations } from "../../../api/routes/organizations.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { mail as endpoints } from "../../../endpoints/mail.ts";
+import { organizations } from "../../../endpoints/organizations.ts";
 import { CheckField } from "../../components/admin/check.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
@@ -16,6 +15,7 @@ import { type MailSettingsMessages, mailSettingsMessages } from "../../messages/
 import { endpointOf, withoutEmpty } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 const area = "mail";
 const path = "/settings/mail";

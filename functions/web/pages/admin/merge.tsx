@@ -1,4 +1,4 @@
-import type { Statement } from "../../../_shared/database.ts";
+import type { Statement } from "../../../_shared/database/run.ts";
 import { mergePreview } from "../../../_shared/statements/moderation.ts";
 import type { Data } from "../../../_shared/statements/shapes.ts";
 import {
@@ -8,8 +8,7 @@ import {
   mergeCandidates,
   similarPairs,
 } from "../../../_shared/statements/submissions.ts";
-import { adminModeration } from "../../../api/routes/admin-moderation.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { adminModeration } from "../../../endpoints/admin-moderation.ts";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
 import { Problem } from "../../components/field.tsx";
@@ -20,6 +19,7 @@ import { type SubmissionsMessages, submissionsMessages } from "../../messages/ad
 import { endpointOf, type Page } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 import { idsOf, NothingChosen } from "./submissions.tsx";
 
 type Words = { words: SubmissionsMessages; visit: Visit };

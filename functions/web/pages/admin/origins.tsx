@@ -1,12 +1,12 @@
 import { originsAnswer } from "../../../../shared/admin.ts";
 import { allowedOrigins } from "../../../_shared/statements/admin.ts";
-import { admin } from "../../../api/routes/admin.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { admin } from "../../../endpoints/admin.ts";
 import { Field, Problem } from "../../components/field.tsx";
 import { originsMessages } from "../../messages/admin/index.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 const area = "origins";
 const { origins: originList } = originsAnswer.shape.data.shape;

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { analyticsAnswer } from "../../../../shared/analytics.ts";
 import { analyticsCompared } from "../../../_shared/statements/analytics.ts";
-import { adminPage } from "../../admin-page.tsx";
 import { formatDuration } from "../../components/admin/duration.ts";
 import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
@@ -11,6 +10,7 @@ import { formatDay, formatNumber, formatShortDay } from "../../format.ts";
 import { type OverviewMessages, overviewMessages } from "../../messages/admin/index.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminPage } from "./admin-page.tsx";
 
 type Analytics = z.output<typeof analyticsAnswer>["data"];
 

@@ -7,9 +7,9 @@ import {
   roleChange,
 } from "../../../../shared/members.ts";
 import { memberRoles, type organizationDetailAnswer } from "../../../../shared/organizations.ts";
-import { notFound } from "../../../_shared/api-error.ts";
-import type { Input, StatementEndpoint } from "../../../_shared/endpoint.ts";
-import { environment } from "../../../_shared/environment.ts";
+import { notFound } from "../../../_shared/http/api-error.ts";
+import type { Input, StatementEndpoint } from "../../../_shared/http/endpoint.ts";
+import { environment } from "../../../_shared/runtime/environment.ts";
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
 import {
   listInvites,
@@ -19,9 +19,7 @@ import {
   showMember,
 } from "../../../_shared/statements/members.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
-import { members as endpoints } from "../../../api/routes/members.ts";
-import { isAtLeast } from "../../admin-areas.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { members as endpoints } from "../../../endpoints/members.ts";
 import { Cancel } from "../../components/admin/cancel.tsx";
 import { CheckField } from "../../components/admin/check.tsx";
 import { Confirm } from "../../components/admin/confirm.tsx";
@@ -37,6 +35,8 @@ import { type PeopleMessages, peopleMessages } from "../../messages/admin/index.
 import { action, endpointOf, page } from "../../page.tsx";
 import { adminPath, hrefWith } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
+import { isAtLeast } from "./areas.ts";
 
 type Organization = z.output<typeof organizationDetailAnswer>["data"];
 type Member = z.output<typeof memberListAnswer>["data"][number];

@@ -8,11 +8,10 @@ import {
   submissionListQuery,
   submissionStatuses,
 } from "../../../../shared/submissions.ts";
-import { nextCursor } from "../../../_shared/cursor.ts";
+import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { type Chosen, chosenSubmissions, listSubmissions } from "../../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../../_shared/statements/taxonomy.ts";
-import { adminModeration } from "../../../api/routes/admin-moderation.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { adminModeration } from "../../../endpoints/admin-moderation.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
@@ -24,6 +23,7 @@ import { type SubmissionsMessages, submissionsMessages } from "../../messages/ad
 import { bestFirst, endpointOf, type Page } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 type Listed = {
   id: string;

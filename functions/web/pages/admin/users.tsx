@@ -1,12 +1,10 @@
 import { z } from "zod";
 import type { PersonDetail } from "../../../../shared/people.ts";
 import type { SubmissionStatus } from "../../../../shared/submissions.ts";
-import { notFound } from "../../../_shared/api-error.ts";
+import { notFound } from "../../../_shared/http/api-error.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { personalData, searchPeople, showPerson } from "../../../_shared/statements/people.ts";
-import { people as endpoints } from "../../../api/routes/people.ts";
-import { areas } from "../../admin-areas.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { people as endpoints } from "../../../endpoints/people.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { type Column, DataTable } from "../../components/admin/table.tsx";
@@ -20,6 +18,8 @@ import { type PeopleMessages, peopleMessages } from "../../messages/admin/index.
 import { endpointOf, plain } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
+import { areas } from "./areas.ts";
 import { PeopleTabs } from "./people.tsx";
 
 const area = "people";

@@ -5,15 +5,14 @@ import type {
   deliveryListAnswer,
   webhookListAnswer,
 } from "../../../../shared/webhooks.ts";
-import { notFound } from "../../../_shared/api-error.ts";
+import { notFound } from "../../../_shared/http/api-error.ts";
 import {
   listDeliveries,
   listWebhooks,
   showDelivery,
   showWebhook,
 } from "../../../_shared/statements/webhooks.ts";
-import { webhooks as endpoints } from "../../../api/routes/webhooks.ts";
-import { adminAction, adminPage } from "../../admin-page.tsx";
+import { webhooks as endpoints } from "../../../endpoints/webhooks.ts";
 import { Cancel } from "../../components/admin/cancel.tsx";
 import { Choices } from "../../components/admin/choices.tsx";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
@@ -31,6 +30,7 @@ import { type WebhooksMessages, webhooksMessages } from "../../messages/admin/in
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import type { Visit } from "../../visit.ts";
+import { adminAction, adminPage } from "./admin-page.tsx";
 
 type Webhook = z.output<typeof webhookListAnswer>["data"][number];
 type Delivery = z.output<typeof deliveryListAnswer>["data"][number];

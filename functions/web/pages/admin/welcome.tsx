@@ -1,8 +1,8 @@
-import { areas } from "../../admin-areas.ts";
-import { adminPage } from "../../admin-page.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { setupMessages } from "../../messages/admin/index.ts";
 import { adminPath, organizationPath } from "../../paths.ts";
+import { adminPage } from "./admin-page.tsx";
+import { areas } from "./areas.ts";
 
 const next = ["general", "apiKeys", "people", "surveys", "import"] as const;
 

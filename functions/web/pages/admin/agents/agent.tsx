@@ -1,11 +1,11 @@
 import type { AgentPolicies } from "../../../../../shared/agents.ts";
 import { agentPolicies, listAgentKeys, listAgents } from "../../../../_shared/statements/agents.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import { Created } from "../../../components/admin/created.tsx";
 import { type Key, Keys } from "../../../components/admin/keys.tsx";
 import { Secret } from "../../../components/admin/secret.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { apiKeysMessages } from "../../../messages/admin/index.ts";
+import { adminPage } from "../admin-page.tsx";
 import { Connect } from "./connect.tsx";
 import { Policies } from "./policies.tsx";
 import { agentNamed, area, pathOf, words } from "./shared.tsx";

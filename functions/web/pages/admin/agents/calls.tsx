@@ -2,12 +2,12 @@ import { z } from "zod";
 import { type agentAuditAnswer, agentAuditQuery } from "../../../../../shared/agents.ts";
 import { agentAudit, listAgentKeys, listAgents } from "../../../../_shared/statements/agents.ts";
 import { tools } from "../../../../mcp/registry.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import type { Key } from "../../../components/admin/keys.tsx";
 import { Moment } from "../../../components/admin/moment.tsx";
 import { DataTable } from "../../../components/admin/table.tsx";
 import { Field } from "../../../components/field.tsx";
 import { hrefWith } from "../../../paths.ts";
+import { adminPage } from "../admin-page.tsx";
 import { agentNamed, area, pathOf, trailOf, words } from "./shared.tsx";
 
 type Call = z.output<typeof agentAuditAnswer>["data"][number];

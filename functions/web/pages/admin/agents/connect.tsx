@@ -1,4 +1,4 @@
-import { environment } from "../../../../_shared/environment.ts";
+import { environment } from "../../../../_shared/runtime/environment.ts";
 import { CodeBlock } from "../../../components/admin/code-block.tsx";
 import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";

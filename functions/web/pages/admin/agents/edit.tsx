@@ -1,12 +1,12 @@
 import { agentTiers } from "../../../../../shared/agents.ts";
 import { listAgents } from "../../../../_shared/statements/agents.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import { Cancel } from "../../../components/admin/cancel.tsx";
 import { Confirm } from "../../../components/admin/confirm.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { FormId } from "../../../components/form-id.tsx";
 import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";
+import { adminPage } from "../admin-page.tsx";
 import { type Agent, agentNamed, area, baseOf, pathOf, trailOf, words } from "./shared.tsx";
 
 const AgentFields = ({

@@ -1,7 +1,7 @@
-import { agents as endpoints } from "../../../../api/routes/agents.ts";
-import { adminAction } from "../../../admin-page.tsx";
+import { agents as endpoints } from "../../../../endpoints/agents.ts";
 import { endpointOf } from "../../../page.tsx";
 import type { Visit } from "../../../visit.ts";
+import { adminAction } from "../admin-page.tsx";
 import { agent } from "./agent.tsx";
 import { agentCalls } from "./calls.tsx";
 import { editAgent, newAgent, retireAgent } from "./edit.tsx";

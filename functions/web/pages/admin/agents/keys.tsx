@@ -1,8 +1,8 @@
-import { notFound } from "../../../../_shared/api-error.ts";
+import { notFound } from "../../../../_shared/http/api-error.ts";
 import { listAgentKeys, listAgents } from "../../../../_shared/statements/agents.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import { KeyForm, keyNamed, RevokeKey, RotateKey } from "../../../components/admin/keys.tsx";
 import { apiKeysMessages } from "../../../messages/admin/index.ts";
+import { adminPage } from "../admin-page.tsx";
 import { agentNamed, area, pathOf, trailOf, words } from "./shared.tsx";
 
 export const newAgentKey = adminPage({

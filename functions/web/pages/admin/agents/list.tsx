@@ -1,8 +1,8 @@
 import { listAgents } from "../../../../_shared/statements/agents.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import { Created } from "../../../components/admin/created.tsx";
 import { DataTable } from "../../../components/admin/table.tsx";
 import { Icon } from "../../../components/icon.tsx";
+import { adminPage } from "../admin-page.tsx";
 import { type Agent, area, baseOf, pathOf, words } from "./shared.tsx";
 import { State } from "./state.tsx";
 

@@ -1,15 +1,15 @@
 import { type AgentPolicies, agentPoliciesUpdate } from "../../../../../shared/agents.ts";
-import { valueOfForm } from "../../../../_shared/form.ts";
+import { valueOfForm } from "../../../../_shared/http/form.ts";
 import { agentPolicies, listAgents } from "../../../../_shared/statements/agents.ts";
 import { listSurveys } from "../../../../_shared/statements/surveys.ts";
 import { listKept } from "../../../../_shared/statements/taxonomy.ts";
 import { tools } from "../../../../mcp/registry.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import { Cancel } from "../../../components/admin/cancel.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { formatNumber } from "../../../format.ts";
 import type { AgentsMessages } from "../../../messages/admin/index.ts";
 import type { Visit } from "../../../visit.ts";
+import { adminPage } from "../admin-page.tsx";
 import { agentNamed, area, pathOf, trailOf, words } from "./shared.tsx";
 
 export const Policies = ({

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { agentListAnswer } from "../../../../../shared/agents.ts";
-import { notFound } from "../../../../_shared/api-error.ts";
+import { notFound } from "../../../../_shared/http/api-error.ts";
 import { agentsMessages } from "../../../messages/admin/index.ts";
 import { adminPath } from "../../../paths.ts";
 import type { Visit } from "../../../visit.ts";

@@ -3,12 +3,11 @@ import { isUuid } from "../../../../../shared/fields.ts";
 import { locales } from "../../../../../shared/locales.ts";
 import { audience as audienceSchema, questionTypes } from "../../../../../shared/surveys.ts";
 import { trimText } from "../../../../../shared/text.ts";
-import { notFound } from "../../../../_shared/api-error.ts";
-import type { Statement } from "../../../../_shared/database.ts";
+import type { Statement } from "../../../../_shared/database/run.ts";
+import { notFound } from "../../../../_shared/http/api-error.ts";
 import type { Data } from "../../../../_shared/statements/shapes.ts";
 import { audienceSubmissions, requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
-import { surveys } from "../../../../api/routes/surveys.ts";
-import { adminAction, adminPage } from "../../../admin-page.tsx";
+import { surveys } from "../../../../endpoints/surveys.ts";
 import { Check, QuestionEditor } from "../../../components/admin/question-editor.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
@@ -18,16 +17,9 @@ import { type SurveysMessages, surveysMessages } from "../../../messages/admin/i
 import { messagesOf } from "../../../messages/index.ts";
 import { endpointOf, form, type Page } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
-import {
-  arranged,
-  draftFields,
-  formOf,
-  previewOf,
-  questionsOf,
-  shownForm,
-  surveyOf,
-} from "../../../survey-draft.ts";
 import type { Visit } from "../../../visit.ts";
+import { adminAction, adminPage } from "../admin-page.tsx";
+import { arranged, draftFields, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
 import { type Survey, surveyPath, trailOf } from "./shared.tsx";
 
 const nothing = new URLSearchParams({ "settings.show_branding": "true", "targeting.audience": "everyone" });

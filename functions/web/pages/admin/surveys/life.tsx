@@ -1,12 +1,12 @@
-import { notFound } from "../../../../_shared/api-error.ts";
+import { notFound } from "../../../../_shared/http/api-error.ts";
 import { requireSurvey, type SurveyAction, surveyDetail } from "../../../../_shared/statements/surveys.ts";
-import { surveys } from "../../../../api/routes/surveys.ts";
-import { adminAction, adminPage } from "../../../admin-page.tsx";
+import { surveys } from "../../../../endpoints/surveys.ts";
 import { Confirm } from "../../../components/admin/confirm.tsx";
 import { type SurveysMessages, surveysMessages } from "../../../messages/admin/index.ts";
 import type { Page } from "../../../page.tsx";
 import { endpointOf } from "../../../page.tsx";
 import type { Visit } from "../../../visit.ts";
+import { adminAction, adminPage } from "../admin-page.tsx";
 import { surveyResults } from "./results.tsx";
 import { type Survey, surveyPath, trailOf } from "./shared.tsx";
 

@@ -2,15 +2,15 @@ import { z } from "zod";
 import { queryInteger } from "../../../../../shared/pagination.ts";
 import type { survey as surveySchema } from "../../../../../shared/surveys.ts";
 import { surveyListQuery, surveyStatus } from "../../../../../shared/surveys.ts";
-import { nextCursor } from "../../../../_shared/cursor.ts";
+import { nextCursor } from "../../../../_shared/http/cursor.ts";
 import { listSurveys } from "../../../../_shared/statements/surveys.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import { type Column, DataTable } from "../../../components/admin/table.tsx";
 import { Day } from "../../../components/day.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { formatNumber } from "../../../format.ts";
 import { surveysMessages } from "../../../messages/admin/index.ts";
 import { adminPath, hrefWith } from "../../../paths.ts";
+import { adminPage } from "../admin-page.tsx";
 import { formatShare, SurveyStatus, withoutEmpty } from "./shared.tsx";
 
 type Survey = z.infer<typeof surveySchema>;

@@ -4,21 +4,21 @@ import {
   type surveyResponse as responseSchema,
   surveyResponseListQuery,
 } from "../../../../../shared/survey-responses.ts";
-import { notFound } from "../../../../_shared/api-error.ts";
-import { nextCursor } from "../../../../_shared/cursor.ts";
+import { notFound } from "../../../../_shared/http/api-error.ts";
+import { nextCursor } from "../../../../_shared/http/cursor.ts";
 import {
   auditResponses,
   listResponses,
   responseDetail,
 } from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
-import { surveyResponses as endpoints } from "../../../../api/routes/survey-responses.ts";
-import { adminPage } from "../../../admin-page.tsx";
+import { surveyResponses as endpoints } from "../../../../endpoints/survey-responses.ts";
 import { type Column, DataTable } from "../../../components/admin/table.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { surveysMessages } from "../../../messages/admin/index.ts";
 import { messagesOf } from "../../../messages/index.ts";
 import { action, endpointOf } from "../../../page.tsx";
+import { adminPage } from "../admin-page.tsx";
 import {
   AnswerFilters,
   formatDecimal,

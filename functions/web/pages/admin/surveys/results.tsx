@@ -1,5 +1,5 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
-import { notFound } from "../../../../_shared/api-error.ts";
+import { notFound } from "../../../../_shared/http/api-error.ts";
 import {
   newestTexts,
   type ResponseSeries,
@@ -7,7 +7,6 @@ import {
   type TextAnswer,
 } from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import { BarPlot, LinePlot } from "../../../components/admin/plot.tsx";
 import { Stat } from "../../../components/admin/stat.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
@@ -19,6 +18,7 @@ import type { IconName } from "../../../icons.ts";
 import { type SurveysMessages, surveysMessages } from "../../../messages/admin/index.ts";
 import { messagesOf } from "../../../messages/index.ts";
 import type { Visit } from "../../../visit.ts";
+import { adminPage } from "../admin-page.tsx";
 import {
   formatDecimal,
   formatDuration,

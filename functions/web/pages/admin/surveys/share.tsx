@@ -1,11 +1,9 @@
 import type { z } from "zod";
 import type { organizationDetailAnswer } from "../../../../../shared/organizations.ts";
-import { notFound } from "../../../../_shared/api-error.ts";
+import { notFound } from "../../../../_shared/http/api-error.ts";
 import { organizationDetail } from "../../../../_shared/statements/organizations.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
-import { surveys } from "../../../../api/routes/surveys.ts";
-import { areas } from "../../../admin-areas.ts";
-import { adminAction, adminPage } from "../../../admin-page.tsx";
+import { surveys } from "../../../../endpoints/surveys.ts";
 import { CopyButton } from "../../../components/admin/copy-button.tsx";
 import { Problem } from "../../../components/field.tsx";
 import { FormId } from "../../../components/form-id.tsx";
@@ -14,6 +12,8 @@ import { QrCode } from "../../../components/qr-code.tsx";
 import { surveysMessages } from "../../../messages/admin/index.ts";
 import { endpointOf, plain } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
+import { adminAction, adminPage } from "../admin-page.tsx";
+import { areas } from "../areas.ts";
 import { type Survey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
 
 type Organization = z.output<typeof organizationDetailAnswer>["data"];

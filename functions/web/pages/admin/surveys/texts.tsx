@@ -3,14 +3,14 @@ import { uuid } from "../../../../../shared/fields.ts";
 import { cursor } from "../../../../../shared/pagination.ts";
 import { surveyResponseListQuery } from "../../../../../shared/survey-responses.ts";
 import { text } from "../../../../../shared/text.ts";
-import { notFound } from "../../../../_shared/api-error.ts";
-import { nextCursor } from "../../../../_shared/cursor.ts";
+import { notFound } from "../../../../_shared/http/api-error.ts";
+import { nextCursor } from "../../../../_shared/http/cursor.ts";
 import { listTexts, type TextAnswer } from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
-import { adminPage } from "../../../admin-page.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { NextPage } from "../../../components/next-page.tsx";
 import { surveysMessages } from "../../../messages/admin/index.ts";
+import { adminPage } from "../admin-page.tsx";
 import { TextItem } from "./results.tsx";
 import { AnswerFilters, type Survey, SurveyViews, surveyPath, trailOf, withoutEmpty } from "./shared.tsx";
 

@@ -1,0 +1,335 @@
+import { createHash } from "node:crypto";
+import { commentPatch } from "../../../../shared/comments.ts";
+import { isUuid, newSlug, personName } from "../../../../shared/fields.ts";
+import { type ImportQuery, kindOf, moment, type RecordKind } from "../../../../shared/imports.ts";
+import { type SubmissionStatus, statusNote, submissionText } from "../../../../shared/submissions.ts";
+import { labelName } from "../../../../shared/taxonomy.ts";
+import { lengthOf, trimText } from "../../../../shared/text.ts";
+import { nameOf } from "./rows.ts";
+
+type Values = Record<string, unknown>;
+/** A record from a file: its kind is known, its fields are not validated. */
+export type Draft = { kind: RecordKind; values: Values };
+/** Part of a record that is skipped, with the reason; the rest is imported. */
+type Omission = { field: string; message: string };
+/** Remaining anonymous votes that the file may still create. */
+export type Allowance = { votes: number };
+
+const lengths = {
+  title: lengthOf(submissionText.title),
+  description: lengthOf(submissionText.description),
+  body: lengthOf(commentPatch.shape.body).max,
+  note: lengthOf(statusNote).max,
+  label: lengthOf(labelName).max,
+  person: lengthOf(personName).max,
+  slug: newSlug.maxLength ?? 0,
+};
+const kinds = new Set<string>(Object.values(kindOf));
+const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
+
+/** Records of one object in a file: a submission may contain votes and comments, an API page contains rows. */
+export function* draftsOf(
+  values: Values,
+  query: ImportQuery,
+  allowance: Allowance,
+): Generator<Draft | Omission> {
+  const list = isRecord(values) ? undefined : listNames.find((name) => Array.isArray(values[name]));
+  if (list) for (const row of objectsOf(values[list])) yield* draftsOf(row, query, allowance);
+  else if (query.format === "feedback") yield* ownDrafts(values, query);
+  else yield* foreignDrafts(normalized(values), query, query.format, allowance);
+}
+
+const isRecord = (values: Values) => "title" in values || "kind" in values;
+
+function* ownDrafts(values: Values, { what, type }: ImportQuery): Generator<Draft> {
+  const kind = typeof values.kind === "string" && kinds.has(values.kind) ? values.kind : undefined;
+  // An import does not change the organization record of an export.
+  if (values.kind !== undefined && !kind) return;
+  yield* withParts((kind as RecordKind | undefined) ?? kindOf[what], withoutNulls({ type, ...values }));
+}
+
+/** A submission, then its comments in order, then its votes. */
+function* withParts(kind: RecordKind, values: Values): Generator<Draft> {
+  yield { kind, values };
+  if (kind !== "submission") return;
+  const submission_id = values.id;
+  const time = (comment: Values) => Date.parse(String(comment.created_at)) || 0;
+  for (const comment of objectsOf(values.comments).sort((a, b) => time(a) - time(b)))
+    yield { kind: "comment", values: withoutNulls({ ...comment, submission_id }) };
+  for (const vote of objectsOf(values.votes))
+    yield { kind: "vote", values: withoutNulls({ ...vote, submission_id }) };
+}
+
+// Other services
+// --------------------------------------------------------------------------------------------------
+
+const serviceNames = { canny: "Canny", fider: "Fider" };
+
+function* foreignDrafts(
+  row: Values,
+  { type, what, anonymous_votes }: ImportQuery,
+  service: "canny" | "fider",
+  allowance: Allowance,
+): Generator<Draft | Omission> {
+  if (what === "tags") return yield* tagOf(row);
+  const post = textOf(row.post, "id") ?? textOf(row, "post_id", "post_url");
+  if (what === "follows" && post) return yield followOf(row, post);
+  const kind =
+    row.voter !== undefined || (what === "votes" && post)
+      ? "vote"
+      : row.value !== undefined || (what === "comments" && post)
+        ? "comment"
+        : "submission";
+  if (kind === "vote") return yield voteOf(row, post);
+  if (kind === "comment") return yield* commentOf(row, post);
+  const id = textOf(row, "number", "post_id", "id", "url", "post_url");
+  const givenStatus = textOf(row, "status", "state", "post_status") ?? "open";
+  const known = statuses.get(nameOf(givenStatus));
+  if (!known)
+    yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known: imported as open` };
+  const status = known ?? "open";
+  const author = authorOf(row, "author", "created_by", "user", "post_author");
+  const created_at = timeOf(row, "created_at", "created", "post_created", "date");
+  yield {
+    kind: "submission",
+    values: withoutNulls({
+      id,
+      ...fittingTexts(
+        textOf(row, "title", "post_title", "name", "headline") ?? "",
+        textOf(row, "description", "details", "post_details", "content", "body") ?? "",
+        serviceNames[service],
+      ),
+      type,
+      status,
+      category: nameIn(row.category) ?? textOf(row, "category_name", "post_category"),
+      tags: tagsOf(row.tags ?? row.post_tags ?? row.labels),
+      source: service,
+      created_at,
+      ...author,
+      // Included if the source contains them, like a backup.
+      moderation_state: row.moderation_state,
+      merged_into_id: row.merged_into_id,
+      author_votes: row.author_votes,
+      follow: row.follow,
+    }),
+  };
+  yield* responseOf(row, id, status, created_at);
+  const comments = objectsOf(row.comments).map(normalized);
+  for (const comment of comments.sort((a, b) => String(orderOf(a)).localeCompare(String(orderOf(b)))))
+    yield* commentOf(comment, id);
+  for (const vote of objectsOf(row.votes)) yield voteOf(normalized(vote), id);
+  if (anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id, allowance);
+}
+
+const orderOf = (row: Values) => timeOf(row, "created_at", "created");
+
+function voteOf(row: Values, submission_id: unknown): Draft {
+  const created_at = timeOf(row, "created_at", "created");
+  return {
+    kind: "vote",
+    values: withoutNulls({
+      submission_id,
+      created_at,
+      follow: row.follow,
+      ...authorOf(row, "voter", "user", "author", "name"),
+    }),
+  };
+}
+
+function followOf(row: Values, submission_id: unknown): Draft {
+  const created_at = timeOf(row, "created_at", "created");
+  return { kind: "follow", values: withoutNulls({ submission_id, created_at, ...authorOf(row, "user") }) };
+}
+
+function* tagOf(row: Values): Generator<Draft> {
+  // Internal notes of the team are skipped.
+  if (row.is_public === false) return;
+  const name = shortened(trimText(textOf(row, "name") ?? ""), lengths.label);
+  const color = textOf(row, "color")?.replace(/^#?/, "#").toLowerCase();
+  yield { kind: "tag", values: withoutNulls({ slug: slugOf(name), name, color }) };
+}
+
+function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
+  // Internal notes of the team are skipped.
+  if (row.internal === true || row.internal === "true" || row.private === true) return;
+  const body = trimText(textOf(row, "value", "content", "body", "comment") ?? "");
+  yield {
+    kind: "comment",
+    values: withoutNulls({
+      id: textOf(row, "id", "comment_id"),
+      submission_id,
+      parent_id: textOf(row, "parent_id"),
+      body: shortened(body, lengths.body),
+      created_at: orderOf(row),
+      updated_at: timeOf(row, "edited_at"),
+      moderation_state: row.moderation_state,
+      follow: row.follow,
+      ...authorOf(row, "author", "user", "created_by"),
+    }),
+  };
+}
+
+/** Fider's official response becomes a note in the status history. */
+function* responseOf(
+  row: Values,
+  submission_id: unknown,
+  new_status: SubmissionStatus,
+  created: unknown,
+): Generator<Draft> {
+  const answer: Values = isObject(row.response)
+    ? normalized(row.response)
+    : { text: row.response, responded_at: row.responded_at, user: row.responded_by };
+  const note = trimText(textOf(answer, "text") ?? "");
+  if (note === "") return;
+  yield {
+    kind: "status_change",
+    values: withoutNulls({
+      submission_id,
+      new_status,
+      note: shortened(note, lengths.note),
+      created_at: timeOf(answer, "responded_at") ?? created,
+      ...authorOf(answer, "user"),
+    }),
+  };
+}
+
+/** Limit for a whole file: 100 bytes of input could otherwise request thousands of votes. */
+export const maxVotes = 1_000_000;
+const maxVotesPerRow = 10_000;
+const countNames = ["votes_count", "total_votes", "vote_count", "votes", "score", "upvotes"];
+
+/** The author is included in the vote count of the file. */
+function* countedVotes(
+  row: Values,
+  submission_id: unknown,
+  allowance: Allowance,
+): Generator<Draft | Omission> {
+  const field = countNames.find((name) => textOf(row, name) !== undefined);
+  if (!field) return;
+  const hasAuthor = Object.keys(authorOf(row, "author", "created_by", "user", "post_author")).length > 0;
+  const first = hasAuthor ? 2 : 1;
+  const last = Math.min(Math.floor(Number(textOf(row, field))), maxVotesPerRow);
+  if (!(last >= first)) return;
+  const count = last - first + 1;
+  if (count > allowance.votes) {
+    const max = maxVotes.toLocaleString("en");
+    yield {
+      field,
+      message: `is not imported: a file may create at most ${max} nameless votes. Send the rest in another file`,
+    };
+    return;
+  }
+  allowance.votes -= count;
+  for (let n = first; n <= last; n++)
+    yield { kind: "vote", values: { submission_id, author_id: `voter ${n}`, follow: false } };
+}
+
+/** Status names of other services by status of this service; normalized like nameOf. */
+const statusNames: Record<SubmissionStatus, readonly string[]> = {
+  open: ["open"],
+  under_review: ["under_review", "reviewing"],
+  planned: ["planned"],
+  in_progress: ["in_progress", "started"],
+  completed: ["complete", "completed", "done", "shipped"],
+  // A file often does not contain the original of a duplicate.
+  declined: ["closed", "declined", "rejected", "archived", "duplicate"],
+  duplicate: [],
+};
+const statuses = new Map(
+  Object.entries(statusNames).flatMap(([status, names]) =>
+    names.map((name) => [name, status as SubmissionStatus] as const),
+  ),
+);
+
+/**
+ * Fits texts of other services into the limits: short ones are extended, long ones are cut, and the rest of a title
+ * moves to the description.
+ */
+function fittingTexts(givenTitle: string, givenDescription: string, service: string) {
+  const title = trimText(givenTitle);
+  const details = trimText(givenDescription);
+  const length = [...title].length;
+  const text = length > lengths.title.max ? `${title}\n\n${details}` : details;
+  const description =
+    [...text].length < lengths.description.min ? trimText(`${text}\n\nImported from ${service}.`) : text;
+  return {
+    // A missing title is an error, not a short title.
+    title: length > 0 && length < lengths.title.min ? `Idea: ${title}` : shortened(title, lengths.title.max),
+    description: shortened(description, lengths.description.max),
+  };
+}
+
+function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const characters = [...text];
+  return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join("")}…`;
+}
+
+function authorOf(row: Values, ...names: string[]): Values {
+  const who = names.map((name) => row[name]).find((value) => value !== undefined && value !== null);
+  const given = isObject(who) ? normalized(who) : { ...row, name: who };
+  const named = trimText(
+    textOf(given, "name") ?? textOf(row, "author_name", "user_name", "voter_name") ?? "",
+  );
+  const author_email =
+    textOf(given, "email") ?? textOf(row, "author_email", "user_email", "voter_email", "email");
+  const author_name = named === "" || named.includes("@") ? undefined : shortened(named, lengths.person);
+  const address = author_email ?? (named.includes("@") ? named : undefined);
+  return withoutNulls({ author_email: address, author_name, author_id: textOf(given, "author_id") });
+}
+
+function timeOf(row: Values, ...names: string[]): string | undefined {
+  const value = textOf(row, ...names);
+  return value === undefined ? undefined : (moment.safeParse(value).data ?? value);
+}
+
+function tagsOf(value: unknown): string[] {
+  const list = Array.isArray(value) ? value : typeof value === "string" ? value.split(",") : [];
+  return list
+    .map((tag) => shortened(trimText(nameIn(tag) ?? ""), lengths.label))
+    .filter(Boolean)
+    .slice(0, 50);
+}
+
+const nameIn = (value: unknown) => (typeof value === "string" ? value : textOf(value, "name", "slug"));
+
+// Values ----------------------------------------------------------------------------------------------------------
+
+function isObject(value: unknown): value is Values {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
+function objectsOf(value: unknown): Values[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function normalized(values: Values): Values {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [nameOf(name), value]));
+}
+
+/** The first non-empty field. */
+function textOf(values: unknown, ...names: string[]): string | undefined {
+  if (!isObject(values)) return undefined;
+  for (const name of names) {
+    const value = values[name];
+    if (typeof value === "number" || (typeof value === "string" && value !== "")) return String(value);
+  }
+}
+
+function withoutNulls(values: Values): Values {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== ""),
+  );
+}
+
+/** A name as a slug; a digest if it has no Latin letter, or is an id. */
+export function slugOf(name: string): string {
+  const slug = name
+    .normalize("NFKD")
+    .replaceAll(/\p{Mark}/gu, "")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, lengths.slug)
+    .replaceAll(/^-|-$/g, "");
+  return (!isUuid(slug) && slug) || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
+}

@@ -1,0 +1,88 @@
+import type { ImportQuery } from "../../../../shared/imports.ts";
+import { withRetry } from "../../database/with-retry.ts";
+import { ApiError, invalid, notFound } from "../../http/api-error.ts";
+import type { Bounds } from "../../http/body.ts";
+import type { Execute } from "../../http/endpoint.ts";
+import { addImportFilePart, beginImport, finishImport, startImport } from "../../statements/import-export.ts";
+import { problemOf } from "./chunks.ts";
+import { fiderRows } from "./fider.ts";
+import { fileParts, rowLines } from "./job.ts";
+import type { FileType, Row } from "./rows.ts";
+import { heldBytes } from "./zip.ts";
+
+export type JobFile = FileType | "zip";
+
+/** The format of a file by its extension. */
+export const fileTypesByName: Record<string, JobFile> = {
+  ".csv": "csv",
+  ".json": "json",
+  ".jsonl": "jsonl",
+  ".ndjson": "jsonl",
+  ".zip": "zip",
+};
+
+export const importFile: Bounds = {
+  maxBytes: 64 * 1024 * 1024,
+  tooLarge: "The file is larger than 64 MiB: send it in parts.",
+  timeout: "idle",
+};
+/** Limits of memory for one zip and for all of them, including the parsed data. */
+const maxBytesPerZip = 1.5 * importFile.maxBytes;
+const maxBytesOfAllZips = 2 * importFile.maxBytes;
+/** An import without progress for two minutes counts as aborted. */
+const maxUploadMs = 100_000;
+
+export function problemOfType(type: JobFile, format: ImportQuery["format"]): ApiError | undefined {
+  if (type === "zip" && format !== "fider")
+    return invalid("format", "must be fider for a zip: only Fider's backup is read from one");
+}
+
+/** Stores the file of a new import and starts it. */
+export async function receiveImport(
+  query: ImportQuery,
+  type: JobFile,
+  bytes: AsyncIterable<Uint8Array>,
+  execute: Execute,
+): Promise<{ id: string; data: string }> {
+  const [[started]] = await execute([startImport(query, type === "zip" ? "rows" : type)]);
+  if (!started) throw notFound("import");
+  const { id } = started;
+  const executeWithRetry = withRetry(execute);
+  try {
+    let n = 0;
+    for await (const filePart of fileParts(type === "zip" ? rowLines(zipRows(bytes)) : bytes))
+      await executeWithRetry([addImportFilePart(id, n++, filePart)]);
+  } catch (error) {
+    await executeWithRetry([finishImport(id, problemOf(error))]).catch(() => {});
+    throw error;
+  }
+  const [[begun]] = await executeWithRetry([beginImport(id)]);
+  return { id, data: begun?.data ?? "null" };
+}
+
+let bufferedBytes = 0;
+
+/** Rows of a zip, which is held in memory, because its directory is at the end. */
+async function* zipRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
+  const release = heldBytes();
+  const endsAt = performance.now() + maxUploadMs;
+  let own = 0;
+  const hold = (size: number) => {
+    if (own + size > maxBytesPerZip)
+      throw new ApiError("PAYLOAD_TOO_LARGE", "The backup has more people and posts than are read at once.");
+    if (bufferedBytes + size > maxBytesOfAllZips)
+      throw new ApiError("SERVICE_UNAVAILABLE", "Other backups are being read: try again in a minute.");
+    own += size;
+    bufferedBytes += size;
+  };
+  try {
+    for await (const part of bytes) {
+      if (performance.now() > endsAt) throw invalid("body", "did not arrive within 100 seconds");
+      hold(part.length);
+      release.add(part);
+    }
+    yield* fiderRows(release, importFile.maxBytes, hold);
+  } finally {
+    bufferedBytes -= own;
+  }
+}

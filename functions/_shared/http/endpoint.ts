@@ -1,0 +1,190 @@
+import type { z } from "zod";
+import type { Locale } from "../../../shared/locales.ts";
+import type { RateLimitedOperation } from "../../../shared/rate-limits.ts";
+import type { Scope } from "../../../shared/scopes.ts";
+import type { Credential } from "../callers/credential.ts";
+import type { Access, Results, Statement } from "../database/run.ts";
+
+/** Input of a handler: parsed and validated; referenced rows may not exist. */
+export type Input<Query = unknown, Body = unknown, Param extends string = string, Prepared = unknown> = {
+  /** Ids in the path. */
+  params: Record<Param, string>;
+  query: Query;
+  body: Body;
+  locale: Locale;
+  /** Whether an organization key calls, rather than a user or an anonymous client. */
+  byKey: boolean;
+  /** Id for the row this request creates, if any. */
+  newId: string;
+  /** Result of the endpoint's `prepare`. */
+  prepared: Prepared;
+};
+
+/** Runs statements as a separate request: admitted and charged again, in a transaction of its own. */
+export type Execute = <const Statements extends readonly Statement[]>(
+  statements: Statements,
+) => Promise<Results<Statements>>;
+
+/** Runs statements as another caller, who has just signed in, in the same request. */
+export type ExecuteAs = (credential: Credential) => Execute;
+
+/** The response. json is text, so that JSON built by Postgres is passed through. */
+export type JsonResponse = {
+  status: number;
+  /** The body: JSON, or HTML or plain text with such a content type. */
+  json: string;
+  /** In place of `json`, where it is sent more than once: in UTF-8, or compressed. */
+  bytes?: Uint8Array<ArrayBuffer>;
+  headers?: Record<string, string>;
+  /** Runs in the background after the response is sent; its statements are a separate request. */
+  afterResponse?: () => Promise<readonly Statement[]>;
+};
+
+/** A long body with the content type of its headers; each chunk is read after the client received the one before. */
+export type StreamResponse = {
+  status: number;
+  headers: Record<string, string>;
+  bodyStream: (execute: Execute) => AsyncIterator<string>;
+};
+
+export type ApiResponse = JsonResponse | StreamResponse;
+
+/** Input of an endpoint that needs more than one round trip. */
+export type Work<Query = unknown, Param extends string = string, Body = unknown> = {
+  input: Input<Query, Body, Param>;
+  request: Request;
+  execute: Execute;
+  executeAs: ExecuteAs;
+};
+
+type Precheck<Given> = { authorize: (input: Given) => Statement; check: (input: Given) => Promise<void> };
+
+/** One method of one path as data, read by the router, the OpenAPI document and the access tests. */
+export type EndpointDescription = {
+  method: "get" | "post" | "patch" | "put" | "delete";
+  /** Path below /api in Hono syntax. Parameters are UUIDs unless shared/path-parameters.ts says otherwise. */
+  path: string;
+  tag: string;
+  summary: string;
+  /** The callers it accepts. The database authorizes rows. */
+  access: Access;
+  /** Scopes of a key, one of which is required if `access` is caller. */
+  scopes?: Scope[];
+  /** Rule in private.rate_limit_rules charged in addition to the caller's level. */
+  operation?: RateLimitedOperation;
+  query?: z.ZodType;
+  body?: z.ZodType;
+  /** Body of a request by key, which may have more fields. */
+  bodyByKey?: z.ZodType;
+  responses: { [status: number]: z.ZodType };
+  /**
+   * May run for seconds: it is charged in a transaction of its own, so that the caller's other requests do not wait.
+   */
+  runsLong?: boolean;
+  /** Errors for keys use the lowercase envelope of the submission flow. */
+  lowercaseErrorsToKeys?: boolean;
+  /**
+   * The response contains a secret, so it is not stored for an Idempotency-Key; for the form of a page it is stored
+   * without the secret.
+   */
+  showsSecret?: boolean;
+  /** Media types of the body and of the response, other than JSON. */
+  consumes?: readonly string[];
+  produces?: readonly string[];
+};
+
+/** Runs in one round trip: `call` builds the statements, `respond` the response from their rows. */
+export type StatementEndpoint = EndpointDescription & {
+  /** Creates a value for both `call` and `respond`, such as a secret that is stored as a digest and returned once. */
+  prepare?: () => unknown;
+  /**
+   * Checks conditions outside of the database, such as an address; after `authorize`, so that other callers do not
+   * learn the result.
+   */
+  precheck?: Precheck<never>;
+  call: (input: Input) => readonly Statement[];
+  respond: (results: never, input: Input) => ApiResponse;
+  work?: undefined;
+};
+
+/** Runs in several round trips, each a separate transaction, such as one for each part of a file. */
+export type WorkEndpoint = EndpointDescription & { work: (work: Work) => Promise<ApiResponse> };
+
+export type Endpoint = StatementEndpoint | WorkEndpoint;
+
+type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`
+  ? Param | ParamOf<Rest>
+  : Path extends `${string}:${infer Param}`
+    ? Param
+    : never;
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+
+// Fields that only a key may send are absent from a user's body.
+type BodyOf<Body, ByKey> = ByKey extends z.ZodType ? Partial<z.output<ByKey>> & Parsed<Body> : Parsed<Body>;
+
+/** Declares an endpoint whose `call` and `respond` know the types of its schemas and statements. */
+export function endpoint<
+  const Path extends string,
+  const Statements extends readonly Statement[],
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+  BodyByKey extends z.ZodType | undefined = undefined,
+  Prepared = undefined,
+>(
+  definition: Omit<EndpointDescription, "path" | "query" | "body" | "bodyByKey"> & {
+    path: Path;
+    query?: Query;
+    body?: Body;
+    bodyByKey?: BodyByKey;
+    prepare?: () => Prepared;
+    precheck?: Precheck<Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>>;
+    call: (input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>) => Statements;
+    respond: (
+      results: Results<Statements>,
+      input: Input<Parsed<Query>, BodyOf<Body, BodyByKey>, ParamOf<Path>, Prepared>,
+    ) => ApiResponse;
+  },
+): StatementEndpoint {
+  return definition as unknown as StatementEndpoint;
+}
+
+type WorkDefinition<Path extends string, Query, Body> = Omit<
+  EndpointDescription,
+  "path" | "query" | "body" | "bodyByKey"
+> & {
+  path: Path;
+  query?: Query;
+  body?: Body;
+  work: (work: Work<Parsed<Query>, ParamOf<Path>, Parsed<Body>>) => Promise<ApiResponse>;
+};
+
+/** Declares an endpoint that needs more than one round trip; each `execute` is charged. */
+export function workEndpoint<
+  const Path extends string,
+  Query extends z.ZodType | undefined = undefined,
+  Body extends z.ZodType | undefined = undefined,
+>(definition: WorkDefinition<Path, Query, Body>): WorkEndpoint {
+  return definition as unknown as WorkEndpoint;
+}
+
+/** A work endpoint that may run for seconds, so that it is charged before it starts. */
+export function longEndpoint<const Path extends string, Query extends z.ZodType | undefined = undefined>(
+  definition: WorkDefinition<Path, Query, undefined>,
+): WorkEndpoint {
+  return { ...workEndpoint(definition), runsLong: true };
+}
+
+/** `{data, meta?}`, with data as JSON text from Postgres. */
+export function dataResponse(
+  status: number,
+  data: string,
+  meta?: object,
+  headers?: Record<string, string>,
+): JsonResponse {
+  return {
+    status,
+    json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`,
+    headers,
+  };
+}

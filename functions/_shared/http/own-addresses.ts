@@ -1,0 +1,32 @@
+import type { Context } from "hono";
+import { isLoopbackHost } from "../../../shared/loopback.ts";
+import { environment } from "../runtime/environment.ts";
+
+const configured = [new URL(environment.siteUrl), new URL(environment.supabaseUrl)];
+const ownOrigins = new Set(configured.map(({ origin }) => origin));
+const ownNames = new Set([...configured.map(({ hostname }) => hostname), ...environment.allowedHosts]);
+
+/**
+ * Whether an origin is ours: a configured one, or this machine's own. A page whose name leads here (DNS rebinding) names
+ * itself as Host and Origin, so that no other requested host counts.
+ */
+export function isOwnOrigin(origin: string, requestUrl: string): boolean {
+  if (ownOrigins.has(origin)) return true;
+  const url = new URL(requestUrl);
+  return url.origin === origin && isLoopbackHost(url.host);
+}
+
+/** The answer to a request whose Host header, such as 127.0.0.1:99999, makes no URL. */
+export const malformedHost = ({ url }: Request): Response | undefined =>
+  URL.canParse(url) ? undefined : new Response("The Host header is malformed.\n", { status: 400 });
+
+export const unknownHost =
+  "This service is not at this address: open the one of SITE_URL. The operator sets SITE_URL, or adds this host name to ALLOWED_HOSTS.";
+
+/** Whether the request names a host of ours. Platforms that route by Host, such as Supabase, have checked it. */
+export function isKnownHost(c: Context): boolean {
+  if (!environment.port) return true;
+  const host = c.req.header("Host") ?? "";
+  if (isLoopbackHost(host)) return true;
+  return URL.canParse(`http://${host}`) && ownNames.has(new URL(`http://${host}`).hostname);
+}

@@ -1,0 +1,21 @@
+import { auditAnswer, auditQuery } from "../../shared/audit.ts";
+import { nextCursor } from "../_shared/http/cursor.ts";
+import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { listAudit } from "../_shared/statements/audit.ts";
+
+export const adminAudit = [
+  endpoint({
+    method: "get",
+    path: "/admin/audit",
+    tag: "Administration",
+    access: "person",
+    summary: "List the audit log of the organization, newest first, as an admin",
+    query: auditQuery,
+    responses: { 200: auditAnswer },
+    call: ({ query }) => [listAudit(query)],
+    respond: ([[page]]) =>
+      dataResponse(200, page?.data ?? "[]", {
+        next_cursor: page ? nextCursor(page, "created_at", "desc") : null,
+      }),
+  }),
+];

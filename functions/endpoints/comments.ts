@@ -1,0 +1,162 @@
+import { z } from "zod";
+import {
+  commentAnswer,
+  commentCreate,
+  commentCreateByKey,
+  commentCreatedAnswer,
+  commentDetailQuery,
+  commentListAnswer,
+  commentListQuery,
+  commentPatch,
+} from "../../shared/comments.ts";
+import { deletedAnswer } from "../../shared/submissions.ts";
+import { commentVoteAnswer, commentVoteRemovedAnswer, voteByKey } from "../../shared/votes.ts";
+import { forbidden, notFound } from "../_shared/http/api-error.ts";
+import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import {
+  castCommentVote,
+  commentDetail,
+  commentVoteRemovedResult,
+  commentVoteResult,
+  createComment,
+  deleteComment,
+  findComment,
+  listComments,
+  removeCommentVote,
+  updateComment,
+  writtenComment,
+} from "../_shared/statements/comments.ts";
+import { findSubmission } from "../_shared/statements/submissions.ts";
+import { followFor } from "../_shared/statements/votes.ts";
+
+const tag = "Comments";
+const missing = () => notFound("comment");
+const nothing = z.object({});
+
+export const comments = [
+  endpoint({
+    method: "get",
+    path: "/submissions/:id/comments",
+    tag,
+    access: "public",
+    operation: "comment_list",
+    summary: "List comments, official ones first; parent_id lists replies",
+    query: commentListQuery,
+    responses: { 200: commentListAnswer },
+    call: ({ params, query }) => [findSubmission(params.id), listComments(params.id, query)],
+    respond: ([found, [list]]) => {
+      if (found.length === 0 || !list) throw notFound("submission");
+      return dataResponse(200, list.data, { total: list.total });
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/submissions/:id/comments",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "comment_create",
+    summary: "Comment on a submission, or reply to a comment",
+    body: commentCreate,
+    bodyByKey: commentCreateByKey,
+    responses: { 201: commentCreatedAnswer },
+    call: ({ params, body, byKey, newId }) => [
+      createComment(newId, params.id, body, byKey),
+      writtenComment(newId),
+      ...("follow" in body && body.follow ? [followFor(params.id, body, "comment")] : []),
+    ],
+    respond: ([, [written]]) => {
+      if (!written?.data) throw notFound("submission");
+      return dataResponse(201, written.data);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/comments/:id",
+    tag,
+    access: "public",
+    operation: "comment_list",
+    summary: "Show a comment",
+    query: commentDetailQuery,
+    responses: { 200: commentAnswer },
+    call: ({ params, query }) => [commentDetail(params.id, query.expand.includes("replies"))],
+    respond: ([[shown]]) => {
+      if (!shown) throw missing();
+      return dataResponse(200, shown.data);
+    },
+  }),
+  endpoint({
+    method: "patch",
+    path: "/comments/:id",
+    tag,
+    access: "person",
+    operation: "comment_update",
+    summary: "Edit a comment, as its author, soon after posting it",
+    body: commentPatch,
+    responses: { 200: commentAnswer },
+    call: ({ params, body }) => [updateComment(params.id, body.body), commentDetail(params.id, false)],
+    respond: ([updated, [shown]]) => {
+      if (!shown) throw missing();
+      if (updated.length === 0) throw forbidden("Only its author may edit a comment.");
+      return dataResponse(200, shown.data);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/comments/:id",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write", "submissions:moderate"],
+    operation: "comment_delete",
+    summary: "Delete a comment with all replies, as its author or an admin",
+    responses: { 200: deletedAnswer },
+    call: ({ params }) => [deleteComment(params.id), findComment(params.id)],
+    respond: ([deleted, remaining]) => {
+      if (deleted.length === 0)
+        throw remaining.length
+          ? forbidden("Only its author and the organization's admins may delete a comment.")
+          : missing();
+      return dataResponse(200, `{"deleted":true}`);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/comments/:id/vote",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "vote_create",
+    summary: "Vote for a comment (idempotent)",
+    body: nothing,
+    bodyByKey: voteByKey,
+    responses: { 201: commentVoteAnswer, 200: commentVoteAnswer },
+    call: ({ params, body, byKey }) => [
+      castCommentVote(params.id, body, byKey),
+      commentVoteResult(params.id, body),
+    ],
+    respond: ([added, [vote]]) => {
+      if (!vote) throw missing();
+      return dataResponse(added.length ? 201 : 200, vote.data);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/comments/:id/vote",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "vote_delete",
+    summary: "Remove a vote for a comment (idempotent)",
+    body: nothing,
+    bodyByKey: voteByKey,
+    responses: { 200: commentVoteRemovedAnswer },
+    call: ({ params, body }) => [
+      removeCommentVote(params.id, body),
+      commentVoteRemovedResult(params.id, body),
+    ],
+    respond: ([, [result]]) => {
+      if (!result) throw missing();
+      return dataResponse(200, result.data);
+    },
+  }),
+];

@@ -1,0 +1,205 @@
+import { z } from "zod";
+import {
+  deletedAnswer,
+  duplicateCheck,
+  duplicatesAnswer,
+  statusChangeAnswer,
+  statusChangeCreate,
+  statusChangeListAnswer,
+  submissionCreate,
+  submissionCreateByKey,
+  submissionCreatedAnswer,
+  submissionCreatedByKey,
+  submissionDetailAnswer,
+  submissionDetailQuery,
+  submissionListAnswer,
+  submissionListQuery,
+  submissionPatch,
+  submissionSearchAnswer,
+  submissionSearchQuery,
+} from "../../shared/submissions.ts";
+import { forbidden, notFound } from "../_shared/http/api-error.ts";
+import { foundMeta, listMeta, nextCursor } from "../_shared/http/cursor.ts";
+import { dataResponse, endpoint } from "../_shared/http/endpoint.ts";
+import { submissionPage } from "../_shared/http/web-pages.ts";
+import {
+  changeStatus,
+  createdSubmission,
+  createSubmission,
+  deleteSubmission,
+  findSubmission,
+  listSubmissions,
+  requireAdminOf,
+  searchSubmissions,
+  similarSubmissions,
+  statusHistory,
+  submissionDetail,
+  unchangedStatus,
+  updateSubmission,
+} from "../_shared/statements/submissions.ts";
+
+const tag = "Submissions";
+const missing = () => notFound("submission");
+
+export const submissions = [
+  endpoint({
+    method: "get",
+    path: "/submissions",
+    tag,
+    access: "public",
+    summary: "List submissions, filtered and sorted",
+    query: submissionListQuery,
+    responses: { 200: submissionListAnswer },
+    call: ({ query }) => [listSubmissions(query)],
+    respond: ([[page]], { query }) => {
+      if (!page) throw missing();
+      return dataResponse(200, page.data, listMeta(page, query, query.sort, query.order));
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/submissions/search",
+    tag,
+    access: "public",
+    summary: "Search titles and descriptions, best first",
+    query: submissionSearchQuery,
+    responses: { 200: submissionSearchAnswer },
+    call: ({ query }) => [searchSubmissions(query)],
+    respond: ([[found]], { query }) => {
+      if (!found) throw missing();
+      const { data, total, total_is_capped } = found;
+      return dataResponse(200, data, {
+        query: query.q,
+        total,
+        ...(total_is_capped && { total_is_capped }),
+        ...foundMeta(found),
+        next_cursor: nextCursor(found, "relevance", "desc"),
+      });
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/submissions/check-duplicates",
+    tag,
+    access: "public",
+    operation: "duplicate_check",
+    summary: "Find submissions similar to a draft",
+    body: duplicateCheck,
+    responses: { 200: duplicatesAnswer },
+    call: ({ body }) => [similarSubmissions(body.title, body.description, body.limit)],
+    respond: ([[similar]]) => {
+      const list = similar?.data ?? "[]";
+      return dataResponse(200, `{"has_duplicates":${list !== "[]"},"similar":${list}}`);
+    },
+  }),
+  endpoint({
+    method: "post",
+    path: "/submissions",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write"],
+    operation: "submission_create",
+    summary: "Submit an idea or a problem",
+    body: submissionCreate,
+    bodyByKey: submissionCreateByKey,
+    lowercaseErrorsToKeys: true,
+    responses: { 201: z.union([submissionCreatedAnswer, submissionCreatedByKey]) },
+    call: ({ newId, body, byKey }) => [
+      createSubmission(newId, body, byKey),
+      createdSubmission(newId, submissionPage(newId)),
+    ],
+    respond: ([, [created]], { newId, byKey }) => {
+      if (byKey) return { status: 201, json: JSON.stringify({ id: newId, url: submissionPage(newId) }) };
+      if (!created) throw missing();
+      return dataResponse(201, created.data);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/submissions/:id",
+    tag,
+    access: "public",
+    summary: "Show a submission",
+    query: submissionDetailQuery,
+    responses: { 200: submissionDetailAnswer },
+    call: ({ params, query, locale }) => [submissionDetail(params.id, query.expand, locale)],
+    respond: ([[shown]], { locale }) => {
+      if (!shown) throw missing();
+      return dataResponse(200, shown.data, undefined, {
+        "Content-Language": locale,
+        Vary: "Accept-Language",
+      });
+    },
+  }),
+  endpoint({
+    method: "patch",
+    path: "/submissions/:id",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write", "submissions:moderate"],
+    operation: "submission_update",
+    summary: "Edit a submission, as its author or an admin",
+    body: submissionPatch,
+    responses: { 200: submissionDetailAnswer },
+    call: ({ params, body, locale }) => [
+      updateSubmission(params.id, body),
+      submissionDetail(params.id, [], locale),
+    ],
+    respond: ([updated, [shown]]) => {
+      if (!shown) throw missing();
+      if (updated.length === 0)
+        throw forbidden("Only its author and the organization's admins may edit a submission.");
+      return dataResponse(200, shown.data);
+    },
+  }),
+  endpoint({
+    method: "delete",
+    path: "/submissions/:id",
+    tag,
+    access: "caller",
+    scopes: ["submissions:write", "submissions:moderate"],
+    summary: "Delete a submission with its votes and comments, as its author or an admin",
+    responses: { 200: deletedAnswer },
+    call: ({ params }) => [deleteSubmission(params.id), findSubmission(params.id)],
+    respond: ([deleted, remaining]) => {
+      if (deleted.length === 0)
+        throw remaining.length
+          ? forbidden("Only its author and the organization's admins may delete a submission.")
+          : missing();
+      return dataResponse(200, `{"deleted":true}`);
+    },
+  }),
+  endpoint({
+    method: "patch",
+    path: "/submissions/:id/status",
+    tag,
+    access: "caller",
+    scopes: ["submissions:moderate"],
+    summary: "Change the status, as an admin",
+    body: statusChangeCreate,
+    responses: { 200: statusChangeAnswer },
+    call: ({ params, body }) => [
+      requireAdminOf(params.id),
+      changeStatus(params.id, body),
+      unchangedStatus(params.id),
+    ],
+    respond: ([admin, [changed], [unchanged]]) => {
+      const state = changed ?? unchanged;
+      if (admin.length === 0 || !state) throw missing();
+      return dataResponse(200, state.data);
+    },
+  }),
+  endpoint({
+    method: "get",
+    path: "/submissions/:id/status-changes",
+    tag,
+    access: "public",
+    summary: "List the status history, newest first",
+    responses: { 200: statusChangeListAnswer },
+    call: ({ params }) => [findSubmission(params.id), statusHistory(params.id)],
+    respond: ([found, [history]]) => {
+      if (found.length === 0) throw missing();
+      return dataResponse(200, history?.data ?? "[]");
+    },
+  }),
+];

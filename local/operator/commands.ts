@@ -1,0 +1,269 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { z } from "zod";
+import { newSlug } from "../../shared/fields.ts";
+import { exportQuery, importQuery } from "../../shared/imports.ts";
+import { scopes } from "../../shared/scopes.ts";
+import { validationDetails } from "../../shared/validation.ts";
+import { type Runner, withDatabase } from "../postgres/database.ts";
+import { codeOf, messageOf, StartError } from "../processes/start-error.ts";
+import type { StackAddresses } from "../stack.ts";
+import { createApiKey } from "./api-keys.ts";
+import { createAccount } from "./create-account.ts";
+import { exportFile, importFile } from "./import-export.ts";
+
+const usage = `npm run organization:create -- --name "Acme" --slug acme --owner-email a@b.c [--owner-password …] [--private]
+npm run key:create -- --organization acme --name backend --scopes submissions:write,submissions:read [--expires 2027-01-31]
+npm run import -- --organization acme [--format canny|fider] [--what comments] [--source old-board] [--type problem]
+  [--no-create-missing] [--anonymous-votes] [--follow] [--dry-run] file.csv|.json|.jsonl|.zip
+npm run export -- --organization acme [--format json|jsonl|csv] [--what submissions] [file]
+
+They work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data).`;
+
+/** The target of the commands: a hosted project by environment variables, or the embedded stack by its stack.json. */
+interface Target {
+  databaseUrl: string;
+  supabaseUrl: string | undefined;
+  secretKey: string | undefined;
+}
+
+async function findTarget(): Promise<Target> {
+  const { DATABASE_URL, SUPABASE_URL, SUPABASE_SECRET_KEY, DATA_DIR } = process.env;
+  if (DATABASE_URL) {
+    return {
+      databaseUrl: DATABASE_URL,
+      supabaseUrl: SUPABASE_URL,
+      secretKey: SUPABASE_SECRET_KEY,
+    };
+  }
+  const file = join(DATA_DIR || ".data", "stack.json");
+  if (!existsSync(file))
+    throw new StartError(`no stack is running (${file} does not exist): run npm start, or set DATABASE_URL`);
+  const stack = JSON.parse(await readFile(file, "utf8")) as StackAddresses;
+  return {
+    databaseUrl: stack.db_url,
+    supabaseUrl: stack.supabase_url,
+    secretKey: stack.secret_key,
+  };
+}
+
+async function createOrganization(words: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      name: { type: "string" },
+      slug: { type: "string" },
+      "owner-email": { type: "string" },
+      "owner-password": { type: "string" },
+      private: { type: "boolean", default: false },
+    },
+  });
+  const name = required(values.name, "--name");
+  const slug = required(values.slug, "--slug");
+  const email = required(values["owner-email"], "--owner-email");
+  if (!newSlug.safeParse(slug).success) {
+    throw new StartError(
+      `--slug is ${JSON.stringify(slug)}: use lowercase letters, digits and single hyphens, at most 64 characters, and no UUID`,
+    );
+  }
+  if (!/^[^\s@]+@[^\s@]+$/.test(email))
+    throw new StartError(`--owner-email is ${JSON.stringify(email)}: use an e-mail address`);
+  const target = await findTarget();
+  await withDatabase(target.databaseUrl, async (sql) => {
+    const [existing] = await sql`select 1 from private.organization_slugs where slug = ${slug}`;
+    if (existing !== undefined)
+      throw new StartError(`an organization has or had the slug ${slug}: choose another --slug`);
+    const owner = await ensureUser(sql, target, email, values["owner-password"]);
+    const visibility = values.private ? "private" : "public";
+    const [organization] = await sql<
+      { id: string }[]
+    >`select private.create_organization(${name}, ${slug}, ${visibility}, ${owner.id}) as id`;
+    console.log(`organization ${slug}  ${organization?.id}`);
+    const account = owner.existed ? `  (existing account ${owner.name ?? owner.id}, password unchanged)` : "";
+    console.log(`owner        ${email}${account}`);
+    if (owner.password !== null) console.log(`password     ${owner.password}  (shown this once)`);
+  });
+}
+
+interface Owner {
+  id: string;
+  name?: string | null;
+  existed: boolean;
+  /** Generated for a new account. */
+  password: string | null;
+}
+
+/** An account of which the address is confirmed, or a new one. An existing account keeps its password. */
+async function ensureUser(
+  sql: Runner,
+  target: Target,
+  email: string,
+  requested: string | undefined,
+): Promise<Owner> {
+  const known = await accountsOf(sql, email);
+  const confirmed = known.filter(({ is_confirmed }) => is_confirmed);
+  if (confirmed.length > 1)
+    throw new StartError(
+      `${confirmed.length} accounts sign in as ${email} (${confirmed.map(({ id }) => id).join(", ")}): delete or change all but the owner's`,
+    );
+  const [account] = confirmed;
+  if (account) {
+    if (requested === undefined) return { ...account, existed: true, password: null };
+    throw new StartError(
+      `${email} has signed up already, so --owner-password cannot be set: make sure the account is the owner's and leave it out`,
+    );
+  }
+  if (known.length > 0)
+    throw new StartError(
+      `somebody signed up as ${email} and has not confirmed the address: let the owner sign in by e-mail first, which confirms it`,
+    );
+  const password = requested ?? randomBytes(12).toString("base64url");
+  if (target.supabaseUrl === undefined) {
+    throw new StartError(
+      `no user signs in as ${email}: invite them in the dashboard first, or set SUPABASE_URL and SUPABASE_SECRET_KEY to create the account`,
+    );
+  }
+  const secretKey = required(target.secretKey, "SUPABASE_SECRET_KEY");
+  const id = await createAccount({ url: target.supabaseUrl, secretKey }, { email, password });
+  if (!id)
+    throw new StartError(`the auth service did not create ${email}: it has an account with this address`);
+  return { id, existed: false, password: requested === undefined ? password : null };
+}
+
+const accountsOf = (sql: Runner, email: string) =>
+  sql<{ id: string; name: string | null; is_confirmed: boolean }[]>`
+    select u.id, p.name, u.email_confirmed_at is not null as is_confirmed
+    from auth.users u left join public.profiles p on p.auth_user_id = u.id
+    where lower(u.email) = lower(${email}) and u.deleted_at is null order by u.created_at`;
+
+async function createKey(words: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      organization: { type: "string" },
+      name: { type: "string" },
+      scopes: { type: "string" },
+      expires: { type: "string" },
+    },
+  });
+  const slug = required(values.organization, "--organization");
+  const name = required(values.name, "--name");
+  const requested = [
+    ...new Set(
+      required(values.scopes, "--scopes")
+        .split(/[\s,]+/)
+        .filter(Boolean),
+    ),
+  ];
+  const unknown = requested.filter((scope) => !(scopes as readonly string[]).includes(scope));
+  if (unknown.length > 0 || requested.length === 0) {
+    throw new StartError(`--scopes has ${unknown.join(", ") || "none"}: choose from ${scopes.join(", ")}`);
+  }
+  const expires = values.expires === undefined ? null : new Date(values.expires);
+  if (expires !== null && !(expires.getTime() > Date.now()))
+    throw new StartError("--expires: give a date to come, such as 2027-01-31");
+  const target = await findTarget();
+  await withDatabase(target.databaseUrl, async (sql) => {
+    const secret = await createApiKey(sql, await organizationOf(sql, slug), name, requested, expires);
+    console.log(`key     ${name} of ${slug}, ${requested.join(" ")}`);
+    console.log(`secret  ${secret}  (shown this once)`);
+  });
+}
+
+async function organizationOf(sql: Runner, slug: string): Promise<string> {
+  const [organization] = await sql<
+    { id: string }[]
+  >`select id from public.organizations where slug = ${slug} or id::text = ${slug}`;
+  if (organization === undefined)
+    throw new StartError(`there is no organization ${slug}: create it with npm run organization:create`);
+  return organization.id;
+}
+
+async function runImport(words: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: {
+      organization: { type: "string" },
+      format: { type: "string" },
+      what: { type: "string" },
+      source: { type: "string" },
+      type: { type: "string" },
+      "no-create-missing": { type: "boolean" },
+      "anonymous-votes": { type: "boolean" },
+      follow: { type: "boolean" },
+      "dry-run": { type: "boolean" },
+    },
+  });
+  const slug = required(values.organization, "--organization");
+  const path = required(positionals[0], "the file");
+  if (!existsSync(path)) throw new StartError(`there is no file ${path}`);
+  const query = checked(importQuery, {
+    format: values.format,
+    what: values.what,
+    source: values.source,
+    type: values.type,
+    ...(values["no-create-missing"] && { create_missing: "false" }),
+    ...(values["anonymous-votes"] && { anonymous_votes: "true" }),
+    ...(values.follow && { follow: "true" }),
+    ...(values["dry-run"] && { dry_run: "true" }),
+  });
+  const target = await findTarget();
+  await withDatabase(target.databaseUrl, async (sql) => {
+    const progress = (processed: number) => process.stderr.isTTY && process.stderr.write(`\r${processed}`);
+    const done = await importFile(sql, await organizationOf(sql, slug), path, query, progress);
+    if (process.stderr.isTTY) process.stderr.write("\r");
+    for (const { file, line, field, message } of done.errors)
+      console.log(`${file ? `${file} ` : ""}line ${line}  ${field === null ? "" : `${field} `}${message}`);
+    console.log(
+      `${query.dry_run ? "dry run  " : ""}created ${done.created}  skipped ${done.skipped}  failed ${done.failed}`,
+    );
+    if (done.problem !== null) throw new StartError(`not finished: ${done.problem}`);
+  });
+}
+
+async function runExport(words: string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: { organization: { type: "string" }, format: { type: "string" }, what: { type: "string" } },
+  });
+  const slug = required(values.organization, "--organization");
+  const query = checked(exportQuery, { format: values.format, what: values.what });
+  const target = await findTarget();
+  await withDatabase(target.databaseUrl, async (sql) =>
+    exportFile(sql, await organizationOf(sql, slug), positionals[0], query),
+  );
+}
+
+function checked<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [first] = validationDetails(result.error);
+  throw new StartError(`--${first?.field} ${first?.message}`);
+}
+
+function required(value: string | undefined, option: string): string {
+  const text = value?.trim();
+  if (!text) throw new StartError(`${option} is missing\n\n${usage}`);
+  return text;
+}
+
+async function main([command, ...words]: string[]): Promise<void> {
+  if (command === "organization:create") return createOrganization(words);
+  if (command === "key:create") return createKey(words);
+  if (command === "import") return runImport(words);
+  if (command === "export") return runExport(words);
+  throw new StartError(usage);
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const reason = codeOf(error)?.startsWith("ECONN")
+    ? "the database does not respond: is the stack running?"
+    : messageOf(error);
+  console.error(error instanceof StartError ? error.message : reason);
+  process.exitCode = 1;
+});
