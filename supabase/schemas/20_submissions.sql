@@ -292,6 +292,12 @@ create trigger announce_approval after update of moderation_state on public.subm
   for each row when (old.moderation_state <> 'approved' and new.moderation_state = 'approved')
   execute function private.announce_submission();
 
+-- What an author wrote for others to read.
+create function private.public_texts(submission public.submissions) returns text[]
+language sql immutable
+return array[(submission).title, (submission).description];
+grant execute on function private.public_texts to authenticated, service_key, service_role;
+
 -- Trigger: trims text; only Admin may set tracker_issue_url.
 create function private.edit_submission() returns trigger
 language plpgsql set search_path = pg_temp as $$
@@ -303,8 +309,8 @@ begin
   end if;
   -- Both name the text that was read (private.admin_moderate): no two of one submission have the same time.
   new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
-  new.is_changed_by_author := old.is_changed_by_author or (new.title, new.description)
-    is distinct from (old.title, old.description) and private.caller_id() is not null
+  new.is_changed_by_author := old.is_changed_by_author
+    or private.public_texts(new) <> private.public_texts(old) and private.caller_id() is not null
     and not private.is_admin(new.organization_id, 'submissions:moderate');
   return new;
 end
@@ -343,7 +349,7 @@ create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.events_suppressed() then return null; end if;
-  if (new.title, new.description) is distinct from (old.title, old.description)
+  if private.public_texts(new) <> private.public_texts(old)
     and private.needs_approval(new.organization_id, private.caller_id()) then
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;

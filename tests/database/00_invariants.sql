@@ -119,6 +119,7 @@ insert into helpers values
   (array['service_role', 'feedback_api'], array['is_slug', 'is_uuid', 'are_translations', 'are_origins']),
   (array['authenticated', 'service_role', 'service_key', 'feedback_api'], array['locales']),
   (array['authenticated'], array['editable_columns']),
+  (array['authenticated', 'service_key', 'service_role'], array['public_texts']),
   (array['anon', 'authenticated', 'service_key'], array['board', 'board_counts', 'page_frame']),
   (array['anon', 'authenticated'], array['survey_page', 'open_survey_page']),
   (array['authenticated'], array['admin_frame', 'admin_merge_preview', 'admin_moderate_many', 'my_profile', 'my_responses', 'offered_survey', 'rate_limits']),
