@@ -258,12 +258,12 @@ create function private.start_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   insert into public.votes (organization_id, submission_id, user_id, created_at)
   select new.organization_id, new.id, new.author_id, new.created_at where new.vote_count = 1;
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   return null;
 end
 $$;
@@ -348,7 +348,7 @@ return jsonb_build_object('submission', jsonb_build_object(
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if private.events_suppressed() then return null; end if;
+  if private.is_internal_write() then return null; end if;
   if private.public_texts(new) <> private.public_texts(old)
     and private.needs_approval(new.organization_id, private.caller_id()) then
     update public.submissions set moderation_state = 'pending' where id = new.id;
@@ -406,7 +406,7 @@ language plpgsql set search_path = pg_temp as $$
 declare submission public.submissions;
 begin
   -- Imports and merges write the history themselves.
-  if private.events_suppressed() then return new; end if;
+  if private.is_internal_write() then return new; end if;
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
@@ -443,7 +443,7 @@ create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
-  if not private.events_suppressed() then
+  if not private.is_internal_write() then
     update public.submissions set status = new.new_status,
       updated_at = greatest(updated_at, new.created_at)
       where id = new.submission_id;
@@ -488,10 +488,10 @@ create function private.propagate_visibility() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: is_public is not granted
 begin
   perform 1 from public.submissions where organization_id = new.id order by id for update;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   update public.submissions set is_public = (new.visibility = 'public' and moderation_state = 'approved')
   where organization_id = new.id;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   perform private.recount_submissions(new.id);
   return null;
 end

@@ -450,7 +450,7 @@ begin
   end if;
   delete from private.survey_starts s using added r
   where s.survey_id = r.survey_id and s.user_id = any (private.same_person(r.user_id, r.organization_id));
-  if not private.events_suppressed() then
+  if not private.is_internal_write() then
     perform private.emit_event(r.organization_id, 'survey.response.created', r.survey_id,
       jsonb_build_object('survey_id', r.survey_id,
       'response_id', r.id, 'submitted_at', r.submitted_at, 'sentiment', r.sentiment, 'sentiment_score',

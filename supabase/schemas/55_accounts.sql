@@ -7,10 +7,10 @@
 -- for clients of the data API and realtime.
 
 -- Whether the user's session is accepted; always true in the edge functions, which have checked it.
-create function private.is_active_user() returns boolean
+create function private.has_valid_session() returns boolean
 language sql stable
 return session_user = 'feedback_api' or private.token_refusal() is null;
-grant execute on function private.is_active_user to authenticated;
+grant execute on function private.has_valid_session to authenticated;
 
 do $$
 declare name text;
@@ -19,8 +19,8 @@ begin
     select c.relname from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname
   loop
-    execute format('create policy "a deleted user sees and changes nothing" on public.%I
-      as restrictive to authenticated using ((select private.is_active_user()))', name);
+    execute format('create policy "only valid sessions see and change rows" on public.%I
+      as restrictive to authenticated using ((select private.has_valid_session()))', name);
   end loop;
 end
 $$;
@@ -37,7 +37,7 @@ create function private.require_participation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare allowed text;
 begin
-  if private.is_key() or private.events_suppressed()
+  if private.is_key()
     or not exists (select from public.profiles p where p.id = auth.uid() and p.is_anonymous) then
     return new;
   end if;
