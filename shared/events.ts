@@ -26,6 +26,7 @@ const submissionUpdatedData = z
     submission: z.object({
       ...submissionFields,
       category_id: uuid.nullable(),
+      tracker_issue_url: z.string().nullable(),
       merged_into_id: uuid.nullable().describe("The merge target; null unless merged."),
       updated_at: timestamp,
     }),

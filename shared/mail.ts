@@ -2,19 +2,12 @@ import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { emailAddress, patchOf, timestamp, uuid } from "./fields.ts";
 
-/** Kinds of mail with a preference; `team` is for team members only. */
-export const mailKinds = ["status", "official", "reply", "comment", "survey", "team"] as const;
-
-const mailTimings = ["at_once", "daily", "weekly", "never"] as const;
-
-const timing = z.enum(mailTimings);
+const timing = z.enum(["at_once", "daily", "weekly", "never"]);
 const digest = z.enum(["daily", "weekly", "never"]);
 const single = z.enum(["at_once", "never"]);
+type MailTiming = z.infer<typeof timing>;
 
-/** When a kind of mail can be sent. */
-export const timingsOf = (kind: (typeof mailKinds)[number]): readonly (typeof mailTimings)[number][] =>
-  kind === "team" ? digest.options : kind === "survey" ? single.options : mailTimings;
-
+/** The kinds of mail with a preference, as private.mail_kinds() lists them; `team` is for team members only. */
 const choices = {
   status: timing.describe("New statuses of submissions that they submitted or follow."),
   official: timing.describe("An official answer."),
@@ -23,6 +16,12 @@ const choices = {
   survey: single.describe("Invitations to surveys."),
   team: digest.describe("The summary of new feedback, for team members."),
 };
+
+export type ChosenMailKind = keyof typeof choices;
+export const mailKinds = Object.keys(choices) as ChosenMailKind[];
+
+/** When a kind of mail can be sent. */
+export const timingsOf = (kind: ChosenMailKind): readonly MailTiming[] => choices[kind].options;
 
 /** Preferences to change; omitted ones stay unchanged. */
 export const mailChoices = z

@@ -1,14 +1,15 @@
 import type { Locale } from "../../shared/locales.ts";
+import type { ChosenMailKind } from "../../shared/mail.ts";
 import type { memberRoles } from "../../shared/organizations.ts";
 import type { SubmissionStatus } from "../../shared/submissions.ts";
 import { dispatchDatabase } from "../_shared/dispatch/database.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 
-type MailKind = "status" | "official" | "reply" | "comment" | "digest" | "team" | "survey" | "invite";
+type MailKind = ChosenMailKind | "digest" | "invite";
 
 /** An event in a mail: a status or a comment of a submission, a new submission, or a survey. */
 export type MailEvent = {
-  kind: Exclude<MailKind, "digest" | "invite">;
+  kind: ChosenMailKind;
   /** Empty for a survey. */
   submission_id: string;
   survey_id?: string;

@@ -5,9 +5,8 @@ import { smtpTransport } from "./smtp.ts";
 
 /** The transport that MAIL_URL names, and the address that mail comes from. */
 export function openTransport(): { transport: Transport; from: string } {
-  const from = environment.mailFrom ?? "";
-  if (!/^[^\s<>@"]+@[^\s<>@"]+$/.test(from))
-    throw new Error("MAIL_FROM is missing: the address that mail comes from (docs/mail.md)");
+  const from = environment.mailFrom;
+  if (!from) throw new Error("MAIL_FROM is missing: the address that mail comes from (docs/mail.md)");
   return { transport: transportOf(environment.mailUrl), from };
 }
 
@@ -16,5 +15,9 @@ function transportOf(text = ""): Transport {
   if (url && /^smtps?:$/.test(url.protocol)) return smtpTransport(url);
   const isHere = url && /^(127\.|localhost$|\[::1\]$)/.test(url.hostname);
   if (url && (url.protocol === "https:" || (url.protocol === "http:" && isHere))) return httpTransport(url);
-  throw new Error("MAIL_URL must begin with smtps://, smtp:// or https:// (docs/mail.md)");
+  // Only the beginning is shown: the rest may contain a password.
+  const given = url ? `begins with ${url.protocol}//` : text ? "is no address" : "is missing";
+  throw new Error(
+    `MAIL_URL ${given}: set it to an address with smtps://, smtp:// or https:// (docs/mail.md)`,
+  );
 }

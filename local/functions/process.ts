@@ -35,7 +35,7 @@ export interface Functions {
 const require = createRequire(import.meta.url);
 // Environment variables for Deno itself, and those an operator may set for the functions.
 const inherited =
-  /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|LANGUAGE_MODEL_.*|(?:MCP|WEBHOOK)_ALLOWED_HOSTS|MAIL_WEBHOOK_SECRET|MAIL_TIMEOUT_SECONDS|SIGN_IN_PROVIDERS|CAPTCHA_.*)$/;
+  /^(?:PATH|HOME|TMPDIR|TZ|DENO_.*|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR|HTTPS?_PROXY|NO_PROXY|SITE_URL|DATABASE_CONNECTIONS|LANGUAGE_MODEL_.*|(?:(?:MCP|WEBHOOK)_)?ALLOWED_HOSTS|MAIL_WEBHOOK_SECRET|MAIL_TIMEOUT_SECONDS|SIGN_IN_PROVIDERS|CAPTCHA_.*)$/;
 
 // By default V8 collects the old generation late, at several times its live size: an import used 290 MB, and 160 with
 // these flags.

@@ -225,17 +225,19 @@ create function private.agent_id() returns uuid
 language sql stable
 return case when private.is_key() then nullif(current_setting('feedback.agent_id', true), '')::uuid end;
 
--- Whether the current statement is part of a larger operation (creation, merge, import) that emits its
--- own event, so that row triggers emit none.
-create function private.events_suppressed() returns boolean
+-- Whether a function of ours writes these rows as a part of a larger operation: what a creation adds for its
+-- author, a merge, an import, a claim or an erasure. It has checked and charged the operation, maintains the
+-- counters and emits its own event, so that triggers of votes, follows, comments and status changes neither
+-- check the rows nor count, announce or charge them. No client can set this.
+create function private.is_internal_write() returns boolean
 language sql stable
-return coalesce(current_setting('feedback.suppress_events', true), '') in ('on', 'import');
+return coalesce(current_setting('feedback.internal_write', true), '') in ('on', 'import');
 
 -- Whether an import is writing. Triggers then emit no events, require no approval and add no automatic
 -- vote or follow.
 create function private.is_importing() returns boolean
 language sql stable
-return coalesce(current_setting('feedback.suppress_events', true), '') = 'import';
+return coalesce(current_setting('feedback.internal_write', true), '') = 'import';
 
 -- In a trigger: whether a client of the data API made this change itself. False for the edge functions
 -- (private.admit_request charges their rate limits), cascades and operators.
@@ -244,7 +246,7 @@ language sql stable
 return session_user <> 'feedback_api'
   and coalesce(current_setting('role', true), '') in ('anon', 'authenticated')
   and pg_trigger_depth() = 1
-  and not private.events_suppressed();
+  and not private.is_internal_write();
 
 -- The columns of a table that its grants let a signed-in person change.
 create function private.editable_columns(of_table regclass) returns text[]
@@ -267,7 +269,7 @@ $$;
 
 grant execute on function private.error_state, private.raise_error, private.is_key, private.caller_id
   to anon, authenticated, service_role, service_key, feedback_api;
-grant execute on function private.trim_text, private.is_direct, private.events_suppressed,
+grant execute on function private.trim_text, private.is_direct, private.is_internal_write,
   private.is_importing to authenticated, service_role, service_key, feedback_api;
 grant execute on function private.is_uuid, private.is_slug, private.are_origins, private.are_translations
   to service_role, feedback_api;

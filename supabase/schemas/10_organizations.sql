@@ -13,15 +13,34 @@ exception when invalid_parameter_value then
 end
 $$;
 
--- A JSON object that maps kinds of mail to at_once, daily, weekly or never. team cannot be at_once;
--- survey is at_once or never.
+-- Every kind of mail, in the order of the settings: its choices, the choice without a setting, and the type
+-- of the notifications that it is about. A digest (which collects others) and an invite cannot be chosen.
+create function private.mail_kinds()
+  returns table (place integer, kind text, choices text[], default_choice text, notification_type text)
+language sql immutable
+begin atomic
+  values
+    (1, 'status', '{at_once,daily,weekly,never}'::text[], 'at_once', 'status_changed'),
+    (2, 'official', '{at_once,daily,weekly,never}', 'at_once', 'official_comment'),
+    (3, 'reply', '{at_once,daily,weekly,never}', 'at_once', 'reply'),
+    (4, 'comment', '{at_once,daily,weekly,never}', 'daily', 'comment'),
+    (5, 'survey', '{at_once,never}', 'at_once', null),
+    (6, 'team', '{daily,weekly,never}', 'daily', null),
+    (7, 'digest', '{}', null, null),
+    (8, 'invite', '{}', null, null);
+end;
+
+-- Whether there is such a kind of mail.
+create function private.is_mail_kind(kind text) returns boolean
+language sql immutable
+return exists (select from private.mail_kinds() k where k.kind = is_mail_kind.kind);
+
+-- A JSON object that maps kinds of mail to one of their choices.
 create function private.are_mail_choices(value jsonb) returns boolean
 language sql immutable
 return jsonb_typeof(value) = 'object' and not exists (
   select from jsonb_each_text(value) as c (kind, choice)
-  where not coalesce(choice = 'never' and kind in ('status', 'official', 'reply', 'comment', 'team', 'survey')
-    or choice in ('daily', 'weekly') and kind in ('status', 'official', 'reply', 'comment', 'team')
-    or choice = 'at_once' and kind in ('status', 'official', 'reply', 'comment', 'survey'), false));
+  where not exists (select from private.mail_kinds() k where k.kind = c.kind and c.choice = any (k.choices)));
 
 create table public.organizations (
   id uuid primary key default gen_random_uuid(),
@@ -698,7 +717,7 @@ grant select, insert, update, delete on public.organizations, public.profiles, p
   public.categories, public.tags
   to service_role;
 
-grant execute on function private.is_time_zone, private.are_mail_choices to service_role;
+grant execute on function private.is_time_zone, private.are_mail_choices, private.mail_kinds to service_role;
 grant execute on function private.person_name to authenticated, service_role;
 grant execute on function private.team_organization_ids, private.author, private.author_of_key,
   private.current_organization_id to anon, authenticated, service_key;

@@ -232,12 +232,12 @@ create function private.start_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   insert into public.votes (organization_id, submission_id, user_id, created_at)
   select new.organization_id, new.id, new.author_id, new.created_at where new.vote_count = 1;
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   values (new.organization_id, new.id, new.author_id, 'author', new.created_at);
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   return null;
 end
 $$;
@@ -265,6 +265,12 @@ create trigger announce_approval after update of moderation_state on public.subm
   for each row when (old.moderation_state <> 'approved' and new.moderation_state = 'approved')
   execute function private.announce_submission();
 
+-- What an author wrote for others to read.
+create function private.public_texts(submission public.submissions) returns text[]
+language sql immutable
+return array[(submission).title, (submission).description];
+grant execute on function private.public_texts to authenticated, service_key, service_role;
+
 -- Trigger: trims text; only Admin may set tracker_issue_url.
 create function private.edit_submission() returns trigger
 language plpgsql set search_path = pg_temp as $$
@@ -276,8 +282,8 @@ begin
   end if;
   -- Both name the text that was read (private.admin_moderate): no two of one submission have the same time.
   new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
-  new.is_changed_by_author := old.is_changed_by_author or (new.title, new.description)
-    is distinct from (old.title, old.description) and private.caller_id() is not null
+  new.is_changed_by_author := old.is_changed_by_author
+    or private.public_texts(new) <> private.public_texts(old) and private.caller_id() is not null
     and not private.is_admin(new.organization_id, 'submissions:moderate');
   return new;
 end
@@ -305,7 +311,7 @@ return jsonb_build_object('submission', jsonb_build_object(
   'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type',
     (submission).type,
   'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id',
-    (submission).category_id,
+    (submission).category_id, 'tracker_issue_url', (submission).tracker_issue_url,
   'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at',
     (submission).updated_at));
 
@@ -314,8 +320,8 @@ return jsonb_build_object('submission', jsonb_build_object(
 create function private.announce_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if private.events_suppressed() then return null; end if;
-  if (new.title, new.description) is distinct from (old.title, old.description)
+  if private.is_internal_write() then return null; end if;
+  if private.public_texts(new) <> private.public_texts(old)
     and private.needs_approval(new.organization_id, private.caller_id()) then
     update public.submissions set moderation_state = 'pending' where id = new.id;
     return null;
@@ -372,7 +378,7 @@ language plpgsql set search_path = pg_temp as $$
 declare submission public.submissions;
 begin
   -- Imports and merges write the history themselves.
-  if private.events_suppressed() then return new; end if;
+  if private.is_internal_write() then return new; end if;
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
@@ -409,7 +415,7 @@ create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
-  if not private.events_suppressed() then
+  if not private.is_internal_write() then
     update public.submissions set status = new.new_status,
       updated_at = greatest(updated_at, new.created_at)
       where id = new.submission_id;
@@ -453,10 +459,10 @@ create function private.propagate_visibility() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: is_public is not granted
 begin
   perform 1 from public.submissions where organization_id = new.id order by id for update;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   update public.submissions set is_public = (new.visibility = 'public' and moderation_state = 'approved')
   where organization_id = new.id;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   perform private.recount_submissions(new.id);
   return null;
 end

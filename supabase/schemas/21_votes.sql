@@ -50,7 +50,7 @@ create function private.prepare_vote() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
   if tg_table_name = 'votes' and new.user_id = private.caller_id() then perform private.lock_caller(); end if;
-  if private.events_suppressed() then return new; end if;
+  if private.is_internal_write() then return new; end if;
   new.organization_id := (select s.organization_id from public.submissions s where s.id = new.submission_id);
   if new.organization_id is null then
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
@@ -154,16 +154,16 @@ $$;
 create function private.count_added_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if private.events_suppressed() then return null; end if;
+  if private.is_internal_write() then return null; end if;
   perform private.lock_submissions((select array_agg(submission_id) from added));
   update public.submissions s set vote_count = vote_count + d.votes
   from (select submission_id, count(*) as votes from added group by 1) d where s.id = d.submission_id;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason)
   select organization_id, submission_id, user_id, 'vote' from added where private.is_own_act(user_id)
   order by submission_id, user_id
   on conflict do nothing;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   insert into public.notifications (organization_id, user_id, type, submission_id, event_id)
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
   from added v join public.submissions s on s.id = v.submission_id
@@ -183,7 +183,7 @@ create trigger count_added after insert on public.votes
 create function private.count_removed_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if private.events_suppressed() then return null; end if;
+  if private.is_internal_write() then return null; end if;
   if private.is_direct() then
     -- Skip votes that a cascade deleted with their submission: triggers of a cascade run at the same depth as
     -- those of the client's statement.
@@ -221,12 +221,12 @@ create function private.follow_for(submission_id uuid, profile_id uuid, reason t
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not private.may_act_as(profile_id) then return; end if;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason)
   select s.organization_id, s.id, follow_for.profile_id, follow_for.reason from public.submissions s
   where s.id = follow_for.submission_id and s.organization_id = private.key_organization_id()
   on conflict do nothing;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
 end
 $$;
 
@@ -301,8 +301,8 @@ begin atomic
   where s.id = any (submission_ids);
 end;
 comment on function public.my_votes(uuid[]) is
-  'The signed-in user''s votes for the given submissions: submission_id and created_at (timestamptz). Never '
-  'returns votes of other users.';
+  'The signed-in user''s votes for the given submissions, and when they voted (voted_at). Never returns '
+  'votes of other users.';
 
 -- Deletes the vote of the caller, or of a profile the key may act as. No effect if there is none.
 -- definer: voters are not granted.

@@ -170,12 +170,12 @@ begin
   from (select parent_id, count(*) as replies from added where moderation_state = 'approved' group by 1) d
   where c.id = d.parent_id;
   if private.is_importing() then return null; end if;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason)
   select distinct organization_id, submission_id, author_id, 'comment' from added
   where private.is_own_act(author_id) order by 2, 3
   on conflict do nothing;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   perform private.announce_comment(a.id) from added a where a.moderation_state = 'approved';
   return null;
 end

@@ -39,7 +39,7 @@ create trigger count_deleted after delete on public.submissions
 create function private.count_moved_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if private.events_suppressed() then return null; end if;
+  if private.is_internal_write() then return null; end if;
   insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
   select m.organization_id, m.is_public, m.status, m.type, m.category_id, sum(m.change)
   from (values

@@ -231,6 +231,15 @@ return case
   when question_type in ('text', 'email') then 'text'
 end;
 
+-- Whether an answer to a question type says who gave it, so that an erasure removes it. Null for an unknown
+-- type.
+create function private.is_personal_answer(question_type text) returns boolean
+language sql immutable
+return case
+  when question_type = 'email' then true
+  when question_type in ('nps', 'rating', 'multiple_choice', 'text') then false
+end;
+
 -- The lowest number that answers a question; null if the question takes no number.
 create function private.lowest_answer(question_type text) returns integer
 language sql immutable
@@ -434,7 +443,7 @@ begin
   end if;
   delete from private.survey_starts s using added r
   where s.survey_id = r.survey_id and s.user_id = any (private.same_person(r.user_id, r.organization_id));
-  if not private.events_suppressed() then
+  if not private.is_internal_write() then
     perform private.emit_event(r.organization_id, 'survey.response.created', r.survey_id,
       jsonb_build_object('survey_id', r.survey_id,
       'response_id', r.id, 'submitted_at', r.submitted_at, 'sentiment', r.sentiment, 'sentiment_score',
@@ -547,7 +556,7 @@ $$;
 -- Erasure ---------------------------------------------------------------------------------------------------
 
 -- Reassigns a person's responses, in one organization or (null) in all, to a nameless profile, removes
--- e-mail answers, and deletes the person's starts.
+-- personal answers, and deletes the person's starts.
 create function private.anonymize_responses(profile_id uuid, organization_id uuid, heir_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -566,16 +575,17 @@ begin
   update public.survey_responses r set user_id = heir_id, answers = coalesce((
     select jsonb_agg(a.value order by a.n)
       from jsonb_array_elements(r.answers) with ordinality as a (value, n)
-    join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid where q.type <> 'email'), '[]')
+    join public.survey_questions q on q.id = (a.value ->> 'question_id')::uuid
+    where not private.is_personal_answer(q.type)), '[]')
   where r.user_id = profile_id and
     (anonymize_responses.organization_id is null or r.organization_id = anonymize_responses.organization_id)
     and (heir_id <> profile_id or exists (select from public.survey_questions q
-      where q.survey_id = r.survey_id and q.type = 'email'
+      where q.survey_id = r.survey_id and private.is_personal_answer(q.type)
       and r.answers @> jsonb_build_array(jsonb_build_object('question_id', q.id))));
 end
 $$;
 
--- Trigger: removes e-mail answers when the respondent is deleted.
+-- Trigger: removes personal answers when the respondent is deleted.
 -- definer: the response stays when its respondent is deleted.
 create function private.anonymize_respondent() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$

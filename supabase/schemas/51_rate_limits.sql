@@ -75,6 +75,12 @@ begin
 end
 $$;
 
+-- Whether an operation is counted by the client's address also for who is signed in: accounts and sessions of
+-- identified people cost nothing.
+create function private.is_counted_by_address(operation text) returns boolean
+language sql immutable
+return operation in ('sign_in', 'sign_in_mail');
+
 -- Charges calls of a subject against the rule of this name. Allowed if there is no rule or no subject.
 create function private.charge_rule(rule text, subject text, calls integer default 1)
 returns private.rate_state

@@ -131,8 +131,7 @@ begin
         where r.name in (operation, operation || '_' || who.kind) order by r.name desc limit 1;
       end if;
       continue when bucket_size is null;
-      -- By address also for who is signed in: accounts and sessions of identified people cost nothing.
-      subject := case when operation in ('sign_in', 'sign_in_mail') then coalesce(address, caller)
+      subject := case when private.is_counted_by_address(operation) then coalesce(address, caller)
         else caller end;
       if subject is null then
         state := (bucket_size, bucket_size, now() + make_interval(secs => seconds), true);
@@ -273,7 +272,7 @@ begin
   if admission.kind = 'agent' then
     ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
-  ignored := set_config('feedback.suppress_events', 'off', true);
+  ignored := set_config('feedback.internal_write', 'off', true);
   ignored := set_config('request.jwt.claims', case admission.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);

@@ -14,7 +14,7 @@ begin
     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' order by c.relname
   loop
     -- The edge functions have checked the session.
-    execute format('create policy "a deleted user sees and changes nothing" on public.%I as restrictive
+    execute format('create policy "only valid sessions see and change rows" on public.%I as restrictive
       to authenticated using ((select session_user = ''feedback_api'' or private.token_refusal() is null))',
       name);
   end loop;
@@ -32,7 +32,7 @@ create function private.require_participation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare allowed text;
 begin
-  if private.is_key() or private.events_suppressed()
+  if private.is_key()
     or not exists (select from public.profiles p where p.id = auth.uid() and p.is_anonymous) then
     return new;
   end if;

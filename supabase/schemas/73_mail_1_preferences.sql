@@ -53,11 +53,10 @@ comment on table private.address_key is
 -- The kind of mail about notifications of a type; null for those that no mail is about.
 create function private.mail_kind(notification_type text) returns text
 language sql immutable
-return case notification_type when 'status_changed' then 'status' when 'official_comment' then 'official'
-  when 'reply' then 'reply' when 'comment' then 'comment' end;
+return (select k.kind from private.mail_kinds() k where k.notification_type = mail_kind.notification_type);
 
 -- When a person gets a kind of mail: at_once, daily, weekly or never; by their choice, the default of the
--- organization, or ours.
+-- organization, or ours. Null for a kind without choices.
 create function private.mail_choice(organization_id uuid, profile_id uuid, kind text) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -66,7 +65,7 @@ begin
       and c.profile_id = mail_choice.profile_id and c.kind = mail_choice.kind),
     (select o.mail_defaults ->> mail_choice.kind from public.organizations o
       where o.id = mail_choice.organization_id),
-    case when mail_choice.kind in ('comment', 'team') then 'daily' else 'at_once' end);
+    (select k.default_choice from private.mail_kinds() k where k.kind = mail_choice.kind));
 end
 $$;
 
@@ -202,9 +201,9 @@ begin
     'mail_enabled', o.mail_enabled,
     'choices', (select json_object_agg(k.kind, private.mail_choice(o.id, mail_preferences.profile_id, k.kind)
         order by k.place)
-      from unnest(array['status', 'official', 'reply', 'comment', 'survey', 'team'])
-        with ordinality k (kind, place)
-      where k.kind <> 'team' or private.is_member(o.id, mail_preferences.profile_id)),
+      from private.mail_kinds() k
+      where k.choices <> '{}'
+        and (k.kind <> 'team' or private.is_member(o.id, mail_preferences.profile_id))),
     'muted', coalesce((select json_agg(json_build_object('id', s.id, 'title', s.title)
         order by m.created_at desc)
       from (select * from private.mail_mutes t where t.organization_id = o.id
@@ -254,11 +253,14 @@ begin
   -- From a link of a digest: all that comes in digests.
   insert into private.mail_choices as m (organization_id, profile_id, kind, choice)
   select change_mail_preferences.organization_id, change_mail_preferences.profile_id, k.kind, 'never'
-  from unnest(array['status', 'official', 'reply', 'comment', 'team', 'survey']) k (kind)
-  where case when changes ->> 'stop' = 'digest' then k.kind <> 'team' and private.mail_choice(
-      change_mail_preferences.organization_id, change_mail_preferences.profile_id, k.kind)
-      in ('daily', 'weekly')
-    else k.kind = changes ->> 'stop' end
+  from private.mail_kinds() k
+  where k.choices <> '{}'
+    and case
+      when changes ->> 'stop' = 'digest' then k.kind <> 'team' and private.mail_choice(
+        change_mail_preferences.organization_id, change_mail_preferences.profile_id, k.kind)
+        in ('daily', 'weekly')
+      else k.kind = changes ->> 'stop'
+    end
   on conflict on constraint mail_choices_pkey do update set choice = excluded.choice;
   delete from private.mail_mutes m where m.organization_id = change_mail_preferences.organization_id
     and m.profile_id = change_mail_preferences.profile_id

@@ -17,8 +17,7 @@ create table private.mails (
   last_error text,
   created_at timestamptz not null default now(),
   finished_at timestamptz,
-  constraint kind_is_known check
-    (kind in ('status', 'official', 'reply', 'comment', 'digest', 'team', 'survey', 'invite')),
+  constraint kind_is_known check (private.is_mail_kind(kind)),
   constraint all_but_invites_are_to_a_profile check ((kind = 'invite') = (profile_id is null)),
   constraint only_invites_have_an_invite check (kind = 'invite' or invite_id is null),
   constraint status_is_known check (status in ('pending', 'sending', 'sent', 'failed', 'dropped')),

@@ -94,7 +94,7 @@ create function private.broadcast_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare ids uuid[];
 begin
-  if private.events_suppressed() then return null; end if;
+  if private.is_internal_write() then return null; end if;
   if (select count(*) from changed) > 100 then
     ids := array(select distinct submission_id from changed);
     perform private.broadcast_reload('votes', array(
@@ -197,7 +197,7 @@ language plpgsql security definer set search_path = pg_temp as $$
 declare changes jsonb; topics text[];
 begin
   -- Checked first: most updates come from votes. Not a join: see private.broadcast_comments.
-  if tg_op = 'UPDATE' and not private.events_suppressed() then
+  if tg_op = 'UPDATE' and not private.is_internal_write() then
     if not exists (
       select n.id, n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at,
         n.comment_count from changed n
@@ -232,7 +232,7 @@ begin
             n.updated_at)
         -- A merge moves votes without broadcasting each. Other votes broadcast themselves; the board gets
         -- their counts later, and those of comments at once.
-        or private.events_suppressed() and (o.vote_count, o.comment_count) <> (n.vote_count, n.comment_count)
+        or private.is_internal_write() and (o.vote_count, o.comment_count) <> (n.vote_count, n.comment_count)
         or t.nth = 1 and o.comment_count <> n.comment_count;
     else
       select jsonb_agg(jsonb_build_object('old_topic', t.topic,

@@ -86,12 +86,12 @@ begin
   update private.merges set parent_id = old.merged_into_id where parent_id = old.id;
   update public.votes set merged_from = null where submission_id = old.merged_into_id
     and merged_from = old.id;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   select f.organization_id, old.merged_into_id, f.user_id, f.reason, f.created_at from public.follows f
     where f.submission_id = old.id
   on conflict do nothing;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   update public.submission_tags set merged_from = null where submission_id = old.merged_into_id
     and merged_from = old.id;
   return old;
@@ -106,7 +106,7 @@ create trigger pass_on_sources before delete on public.submissions
 create function private.delete_merged_votes() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if private.events_suppressed() then return null; end if;
+  if private.is_internal_write() then return null; end if;
   with person as materialized (
     select r.organization_id, r.submission_id, p.user_id
     from removed r cross join unnest(private.same_person(r.user_id, r.organization_id)) p (user_id)
@@ -126,7 +126,7 @@ create trigger forget_merged after delete on public.votes
 create function private.delete_merged_tags() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if private.events_suppressed() then return null; end if;
+  if private.is_internal_write() then return null; end if;
   delete from private.merged_tags j using removed r, public.submissions s
   where s.organization_id = r.organization_id and s.merged_into_id = r.submission_id and j.source_id = s.id
     and j.tag_id = r.tag_id;
@@ -323,7 +323,7 @@ begin
       when target_id = any (found_ids) then 'source_ids' else 'target_id' end);
   end if;
 
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
   select s.id, own_id, admin_merge.target_id, event, s.status
   from public.submissions s where s.id = any (source_ids) order by array_position(source_ids, s.id);
@@ -363,7 +363,7 @@ begin
   perform private.move_threads(array(
     select c.id from public.comments c where c.submission_id = any (source_ids) and c.parent_id is null),
       target_id);
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
 
   perform private.lock_counts(own_id);
   update public.submissions set status = 'duplicate', merged_into_id = admin_merge.target_id
@@ -439,7 +439,7 @@ begin
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
 
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   insert into public.status_changes
     (organization_id, submission_id, previous_status, new_status, changed_by, notify)
   values (own_id, source_id, 'duplicate', undone.previous_status, private.caller_id(), false);
@@ -473,7 +473,7 @@ begin
   perform private.move_threads(array(
     select j.comment_id from private.merged_comments j where j.source_id = any (subtree || source_id)),
       source_id);
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
 
   perform private.lock_counts(own_id);
   delete from private.merges m where m.source_id = source_id;

@@ -70,14 +70,7 @@ begin
 end
 $$;
 create trigger announce after update on public.organizations
-  for each row when ((old.slug, old.name, old.visibility, old.is_default, old.require_approval,
-    old.trust_after, old.anonymous_may, old.time_zone, old.default_locale, old.allowed_origins, old.settings,
-      old.brand_color, old.logo_url, old.allow_indexing, old.mail_enabled, old.mail_defaults,
-      old.max_submissions, old.max_members, old.max_surveys, old.max_unconfirmed_mails)
-    is distinct from (new.slug, new.name, new.visibility, new.is_default, new.require_approval,
-      new.trust_after, new.anonymous_may, new.time_zone, new.default_locale, new.allowed_origins,
-      new.settings, new.brand_color, new.logo_url, new.allow_indexing, new.mail_enabled, new.mail_defaults,
-      new.max_submissions, new.max_members, new.max_surveys, new.max_unconfirmed_mails))
+  for each row when (to_jsonb(old) - 'updated_at' is distinct from to_jsonb(new) - 'updated_at')
   execute function private.announce_organization();
 
 -- Reading settings ------------------------------------------------------------------------------------------
@@ -96,8 +89,7 @@ begin
       organization.allow_indexing,
     'mail_enabled', organization.mail_enabled, 'mail_defaults', (
       select json_object_agg(k.kind, private.mail_choice(organization.id, null, k.kind) order by k.place)
-      from unnest(array['status', 'official', 'reply', 'comment', 'survey', 'team'])
-        with ordinality k (kind, place)),
+      from private.mail_kinds() k where k.choices <> '{}'),
     'role', (select m.role from public.memberships m
       where m.organization_id = organization.id and m.user_id = private.caller_id()),
     'plan', json_build_object(

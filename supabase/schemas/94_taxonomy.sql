@@ -196,9 +196,9 @@ begin
       limit batch for no key update skip locked);
   if ids = '{}' then return 0; end if;
   perform private.lock_counts(organization_id);
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   update public.submissions s set category_id = to_id where s.id = any (ids);
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   insert into private.submission_counts as c (organization_id, is_public, status, type, category_id, total)
   select s.organization_id, s.is_public, s.status, s.type, m.category_id, sum(m.change)
   from public.submissions s cross join (values (from_id, -1), (to_id, 1)) m (category_id, change)
@@ -231,9 +231,9 @@ begin
   on conflict on constraint submission_tags_pkey do update set merged_from = null where excluded.merged_from
     is null;
   -- Merge journals keep the tag: they move with the last batch or are deleted with the label.
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   delete from public.submission_tags st where st.submission_id = any (ids) and st.tag_id = from_id;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   return cardinality(ids);
 end
 $$;

@@ -55,6 +55,7 @@ declare
   asked_id uuid;
   left_over integer := max_rows;
   asked jsonb;
+  shows_respondents boolean;
   told integer;
   first_id uuid := case when what not in ('categories', 'tags', 'submissions', 'merged', 'surveys')
     then coalesce(after[1], nil::text)::uuid end;
@@ -156,9 +157,10 @@ begin
       for asked_id in select s.id from public.surveys s where s.organization_id = export_rows.organization_id
         and s.id >= first_id order by s.id loop
         asked := private.exported_questions(asked_id);
+        shows_respondents := private.can_see_respondents(asked_id);
         return query select array[r.survey_id::text, r.submitted_at::text, r.id::text],
-          case when r.user_id is null then '{}'
-            else private.person_record(r.user_id) end || jsonb_build_object('kind', 'survey_response',
+          case when r.user_id is not null and shows_respondents then private.person_record(r.user_id)
+            else '{}' end || jsonb_build_object('kind', 'survey_response',
           'id', coalesce(private.exported_id('response', r.id), r.id::text),
           'survey_id', coalesce(private.exported_id('survey', r.survey_id), r.survey_id::text),
           'answers', (select coalesce(jsonb_agg(a.value ||
@@ -268,6 +270,10 @@ return case what
   when 'members' then 'members:write'
   when 'surveys' then 'surveys:read'
   when 'survey_responses' then 'responses:read'
+  -- A follow tells by its reason that its person voted.
+  when 'votes' then private.voters_scope()
+  when 'comment_votes' then private.voters_scope()
+  when 'follows' then private.voters_scope()
   else 'submissions:moderate'
 end;
 

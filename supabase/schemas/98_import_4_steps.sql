@@ -9,7 +9,7 @@ declare
 begin
   -- Block merges, which must see all rows of the submissions they merge.
   perform 1 from public.organizations o where o.id = import.organization_id for no key update;
-  perform set_config('feedback.suppress_events', 'import', true);
+  perform set_config('feedback.internal_write', 'import', true);
   people := private.import_people(import, records -> 'people');
   foreach kind in array array['taxonomy', 'submission', 'merged', 'follow', 'comment', 'vote', 'comment_vote',
     'status_change',
@@ -30,7 +30,7 @@ begin
     outcome := row(outcome.created + part.created, outcome.skipped + part.skipped,
       outcome.failures || coalesce(part.failures, '[]'))::private.import_outcome;
   end loop;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   return outcome;
 end
 $$;

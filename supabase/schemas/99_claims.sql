@@ -130,7 +130,7 @@ begin
       'Sign in with an account that has confirmed the address that the mail came to.');
   end if;
   perform private.lock_personal_rows(author_id, organization_id);
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   update public.submissions s set author_id = claimer_id where s.author_id = claim_author.author_id;
   update public.comments c set author_id = claimer_id where c.author_id = claim_author.author_id;
   perform private.claim_votes(organization_id, author_id, claimer_id);
@@ -143,7 +143,7 @@ begin
   on conflict do nothing;
   delete from public.follows f where f.user_id = author_id;
   update public.status_changes h set changed_by = claimer_id where h.changed_by = author_id;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
   perform private.claim_responses(author_id, claimer_id);
   -- The account inherits the team's trust decision about the author; distrust takes precedence.
   insert into private.author_trust as t (organization_id, user_id, is_trusted)

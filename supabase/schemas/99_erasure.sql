@@ -188,12 +188,12 @@ begin
       where p.id = profile_id;
     return;
   end if;
-  perform set_config('feedback.suppress_events', 'on', true);
+  perform set_config('feedback.internal_write', 'on', true);
   for named in select * from private.personal_columns() c where c.at_erasure = 'reassign' loop
     execute format('update %1$s set %2$s = $3 where %2$s = $1 and organization_id = $2',
       named.relation, named.person) using profile_id, organization_id, nobody;
   end loop;
-  perform set_config('feedback.suppress_events', 'off', true);
+  perform set_config('feedback.internal_write', 'off', true);
 end
 $$;
 
@@ -214,7 +214,7 @@ $$;
 create function private.refuse_erased() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if not private.events_suppressed() and private.was_erased(new.organization_id, new.user_id) then
+  if not private.is_internal_write() and private.was_erased(new.organization_id, new.user_id) then
     perform private.raise_error('FORBIDDEN', 'This account was erased here. Its votes and answers stay and '
       'count: to take part again, use another account.');
   end if;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { originsAnswer } from "../../shared/admin.ts";
 import { events } from "../../shared/events.ts";
-import { organizationDetailAnswer } from "../../shared/organizations.ts";
+import { type OrganizationPatch, organizationDetailAnswer } from "../../shared/organizations.ts";
 import { deletedAnswer } from "../../shared/submissions.ts";
 import {
   categoryMergeAnswer,
@@ -78,6 +78,42 @@ describe("an organization's settings", () => {
         .settings,
     ).toEqual({ theme: { dark: null }, more: [1] });
   });
+
+  const changed: Record<keyof OrganizationPatch, unknown> = {
+    name: "Other name",
+    slug: `other-${randomUUID()}`,
+    visibility: "private",
+    require_approval: true,
+    trust_after: 3,
+    anonymous_may: "vote",
+    time_zone: "Asia/Tokyo",
+    default_locale: "de",
+    brand_color: "#123456",
+    logo_url: "https://host.example/logo.png",
+    allow_indexing: false,
+    mail_enabled: true,
+    mail_defaults: { comment: "never" },
+    settings: { theme: "dark" },
+  };
+  it.each(Object.entries(changed))(
+    "store and publish a change of %s, and write it to the audit log",
+    async (name, value) => {
+      const { organization, admin } = await newTeam();
+      const at = `/api/organizations/${organization.id}`;
+      expectJson(
+        await api("PATCH", at, { as: admin, body: { [name]: value } }),
+        200,
+        organizationDetailAnswer,
+      );
+      const { data } = await getJson(at, organizationDetailAnswer, { as: admin });
+      expect(data).toMatchObject({ [name]: value });
+      const [published] = await sql<{ data: { changed: string[] }; details: { changed: string[] } }[]>`
+      select o.data, a.details from private.outbox o, private.audit_log a
+      where o.organization_id = ${organization.id} and o.type = 'org.updated'
+        and a.organization_id = ${organization.id} and a.action = 'organization.update'`;
+      expect([published?.data.changed, published?.details.changed]).toEqual([[name], [name]]);
+    },
+  );
 
   it("publish no event when they do not change", async () => {
     const count = () =>

@@ -1,7 +1,7 @@
 -- Creating, editing and deleting submissions.
 begin;
 set local search_path = public, extensions;
-select plan(132);
+select plan(136);
 do $$ begin
   perform tests.start();
   insert into categories (id, organization_id, name, slug) values
@@ -257,6 +257,27 @@ select is_empty($$ select c from pg_temp.editable() c
 select is_empty($$ select c from pg_temp.editable() c
   where (select prosrc from pg_proc where oid = 'public.update_submission(uuid, jsonb)'::regprocedure) !~ format('changes \? ''%s''', c) $$,
   'update_submission writes each editable column');
+select is_empty($$ select c from pg_temp.editable() c
+  where not private.updated_submission(jsonb_populate_record(null::public.submissions, '{}')) -> 'submission' ? c $$,
+  'submission.updated has each editable column');
+
+-- A text that authors write is moderated and searched
+create function pg_temp.texts() returns setof text language sql as $$
+  select c from pg_temp.editable() c join pg_attribute a on a.attrelid = 'public.submissions'::regclass and a.attname = c
+  where a.atttypid = 'text'::regtype and c <> 'tracker_issue_url'
+$$;
+select is_empty($$ select c from pg_temp.texts() c
+  where not private.public_texts(jsonb_populate_record(null::public.submissions, jsonb_build_object(c, 'Changed'))) @> '{Changed}' $$,
+  'private.public_texts has each of them, so that a change of it needs the approval again');
+select bag_eq($$ select t.tgname::text, a.attname::text from pg_trigger t join pg_attribute a on a.attrelid = t.tgrelid and a.attnum = any (t.tgattr)
+    where t.tgrelid = 'public.submissions'::regclass and t.tgname in ('store_words', 'require_participation') and a.attname <> 'moderation_state' $$,
+  $$ select t, c from unnest(array['store_words', 'require_participation']) t, pg_temp.texts() c $$, 'the triggers of texts fire for each of them');
+create temporary table searched as select id from submissions where organization_id = tests.id('acme') and merged_into_id is null limit 1;
+do $$ begin
+  execute (select format('update submissions set %s where id = (select id from searched)', string_agg(format('%I = ''Word of %1$s, more than twenty characters''', c), ', ')) from pg_temp.texts() c);
+end $$;
+select is_empty($$ select c from pg_temp.texts() c
+  where (select content from private.submission_search where submission_id = (select id from searched)) !~ format('word of %s', c) $$, 'the search reads each of them');
 
 select * from finish();
 rollback;

@@ -1,7 +1,7 @@
 -- Comments: permissions to write, edit and delete, and exact counts.
 begin;
 set local search_path = public, extensions;
-select plan(155);
+select plan(157);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -282,6 +282,14 @@ select is(pg_temp.votes(), 2, 'a key can delete the vote of its e-mail author');
 select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '1', 'a voter can delete their vote');
 select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '0', 'deleting a vote again changes nothing');
 select is(pg_temp.votes(), 1, 'the deleted vote is no longer counted');
+
+-- Editable columns: every list of them names all
+create function pg_temp.editable() returns setof text language sql as $$ select unnest(private.editable_columns('public.comments')) $$;
+select bag_eq($$ select t.tgname::text, a.attname::text from pg_trigger t join pg_attribute a on a.attrelid = t.tgrelid and a.attnum = any (t.tgattr)
+    where t.tgrelid = 'public.comments'::regclass and t.tgname in ('edit', 'follow_edit', 'require_participation') $$,
+  $$ select t, c from unnest(array['edit', 'follow_edit', 'require_participation']) t, pg_temp.editable() c $$, 'the triggers of an edit fire for each');
+select is_empty($$ select c from pg_temp.editable() c
+  where (select prosrc from pg_proc where oid = 'private.review_comment_edit'::regproc) !~ format('new\.%s <> old\.%1$s', c) $$, 'a change of each needs the approval again');
 
 select * from finish();
 rollback;

@@ -1,7 +1,7 @@
 -- Responses: permissions, time, repetition and answers; each is stored completely or not at all.
 begin;
 set local search_path = public, extensions;
-select plan(192);
+select plan(193);
 set constraints all immediate;
 do $$ begin perform tests.start(); end $$;
 
@@ -31,6 +31,7 @@ create function pg_temp.checked(question_type text, value jsonb) returns private
 $$;
 select cmp_ok((select count(*) from pg_temp.types()), '>=', 5::bigint, 'the constraint lists the question types');
 select is_empty('select t from pg_temp.types() t where private.answer_kind(t) is null', 'private.answer_kind handles each type');
+select is_empty('select t from pg_temp.types() t where private.is_personal_answer(t) is null', 'private.is_personal_answer handles each type');
 select lives_ok('select pg_temp.checked(t, ''"x"'') from pg_temp.types() t', 'private.check_answer handles each type');
 select throws_ok('select pg_temp.checked(''unknown'', ''"x"'')', '20000', null, 'an unknown type raises an error');
 

@@ -69,7 +69,7 @@ select is(tests.try(who, statement), outcome, format('%s, deleted: %s', who, sta
   ('select from submissions', '0'), ('select from profiles', '0'),
   ('insert into votes (submission_id) values (tests.id(''An idea''))', 'FB404')) as t (statement, outcome);
 select is_empty($$ select c.relname from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
-  and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'a deleted user sees and changes nothing') $$,
+  and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'only valid sessions see and change rows') $$,
   'every table has the policy for deleted users');
 
 select * from finish();

@@ -2,7 +2,7 @@
 -- exact.
 begin;
 set local search_path = public, extensions;
-select plan(32);
+select plan(38);
 create function pg_temp.asked(who text, organization text, call text) returns text language plpgsql as $$
 begin
   return tests.see(who, format('select %s from (select set_config(''feedback.organization_id'', %L, true)) o', call, tests.id(organization)));
@@ -93,5 +93,20 @@ select set_eq(format($$ select c ->> 'id' from pg_temp.copy('survey_responses', 
 from unnest(array[1, 2, 5]) max_rows;
 select is((select c ->> 'author_id' from pg_temp.copy('survey_responses', 9) c where c @> '{"answers": [{"value": "bob@example.org"}]}'), null, 'the export has responses without a person');
 
+-- What is personal, and who sees voters, is said once
+create or replace function private.voters_scope() returns text language sql immutable return 'keys:none';
+select is(pg_temp.asked('acme key with submissions:moderate responses:read', 'acme', format('(select count(*) from private.admin_export_page(%L, null, 9))', what)), '0', format('a key exports no %s without the scope of voters', what))
+from unnest(array['votes', 'comment_votes', 'follows']) what;
+do $$ begin
+  perform tests.submission('A wish', 'bob');
+  perform tests.survey('Voters', settings => jsonb_build_object('targeting', jsonb_build_object('audience', 'voters', 'submission_id', tests.id('A wish'))));
+  perform pg_temp.answer('bob', 'Voters', '5');
+end $$;
+select is(pg_temp.asked('acme key with submissions:moderate responses:read', 'acme', format(
+  '(select bool_or(r::jsonb ?| ''{author_email,author_id}'') from private.admin_export_page(''survey_responses'', null, 99), string_to_table(records, E''\n'') r where r::jsonb ->> ''survey_id'' = %L)',
+  tests.id('Voters'))), 'false', 'nor the respondents of a survey for voters');
+create or replace function private.is_personal_answer(question_type text) returns boolean language sql immutable return question_type in ('text', 'email');
+select lives_ok($$ select pg_temp.answer('bob', 'Theirs', '3', '"Secret"', '"bob@example.org"'), private.anonymize_responses(tests.id('bob'), null, tests.id('bob')) $$, 'a person is forgotten');
+select is(pg_temp.kept('Theirs'), 'Bob: 3; nobody: 10', 'without the answers of each type that is personal');
 select * from finish();
 rollback;

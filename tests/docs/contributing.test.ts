@@ -9,7 +9,7 @@ const generated = ["shared/database.types.ts", "functions/web/assets.generated.t
 const sources = ["functions", "local", "shared", "supabase/schemas"].flatMap((folder) =>
   readdirSync(`${root}/${folder}`, { recursive: true, encoding: "utf8" })
     .map((name) => `${folder}/${name}`)
-    .filter((path) => /\.(tsx?|sql)$/.test(path) && !generated.includes(path)),
+    .filter((path) => /\.(tsx?|sql|css)$/.test(path) && !generated.includes(path)),
 );
 const coded = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = ""]) => text);
 const changes = tableUnder("CONTRIBUTING.md", "A change, and the files it takes").map(

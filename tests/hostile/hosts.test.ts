@@ -13,7 +13,11 @@ let own: OwnStack;
 beforeAll(async () => {
   own = await startOwnStack({
     parts: ["auth", "web"],
-    functionsEnvironment: { SITE_URL: site, MCP_ALLOWED_HOSTS: "inner.example" },
+    functionsEnvironment: {
+      SITE_URL: site,
+      ALLOWED_HOSTS: "inner.example",
+      MCP_ALLOWED_HOSTS: "older.example",
+    },
   });
 });
 afterAll(async () => {
@@ -68,6 +72,7 @@ test("the configured hosts and this machine are ours", async () => {
     `localhost:${port()}`,
     "[::1]:80",
     "inner.example",
+    "older.example",
   ])
     expect((await page("GET", "/sign-in", host)).status, host).toBe(200);
   for (const [host, origin] of [

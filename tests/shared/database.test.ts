@@ -10,7 +10,7 @@ import { emailAddress, moderationState, newSlug, personName, webAddress } from "
 import { identifyClaims } from "../../shared/identify.ts";
 import { recordSchemas } from "../../shared/imports.ts";
 import { locales } from "../../shared/locales.ts";
-import { mailPreferencesAnswer } from "../../shared/mail.ts";
+import { mailKinds, mailPreferencesAnswer, timingsOf } from "../../shared/mail.ts";
 import { notificationListAnswer } from "../../shared/notifications.ts";
 import { memberRoles, organizationPatch } from "../../shared/organizations.ts";
 import {
@@ -131,7 +131,6 @@ test("the enumerations match the constraints of the database", () => {
   const own = [
     "external_ids.kind",
     "imports.state",
-    "mails.kind",
     "mails.status",
     "retired_labels.kind",
     "webhook_deliveries.status",
@@ -155,6 +154,16 @@ test("the languages, events and editable fields of the database are those of sha
   expect(row?.canonical).toEqual(names.map((name) => canonicalEventName(name as EventName)));
   expect(row?.unscoped).toEqual([]);
   expect(row?.editable.toSorted()).toEqual(Object.keys(submissionPatch.shape).toSorted());
+});
+
+test("the kinds of mail and their choices match", async () => {
+  const rows = await sql<{ kind: string; choices: string[]; default_choice: string | null }[]>`
+    select kind, choices, default_choice from private.mail_kinds() order by place`;
+  expect(
+    rows.filter(({ choices }) => choices.length > 0).map(({ kind, choices }) => [kind, choices]),
+  ).toEqual(mailKinds.map((kind) => [kind, timingsOf(kind)]));
+  for (const { choices, default_choice } of rows)
+    expect(choices).toEqual(choices.length > 0 ? expect.arrayContaining([default_choice]) : []);
 });
 
 test("names are translated into exactly the languages of shared/locales.ts", async () => {

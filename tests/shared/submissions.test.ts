@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import {
@@ -9,7 +10,9 @@ import {
   submissionListQuery,
   submissionPatch,
   submissionSearchQuery,
+  submissionStatuses,
 } from "../../shared/submissions.ts";
+import { surveyStatus } from "../../shared/surveys.ts";
 import { validationDetails } from "../../shared/validation.ts";
 
 const id = "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11";
@@ -189,4 +192,16 @@ describe("checking for duplicates", () => {
     expect(isRejected(duplicateCheck, { description: "Please add a dark theme." })).toEqual(["title"]);
     expect(isRejected(duplicateCheck, { title: "x".repeat(201) })).toEqual(["title"]);
   });
+});
+
+test("each status has its color in the style sheets", () => {
+  const css = ["pieces.css", "admin/surveys.css"].map((path) =>
+    readFileSync(new URL(`../../functions/web/styles/${path}`, import.meta.url), "utf8"),
+  );
+  const colored = [...css.join("\n").matchAll(/(?:&|\.status)\.([\w-]+)/g)].map(([, name]) => name);
+  // A draft has the color of an open submission.
+  const surveys = surveyStatus.options
+    .filter((status) => status !== "draft")
+    .map((status) => `survey-${status}`);
+  expect(colored).toEqual(expect.arrayContaining([...submissionStatuses, ...surveys]));
 });

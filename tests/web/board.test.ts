@@ -38,6 +38,21 @@ describe("the board", () => {
     expect(html.querySelector(".filters a[aria-current] .status")?.text).toBe("Planned");
   });
 
+  test("filtered by author names the author, also after a search", async () => {
+    const author = await newUser();
+    const id = await newSubmission(organization, author, { title: "Gamma of one author" });
+    const { html } = await newVisitor().get(`${path}?author=${author.id}`);
+    expect(html.querySelector(".chosen .chip")?.text).toBe(author.name);
+    const search = html.querySelectorAll("search input");
+    expect(search.map((input) => [input.getAttribute("name"), input.getAttribute("value")])).toContainEqual([
+      "author",
+      author.id,
+    ]);
+    await sql`update public.submissions set moderation_state = 'pending' where id = ${id}`;
+    const hidden = await newVisitor().get(`${path}?author=${author.id}`);
+    expect(hidden.html.querySelector(".chosen .chip")?.text).toBe(author.id);
+  });
+
   test("highlights search matches, and shows user text as text", async () => {
     await submissionTitled("A <script>alert(1)</script> & pelican");
     const { html, text } = await newVisitor().get(`${path}?q=pelican`);

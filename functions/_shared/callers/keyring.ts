@@ -6,11 +6,13 @@ export function parseKeys(variable: string, text = ""): Map<string, Uint8Array> 
     text
       .split(",")
       .filter(Boolean)
-      .map((entry) => {
+      .map((entry, index) => {
         const [, id = "", encoded = ""] = /^\s*([\w-]{1,32}):([A-Za-z0-9+/_-]{43})=?\s*$/.exec(entry) ?? [];
         const key = Buffer.from(encoded, "base64");
         if (key.length !== 32)
-          throw new Error(`${variable} must be <id>:<32 bytes in base64>, comma-separated (docs/deploy.md)`);
+          throw new Error(
+            `Entry ${index + 1} of ${variable} is not <id>:<32 bytes in base64>: set it, comma-separated (docs/deploy.md)`,
+          );
         return [id, key];
       }),
   );

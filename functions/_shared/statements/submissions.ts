@@ -153,16 +153,16 @@ type Condition<Name extends FilterName> = (sql: Sql, value: NonNullable<Filters[
 
 /** The condition of each filter for a row s; full-text search runs separately, over all rows at once. */
 const conditions: { [Name in FilterName]: Condition<Name> } = {
+  q: (sql) => sql``,
   status: (sql, status) => sql`and s.status = ${status}`,
   type: (sql, type) => sql`and s.type = ${type}`,
-  author: (sql, author) => sql`and s.author_id = ${author}`,
   category: (sql, category) => sql`and s.category_id = (${categoryId(sql, category)})`,
   // As a scalar, not with exists: it is evaluated for each scanned row, and not joined with all rows that have the tag.
   tag: (sql, tag) => sql`
     and (select true from public.submission_tags st where st.submission_id = s.id and st.tag_id = (${tagId(sql, tag)}))`,
-  q: (sql) => sql``,
+  author: (sql, author) => sql`and s.author_id = ${author}`,
 };
-const filterNames = Object.keys(conditions) as FilterName[];
+export const filterNames = Object.keys(conditions) as FilterName[];
 
 /** Filters with totals from private.count_submissions. */
 const keptFilters = ["status", "type", "category"] as const satisfies FilterName[];

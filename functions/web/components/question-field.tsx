@@ -38,7 +38,8 @@ export const QuestionField = (props: Props) => {
     </p>
   );
   const classes = problem ? "question invalid" : "question";
-  if (question.type === "text" || question.type === "email")
+  const Input = inputs[question.type];
+  if (Input === TextInput)
     return (
       <li class={classes} id={`question-${id}`}>
         <label class="question-text" for={`answer-${id}`}>
@@ -53,7 +54,7 @@ export const QuestionField = (props: Props) => {
       <fieldset class={classes} aria-describedby={problem ? `problem-${id}` : undefined}>
         <legend class="question-text">{label}</legend>
         {complaint}
-        {question.type === "multiple_choice" ? <Options {...props} /> : <Scale {...props} />}
+        <Input {...props} />
         {!required && !question.multiple && (
           <button type="button" class="clear" hidden data-clear={fieldName(question)}>
             {messages.surveys.clear}
@@ -151,3 +152,11 @@ const Scale = ({ question, typed, messages: { surveys } }: Props) => {
     </div>
   );
 };
+
+const inputs = {
+  nps: Scale,
+  rating: Scale,
+  multiple_choice: Options,
+  text: TextInput,
+  email: TextInput,
+} satisfies Record<Question["type"], unknown>;

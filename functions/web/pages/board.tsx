@@ -8,7 +8,7 @@ import {
 } from "../../../shared/submissions.ts";
 import { nextCursor } from "../../_shared/http/cursor.ts";
 import { boardOf, type Frame, type Board as Surroundings } from "../../_shared/statements/pages.ts";
-import { listSubmissions } from "../../_shared/statements/submissions.ts";
+import { filterNames, listSubmissions } from "../../_shared/statements/submissions.ts";
 import { Day } from "../components/day.tsx";
 import { Dot } from "../components/dot.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -59,7 +59,7 @@ export const board = page({
   query: boardQuery,
   call: ({ query, locale, visit }) => [
     listSubmissions(query, { hasVoted: visit.isSignedIn, highlight: true, total: isFiltered(query) }),
-    boardOf(locale),
+    boardOf(locale, query.author),
   ],
   view: ([[list], [around]], { query, visit }, frame) => {
     const { board, nav } = visit.messages;
@@ -72,6 +72,7 @@ export const board = page({
       match: list?.match,
       didYouMean: list?.did_you_mean,
       next: list ? nextCursor(list, query.sort, query.order) : null,
+      author: around?.author ?? query.author,
       ...(JSON.parse((around as { data: string }).data) as Surroundings),
     };
     return {
@@ -99,9 +100,9 @@ type BoardProps = Surroundings & {
   match: "all" | "any" | undefined;
   didYouMean: string | null | undefined;
   next: string | null;
+  /** Name of the filter's author; the id of one whose submissions the caller does not see. */
+  author: string | undefined;
 };
-
-const filterNames = ["q", "status", "type", "category", "tag", "author"] as const;
 
 const isFiltered = (query: SubmissionListQuery) => filterNames.some((name) => query[name]);
 
@@ -124,7 +125,7 @@ const Board = (props: BoardProps) => {
               data-island="search"
               data-turbo-action="replace"
             >
-              {(["status", "type", "category", "tag", "sort", "order", "lang", "theme"] as const).map(
+              {[...filterNames.filter((name) => name !== "q"), "sort", "order", "lang", "theme"].map(
                 (name) => {
                   const value = visit.query.get(name);
                   return value && <input type="hidden" name={name} value={value} />;
@@ -285,7 +286,7 @@ const Filters = ({ query, categories, counts }: BoardProps) => {
 };
 
 /** The active filters, each with a link that removes it. */
-const Chosen = ({ query, categories, tags, total, isCapped, match, didYouMean }: BoardProps) => {
+const Chosen = ({ query, categories, tags, total, isCapped, match, didYouMean, author }: BoardProps) => {
   const visit = useVisit();
   const { board, statuses, types } = visit.messages;
   const labels = {
@@ -296,7 +297,7 @@ const Chosen = ({ query, categories, tags, total, isCapped, match, didYouMean }:
       query.category &&
       (categories.find(({ id, slug }) => [id, slug].includes(query.category ?? ""))?.name ?? query.category),
     tag: query.tag && `${board.tagged} ${tags.find(({ slug }) => slug === query.tag)?.name ?? query.tag}`,
-    author: query.author && "@",
+    author: query.author && author,
   };
   return (
     <div class="chosen">

@@ -1,7 +1,13 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
 import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
-import { type MailPreferences, mailChoices, mailKinds, timingsOf } from "../../../shared/mail.ts";
+import {
+  type ChosenMailKind,
+  type MailPreferences,
+  mailChoices,
+  mailKinds,
+  timingsOf,
+} from "../../../shared/mail.ts";
 import {
   type MailLink,
   readInviteLink,
@@ -400,7 +406,7 @@ function preferencesView(
 
 /** A kind of mail in words. */
 function labelOf(kind: string, { mail, notifications: { kinds } }: Messages): string {
-  const labels: Record<string, string> = {
+  const labels: Record<ChosenMailKind | "digest", string> = {
     status: kinds.status_changed,
     official: kinds.official_comment,
     reply: kinds.reply,
@@ -409,5 +415,5 @@ function labelOf(kind: string, { mail, notifications: { kinds } }: Messages): st
     team: mail.teamSummary,
     digest: mail.digests,
   };
-  return labels[kind] ?? kind;
+  return kind in labels ? labels[kind as keyof typeof labels] : kind;
 }
