@@ -1,15 +1,21 @@
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { inject } from "vitest";
 import { openDataFolder, type Secrets } from "../local/folders/data-folder.ts";
-import { defaultMigrations, startDatabase } from "../local/postgres/database-server.ts";
+import { makeTemporaryFolder } from "../local/folders/temporary-folder.ts";
+import { type DatabaseServer, defaultMigrations, startDatabase } from "../local/postgres/database-server.ts";
 
 /** Settings under which a killed Postgres still recovers, and only a machine that goes down loses anything. */
 export const unsynced = { fsync: "off", full_page_writes: "off" };
 
 /** A data folder with the platform and our migrations, and nothing else; every stack of a run begins as a copy of it. */
 export async function makeTemplate(path: string): Promise<void> {
+  await (await startIn(path)).stop();
+}
+
+async function startIn(path: string): Promise<DatabaseServer> {
   const folder = await openDataFolder(path, "none");
   const database = await startDatabase({
     folder,
@@ -18,8 +24,17 @@ export async function makeTemplate(path: string): Promise<void> {
     settings: { ...unsynced, synchronous_commit: "off" },
     onProgress: () => undefined,
   });
-  await database.stop();
-  await folder.release();
+  return { ...database, stop: () => database.stop().then(() => folder.release()) };
+}
+
+/** A migrated empty database without the rest of a stack; its folder goes when it stops. */
+export async function startEmptyDatabase(): Promise<DatabaseServer & { path: string }> {
+  const folder = await makeTemporaryFolder("database");
+  const path = join(folder, "data");
+  await copyTemplate(inject("template"), path, "none");
+  const database = await startIn(path);
+  const stop = () => database.stop().then(() => rm(folder, { recursive: true, force: true }));
+  return { ...database, path, stop };
 }
 
 /** Makes `dataDir`, which must not be there yet. */

@@ -3,7 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { Agent } from "node:http";
 import { join } from "node:path";
 import postgres from "postgres";
-import { inject } from "vitest";
+import { afterAll, inject } from "vitest";
 import { makeTemporaryFolder } from "../local/folders/temporary-folder.ts";
 import { createApiKey } from "../local/operator/api-keys.ts";
 import { type Stack, type StackOptions, startStack } from "../local/stack.ts";
@@ -49,6 +49,13 @@ export interface OwnStack extends Stack {
   call(method: string, path: string, call?: Call): Promise<Answer>;
   functionsLog(): Promise<string>;
   remove(): Promise<void>;
+}
+
+/** The stack of a test file or of a describe block, which ends with it. */
+export async function ownStack(options?: Parameters<typeof startOwnStack>[0]): Promise<OwnStack> {
+  const own = await startOwnStack(options);
+  afterAll(() => own.remove());
+  return own;
 }
 
 export async function startOwnStack({

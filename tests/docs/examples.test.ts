@@ -2,12 +2,13 @@ import { execFile } from "node:child_process";
 import { readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
 import { withDatabase } from "../../local/postgres/database.ts";
 import { root } from "../../local/postgres/database-server.ts";
 import { choosePort } from "../../local/processes/ports.ts";
 import { type Stack, startStack } from "../../local/stack.ts";
+import { copyTemplate } from "../data-template.ts";
 import { type Example, examplesOf, pages, printed, textOf } from "./markdown.ts";
 
 let folder: string;
@@ -18,10 +19,12 @@ beforeAll(async () => {
   folder = await makeTemporaryFolder("docs");
   const names = (await readdir(root)).filter((name) => name !== ".data" && name !== ".git");
   await Promise.all(names.map((name) => symlink(join(root, name), join(folder, name))));
+  const dataDir = join(folder, ".data");
+  await copyTemplate(inject("template"), dataDir, "demo");
   stack = await startStack({
     port: 0,
     dbPort: 0,
-    dataDir: join(folder, ".data"),
+    dataDir,
     seed: "demo",
     // As docs/webhooks.md starts it.
     functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { connect } from "../../local/postgres/database.ts";
-import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
+import { startEmptyDatabase } from "../data-template.ts";
 import { sql } from "../stack.ts";
 import { client, demoOwner, done } from "./web-app.ts";
 
@@ -30,12 +30,8 @@ it("no request to the data API changes a grant: they are those of a freshly migr
   done(await owner.app.from("memberships").select("*").limit(1));
   const used = await grants(sql);
   expect(used.length).toBeGreaterThan(100);
-  await withTemporaryDatabase(async ({ ownerUrl }) => {
-    const fresh = connect(ownerUrl, 1);
-    try {
-      expect(used).toEqual(await grants(fresh));
-    } finally {
-      await fresh.end();
-    }
-  });
+  const { ownerUrl, stop } = await startEmptyDatabase();
+  const fresh = connect(ownerUrl, 1);
+  const expected = await grants(fresh).finally(() => fresh.end().then(stop));
+  expect(used).toEqual(expected);
 });

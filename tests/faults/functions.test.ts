@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
 import { functionsPid, isAlive, processesOf } from "../processes.ts";
 import { until } from "../until.ts";
@@ -15,11 +15,10 @@ import {
 let own: OwnStack;
 const warnings: string[] = [];
 
-beforeEach(async () => {
-  warnings.length = 0;
+beforeAll(async () => {
   own = await startOwnStack({ onWarning: (message) => warnings.push(message) });
 });
-afterEach(async () => {
+afterAll(async () => {
   await own.remove();
   expect(await processesOf(own.folder)).toEqual([]);
 });
@@ -32,12 +31,12 @@ async function slowRequest(base: string): Promise<{ answer: Promise<Answer>; let
   const submissionId = await own.submission(person);
   const voter = await own.person();
   await own.sql.unsafe(`
-    create function private.wait_slowly() returns trigger language plpgsql security definer set search_path = '' as $$
+    create or replace function private.wait_slowly() returns trigger language plpgsql security definer set search_path = '' as $$
     begin
       while not pg_try_advisory_xact_lock_shared(42) loop perform pg_sleep(0.02); end loop;
       return new;
     end $$;
-    create trigger wait_slowly before insert on public.votes for each row execute function private.wait_slowly()`);
+    create or replace trigger wait_slowly before insert on public.votes for each row execute function private.wait_slowly()`);
   let letGo = () => {};
   let holds = () => {};
   const held = new Promise<void>((resolve) => {
@@ -101,6 +100,7 @@ test("after SIGTERM they finish requests in flight, accept no new ones and exit"
   await recovered(own);
 });
 
+// Last: it stops the stack.
 test("a stopping stack finishes requests in flight", async () => {
   const slow = await slowRequest(own.supabase_url);
   const stopping = own.stop();

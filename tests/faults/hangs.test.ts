@@ -1,21 +1,19 @@
 import { request } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { ownStack, type Person } from "../own-stack.ts";
 import { expectConsistent, expectNoLeak, expectUnavailable, recovered } from "./storm.ts";
 
-let own: OwnStack;
+const own = await ownStack();
 let people: Person[];
 let submissionId: string;
 
 beforeAll(async () => {
-  own = await startOwnStack();
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   people = await own.people(60);
   submissionId = await own.submission(people[0] as Person);
 });
-afterAll(() => own?.remove());
 
 /** Runs while another session holds a lock. */
 async function holding<Value>(lock: string, use: () => Promise<Value>): Promise<Value> {

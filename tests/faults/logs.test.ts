@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createClient } from "@supabase/supabase-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
-import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { ownStack, type Person } from "../own-stack.ts";
 import { accessToken } from "../stack.ts";
 import { until } from "../until.ts";
 
@@ -24,7 +24,7 @@ const marks = {
   origin: `https://${mark("origin")}.example`,
 };
 
-let own: OwnStack;
+const own = await ownStack({ parts: ["auth", "rest"] });
 let person: Person;
 let expired: string;
 let key: string;
@@ -45,7 +45,6 @@ type Line = {
 let lines: Line[];
 
 beforeAll(async () => {
-  own = await startOwnStack({ parts: ["auth", "rest"] });
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   [person, key] = [await own.person(), await own.key(["submissions:write"])];
   expired = await accessToken({ sub: person.id, email: marks.email }, -60, own.jwtSecret);
@@ -64,7 +63,6 @@ beforeAll(async () => {
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Line);
 });
-afterAll(() => own?.remove());
 
 /** Waits until the functions have logged the request. */
 const logged = (requestId: string) => until(async () => (await own.functionsLog()).includes(requestId));

@@ -1,15 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { chown, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chown, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
 import postgres from "postgres";
-import { openDataFolder } from "../../local/folders/data-folder.ts";
-import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
 import { type Functions, startFunctions } from "../../local/functions/process.ts";
 import { withDatabase } from "../../local/postgres/database.ts";
-import { defaultMigrations, root, startDatabase } from "../../local/postgres/database-server.ts";
+import { root } from "../../local/postgres/database-server.ts";
+import { startEmptyDatabase } from "../data-template.ts";
 import { makeCertificates } from "./certificates.ts";
 
 /**
@@ -70,15 +69,8 @@ type SigningKey = { alg: string; kid?: string; key: CryptoKey | Uint8Array };
 const random = () => randomBytes(32).toString("base64");
 
 export async function startProject(): Promise<Project> {
-  const path = await makeTemporaryFolder("hosted");
-  const folder = await openDataFolder(path, "none");
-  const database = await startDatabase({
-    folder,
-    port: 0,
-    migrations: defaultMigrations,
-    settings: { fsync: "off", synchronous_commit: "off", full_page_writes: "off" },
-    onProgress: () => undefined,
-  });
+  const database = await startEmptyDatabase();
+  const { path } = database;
   const authority = await requireTls(database.superuserUrl, join(path, "postgres"));
   const passwords = { feedback_api: random(), feedback_webhooks: random(), feedback_mail: random() };
   const sql = postgres(database.ownerUrl, {
@@ -168,8 +160,6 @@ export async function startProject(): Promise<Project> {
       auth.close();
       await sql.end({ timeout: 1 }).catch(() => undefined);
       await database.stop();
-      await folder.release();
-      await rm(path, { recursive: true, force: true });
     },
   };
 }

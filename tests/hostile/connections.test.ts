@@ -1,24 +1,22 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { expectConsistent, expectUnavailable } from "../faults/storm.ts";
-import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { ownStack, type Person } from "../own-stack.ts";
 import { until } from "../until.ts";
 
 // The requests of one caller must not take the connections that others need.
 
-let own: OwnStack;
+const own = await ownStack({ functionsEnvironment: { DATABASE_IDLE_SECONDS: "2" } });
 let attacker: Person;
 let others: Person[];
 let submissionId: string;
 
 beforeAll(async () => {
-  own = await startOwnStack({ functionsEnvironment: { DATABASE_IDLE_SECONDS: "2" } });
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   // Longer than a loaded machine needs to see that a request waits. It counts for new connections.
   await own.sql`alter role feedback_api set lock_timeout = '1s'`;
   [attacker, ...others] = (await own.people(20)) as [Person, ...Person[]];
   submissionId = await own.submission(others[0] as Person);
 });
-afterAll(() => own?.remove());
 
 const vote = ({ token }: Person) => own.call("POST", `/api/submissions/${submissionId}/vote`, { token });
 const read = ({ token }: Person) => own.call("GET", "/api/submissions", { token });

@@ -65,17 +65,20 @@ describe("a form of the dashboard that another site posts", () => {
     { origin: origin.replace(/:\d+$/, ":1") },
   ];
 
+  // One function checks the origin and the type of every form: the first form gets all, the others one of each.
   test.each(forms)("%s %j is rejected and changes nothing", async (path, fields, area) => {
+    const isFirst = path === forms[0]?.[0];
     const at = `/o/${world.organization.slug}/admin${await filled(path, area, world)}`;
     const body = JSON.parse(await filled(JSON.stringify(fields), area, world));
     // Reading a person is logged, once an hour.
     await owner.get(at);
     const before = await rowsOf(world.organization);
-    for (const sent of headers) {
+    for (const sent of isFirst ? headers : headers.slice(0, 1)) {
       const { status } = await owner.post(at, body, sent);
       expect([sent, status]).toEqual([sent, 403]);
     }
-    for (const type of ["text/plain", "application/json", "multipart/form-data; boundary=x"]) {
+    const types = ["text/plain", "application/json", "multipart/form-data; boundary=x"];
+    for (const type of isFirst ? types : types.slice(-1)) {
       const { status } = await owner.post(at, { ...body, x: "y" }, { "content-type": type });
       expect([type, status]).toEqual([type, 415]);
     }

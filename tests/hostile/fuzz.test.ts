@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { errorEnvelope, lowercaseErrorEnvelope } from "../../shared/errors.ts";
 import { scopes } from "../../shared/scopes.ts";
-import fc from "../fuzz.ts";
-import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import fc, { runs } from "../fuzz.ts";
+import { ownStack } from "../own-stack.ts";
 import { almost, fromSchema, nastyText, nastyValue, type Schema } from "./from-schema.ts";
 import { rest } from "./rest.ts";
 
@@ -18,13 +18,12 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-let stack: OwnStack;
+const stack = await ownStack({ parts: ["rest"] });
 let document: Document;
 let ids: string[];
 let credentials: (string | undefined)[];
 const secrets: string[] = [];
 beforeAll(async () => {
-  stack = await startOwnStack({ parts: ["rest"] });
   const { sql } = stack;
   await sql`update private.rate_limit_rules set max_requests = 1000000`;
   const [owner, member, author, stranger] = await Promise.all([
@@ -50,7 +49,6 @@ beforeAll(async () => {
   secrets.push(...keys, ...people);
   document = (await stack.call("GET", "/api/openapi.json")).body as unknown as Document;
 });
-afterAll(() => stack.remove());
 
 const known = (status: number) => status < 500;
 
@@ -189,7 +187,7 @@ describe("for any request the API returns one of its envelopes", () => {
           if (path === "/api/admin/export" && answer.status === 200) return;
           expectEnvelope(answer, `${method} ${address} ${JSON.stringify({ body, headers })}`);
         }),
-        { numRuns: 110, endOnFailure: true },
+        { numRuns: runs(110), endOnFailure: true },
       );
     }
   });
@@ -243,7 +241,7 @@ describe("for any request the API returns one of its envelopes", () => {
           expectEnvelope(answer, `${method} ${address}`);
         },
       ),
-      { numRuns: 150, endOnFailure: true },
+      { numRuns: runs(150), endOnFailure: true },
     );
   });
 });
@@ -310,7 +308,7 @@ describe("for any request the data API", () => {
           /@own\.example|"user_id":"(?!null)|postgresql:|node_modules|\bat \S+ \(/,
         );
       }),
-      { numRuns: 250, endOnFailure: true },
+      { numRuns: runs(250), endOnFailure: true },
     );
   });
 });

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { withDatabase } from "../../local/postgres/database.ts";
-import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { ownStack } from "../own-stack.ts";
 import { realtimePid } from "../processes.ts";
 import { comment, newSubmission } from "../realtime/listening.ts";
 import { changes, closeRawClients, RawClient, type Reply } from "../realtime/raw-client.ts";
@@ -12,20 +12,18 @@ import { until } from "../until.ts";
 
 // Attacks of a client with the publishable key on the realtime server, its memory and the delivery for others.
 
-let own: OwnStack;
+const own = await ownStack({
+  parts: ["realtime"],
+  realtimeLimits: { socketsPerAddress: 60, keptBytesPerAddress: 20_000, keptBytes: 400_000 },
+  onWarning: (message) => warnings.push(message),
+});
 let author: User;
 let submission: string;
 const warnings: string[] = [];
 beforeAll(async () => {
-  own = await startOwnStack({
-    parts: ["realtime"],
-    realtimeLimits: { socketsPerAddress: 60, keptBytesPerAddress: 20_000, keptBytes: 400_000 },
-    onWarning: (message) => warnings.push(message),
-  });
   [author] = (await manyUsers(1, own.sql)) as [User];
   submission = await newSubmission(author, own.sql);
 });
-afterAll(() => own?.remove());
 afterEach(closeRawClients);
 
 const open = (from?: string) => RawClient.open(own, from);

@@ -1,18 +1,14 @@
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { ownStack } from "../own-stack.ts";
 import { realtimePid } from "../processes.ts";
 import { until } from "../until.ts";
 
 // Attacks of an anonymous caller with requests for a websocket upgrade.
 
-let own: OwnStack;
-beforeAll(async () => {
-  own = await startOwnStack({ parts: ["rest", "realtime"], realtimeLimits: { socketsPerAddress: 5 } });
-});
-afterAll(() => own?.remove());
+const own = await ownStack({ parts: ["rest", "realtime"], realtimeLimits: { socketsPerAddress: 5 } });
 
 const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13";
 
@@ -86,7 +82,7 @@ test("one address can open websockets up to its limit; others have their own, an
 });
 
 test("behind a proxy, websockets are counted by client address, and IPv6 by /64", async () => {
-  const behind = await startOwnStack({
+  const behind = await ownStack({
     parts: ["realtime"],
     realtimeLimits: { socketsPerAddress: 1 },
     proxyHeader: "X-Client-IP",

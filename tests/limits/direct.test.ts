@@ -1,15 +1,14 @@
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import WebSocket from "ws";
 import { withDatabase } from "../../local/postgres/database.ts";
-import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { ownStack, type Person } from "../own-stack.ts";
 
-let own: OwnStack;
+const own = await ownStack({ parts: ["rest"] });
 let author: Person;
 let submissionId: string;
 
 beforeAll(async () => {
-  own = await startOwnStack({ parts: ["rest"] });
   // On a busy machine, the data API runs after the rest of it.
   await withDatabase(
     own.superuserUrl,
@@ -18,7 +17,6 @@ beforeAll(async () => {
   author = await own.person();
   submissionId = await own.submission(author);
 });
-afterAll(() => own?.remove());
 
 type Outcome = { error: { code: string; message: string; details: string | null } | null };
 type Buckets = "comment_create" | "comment_update" | "comment_delete" | "vote_create" | "vote_delete";

@@ -1,18 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApiKey } from "../../local/operator/api-keys.ts";
 import { type RateLimitName, rateLimits } from "../../shared/rate-limits.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import { type Answer, type Call, type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { type Answer, type Call, ownStack, type Person } from "../own-stack.ts";
 
-let own: OwnStack;
+const own = await ownStack();
 let admin: Person;
 let submissionId: string;
 let commentId: string;
 let fresh: { name: string; max_requests: number; window_seconds: number }[];
 
 beforeAll(async () => {
-  own = await startOwnStack();
   fresh = [
     ...(await own.sql<typeof fresh>`select name, max_requests, window_seconds from private.rate_limit_rules`),
   ];
@@ -22,7 +21,6 @@ beforeAll(async () => {
     insert into public.comments (submission_id, author_id, body) values (${submissionId}, ${admin.id}, 'First') returning id`;
   commentId = comment?.id ?? "";
 });
-afterAll(() => own?.remove());
 
 // Each test starts with full buckets and the rules of a new installation.
 beforeEach(async () => {

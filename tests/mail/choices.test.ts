@@ -1,7 +1,5 @@
 import { Agent } from "node:http";
-import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { capturedMails } from "../../local/functions/mail-capture.ts";
 import { api } from "../api/client.ts";
 import {
   type Key,
@@ -16,6 +14,7 @@ import { send } from "../http.ts";
 import { sql, stack } from "../stack.ts";
 import { until } from "../until.ts";
 import { newVisitor, signedIn } from "../web/pages.ts";
+import { linkIn, mailsTo, mailTo } from "./captured.ts";
 
 // Preferences by links of captured mails and when signed in; attempts of others to change them.
 
@@ -34,13 +33,6 @@ beforeAll(async () => {
   });
   expect([status, (body as { data: { mail_enabled: boolean } }).data.mail_enabled]).toEqual([200, true]);
 });
-
-const mailFolder = join(dirname(stack.mailPath), "mail");
-const mailsTo = async (address: string) =>
-  (await capturedMails(mailFolder, 500)).filter(({ to }) => to.includes(address)).reverse();
-const mailTo = (address: string, nth = 0) => until(async () => (await mailsTo(address))[nth]);
-const linkIn = (text = "", path: string) =>
-  new RegExp(`${stack.site_url}(/${path}\\?\\S+)`).exec(text)?.[1] ?? "no link";
 
 let people = 0;
 /** Feedback that a key sent for somebody, who gets a first mail of it. */

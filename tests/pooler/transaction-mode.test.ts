@@ -3,7 +3,7 @@ import { tokenIssuer } from "../../local/lite/auth-config.ts";
 import { createApiKey } from "../../local/operator/api-keys.ts";
 import { expectConsistent, expectNoLeak } from "../faults/storm.ts";
 import { type OwnFunctions, startOwnFunctions } from "../mcp/own-functions.ts";
-import { type Answer, type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { type Answer, ownStack, type Person } from "../own-stack.ts";
 import { hasPgbouncer, startPgbouncer } from "./pgbouncer.ts";
 import { startPooler } from "./pooler.ts";
 
@@ -12,14 +12,13 @@ import { startPooler } from "./pooler.ts";
 
 const password = "known-to-the-test";
 const size = 3;
-let own: OwnStack;
+const own = await ownStack();
 let people: Person[];
 let submissionOf: Map<string, string>;
 let shared: string[];
 let boards: { key: string; submissions: Set<string> }[];
 
 beforeAll(async () => {
-  own = await startOwnStack();
   await own.sql.unsafe(`alter role feedback_api password '${password}'`);
   await own.sql`update private.rate_limit_rules set max_requests = 2000000000`;
   people = await own.people(24);
@@ -30,7 +29,6 @@ beforeAll(async () => {
   shared = await Promise.all(Array.from({ length: 20 }, () => own.submission(host as Person)));
   boards = [await board("first"), await board("second")];
 });
-afterAll(() => own?.remove());
 
 /** An organization with two submissions, and a key that sees nothing else. */
 async function board(slug: string) {

@@ -1,20 +1,18 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { ownStack } from "../own-stack.ts";
 import { realtimePid } from "../processes.ts";
 import { manyUsers, type User } from "../stack.ts";
 import { until } from "../until.ts";
 import { client, comment, hangUp, newSubmission } from "./listening.ts";
 
-let own: OwnStack;
+const own = await ownStack({ parts: ["realtime"] });
 let author: User;
 let submission: string;
 beforeAll(async () => {
-  own = await startOwnStack({ parts: ["realtime"] });
   [author] = (await manyUsers(1, own.sql)) as [User];
   submission = await newSubmission(author, own.sql);
 });
 afterEach(hangUp);
-afterAll(() => own?.remove());
 
 interface Listening {
   bodies: unknown[];

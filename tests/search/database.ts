@@ -1,26 +1,16 @@
 import postgres from "postgres";
 import { afterAll, beforeAll } from "vitest";
 import type { Sql } from "../../functions/_shared/database/run.ts";
-import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
+import type { DatabaseServer } from "../../local/postgres/database-server.ts";
+import { startEmptyDatabase } from "../data-template.ts";
 
 /** A migrated database for the tests of one file, with one connection as its owner. */
 export function temporaryDatabase(): { sql: () => Sql; superuserUrl: () => string } {
-  let sql: Sql | undefined;
-  let superuserUrl = "";
-  let finish: () => void = () => undefined;
-  let finished: Promise<void>;
+  let sql: Sql;
+  let database: DatabaseServer;
   beforeAll(async () => {
-    const ownerUrl = await new Promise<string>((resolve, reject) => {
-      finished = withTemporaryDatabase((database) => {
-        superuserUrl = database.superuserUrl;
-        resolve(database.ownerUrl);
-        return new Promise<void>((done) => {
-          finish = done;
-        });
-      });
-      finished.catch(reject);
-    });
-    sql = postgres(ownerUrl, {
+    database = await startEmptyDatabase();
+    sql = postgres(database.ownerUrl, {
       max: 1,
       onnotice: () => undefined,
       types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
@@ -29,16 +19,9 @@ export function temporaryDatabase(): { sql: () => Sql; superuserUrl: () => strin
   }, 60_000);
   afterAll(async () => {
     await sql?.end({ timeout: 5 });
-    finish();
-    await finished;
+    await database?.stop();
   });
-  return {
-    sql: () => {
-      if (!sql) throw new Error("the database has not started");
-      return sql;
-    },
-    superuserUrl: () => superuserUrl,
-  };
+  return { sql: () => sql, superuserUrl: () => database.superuserUrl };
 }
 
 /** A public board with these submissions; returns its id and the ids of the submissions. */

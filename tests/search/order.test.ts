@@ -7,7 +7,7 @@ import { newBoard, temporaryDatabase } from "./database.ts";
 
 const database = temporaryDatabase();
 /** SEARCH_CASES=10000 tries more. */
-const cases = Number(process.env.SEARCH_CASES ?? 600);
+const cases = Number(process.env.SEARCH_CASES ?? 240);
 const size = 2_500;
 
 /** Few words, so that each is common, and words that begin like others or have other endings. */

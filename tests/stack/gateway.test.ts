@@ -258,7 +258,7 @@ test("no number of headers hides the length of a body, so that it becomes the ne
   }
 });
 
-test.each([
+test.concurrent.each([
   "Content-Length: 5\r\nTransfer-Encoding: chunked",
   "Content-Length: 5\r\nContent-Length: 6",
   "Transfer-Encoding: chunked, identity",
@@ -294,7 +294,7 @@ test("requests sent before an answer run in turn, none after their client left, 
   expect(await raw(slow.repeat(5), { port })).toBe("");
 });
 
-test.each([
+test.concurrent.each([
   ["a function", "POST", "/api/early"],
   ["a preflight", "OPTIONS", "/rest/v1/submissions"],
   ["a path of nobody", "POST", "/functions/v1/nothing"],

@@ -76,15 +76,15 @@ test("a data folder without its secrets", async () => {
 });
 
 test("a data folder that a running stack uses", async () => {
-  const folder = await migratedFolder();
-  const first = launch(folder);
-  const { supabase_url } = await first.ready();
-  const second = launch(folder);
+  const dataDir = await migratedFolder();
+  const first = await startStack({ port: 0, dbPort: 0, dataDir, seed: "none", parts: [] });
+  onTestFinished(() => first.stop());
+  const second = launch(dataDir);
   expect(await second.ended).toBe(1);
   expect(second.errors()).toBe(
-    `Cannot continue: the data folder ${folder} is in use by a running stack (process ${first.pid}): stop it, or set DATA_DIR\n`,
+    `Cannot continue: the data folder ${dataDir} is in use by a running stack (process ${process.pid}): stop it, or set DATA_DIR\n`,
   );
-  expect((await fetch(`${supabase_url}/api/health`)).status).toBe(200);
+  expect((await fetch(`${first.supabase_url}/api/health`)).status).toBe(200);
 });
 
 async function startWith(migrations: Record<string, string>, folder: string): Promise<string> {

@@ -2,10 +2,11 @@ import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { Agent } from "node:http";
 import { join } from "node:path";
 import postgres from "postgres";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
 import { withDatabase } from "../../local/postgres/database.ts";
 import type { StackAddresses } from "../../local/stack.ts";
+import { copyTemplate } from "../data-template.ts";
 import { send } from "../http.ts";
 import { noneLeft, processesOf } from "../processes.ts";
 import { signUp } from "../sign-up.ts";
@@ -16,6 +17,29 @@ const authOf = (stack: StackAddresses) => ({
   url: stack.supabase_url,
   publishableKey: stack.publishable_key,
 });
+
+/** Text is Unicode, without LANG too, and no role logs in without its password. */
+async function expectDatabase(url: string): Promise<void> {
+  await withDatabase(url, async (sql) => {
+    const [row] = await sql`
+      select current_setting('server_encoding') as encoding, char_length('👍🏽') as emoji,
+        cardinality(extensions.show_trgm('写真を添付')) > 0 as trigrams, lower('ÄÉ') as lowered`;
+    expect(row).toEqual({ encoding: "UTF8", emoji: 2, trigrams: true, lowered: "äé" });
+  });
+  const roles = [
+    "postgres",
+    "supabase_admin",
+    "feedback_api",
+    "embedded_auth",
+    "embedded_rest",
+    "auth_guard",
+  ];
+  for (const username of roles) {
+    const sql = postgres(Object.assign(new URL(url), { username, password: "guess" }).href, { max: 1 });
+    await expect(sql`select 1`).rejects.toThrow("password authentication failed");
+    await sql.end();
+  }
+}
 
 test("a start from an empty folder runs all processes, and SIGTERM stops them and prints only that", async () => {
   const folder = await temporaryFolder();
@@ -51,6 +75,7 @@ test("a start from an empty folder runs all processes, and SIGTERM stops them an
   for (const base of [stack.base_url, stack.supabase_url, `${stack.supabase_url}/functions/v1`]) {
     expect((await fetch(`${base}/api/health`)).status).toBe(200);
   }
+  await expectDatabase(stack.db_url);
   const mail = join(folder, "mail.log");
   const asked = await fetch(`${stack.supabase_url}/auth/v1/recover`, {
     method: "POST",
@@ -85,36 +110,14 @@ describe("one data folder, by one start after the other", () => {
 
   beforeAll(async () => {
     folder = await makeTemporaryFolder("start");
+    await rm(folder, { recursive: true });
+    await copyTemplate(inject("template"), folder, "none");
+    await start();
   });
   afterAll(async () => {
     for (const stop of ends) await stop();
     await noneLeft(folder);
     await rm(folder, { recursive: true, force: true });
-  });
-
-  test("without LANG text is Unicode, and no role logs in without its password", async () => {
-    await start();
-    await withDatabase(stack.db_url, async (sql) => {
-      const [row] = await sql`
-        select current_setting('server_encoding') as encoding, char_length('👍🏽') as emoji,
-          cardinality(extensions.show_trgm('写真を添付')) > 0 as trigrams, lower('ÄÉ') as lowered`;
-      expect(row).toEqual({ encoding: "UTF8", emoji: 2, trigrams: true, lowered: "äé" });
-    });
-    for (const role of [
-      "postgres",
-      "supabase_admin",
-      "feedback_api",
-      "embedded_auth",
-      "embedded_rest",
-      "auth_guard",
-    ]) {
-      const url = new URL(stack.db_url);
-      url.username = role;
-      url.password = "guess";
-      const sql = postgres(url.href, { max: 1 });
-      await expect(sql`select 1`).rejects.toThrow("password authentication failed");
-      await sql.end();
-    }
   });
 
   test("a second start continues with the data of the first", async () => {

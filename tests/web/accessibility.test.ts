@@ -42,7 +42,7 @@ async function openPage(path: string, user?: DemoUser): Promise<Page> {
 }
 
 describe.each(places)("$name", ({ path, as }) => {
-  test("has no axe-core violations, in both themes, on wide and narrow screens", async () => {
+  test("has no axe-core violations on a wide light screen and on a dark phone", async () => {
     const page = await openPage(path, as);
     await expectAccessible(page);
   });
@@ -83,19 +83,38 @@ test("with forced colors, chosen and current items differ from others", async ()
 });
 
 describe("by keyboard alone", () => {
-  /** A description of the focused element, and whether its focus is visible. */
-  const focused = (page: Page) =>
-    page.evaluate(() => {
-      const element = document.activeElement;
-      if (!element || element === document.body) return null;
-      const box = element.getBoundingClientRect();
-      // A field may show it on the surrounding box.
-      const shown = [element, element.closest("label, .search")].some(
-        (around) => around && getComputedStyle(around).outlineStyle !== "none",
-      );
-      const isInView = box.bottom > 0 && box.top < innerHeight && box.width > 0 && box.height > 0;
-      return { html: element.outerHTML.slice(0, 120), isVisible: shown && isInView };
+  /** Presses Tab so many times; returns what was focused before each, and whether that is visible. */
+  async function tabThrough(page: Page, presses: number) {
+    await page.evaluate(() => {
+      const stops: { html: string; isVisible: boolean }[] = [];
+      Object.assign(window, { stops });
+      const record = () => {
+        const element = document.activeElement ?? document.body;
+        const box = element.getBoundingClientRect();
+        // A field may show it on the surrounding box.
+        const shown = [element, element.closest("label, .search")].some(
+          (around) => around && getComputedStyle(around).outlineStyle !== "none",
+        );
+        const isInView = box.bottom > 0 && box.top < innerHeight && box.width > 0 && box.height > 0;
+        const html = element === document.body ? "" : element.outerHTML.slice(0, 120);
+        stops.push({ html, isVisible: shown && isInView });
+      };
+      addEventListener("keydown", record, { capture: true });
     });
+    const keyboard = await page.context().newCDPSession(page);
+    const key = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 };
+    // The browser handles them in turn; to wait for each takes longer than its move.
+    await Promise.all(
+      Array.from({ length: presses }, () => [
+        keyboard.send("Input.dispatchKeyEvent", { type: "rawKeyDown", ...key }),
+        keyboard.send("Input.dispatchKeyEvent", { type: "keyUp", ...key }),
+      ]).flat(),
+    );
+    await keyboard.detach();
+    return page.evaluate(
+      () => (window as unknown as { stops: { html: string; isVisible: boolean }[] }).stops,
+    );
+  }
 
   test.each(places)(
     "every focusable element of $name shows its focus, and none traps it",
@@ -106,20 +125,13 @@ describe("by keyboard alone", () => {
         .count();
       // The parts of a date or time, and the button that opens its calendar.
       const parts = 6 * (await page.locator("input[type=date], input[type=datetime-local]").count());
-      const seen = new Set<string>();
-      let ended = false;
-      for (let stop = 0; stop <= stops + parts + 1 && !ended; stop++) {
-        await page.keyboard.press("Tab");
-        const at = await focused(page);
-        ended = at === null;
-        if (!at) continue;
-        expect(at, at.html).toMatchObject({ isVisible: true });
-        seen.add(at.html);
-      }
-      expect(ended, "the last stop is followed by the browser's own").toBe(true);
+      const [start, ...visited] = await tabThrough(page, stops + parts + 3);
+      expect(start?.html).toBe("");
+      const end = visited.findIndex(({ html }) => html === "");
+      expect(end, "the last stop is followed by the browser's own").toBeGreaterThan(0);
+      expect(visited.slice(0, end).filter(({ isVisible }) => !isVisible)).toEqual([]);
       // A page embedded in another site has nothing to skip.
-      if (!path.startsWith("/embed/")) expect([...seen][0]).toContain('class="skip"');
-      expect(seen.size).toBeGreaterThan(0);
+      if (!path.startsWith("/embed/")) expect(visited[0]?.html).toContain('class="skip"');
     },
   );
 

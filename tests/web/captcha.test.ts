@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { messagesOf } from "../../functions/words/index.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
@@ -55,18 +56,22 @@ describe.each([
       "captcha_failed",
       "captcha protection: request disallowed (invalid-input-response)",
     );
-    for (const path of forms) {
-      auth.answers({ "/token": failed, "/signup": failed, "/otp": failed, "/recover": failed });
+    const ask = async (path: string) => {
+      const email = `${randomUUID()}@person.example`;
+      const answers = { "/token": failed, "/signup": failed, "/otp": failed, "/recover": failed };
+      const asked = auth.answersAbout(email, answers);
       const visitor = newVisitor([], own.site_url);
-      const refused = await visitor.post(path, { ...fields, [field]: "answer" }, { origin: own.site_url });
+      const sent = { ...fields, email, [field]: "answer" };
+      const refused = await visitor.post(path, sent, { origin: own.site_url });
       expect([refused.status, refused.html.querySelector("[role=alert]")?.text]).toEqual([
         422,
         account.captcha,
       ]);
-      expect(auth.asked.map(({ apikey, body }) => [apikey, body.gotrue_meta_security])).toEqual([
+      expect(asked.map(({ apikey, body }) => [apikey, body.gotrue_meta_security])).toEqual([
         [own.publishable_key, { captcha_token: "answer" }],
       ]);
-    }
+    };
+    await Promise.all(forms.map(ask));
   });
 
   test("is used up at a sign-up: the code for the owner of an account is asked for with the secret key", async () => {

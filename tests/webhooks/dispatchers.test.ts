@@ -2,22 +2,25 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { expect, test } from "vitest";
-import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
+import { startEmptyDatabase } from "../data-template.ts";
 
 // Concurrent work of dispatchers in a database without other data. They send no requests here.
 
 /** An empty database, its owner, and four logins of dispatchers. */
-function withDispatchers(
+async function withDispatchers(
   use: (owner: postgres.Sql, dispatchers: postgres.Sql[]) => Promise<void>,
 ): Promise<void> {
-  return withTemporaryDatabase(async ({ ownerUrl }) => {
-    const owner = postgres(ownerUrl, { max: 8, onnotice: () => undefined });
+  const { ownerUrl, stop } = await startEmptyDatabase();
+  const owner = postgres(ownerUrl, { max: 8, onnotice: () => undefined });
+  const connection = { role: "feedback_webhooks" };
+  const dispatchers = [1, 2, 3, 4].map(() => postgres(ownerUrl, { max: 1, connection }));
+  try {
     await owner`grant feedback_webhooks to current_user`;
-    const connection = { role: "feedback_webhooks" };
-    const dispatchers = [1, 2, 3, 4].map(() => postgres(ownerUrl, { max: 1, connection }));
     await use(owner, dispatchers);
+  } finally {
     await Promise.all([owner, ...dispatchers].map((sql) => sql.end()));
-  });
+    await stop();
+  }
 }
 
 const endpoints = 12;

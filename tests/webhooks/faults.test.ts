@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { afterEach, beforeAll, expect, test } from "vitest";
+import { ownStack, type Person } from "../own-stack.ts";
 import { functionsPid, killPostgres } from "../processes.ts";
 import { until } from "../until.ts";
 import {
@@ -17,16 +17,15 @@ import {
   startReceiver,
 } from "./receivers.ts";
 
-let own: OwnStack;
+const own = await ownStack({
+  parts: ["webhook-dispatch"],
+  functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
+});
 let admin: Person;
 let author: Person;
 const receivers: Receiver[] = [];
 
 beforeAll(async () => {
-  own = await startOwnStack({
-    parts: ["webhook-dispatch"],
-    functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
-  });
   await own.sql`update private.rate_limit_rules set max_requests = 1000000`;
   admin = await own.person("owner");
   author = await own.person();
@@ -44,7 +43,6 @@ afterEach(async () => {
   );
   await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
 });
-afterAll(() => own?.remove());
 
 interface Hook {
   id: string;
