@@ -159,7 +159,6 @@ const requested: string[] = [];
 
 beforeAll(async () => {
   [board, site] = [await newBoard("public"), await newSite("public")];
-  await call({ method: "POST", path: "/api/identify", scopes: [] }, undefined, board);
 });
 
 /** Actions of requests by this person; rows that the tests write belong to no request. */

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { createApiKey } from "../../local/operator/api-keys.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
-import { type Method, send } from "../api/client.ts";
-import { claimsOf, newSecret as newSigningSecret, signed } from "../api/identified.ts";
+import { type Answer, type Call, type Method, send } from "../api/client.ts";
+import { claimsOf, identified, newSecret as newSigningSecret, signed } from "../api/identified.ts";
 import {
   merge,
   newComment,
@@ -16,34 +16,71 @@ import {
 } from "../api/world.ts";
 import { newAgent } from "../mcp/agents.ts";
 import { sql } from "../stack.ts";
+import type { TestedEndpoint } from "./service.ts";
 
 /** The columns of the tables in docs/security.md, in their order. */
 export const callers = [
   "anonymous",
   "user",
+  "identified person",
   "other tenant's admin",
   "author",
   "member",
   "admin",
   "key without scope",
   "key with scope",
+  "agent key",
   "expired key",
   "invalid token",
 ] as const;
 
-type Caller = (typeof callers)[number];
-export type Route = { method: Method; path: string; scopes: readonly Scope[] };
+/** A board on which so many identified persons can call: they signed in while it was public. */
+export async function newBoardWithIdentified(
+  visibility: "public" | "private",
+  count: number,
+): Promise<Board> {
+  const board = await newBoard(visibility);
+  const { organization, signingSecret } = board;
+  const set = (to: string) =>
+    sql`update public.organizations set visibility = ${to} where id = ${organization.id}`;
+  await set("public");
+  const session = () => identified(organization, signingSecret);
+  board.identified = (await Promise.all(Array.from({ length: count }, session))).map(({ token }) => token);
+  await set(visibility);
+  return board;
+}
+
+export type Caller = (typeof callers)[number];
+export type Route = {
+  method: Method;
+  path: string;
+  scopes: readonly Scope[];
+  /** Undefined for the few routes that are no endpoints. */
+  endpoint?: TestedEndpoint | undefined;
+};
 
 /** A board and its callers; rows are created for each request. */
 export interface Board {
   organization: Organization;
+  other: Organization;
   people: Record<"user" | "other tenant's admin" | "author" | "member" | "admin", User>;
+  /** The key of an agent with every scope. */
+  agentKey: string;
+  /** Signs tokens of identified persons, until a route is given a second secret, which nothing can decrypt. */
+  signingSecret: string;
+  /** Sessions of identified persons: each request takes one, since some routes end it. */
+  identified: string[];
 }
 
 export async function newBoard(visibility: "public" | "private"): Promise<Board> {
   const [organization, other] = [await newOrganization({ visibility }), await newOrganization()];
+  const admin = await newUser("Ada Admin", { organization, role: "admin" });
   return {
     organization,
+    other,
+    agentKey: (await newAgent({ organization })).token,
+    signingSecret: (await newSigningSecret(organization, admin)).secret,
+    identified: [],
     people: {
       user: await newUser("Una User"),
       "other tenant's admin": await newUser("Olaf Other", { organization: other, role: "owner" }),
@@ -53,12 +90,10 @@ export async function newBoard(visibility: "public" | "private"): Promise<Board>
         visibility === "private" ? { organization, role: "member" } : undefined,
       ),
       member: await newUser("Mel Member", { organization, role: "member" }),
-      admin: await newUser("Ada Admin", { organization, role: "admin" }),
+      admin,
     },
   };
 }
-
-const signingSecrets: Record<string, ReturnType<typeof newSigningSecret>> = {};
 
 const title = "A title of an idea";
 const description = "A description that is long enough.";
@@ -85,11 +120,9 @@ const bodies: Record<string, object | ((board: Board, id: string) => Promise<obj
   "PATCH /api/organizations/:id/members/:user_id": { role: "admin" },
   "POST /api/organizations/:id/transfer": async (board) => ({ user_id: await newMember(board) }),
   "POST /api/organizations/:id/invites": async () => ({ email: `${randomUUID()}@test.example` }),
-  "POST /api/identify": async ({ organization, people: { admin } }) => {
-    signingSecrets[organization.id] ??= newSigningSecret(organization, admin);
-    const { secret } = await (signingSecrets[organization.id] as ReturnType<typeof newSigningSecret>);
-    return { token: await signed(claimsOf(organization), secret) };
-  },
+  "POST /api/identify": async ({ organization, signingSecret }) => ({
+    token: await signed(claimsOf(organization), signingSecret),
+  }),
   "POST /api/admin/identify-secrets/check": { token: "of nobody" },
   "POST /api/invites/accept": { token: "fcs_inv_of_nobody" },
   "POST /api/admin/agents": { name: "An agent" },
@@ -133,26 +166,41 @@ const queries: Record<string, string | ((board: Board) => Promise<string>)> = {
   "DELETE /api/me": "?confirm=erase",
 };
 
-/** The status that each caller gets from a route, each with its own rows. */
-export function statusesOf(route: Route, board: Board): Promise<string[]> {
-  return Promise.all(callers.map(async (caller) => String(await statusOf(route, caller, board))));
-}
+/** A request of a route, with rows of its own whose ids are those of its path. */
+export type Prepared = { method: Method; path: string; call: Call; ids: Record<string, string> };
 
-async function statusOf(route: Route, caller: Caller, board: Board): Promise<number> {
-  return (await call(route, await tokenOf(caller, route, board), board)).status;
-}
-
-export async function call({ method, path }: Route, token: string | undefined, board: Board) {
+export async function prepare(
+  { method, path }: Pick<Route, "method" | "path">,
+  token: string | undefined,
+  board: Board,
+): Promise<Prepared> {
   const byKey = token?.startsWith("fcs_") ?? false;
   const given = queries[`${method} ${path}`] ?? "";
   const query = typeof given === "string" ? given : await given(board);
   const id = path.includes(":") ? await newRow({ method, path }, board) : "";
-  return send(method, (await withRows(path, id, board)) + query, {
-    ...(token === undefined ? {} : { as: { token } }),
-    // A row determines its organization, and so does a key.
-    ...(byKey || /\/me\/|^\/api\/(?!admin).*:id/.test(path) ? {} : { on: board.organization }),
-    body: method === "GET" ? undefined : await bodyOf(`${method} ${path}`, board, id),
-  });
+  const ids = await idsOf(path, id, board);
+  return {
+    method,
+    path: filled(path, ids) + query,
+    ids,
+    call: {
+      ...(token === undefined ? {} : { as: { token } }),
+      // A row determines its organization, and so does a key.
+      ...(byKey || isNamedByRow(path) ? {} : { on: board.organization }),
+      body: method === "GET" ? undefined : await bodyOf(`${method} ${path}`, board, id),
+    },
+  };
+}
+
+export const filled = (path: string, ids: Record<string, string>): string =>
+  path.replaceAll(/:(\w+)/g, (_, name: string) => ids[name] ?? "");
+
+export const isNamedByRow = (path: string) => /\/me\/|^\/api\/(?!admin).*:id/.test(path);
+
+export const sendPrepared = ({ method, path, call }: Prepared): Promise<Answer> => send(method, path, call);
+
+export async function call(route: Route, token: string | undefined, board: Board): Promise<Answer> {
+  return sendPrepared(await prepare(route, token, board));
 }
 
 async function bodyOf(route: string, board: Board, id: string): Promise<object | undefined> {
@@ -177,13 +225,17 @@ async function newInvite({ organization, people: { admin } }: Board): Promise<st
   return only(created).id;
 }
 
-async function tokenOf(caller: Caller, { scopes }: Route, board: Board): Promise<string | undefined> {
+export async function tokenOf(caller: Caller, { scopes }: Route, board: Board): Promise<string | undefined> {
   const key = (scopes: readonly Scope[], expiresAt?: Date) => newSecret(board, scopes, expiresAt);
   switch (caller) {
     case "anonymous":
       return undefined;
     case "invalid token":
       return "garbage";
+    case "agent key":
+      return board.agentKey;
+    case "identified person":
+      return only(board.identified.pop());
     case "key without scope":
       return key(scopes.length === 0 ? [] : allScopes.filter((scope) => !scopes.includes(scope)));
     case "key with scope":
@@ -276,25 +328,21 @@ async function newSurvey(organization: Organization, isDraft: boolean): Promise<
   return id;
 }
 
-/** The path with that row's id, and with new rows for its other parameters. */
-async function withRows(path: string, id: string, board: Board): Promise<string> {
-  const { webhookId, eventId } = path.includes(":webhook_id")
-    ? await newDelivery(board.organization.id)
-    : { webhookId: "", eventId: "" };
-  const [key] = path.includes(":key_id")
-    ? await sql<{ id: string }[]>`select id from private.api_keys where profile_id = ${id}`
-    : [];
-  return path
-    .replace(":id", id)
-    .replace(":key_id", key?.id ?? "")
-    .replace(":webhook_id", webhookId)
-    .replace(":event_id", eventId)
-    .replace(":user_id", path.includes(":user_id") ? await newMember(board) : "")
-    .replace(":invite_id", path.includes(":invite_id") ? await newInvite(board) : "");
+/** That row's id, and new rows for the other parameters of the path. */
+async function idsOf(path: string, id: string, board: Board): Promise<Record<string, string>> {
+  const ids: Record<string, string> = { id };
+  if (path.includes(":webhook_id")) Object.assign(ids, await newDelivery(board.organization.id));
+  if (path.includes(":user_id")) ids.user_id = await newMember(board);
+  if (path.includes(":invite_id")) ids.invite_id = await newInvite(board);
+  if (path.includes(":key_id")) {
+    const [key] = await sql<{ id: string }[]>`select id from private.api_keys where profile_id = ${id}`;
+    ids.key_id = only(key).id;
+  }
+  return Object.fromEntries(Object.entries(ids).filter(([name]) => path.includes(`:${name}`)));
 }
 
 /** A webhook with an unreachable URL, and one delivery. */
-async function newDelivery(organizationId: string): Promise<{ webhookId: string; eventId: string }> {
+async function newDelivery(organizationId: string): Promise<Record<string, string>> {
   const [webhook, event] = [randomUUID(), randomUUID()];
   await sql`
     insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
@@ -302,5 +350,5 @@ async function newDelivery(organizationId: string): Promise<{ webhookId: string;
   await sql`
     insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data, status, finished_at)
     values (${organizationId}, ${webhook}, ${event}, 'comment.created', '{}', 'delivered', now())`;
-  return { webhookId: `wh_${webhook.replaceAll("-", "")}`, eventId: `evt_${event.replaceAll("-", "")}` };
+  return { webhook_id: `wh_${webhook.replaceAll("-", "")}`, event_id: `evt_${event.replaceAll("-", "")}` };
 }

@@ -1,8 +1,22 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
+import { type Answer, expectJson } from "../api/client.ts";
 import { newSubmission } from "../api/world.ts";
 import { tableUnder, textOf } from "../docs/markdown.ts";
-import { type Board, call, callers, newBoard, newSecret, type Route, statusesOf } from "./callers.ts";
+import { hashedRows } from "../hashed-rows.ts";
+import {
+  type Board,
+  type Caller,
+  call,
+  callers,
+  newBoardWithIdentified,
+  newSecret,
+  type Prepared,
+  prepare,
+  type Route,
+  sendPrepared,
+  tokenOf,
+} from "./callers.ts";
 import { routesOfTheService } from "./service.ts";
 
 // Compares the access tables of docs/security.md with the routes and with a running stack.
@@ -15,10 +29,24 @@ const isOfTheService = ({ path }: Route) =>
   /^\/api\/(health|ready|docs|openapi\.json|imports\/run|mcp($|\/.*))$/.test(path);
 
 const routes = await routesOfTheService();
-const boards = {} as Record<keyof typeof tables, Board>;
+type Visibility = keyof typeof tables;
+const documented = (visibility: Visibility) =>
+  new Map(tableUnder(page, tables[visibility]).map(([route = "", ...cells]) => [route, cells.map(Number)]));
+const isRefusal = (status = 0) => status >= 400;
+
+const boards = {} as Record<Visibility, Board>;
+/** On these every request is refused: nothing in the background changes their rows either. */
+const quietBoards = {} as Record<Visibility, Board>;
 
 beforeAll(async () => {
-  [boards.public, boards.private] = [await newBoard("public"), await newBoard("private")];
+  for (const visibility of ["public", "private"] as const) {
+    const statuses = [...documented(visibility).values()].map(
+      (row) => row[callers.indexOf("identified person")],
+    );
+    const refusals = statuses.filter(isRefusal).length;
+    boards[visibility] = await newBoardWithIdentified(visibility, statuses.length - refusals);
+    quietBoards[visibility] = await newBoardWithIdentified(visibility, refusals);
+  }
 });
 
 function headOf(heading: string): string[] {
@@ -30,29 +58,48 @@ function headOf(heading: string): string[] {
     .map((cell) => cell.trim());
 }
 
-describe.each(Object.keys(tables) as (keyof typeof tables)[])("on a %s board", (visibility) => {
-  const heading = tables[visibility];
+describe.each(Object.keys(tables) as Visibility[])("on a %s board", (visibility) => {
   const ofBoard = routes.filter((route) => visibility === "public" || !isOfTheService(route));
-  const documented = new Map(tableUnder(page, heading).map(([route = "", ...statuses]) => [route, statuses]));
+  const statuses = documented(visibility);
 
   test("the table has every kind of caller", () => {
-    expect(headOf(heading)).toEqual(["Route", ...callers]);
+    expect(headOf(tables[visibility])).toEqual(["Route", ...callers]);
   });
 
   test("the table has every route of the service exactly once, and no other route", () => {
-    expect(tableUnder(page, heading).map(([route]) => route)).toEqual(ofBoard.map(nameOf));
+    expect(tableUnder(page, tables[visibility]).map(([route]) => route)).toEqual(ofBoard.map(nameOf));
   });
 
   test.each(ofBoard.map((route) => ({ name: nameOf(route), route })))(
-    "$name responds to each caller as the table specifies",
+    "$name responds to each caller as the table specifies, and a refused request changes no row",
     async ({ name, route }) => {
-      const statuses = await statusesOf(route, boards[visibility]);
-      expect(Object.fromEntries(callers.map((caller, n) => [caller, statuses[n]]))).toEqual(
-        Object.fromEntries(callers.map((caller, n) => [caller, documented.get(name)?.[n]])),
+      const expected = new Map(callers.map((caller, n) => [caller, statuses.get(name)?.[n]]));
+      const quiet = quietBoards[visibility];
+      const requests = await Promise.all(
+        callers.map(async (caller): Promise<[Caller, Prepared]> => {
+          const board = isRefusal(expected.get(caller)) ? quiet : boards[visibility];
+          return [caller, await prepare(route, await tokenOf(caller, route, board), board)];
+        }),
       );
+      const before = await hashedRows(quiet.organization);
+      const answers = await Promise.all(
+        requests.map(async ([caller, request]) => [caller, await sendPrepared(request)] as const),
+      );
+      expect(new Map(answers.map(([caller, { status }]) => [caller, status]))).toEqual(expected);
+      expect(await hashedRows(quiet.organization)).toEqual(before);
+      for (const [, answer] of answers) expectForm(answer, route);
     },
   );
 });
+
+/** The headers of every response, and exactly the fields of the schema that the OpenAPI document names. */
+function expectForm(answer: Answer, { endpoint }: Route) {
+  expect(answer.headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
+  for (const name of ["limit", "remaining", "reset"])
+    expect(answer.headers[`x-ratelimit-${name}`]).toMatch(/^\d+$/);
+  const schema = endpoint?.responses[answer.status];
+  if (schema && !endpoint?.produces) expectJson(answer, answer.status, schema);
+}
 
 describe("scopes", () => {
   const isMissingScope = (text: string) =>

@@ -13,7 +13,6 @@ import {
   newUser,
   only,
   stored,
-  unknownKey,
 } from "./world.ts";
 
 let id: string;
@@ -23,8 +22,6 @@ const commenter = await newUser("Carl Commenter");
 const admin = await newUser("Adam", { organization, role: "admin" });
 const member = await newUser("Mia", { organization, role: "member" });
 const key = await newKey(organization, ["submissions:write"]);
-const moderator = await newKey(organization, ["submissions:moderate"]);
-const reader = await newKey(organization, ["submissions:read"]);
 
 beforeEach(async () => {
   id = await newSubmission(organization, author);
@@ -156,17 +153,6 @@ describe("creating a comment", () => {
     expect((await show(data.id)).body).toBe(expected);
   });
 
-  it("requires a signed-in user, or a key with submissions:write", async () => {
-    expectError(
-      await api("POST", `/api/submissions/${id}/comments`, { body: { body: "Hi" } }),
-      "UNAUTHORIZED",
-    );
-    expectError(await post({ body: "Hi" }, await unknownKey()), "UNAUTHORIZED");
-    expectError(await post({ body: "Hi" }, reader), "FORBIDDEN");
-    expectError(await post({ body: "Hi" }, moderator), "FORBIDDEN");
-    expect(await commentCount()).toBe(0);
-  });
-
   it("for a named author by key, in the general error envelope", async () => {
     const author_email = `${crypto.randomUUID()}@example.org`;
     const answer = await post({ body: "By mail", author_email, author_name: "Grace" }, key);
@@ -199,13 +185,6 @@ describe("creating a comment", () => {
     expectJson(await post({ body: "Top", parent_id: null }), 201, commentCreatedAnswer);
     expect((await list()).data).toHaveLength(1);
   });
-
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])(
-    "on submission %s returns 404",
-    async (missing) => {
-      for (const as of [commenter, key]) expectError(await post({ body: "Hi" }, as, missing), "NOT_FOUND");
-    },
-  );
 
   it("on a merged submission returns the id of the target", async () => {
     const target = await newSubmission(organization, author);
@@ -300,24 +279,6 @@ describe("the list of comments", () => {
     await newComment(elsewhere, author, { parent_id: parent });
     expect(await list(`?parent_id=${parent}`)).toEqual({ data: [], meta: { total: 0 } });
   });
-
-  it.each([
-    ["sort=title", "sort"],
-    ["sort=comments", "sort"],
-    ["order=up", "order"],
-    ["parent_id=x", "parent_id"],
-    ["limit=101", "limit"],
-    ["page=0", "page"],
-  ])("rejects ?%s", async (query, field) => {
-    expectError(await api("GET", `/api/submissions/${id}/comments?${query}`), "VALIDATION_ERROR", field);
-  });
-
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])(
-    "of submission %s returns 404",
-    async (missing) => {
-      expectError(await api("GET", `/api/submissions/${missing}/comments`), "NOT_FOUND");
-    },
-  );
 });
 
 describe("a single comment", () => {
@@ -334,18 +295,6 @@ describe("a single comment", () => {
     ]);
     expect((await show(only(replies?.[0]).id, "?expand=replies")).replies).toEqual([]);
   });
-
-  it.each(["author", "replies,author", ""])("rejects expand=%s", async (expand) => {
-    const comment = await newComment(id, commenter);
-    expectError(await api("GET", `/api/comments/${comment}?expand=${expand}`), "VALIDATION_ERROR", "expand");
-  });
-
-  it.each(["00000000-0000-4000-8000-000000000000", "nonsense"])("%s returns 404", async (missing) => {
-    expectError(await api("GET", `/api/comments/${missing}`), "NOT_FOUND");
-    expectError(await api("GET", `/api/comments/${missing}?expand=replies`), "NOT_FOUND");
-    expectError(await edit(missing, { body: "Hi" }, admin), "NOT_FOUND");
-    expectError(await remove(missing, admin), "NOT_FOUND");
-  });
 });
 
 describe("editing a comment", () => {
@@ -356,19 +305,6 @@ describe("editing a comment", () => {
     expect(data).toEqual(await show(comment));
     expect(data).toMatchObject({ id: comment, body: "Typo", reply_count: 1 });
     expect(Date.parse(data.updated_at)).toBeGreaterThan(Date.parse(data.created_at));
-  });
-
-  it.each([
-    ["anonymous", (): undefined => undefined, "UNAUTHORIZED"],
-    ["a stranger", () => author, "FORBIDDEN"],
-    ["a member", () => member, "FORBIDDEN"],
-    ["an admin", () => admin, "FORBIDDEN"],
-    ["a key", () => key, "FORBIDDEN"],
-    ["a key that moderates", () => moderator, "FORBIDDEN"],
-  ] as const)("is forbidden for %s", async (_, as, code) => {
-    const comment = await newComment(id, commenter, { body: "Mine" });
-    expectError(await edit(comment, { body: "Yours" }, as()), code);
-    expect((await stored("comments", comment))?.body).toBe("Mine");
   });
 
   it.each([
@@ -413,25 +349,6 @@ describe("editing a comment", () => {
 });
 
 describe("deleting a comment", () => {
-  it.each([
-    ["anonymous", (): undefined => undefined, "UNAUTHORIZED"],
-    ["a stranger", () => author, "FORBIDDEN"],
-    ["a member", () => member, "FORBIDDEN"],
-    ["a key with submissions:write", () => key, "FORBIDDEN"],
-    ["a key with submissions:read", () => reader, "FORBIDDEN"],
-    ["its author", () => commenter, undefined],
-    ["an admin", () => admin, undefined],
-    ["a key with submissions:moderate", () => moderator, undefined],
-  ] as const)("by %s: %s", async (_, as, code) => {
-    const comment = await newComment(id, commenter);
-    const answer = await remove(comment, as());
-    if (code) expectError(answer, code);
-    else expect(expectJson(answer, 200, deletedAnswer)).toEqual({ data: { deleted: true } });
-    expect([(await stored("comments", comment)) === undefined, await commentCount()]).toEqual(
-      code ? [false, 1] : [true, 0],
-    );
-  });
-
   it("deletes all replies below it, of any author", async () => {
     const top = await newComment(id, commenter, { body: "Top" });
     const stays = await newComment(id, author, { body: "Stays" });

@@ -1,7 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import { tokenIssuer } from "../../local/lite/auth-config.ts";
 import { listen } from "../../local/processes/ports.ts";
+import { startOwnFunctions } from "../mcp/own-functions.ts";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { stack } from "../stack.ts";
 
 export type CountedStack = OwnStack & {
   /** How often the functions sent something to Postgres after they had received its response. */
@@ -13,14 +18,12 @@ const delay = 15;
 
 /** A stack whose functions reach Postgres through one connection and a proxy that counts round trips. */
 export async function startCountedStack(): Promise<CountedStack> {
-  const proxy = countingProxy();
-  await listen(proxy.server, 0, "PORT");
-  const { port } = proxy.server.address() as { port: number };
+  const proxy = await startCountingProxy();
   const password = randomUUID();
   const stack = await startOwnStack({
     postgresSettings: { fsync: "off", synchronous_commit: "off" },
     functionsEnvironment: {
-      DATABASE_URL: `postgres://feedback_api:${password}@127.0.0.1:${port}/postgres`,
+      DATABASE_URL: `postgres://feedback_api:${password}@127.0.0.1:${proxy.port}/postgres`,
       DATABASE_CONNECTIONS: "1",
     },
   });
@@ -35,6 +38,35 @@ export async function startCountedStack(): Promise<CountedStack> {
       proxy.close();
     },
   };
+}
+
+/** The same for one more process of the API, over the database of the shared stack. */
+export async function startCountedFunctions() {
+  const proxy = await startCountingProxy();
+  proxy.leadTo(Number(new URL(stack.db_url).port));
+  const secrets = JSON.parse(await readFile(join(dirname(stack.mailPath), "secrets.json"), "utf8"));
+  const functions = await startOwnFunctions({
+    DATABASE_URL: `postgres://feedback_api:${secrets.functions_password}@127.0.0.1:${proxy.port}/postgres`,
+    DATABASE_CONNECTIONS: "1",
+    JWT_SECRET: stack.jwtSecret,
+    JWT_ISSUERS: tokenIssuer,
+    WEBHOOK_SECRETS_KEYS: secrets.webhook_secrets_key,
+  });
+  return {
+    base: `http://127.0.0.1:${functions.port}`,
+    flights: proxy.flights,
+    async stop() {
+      await functions.stop();
+      proxy.close();
+    },
+  };
+}
+
+async function startCountingProxy() {
+  const proxy = countingProxy();
+  await listen(proxy.server, 0, "PORT");
+  const { port } = proxy.server.address() as { port: number };
+  return { ...proxy, port };
 }
 
 function countingProxy() {

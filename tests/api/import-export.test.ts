@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exportFile, importFile } from "../../local/operator/import-export.ts";
 import { withDatabase } from "../../local/postgres/database.ts";
-import { importAnswer, importListAnswer, importQuery } from "../../shared/imports.ts";
+import { importListAnswer, importQuery } from "../../shared/imports.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { sql, stack } from "../stack.ts";
 import { api, type Caller, expectError, getJson, send } from "./client.ts";
@@ -549,37 +549,6 @@ describe("an export", () => {
       { action: "organization.export", details: { what: "all", format: "jsonl" } },
     ]);
   });
-});
-
-describe("callers without permission", () => {
-  test.each(["member", "stranger", "another tenant's admin", "a key that reads and writes"])(
-    "%s",
-    async (callers) => {
-      const board = await newBoard();
-      const { id } = await importing(board.key, lines(file));
-      const other = await newBoard();
-      const caller = {
-        member: () => newUser("Mel", { organization: board.organization, role: "member" }),
-        stranger: () => newUser("Sam"),
-        "another tenant's admin": () => newUser("Olaf", { organization: other.organization, role: "owner" }),
-      }[callers];
-      const as = caller
-        ? await caller()
-        : await newKey(board.organization, ["submissions:read", "submissions:write", "analytics:read"]);
-      const call = { as, on: board.organization };
-      expectError(
-        await api("POST", "/api/admin/import", { ...call, raw: lines(file), headers }),
-        "FORBIDDEN",
-      );
-      for (const path of ["/api/admin/export", "/api/admin/imports", `/api/admin/imports/${id}`])
-        expectError(await api("GET", path, call), "FORBIDDEN");
-      // Keys and users with rights in other organizations get 404.
-      expectError(await api("GET", `/api/admin/imports/${id}`, { as: other.key }), "NOT_FOUND");
-      expect((await getJson(`/api/admin/imports/${id}`, importAnswer, { as: board.key })).data.created).toBe(
-        7,
-      );
-    },
-  );
 });
 
 describe("the commands", () => {

@@ -294,24 +294,6 @@ describe("an invite", () => {
 });
 
 describe("an attacker", () => {
-  it("cannot reach another team with ids in a path or a body", async () => {
-    const { id } = await invite(team, team.admin, { email: `${randomUUID()}@test.example` });
-    const attempts = [
-      api("DELETE", `${other.path}/invites/${id}`, { as: other.owner }),
-      api("PATCH", `${other.path}/members/${team.member.id}`, { as: other.owner, body: { role: "admin" } }),
-      api("DELETE", `${other.path}/members/${team.member.id}`, { as: other.owner }),
-      api("POST", `${other.path}/transfer`, { as: other.owner, body: { user_id: team.member.id } }),
-    ];
-    for (const answer of await Promise.all(attempts)) expectError(answer, "NOT_FOUND");
-    for (const key of [await newKey(other.organization, ["members:write", "organization:write"])]) {
-      expectError(await api("GET", `${team.path}/members`, { as: key }), "NOT_FOUND");
-      expectError(await api("GET", `${team.path}/invites`, { as: key }), "NOT_FOUND");
-      expectError(await api("DELETE", `${team.path}/members/${team.member.id}`, { as: key }), "NOT_FOUND");
-    }
-    const mixed = { as: team.owner, on: other.organization, body: { role: "admin" } };
-    expectError(await api("PATCH", `${team.path}/members/${team.member.id}`, mixed), "NOT_FOUND");
-  });
-
   it("cannot assign or remove roles with a key", async () => {
     const key = await newKey(team.organization, ["members:write", "organization:write"]);
     expectError(
@@ -324,12 +306,6 @@ describe("an attacker", () => {
     );
     for (const { id } of [team.owner, team.admin])
       expectError(await api("DELETE", `${team.path}/members/${id}`, { as: key }), "FORBIDDEN");
-  });
-
-  it("with read access only learns nothing about the team", async () => {
-    const key = await newKey(team.organization, ["submissions:read", "surveys:read", "analytics:read"]);
-    for (const path of [team.path, `${team.path}/members`, `${team.path}/invites`, "/api/admin/categories"])
-      expectError(await api("GET", path, { as: key }), "FORBIDDEN");
   });
 
   it("cannot write memberships or invites through the data API", async () => {

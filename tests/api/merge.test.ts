@@ -191,20 +191,6 @@ describe("a merge", () => {
       "target_id",
     );
   });
-
-  it("requires an admin, or a key with submissions:moderate", async () => {
-    const [source, target] = [await newIdea(), await newIdea()];
-    expectError(await merge([source], target, author), "FORBIDDEN");
-    expectError(
-      await merge([source], target, await newKey(organization, ["submissions:write"])),
-      "FORBIDDEN",
-    );
-    expectJson(
-      await merge([source], target, await newKey(organization, ["submissions:moderate"])),
-      200,
-      mergedAnswer,
-    );
-  });
 });
 
 describe("concurrently", () => {

@@ -297,26 +297,6 @@ describe("the moderation queue", () => {
     } while (cursor);
     expect(read).toEqual(ids);
   });
-
-  it.each([
-    ["anonymous", (): undefined => undefined, "UNAUTHORIZED"],
-    ["a stranger", () => stranger, "FORBIDDEN"],
-    ["a member", () => member, "FORBIDDEN"],
-  ] as const)("is forbidden for %s", async (_, callers, code) => {
-    expectError(await api("GET", "/api/admin/moderation", { as: callers(), on: organization }), code);
-  });
-
-  it.each([
-    ["state=approved", ["state"]],
-    ["type=vote", ["type"]],
-    ["cursor=x", ["cursor"]],
-  ])("rejects %s", async (query, fields) => {
-    expectError(
-      await api("GET", `/api/admin/moderation?${query}`, { as: admin, on: organization }),
-      "VALIDATION_ERROR",
-      ...fields,
-    );
-  });
 });
 
 describe("trust", () => {

@@ -170,14 +170,6 @@ describe("responding to a survey", () => {
     }
   });
 
-  it("requires a user: a key gets 403 whatever its scopes, an anonymous caller 401", async () => {
-    const key = await newKey(organization, scopes);
-    expectError(await respond(survey, key, { 0: 9 }), "FORBIDDEN");
-    expectError(await start(survey.id, key), "FORBIDDEN");
-    expectError(await respond(survey, undefined, { 0: 9 }), "UNAUTHORIZED");
-    expectError(await start(survey.id), "UNAUTHORIZED");
-  });
-
   it("returns 404 for an unknown or invisible survey", async () => {
     const person = await newUser();
     expectError(
@@ -406,36 +398,9 @@ describe("listing responses", () => {
     expect(new Set(seen).size).toBe(4);
   });
 
-  it.each([
-    "start_date=yesterday",
-    "start_date=2026-02-30",
-    "start_date=0000-01-01",
-    "end_date=2026-01-01T00:00:00",
-    "sentiment=mixed",
-    "format=xml",
-    "limit=0",
-    "page=x",
-    "cursor=eyJ9",
-  ])("rejects %s", async (query) => {
-    expectError(await list(listed.id, `?${query}`), "VALIDATION_ERROR", query.split("=")[0] as string);
-  });
-
   it("rejects an end before the start", async () => {
     const query = "?start_date=2026-02-01&end_date=2026-01-31";
     expectError(await list(listed.id, query), "VALIDATION_ERROR", "end_date");
-  });
-
-  it("requires an admin or a key that may read responses", async () => {
-    const member = await newUser("Mel Member", { organization, role: "member" });
-    const rival = await newUser("Rita Rival", { organization: await newOrganization(), role: "owner" });
-    for (const as of [member, rival, await newUser()])
-      expectError(await list(listed.id, "", as), "FORBIDDEN");
-    expectError(await api("GET", `/api/surveys/${listed.id}/responses`), "UNAUTHORIZED");
-    const others = scopes.filter((scope) => scope !== "responses:read");
-    expectError(await list(listed.id, "", await newKey(organization, others)), "FORBIDDEN");
-    const reading = await list(listed.id, "", await newKey(organization, ["responses:read"]));
-    expect(expectJson(reading, 200, surveyResponseListAnswer).data).toHaveLength(4);
-    expectError(await list(listed.id, "", await newKey(await newOrganization(), scopes)), "NOT_FOUND");
   });
 
   it("is anonymous after the person is deleted, and keeps the answers without their address", async () => {

