@@ -3,22 +3,21 @@
 
 -- The logins of the dispatchers, of webhooks and of mail (73_mail_2_queue.sql).
 do $$
-declare login text; setting text;
+declare login text; setting record;
 begin
   foreach login in array array['feedback_webhooks', 'feedback_mail'] loop
     if not exists (select from pg_roles where rolname = login) then
       execute format('create role %I login noinherit', login);
     end if;
     execute format('grant usage on schema private to %I', login);
-    foreach setting in array array[
+    for setting in select * from (values
       -- Nested loops over indexes only: a plan made while a table was empty must also suit a full table.
-      'plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_bitmapscan = off',
-      'enable_hashjoin = off', 'enable_mergejoin = off',
+      ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'),
+      ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),
+      ('statement_timeout', '15s'), ('lock_timeout', '2s'), ('idle_in_transaction_session_timeout', '15s'),
       -- A pooler may drop settings that the client sends when it connects.
-      'timezone = UTC', 'statement_timeout = 15s', 'lock_timeout = 2s',
-      'idle_in_transaction_session_timeout = 15s'] loop
-      execute format('alter role %I set %s = %L', login, split_part(setting, ' = ', 1),
-        split_part(setting, ' = ', 2));
+      ('timezone', 'UTC')) s (name, value) loop
+      execute format('alter role %I set %s = %L', login, setting.name, setting.value);
     end loop;
   end loop;
 end

@@ -113,8 +113,7 @@ $$;
 -- Rows whose counter differs from the counted value; always empty.
 create function private.count_discrepancies()
   returns table (subject text, id uuid, stored bigint, truth bigint)
-language sql stable set search_path = pg_temp
-begin atomic
+language sql stable set search_path = pg_temp as $$
   select 'submissions.vote_count', s.id, s.vote_count, v.n
   from public.submissions s cross join lateral (select count(*) as n from public.votes v
     where v.submission_id = s.id) v
@@ -199,4 +198,4 @@ begin atomic
   where (r.submitted_at, r.milliseconds) is distinct from (t.submitted_at, t.milliseconds)
   union all
   select * from private.survey_count_discrepancies();
-end;
+$$;
