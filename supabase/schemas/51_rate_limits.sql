@@ -40,7 +40,9 @@ comment on table private.rate_counters is
 create function private.rate_limits() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
-  return (select json_agg(json_build_object('name', r.name, 'max_requests', r.max_requests,
+  return (select json_agg(json_build_object(
+    'name', r.name,
+    'max_requests', r.max_requests,
     'window_seconds', r.window_seconds) order by r.name) from private.rate_limit_rules r);
 end
 $$;
@@ -108,7 +110,7 @@ begin
   if not state.allowed then
     perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
       jsonb_build_object(
-      'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
+        'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
   end if;
 end
 $$;

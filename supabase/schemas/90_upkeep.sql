@@ -59,9 +59,20 @@ begin
       limit 5000));
   -- Last, because it locks submissions until the transaction ends.
   labels := private.run_retirements();
-  return jsonb_build_object('fanouts', fanouts, 'activity', activity, 'surveys', surveys, 'rate_counters',
-    counters, 'idempotency_keys', keys, 'events', events, 'deliveries', deliveries, 'agent_streams', streams,
-    'labels', labels, 'boards', boards, 'imports', imports, 'mails', mails, 'sessions', sessions);
+  return jsonb_build_object(
+    'fanouts', fanouts,
+    'activity', activity,
+    'surveys', surveys,
+    'rate_counters', counters,
+    'idempotency_keys', keys,
+    'events', events,
+    'deliveries', deliveries,
+    'agent_streams', streams,
+    'labels', labels,
+    'boards', boards,
+    'imports', imports,
+    'mails', mails,
+    'sessions', sessions);
 end
 $$;
 

@@ -128,13 +128,20 @@ $$;
 create function private.import_shape(import private.imports) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
-  return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run',
-    import.is_dry_run,
-    'state', import.state, 'bytes', import.bytes,
+  return json_build_object(
+    'id', import.id,
+    'format', import.format,
+    'source', import.source,
+    'dry_run', import.is_dry_run,
+    'state', import.state,
+    'bytes', import.bytes,
     'bytes_read', case when import.state = 'completed' then import.bytes
       else (import.position ->> 'at')::bigint end,
-    'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed',
-      import.failed, 'problem', import.problem,
+    'processed', import.processed,
+    'created', import.created,
+    'skipped', import.skipped,
+    'failed', import.failed,
+    'problem', import.problem,
     'errors', coalesce((select json_agg(jsonb_strip_nulls(jsonb_build_object('file', e.file))
         || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
       from private.import_errors e where e.organization_id = import.organization_id
@@ -142,7 +149,8 @@ begin
     'can_apply', import.is_dry_run and import.state = 'completed'
       and exists (select from private.import_file_parts p
         where p.organization_id = import.organization_id and p.import_id = import.id),
-    'created_at', import.created_at, 'updated_at', import.updated_at);
+    'created_at', import.created_at,
+    'updated_at', import.updated_at);
 end
 $$;
 
