@@ -456,7 +456,9 @@ language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (
   select json_build_object(
-    'id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url,
+    'id', p.id,
+    'name', coalesce(p.name, 'Anonymous'),
+    'avatar', p.avatar_url,
     'is_team_member', exists (select from public.memberships m
       where m.organization_id = author.organization_id and m.user_id = p.id))
   from public.profiles p where p.id = profile_id

@@ -251,10 +251,15 @@ begin
   if private.is_importing() then return null; end if;
   if tg_op = 'INSERT' or not private.is_announced('submission.created', new.id) then
     perform private.emit_event(new.organization_id, 'submission.created', new.id,
-      jsonb_build_object('submission', jsonb_build_object(
-      'id', new.id, 'title', new.title, 'description', new.description, 'type', new.type, 'status',
-        new.status,
-      'vote_count', new.vote_count, 'created_at', new.created_at)));
+      jsonb_build_object(
+        'submission', jsonb_build_object(
+          'id', new.id,
+          'title', new.title,
+          'description', new.description,
+          'type', new.type,
+          'status', new.status,
+          'vote_count', new.vote_count,
+          'created_at', new.created_at)));
   end if;
   return null;
 end
@@ -307,13 +312,19 @@ create trigger charge_edit before update of title, description, category_id,
 -- Payload of submission.updated.
 create function private.updated_submission(submission public.submissions) returns jsonb
 language sql stable
-return jsonb_build_object('submission', jsonb_build_object(
-  'id', (submission).id, 'title', (submission).title, 'description', (submission).description, 'type',
-    (submission).type,
-  'status', (submission).status, 'vote_count', (submission).vote_count, 'category_id',
-    (submission).category_id, 'tracker_issue_url', (submission).tracker_issue_url,
-  'merged_into_id', (submission).merged_into_id, 'created_at', (submission).created_at, 'updated_at',
-    (submission).updated_at));
+return jsonb_build_object(
+  'submission', jsonb_build_object(
+    'id', (submission).id,
+    'title', (submission).title,
+    'description', (submission).description,
+    'type', (submission).type,
+    'status', (submission).status,
+    'vote_count', (submission).vote_count,
+    'category_id', (submission).category_id,
+    'tracker_issue_url', (submission).tracker_issue_url,
+    'merged_into_id', (submission).merged_into_id,
+    'created_at', (submission).created_at,
+    'updated_at', (submission).updated_at));
 
 -- Trigger: emits submission.updated. A text change of content that required approval makes it pending again.
 -- definer: emits the event.
@@ -425,10 +436,12 @@ begin
   end if;
   perform private.emit_event(new.organization_id, 'submission.status_changed', new.submission_id,
     jsonb_build_object(
-    'submission_id', new.submission_id, 'previous_status', new.previous_status, 'new_status', new.new_status,
-    'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles
-      where id = new.changed_by), 'System'),
-    'note', coalesce(new.note, '')))
+      'submission_id', new.submission_id,
+      'previous_status', new.previous_status,
+      'new_status', new.new_status,
+      'changed_by', coalesce((select coalesce(name, 'Anonymous') from public.profiles
+        where id = new.changed_by), 'System'),
+      'note', coalesce(new.note, '')))
   from public.submissions s where s.id = new.submission_id and s.moderation_state = 'approved';
   if new.notify then
     perform private.notify_followers(new.organization_id, new.submission_id, 'status_changed', new.id, null,

@@ -200,9 +200,13 @@ declare comment public.comments;
 begin
   select * into comment from public.comments where id = comment_id;
   perform private.emit_event(comment.organization_id, 'comment.created', comment.id, jsonb_build_object(
-    'comment', jsonb_build_object('id', comment.id, 'submission_id', comment.submission_id, 'parent_id',
-      comment.parent_id,
-      'body', comment.body, 'is_official', comment.is_official, 'created_at', comment.created_at,
+    'comment', jsonb_build_object(
+      'id', comment.id,
+      'submission_id', comment.submission_id,
+      'parent_id', comment.parent_id,
+      'body', comment.body,
+      'is_official', comment.is_official,
+      'created_at', comment.created_at,
       'author', (select jsonb_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
         from public.profiles p where p.id = comment.author_id))));
   perform private.notify_followers(comment.organization_id, comment.submission_id,
@@ -393,9 +397,12 @@ create function private.written_comment(comment_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   return (
-  select json_build_object('id', c.id, 'body', c.body, 'author',
-    json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')),
-    'is_official', c.is_official, 'created_at', c.created_at)
+  select json_build_object(
+    'id', c.id,
+    'body', c.body,
+    'author', json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')),
+    'is_official', c.is_official,
+    'created_at', c.created_at)
   from public.comments c join public.profiles p on p.id = c.author_id
   where c.id = comment_id and (c.author_id = private.caller_id() or private.is_author_of_key(c.author_id))
 );
@@ -461,8 +468,8 @@ create policy "keys vote for themselves and their e-mail authors" on public.comm
   for insert to service_key with check (
     private.may_act_as(user_id));
 create policy "users take back their own vote" on public.comment_votes
-  for delete to authenticated using (user_id = (select auth.uid()) and private.lock_comment(comment_id)
-    is not null);
+  for delete to authenticated
+  using (user_id = (select auth.uid()) and private.lock_comment(comment_id) is not null);
 
 -- Here and not in 10_organizations.sql, because it reads the tables of content.
 create policy "people are seen through what they wrote" on public.profiles

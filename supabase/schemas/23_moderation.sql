@@ -148,12 +148,19 @@ begin
       (select count(*) from page) > max_rows,
       (select array[s.created_at::text, s.id::text] from shown s
         order by s.created_at desc, s.id desc limit 1),
-      coalesce((select json_agg(json_build_object('type', s.type, 'id', s.id, 'submission_id',
-        s.submission_id,
+      coalesce((select json_agg(json_build_object(
+        'type', s.type,
+        'id', s.id,
+        'submission_id', s.submission_id,
         'submission_title', coalesce(s.title, (select on_it.title from public.submissions on_it
-          where on_it.id = s.submission_id)), 'title', s.title, 'body', s.body,
-        'author', private.author(s.author_id, own_id), 'is_trusted', private.is_trusted(own_id, s.author_id),
-          'state', s.state, 'created_at', s.created_at, 'updated_at', s.updated_at)
+          where on_it.id = s.submission_id)),
+        'title', s.title,
+        'body', s.body,
+        'author', private.author(s.author_id, own_id),
+        'is_trusted', private.is_trusted(own_id, s.author_id),
+        'state', s.state,
+        'created_at', s.created_at,
+        'updated_at', s.updated_at)
         order by s.created_at, s.id) from shown s), '[]');
 end
 $$;
@@ -196,8 +203,11 @@ begin
   elsif wanted = 'approved' and coalesce(text_of <> subject.updated_at, subject.is_changed) then
     perform private.raise_error('TEXT_CHANGED',
       'The text was changed after you read it: read the present one and decide again.', null,
-      jsonb_build_object('current', jsonb_build_object('title', subject.title, 'body', subject.body,
-        'updated_at', subject.updated_at)));
+      jsonb_build_object(
+        'current', jsonb_build_object(
+          'title', subject.title,
+          'body', subject.body,
+          'updated_at', subject.updated_at)));
   elsif wanted = 'approved' and subject.above <> 'approved' then
     perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.',
       'target_id');
@@ -221,11 +231,15 @@ begin
   if subject.state <> wanted or trust_author then
     perform private.audit(target_type || '.' || action, target_type, target_id,
       jsonb_strip_nulls(jsonb_build_object(
-      'state', jsonb_build_object('from', subject.state, 'to', wanted), 'reason', reason, 'trust_author',
-        trust_author)), own_id);
+        'state', jsonb_build_object('from', subject.state, 'to', wanted),
+        'reason', reason,
+        'trust_author', trust_author)), own_id);
   end if;
-  return json_build_object('target_type', target_type, 'target_id', target_id, 'previous_state',
-    subject.state, 'state', wanted);
+  return json_build_object(
+    'target_type', target_type,
+    'target_id', target_id,
+    'previous_state', subject.state,
+    'state', wanted);
 end
 $$;
 
@@ -239,14 +253,21 @@ begin
   for item in select * from unnest(target_types, target_ids, texts_of) as t (type, id, text_of) loop
     begin
       done := private.admin_moderate(item.type, item.id, action, reason, trust_author, item.text_of);
-      results := results || jsonb_build_object('target_type', item.type, 'target_id', item.id, 'ok', true,
+      results := results || jsonb_build_object(
+        'target_type', item.type,
+        'target_id', item.id,
+        'ok', true,
         'changed', done ->> 'previous_state' <> done ->> 'state');
     exception when others then
       get stacked diagnostics state = returned_sqlstate, message = message_text, detail = pg_exception_detail;
       -- Only API errors become item results; any other error fails the request.
       if state not like 'FB%' or state in ('FB500', 'FB503') then raise; end if;
-      results := results || jsonb_build_object('target_type', item.type, 'target_id', item.id, 'ok', false,
-        'changed', false, 'error', jsonb_build_object('code', detail::jsonb ->> 'code', 'message', message));
+      results := results || jsonb_build_object(
+        'target_type', item.type,
+        'target_id', item.id,
+        'ok', false,
+        'changed', false,
+        'error', jsonb_build_object('code', detail::jsonb ->> 'code', 'message', message));
     end;
   end loop;
   return results;

@@ -784,8 +784,8 @@ begin
         where c.organization_id = own_id
           and (candidate_submissions.status is null or c.status = candidate_submissions.status)
           and (candidate_submissions.type is null or c.type = candidate_submissions.type)
-          and (candidate_submissions.category_id
-            is null or c.category_id = candidate_submissions.category_id)) k
+          and (candidate_submissions.category_id is null
+            or c.category_id = candidate_submissions.category_id)) k
         cross join lateral (
           select s.id from public.submissions s
           where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status

@@ -179,19 +179,30 @@ begin
     select * from private.submission_kinds(own_id, first_day, last_day)
   )
   select json_build_object(
-    'from', first_day, 'to', last_day, 'interval', step, 'time_zone', zone,
-    'totals', (select json_build_object('submissions', coalesce(sum(d.submissions), 0), 'votes',
-      coalesce(sum(d.votes), 0),
-      'comments', coalesce(sum(d.comments), 0), 'active_people', coalesce(sum(d.new_people), 0)) from done d),
-    'series', (select json_agg(json_build_object('start', s.first_of, 'submissions',
-      coalesce(s.submissions, 0), 'votes', coalesce(s.votes, 0),
-      'comments', coalesce(s.comments, 0), 'active_people', coalesce(s.people, 0)) order by s.first_of)
+    'from', first_day,
+    'to', last_day,
+    'interval', step,
+    'time_zone', zone,
+    'totals', (select json_build_object(
+      'submissions', coalesce(sum(d.submissions), 0),
+      'votes', coalesce(sum(d.votes), 0),
+      'comments', coalesce(sum(d.comments), 0),
+      'active_people', coalesce(sum(d.new_people), 0)) from done d),
+    'series', (select json_agg(json_build_object(
+      'start', s.first_of,
+      'submissions', coalesce(s.submissions, 0),
+      'votes', coalesce(s.votes, 0),
+      'comments', coalesce(s.comments, 0),
+      'active_people', coalesce(s.people, 0)) order by s.first_of)
         from spans s),
     'by_status', (select coalesce(json_agg(json_build_object('status', m.status, 'submissions', m.total)
       order by m.total desc, m.status), '[]')
       from (select m.status, sum(m.total) as total from made m group by 1) m),
-    'by_category', (select coalesce(json_agg(json_build_object('category_id', m.category_id, 'name', m.name,
-      'slug', m.slug, 'submissions', m.total)
+    'by_category', (select coalesce(json_agg(json_build_object(
+      'category_id', m.category_id,
+      'name', m.name,
+      'slug', m.slug,
+      'submissions', m.total)
         order by m.total desc, m.slug nulls last), '[]')
       from (select m.category_id, c.name, c.slug, sum(m.total) as total from made m
         left join public.categories c on c.id = m.category_id
@@ -200,16 +211,20 @@ begin
       order by m.total desc, m.source nulls last), '[]')
       from (select m.source, sum(m.total) as total from made m group by 1
         order by 2 desc, 1 nulls last limit 100) m),
-    'top_movers', (select coalesce(json_agg(json_build_object('submission_id', s.id, 'title', s.title,
+    'top_movers', (select coalesce(json_agg(json_build_object(
+      'submission_id', s.id,
+      'title', s.title,
       'status', s.status,
-        'votes', m.votes, 'vote_count', s.vote_count) order by m.votes desc, s.vote_count desc, s.id desc),
+      'votes', m.votes,
+      'vote_count', s.vote_count) order by m.votes desc, s.vote_count desc, s.id desc),
           '[]')
       from private.top_movers(own_id, starts, ends, (select coalesce(sum(d.votes), 0)::bigint from done d),
         own_id = any (private.team_organization_ids())) m
         join public.submissions s on s.id = m.submission_id),
-    'first_official_reply', (select json_build_object('submissions', count(*),
-        'median_seconds', round(percentile_cont(0.5) within group (order by r.milliseconds)::numeric / 1000),
-        'average_seconds', round(avg(r.milliseconds) / 1000))
+    'first_official_reply', (select json_build_object(
+      'submissions', count(*),
+      'median_seconds', round(percentile_cont(0.5) within group (order by r.milliseconds)::numeric / 1000),
+      'average_seconds', round(avg(r.milliseconds) / 1000))
       from private.first_replies r
       where r.organization_id = own_id and r.submitted_at >= starts and r.submitted_at < ends))
   into answer;

@@ -9,16 +9,24 @@ declare caller uuid := private.caller_id();
 begin
   return json_build_object(
     'organization', (
-      select json_build_object('id', o.id, 'slug', o.slug, 'name', o.name, 'is_default',
-        o.id = private.default_organization_id(),
-        'visibility', o.visibility, 'default_locale', o.default_locale, 'brand_color', o.brand_color,
-        'logo_url', o.logo_url, 'allow_indexing',
-          o.allow_indexing,
+      select json_build_object(
+        'id', o.id,
+        'slug', o.slug,
+        'name', o.name,
+        'is_default', o.id = private.default_organization_id(),
+        'visibility', o.visibility,
+        'default_locale', o.default_locale,
+        'brand_color', o.brand_color,
+        'logo_url', o.logo_url,
+        'allow_indexing', o.allow_indexing,
         'allowed_origins', o.allowed_origins)
       from public.organizations o where o.id = page_frame.organization_id
         and (o.visibility = 'public' or private.is_member(o.id, caller))),
     'viewer', (
-      select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar_url', p.avatar_url,
+      select json_build_object(
+        'id', p.id,
+        'name', coalesce(p.name, 'Anonymous'),
+        'avatar_url', p.avatar_url,
         'locale', p.locale,
         'role', (select m.role from public.memberships m where m.organization_id = page_frame.organization_id
           and m.user_id = p.id),
@@ -79,9 +87,13 @@ begin
       when 'owner' then 'Only the organization''s owner may do this.'
       else 'Only admins of the organization may do this.' end);
   end if;
-  return json_build_object('organization_id', own_id, 'role', own_role,
-    'organizations', (select json_agg(json_build_object('slug', o.slug, 'name', o.name, 'is_default',
-        o.id = private.default_organization_id()) order by lower(o.name), o.id)
+  return json_build_object(
+    'organization_id', own_id,
+    'role', own_role,
+    'organizations', (select json_agg(json_build_object(
+      'slug', o.slug,
+      'name', o.name,
+      'is_default', o.id = private.default_organization_id()) order by lower(o.name), o.id)
       from public.memberships m join public.organizations o on o.id = m.organization_id
         where m.user_id = caller),
     'waiting_count', case when own_role <> 'member' then (select count(*) from (
@@ -99,12 +111,16 @@ language plpgsql stable set search_path = pg_temp as $$
 begin
   return json_build_object(
     'counts', private.board_counts(board.organization_id),
-    'categories', (select coalesce(json_agg(json_build_object('id', c.id, 'name',
-        private.localized(c.name, c.translations, board.locale), 'slug', c.slug, 'color', c.color)
+    'categories', (select coalesce(json_agg(json_build_object(
+      'id', c.id,
+      'name', private.localized(c.name, c.translations, board.locale),
+      'slug', c.slug,
+      'color', c.color)
         order by c.position, c.slug), '[]')
       from public.categories c where c.organization_id = board.organization_id),
-    'tags', (select coalesce(json_agg(json_build_object('name',
-        private.localized(t.name, t.translations, board.locale), 'slug', t.slug) order by t.slug), '[]')
+    'tags', (select coalesce(json_agg(json_build_object(
+      'name', private.localized(t.name, t.translations, board.locale),
+      'slug', t.slug) order by t.slug), '[]')
       from public.tags t where t.organization_id = board.organization_id));
 end
 $$;

@@ -322,8 +322,9 @@ begin
   end if;
   if old.closed_at is null and new.closed_at is not null then
     perform private.emit_event(new.organization_id, 'survey.closed', new.id,
-      jsonb_build_object('survey_id', new.id,
-      'response_count', (select f.response_count from private.survey_figures(array[new.id]) f)));
+      jsonb_build_object(
+        'survey_id', new.id,
+        'response_count', (select f.response_count from private.survey_figures(array[new.id]) f)));
   end if;
   return null;
 end
@@ -628,8 +629,10 @@ begin
   perform private.require_admin((select s.organization_id from public.surveys s
     where s.id = survey_targeting.survey_id), 'surveys:read');
   return (
-    select json_build_object('audience', s.audience, 'submission_id', s.audience_submission_id, 'locales',
-      s.locales)
+    select json_build_object(
+      'audience', s.audience,
+      'submission_id', s.audience_submission_id,
+      'locales', s.locales)
     from public.surveys s where s.id = survey_targeting.survey_id);
 end
 $$;

@@ -85,8 +85,8 @@ create policy "a key sees the responses of its organization" on public.survey_re
     (organization_id = any ((select private.admin_organization_ids('responses:read'))::uuid[]));
 create policy "an agent keeps to the responses of its surveys" on public.survey_responses
   as restrictive to service_key using (
-    (select private.agent_survey_ids())
-      is null or survey_id = any ((select private.agent_survey_ids())::uuid[]));
+    (select private.agent_survey_ids()) is null
+      or survey_id = any ((select private.agent_survey_ids())::uuid[]));
 create policy "people answer for themselves" on public.survey_responses
   for insert to authenticated with check (user_id = (select auth.uid()));
 
@@ -359,17 +359,20 @@ begin
     order by asked.position, a.n
   loop
     if item.index is not null and (item.question).id is null then
-      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index),
+      complaints := complaints || jsonb_build_object(
+        'field', format('answers.%s.question_id', item.index),
         'message', 'is not a question of this survey');
       continue;
     elsif item.nth > 1 then
-      complaints := complaints || jsonb_build_object('field', format('answers.%s.question_id', item.index),
+      complaints := complaints || jsonb_build_object(
+        'field', format('answers.%s.question_id', item.index),
         'message', 'is answered twice');
       continue;
     end if;
     checked := private.check_answer(item.question, item.value);
     if checked.complaint is not null then
-      complaints := complaints || jsonb_build_object('field', format('answers.%s.value', item.index),
+      complaints := complaints || jsonb_build_object(
+        'field', format('answers.%s.value', item.index),
         'message', checked.complaint);
     elsif checked.value is not null then
       kept := kept || jsonb_build_object('question_id', (item.question).id, 'value', checked.value);
@@ -380,7 +383,8 @@ begin
         texts := texts || greatest(-1, least(1, (judged -> 'scores' ->> item.index::integer)::numeric));
       end if;
     elsif (item.question).required then
-      complaints := complaints || jsonb_build_object('field', format('questions.%s', (item.question).id),
+      complaints := complaints || jsonb_build_object(
+        'field', format('questions.%s', (item.question).id),
         'message', format('needs an answer: %s', left((item.question).text, 100)));
     end if;
   end loop;
@@ -445,9 +449,12 @@ begin
   where s.survey_id = r.survey_id and s.user_id = any (private.same_person(r.user_id, r.organization_id));
   if not private.is_internal_write() then
     perform private.emit_event(r.organization_id, 'survey.response.created', r.survey_id,
-      jsonb_build_object('survey_id', r.survey_id,
-      'response_id', r.id, 'submitted_at', r.submitted_at, 'sentiment', r.sentiment, 'sentiment_score',
-        r.sentiment_score))
+      jsonb_build_object(
+        'survey_id', r.survey_id,
+        'response_id', r.id,
+        'submitted_at', r.submitted_at,
+        'sentiment', r.sentiment,
+        'sentiment_score', r.sentiment_score))
     from added r;
   end if;
   return null;
@@ -469,8 +476,10 @@ begin
   values (submit_survey_response.survey_id, submit_survey_response.answers, submit_survey_response.locale)
   returning r.id, r.submitted_at into response;
   perform set_config('feedback.sentiment', '', true);
-  return json_build_object('response_id', response.id, 'survey_id', survey_id, 'submitted_at',
-    response.submitted_at);
+  return json_build_object(
+    'response_id', response.id,
+    'survey_id', survey_id,
+    'submitted_at', response.submitted_at);
 -- Two concurrent responses: the unique index rejects one.
 exception when unique_violation then
   perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
@@ -566,8 +575,8 @@ begin
   where s.id in (
       select r.survey_id from public.survey_responses r where r.user_id = profile_id
       union all select b.survey_id from private.survey_starts b where b.user_id = profile_id)
-    and (anonymize_responses.organization_id
-      is null or s.organization_id = anonymize_responses.organization_id)
+    and (anonymize_responses.organization_id is null
+      or s.organization_id = anonymize_responses.organization_id)
   order by s.id for key share;
   delete from private.survey_starts b
   where b.user_id = profile_id and

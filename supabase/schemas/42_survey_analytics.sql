@@ -276,16 +276,23 @@ language plpgsql stable set search_path = pg_temp as $$
 begin
   perform private.require_survey(survey_id, 'analytics:read');
   return (
-    select json_build_object('response_count', r.response_count, 'completion_rate', r.completion_rate,
+    select json_build_object(
+      'response_count', r.response_count,
+      'completion_rate', r.completion_rate,
       'avg_completion_time', r.avg_completion_time,
       'nps_score', r.nps_score,
-      'sentiment', json_build_object('overall', r.sentiment_overall, 'positive_count', r.positive_count,
+      'sentiment', json_build_object(
+        'overall', r.sentiment_overall,
+        'positive_count', r.positive_count,
         'neutral_count', r.neutral_count,
         'negative_count', r.negative_count),
       'breakdown_by_question', coalesce((
-        select json_agg(json_build_object('question_id', b.question_id, 'question_text', b.question_text,
+        select json_agg(json_build_object(
+          'question_id', b.question_id,
+          'question_text', b.question_text,
           'type', b.type,
-          'answer_count', b.answer_count, 'responses', b.responses) order by b.question_position)
+          'answer_count', b.answer_count,
+          'responses', b.responses) order by b.question_position)
         from (
           select q.question_id, q.question_position, q.question_text, q.type,
             coalesce(sum(q.total) filter (where q.value = ''), sum(q.total)) as answer_count,

@@ -48,10 +48,17 @@ $$;
 -- JSON of a key for Admin, without the digest.
 create function private.api_key_shape(key private.api_keys) returns json
 language sql stable
-return json_build_object('id', (key).id, 'name', (key).name, 'scopes', (key).scopes, 'prefix', (key).prefix,
+return json_build_object(
+  'id', (key).id,
+  'name', (key).name,
+  'scopes', (key).scopes,
+  'prefix', (key).prefix,
   'last_four', (key).last_four,
-  'expires_at', (key).expires_at, 'revoked_at', (key).revoked_at, 'last_used_at', (key).last_used_at,
-    'created_at', (key).created_at, 'created_by', private.author((key).created_by, (key).organization_id));
+  'expires_at', (key).expires_at,
+  'revoked_at', (key).revoked_at,
+  'last_used_at', (key).last_used_at,
+  'created_at', (key).created_at,
+  'created_by', private.author((key).created_by, (key).organization_id));
 
 -- Returns the current organization for a signed-in Admin; raises FORBIDDEN otherwise.
 -- definer: private tables. Requires a signed-in Admin: a key can never create keys.

@@ -38,7 +38,9 @@ comment on table private.rate_counters is
 -- The rate limit rules in force, by name, for the dashboard. definer: the rules are not granted.
 create function private.rate_limits() returns json
 language sql stable security definer set search_path = pg_temp
-return (select json_agg(json_build_object('name', r.name, 'max_requests', r.max_requests,
+return (select json_agg(json_build_object(
+  'name', r.name,
+  'max_requests', r.max_requests,
   'window_seconds', r.window_seconds) order by r.name) from private.rate_limit_rules r);
 grant execute on function private.rate_limits to authenticated;
 
@@ -104,7 +106,7 @@ begin
   if not state.allowed then
     perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
       jsonb_build_object(
-      'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
+        'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
   end if;
 end
 $$;

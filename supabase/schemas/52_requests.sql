@@ -37,8 +37,8 @@ begin
     if key.id is null then return private.resolve_session(digest); end if;
     who.kind := 'key';
     who.level := 'level_key';
-    who.valid := key.id is not null and key.revoked_at
-      is null and (key.expires_at is null or key.expires_at > now());
+    who.valid := key.id is not null and key.revoked_at is null
+      and (key.expires_at is null or key.expires_at > now());
     who.profile_id := key.profile_id;
     who.organization_id := key.organization_id;
     who.key_id := key.id;

@@ -85,11 +85,15 @@ $$;
 create function private.signing_secrets(organization text) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
-  return (select json_build_object('organization_id', o.id, 'is_public', o.visibility = 'public',
-      'slug', case when private.is_uuid(organization) then o.slug else lower(organization) end,
-      'secrets', coalesce((select json_agg(json_build_object('id', s.id,
-          'encrypted', s.encrypted_secret, 'last_four', s.last_four) order by s.created_at desc, s.id)
-        from private.identify_secrets s where s.organization_id = o.id), '[]'))
+  return (select json_build_object(
+    'organization_id', o.id,
+    'is_public', o.visibility = 'public',
+    'slug', case when private.is_uuid(organization) then o.slug else lower(organization) end,
+    'secrets', coalesce((select json_agg(json_build_object(
+      'id', s.id,
+      'encrypted', s.encrypted_secret,
+      'last_four', s.last_four) order by s.created_at desc, s.id)
+      from private.identify_secrets s where s.organization_id = o.id), '[]'))
     from public.organizations o where o.id = private.organization_named(organization));
 end
 $$;
@@ -185,8 +189,13 @@ begin
     order by o.created_at desc, o.digest offset 49);
   insert into private.identify_sessions (digest, organization_id, profile_id, secret_id, expires_at)
   values (open_session.digest, own_id, person_id, secret_id, ends_at);
-  return (select json_build_object('expires_at', ends_at, 'profile', json_build_object('id', p.id,
-      'name', coalesce(p.name, 'Anonymous'), 'avatar', p.avatar_url, 'email', p.email))
+  return (select json_build_object(
+    'expires_at', ends_at,
+    'profile', json_build_object(
+      'id', p.id,
+      'name', coalesce(p.name, 'Anonymous'),
+      'avatar', p.avatar_url,
+      'email', p.email))
     from public.profiles p where p.id = person_id);
 end
 $$;
@@ -218,8 +227,11 @@ $$;
 -- JSON of a signing secret for Admin, without the secret.
 create function private.identify_secret_shape(secret private.identify_secrets) returns json
 language sql stable
-return json_build_object('id', (secret).id, 'last_four', (secret).last_four,
-  'last_used_at', (secret).last_used_at, 'created_at', (secret).created_at,
+return json_build_object(
+  'id', (secret).id,
+  'last_four', (secret).last_four,
+  'last_used_at', (secret).last_used_at,
+  'created_at', (secret).created_at,
   'created_by', private.author((secret).created_by, (secret).organization_id));
 
 -- The organization's signing secrets, newest first, for a signed-in Admin.

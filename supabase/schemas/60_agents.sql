@@ -159,9 +159,12 @@ $$;
 create function private.agent_self() returns json
 language sql stable security definer set search_path = pg_temp
 return (
-  select json_build_object('id', a.id, 'name', p.name, 'tier', a.tier,
-    'scopes', string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '), 'tools',
-      a.tools)
+  select json_build_object(
+    'id', a.id,
+    'name', p.name,
+    'tier', a.tier,
+    'scopes', string_to_array(coalesce(current_setting('feedback.scopes', true), ''), ' '),
+    'tools', a.tools)
   from private.agents a join public.profiles p on p.id = a.id where a.id = private.agent_id());
 
 grant execute on function private.authorize_tool_call, private.record_tool_call, private.agent_self
@@ -173,9 +176,13 @@ grant execute on function private.record_tool_calls to feedback_api;
 -- JSON of an agent for Admin.
 create function private.agent_shape(agent private.agents) returns json
 language sql stable
-return json_build_object('id', agent.id, 'name',
-  (select p.name from public.profiles p where p.id = agent.id), 'description', agent.description,
-  'tier', agent.tier, 'retired_at', agent.retired_at, 'created_at', agent.created_at,
+return json_build_object(
+  'id', agent.id,
+  'name', (select p.name from public.profiles p where p.id = agent.id),
+  'description', agent.description,
+  'tier', agent.tier,
+  'retired_at', agent.retired_at,
+  'created_at', agent.created_at,
   'created_by', private.author(agent.created_by, agent.organization_id));
 
 -- Returns an agent of the current organization for a signed-in Admin; raises FORBIDDEN or NOT_FOUND
@@ -282,9 +289,13 @@ begin
     end if;
     perform private.audit('agent.set_policies', 'agent', agent.id, policies);
   end if;
-  return json_build_object('read_only', agent.read_only, 'confirm_destructive', agent.confirm_destructive,
+  return json_build_object(
+    'read_only', agent.read_only,
+    'confirm_destructive', agent.confirm_destructive,
     'tools', agent.tools,
-    'category_ids', agent.category_ids, 'survey_ids', agent.survey_ids, 'calls_a_day', agent.calls_a_day);
+    'category_ids', agent.category_ids,
+    'survey_ids', agent.survey_ids,
+    'calls_a_day', agent.calls_a_day);
 end
 $$;
 
@@ -332,11 +343,17 @@ create function private.admin_agent_audit(agent_id uuid, before bigint, tool tex
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id);
 begin
-  return coalesce((select json_agg(json_build_object('id', t.id, 'key_id', t.key_id, 'request_id',
-    t.request_id, 'tool', t.tool, 'scope', t.scope,
-      'outcome', t.outcome, 'duration_ms', round(t.duration_ms::numeric, 1), 'argument_names',
-        t.argument_names, 'address', t.address,
-      'created_at', t.created_at) order by t.id desc)
+  return coalesce((select json_agg(json_build_object(
+    'id', t.id,
+    'key_id', t.key_id,
+    'request_id', t.request_id,
+    'tool', t.tool,
+    'scope', t.scope,
+    'outcome', t.outcome,
+    'duration_ms', round(t.duration_ms::numeric, 1),
+    'argument_names', t.argument_names,
+    'address', t.address,
+    'created_at', t.created_at) order by t.id desc)
     from (select * from private.agent_audit t
       where t.agent_id = agent.id and t.organization_id = agent.organization_id
         and (before is null or t.id < before)

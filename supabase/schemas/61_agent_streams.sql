@@ -97,10 +97,14 @@ begin
     where a.id = stream.agent_id and a.updated_at > stream.expires_at - interval '10 minutes') then
     return null;
   end if;
-  return json_build_object('state', case when not is_locked then 'running'
+  return json_build_object(
+    'state', case when not is_locked then 'running'
       when stream.events is null then 'waiting' else 'finished' end,
-    'tool', stream.tool, 'arguments', stream.arguments, 'confirmed', stream.confirmed, 'locale',
-      stream.locale, 'events', stream.events);
+    'tool', stream.tool,
+    'arguments', stream.arguments,
+    'confirmed', stream.confirmed,
+    'locale', stream.locale,
+    'events', stream.events);
 end
 $$;
 
@@ -150,12 +154,20 @@ create function private.read_subscription(id uuid) returns json
 -- definer: private tables; only the agent and the functions know the id
 language sql stable security definer set search_path = pg_temp
 return (
-  select json_build_object('organization_id', s.organization_id, 'agent_id', a.id, 'events', s.events,
-    'survey_id', s.survey_id, 'xid', s.xid::text,
-    'expires_at', s.expires_at, 'expired', s.expires_at <= now(), 'key_id',
-      current_setting('feedback.key_id'),
-    'version', a.updated_at, 'category_ids', a.category_ids, 'survey_ids', a.survey_ids,
-    'scopes', string_to_array(current_setting('feedback.scopes'), ' '), 'tools', a.tools)
+  select json_build_object(
+    'organization_id', s.organization_id,
+    'agent_id', a.id,
+    'events', s.events,
+    'survey_id', s.survey_id,
+    'xid', s.xid::text,
+    'expires_at', s.expires_at,
+    'expired', s.expires_at <= now(),
+    'key_id', current_setting('feedback.key_id'),
+    'version', a.updated_at,
+    'category_ids', a.category_ids,
+    'survey_ids', a.survey_ids,
+    'scopes', string_to_array(current_setting('feedback.scopes'), ' '),
+    'tools', a.tools)
   from private.agent_subscriptions s join private.agents a on a.id = s.agent_id
   where s.id = read_subscription.id and s.agent_id = private.agent_id());
 
@@ -210,20 +222,28 @@ create function private.events_after(xid xid8, id bigint, organization_ids uuid[
   returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: the outbox is not granted
 begin
-  return json_build_object('head', pg_snapshot_xmin(pg_current_snapshot())::text, 'events', coalesce((
-    select json_agg(json_build_object('xid', e.xid::text, 'id', e.id, 'event_id', e.event_id,
-      'organization_id', e.organization_id, 'type', e.type,
-      'timestamp', e.created_at, 'data', e.data, 'survey_id',
-        coalesce(e.data ->> 'survey_id', e.data -> 'survey' ->> 'id'),
-      'former_category_id', e.category_id, 'category_id', (select s.category_id from public.submissions s
-        where s.id = private.submission_of(e.data)))
-      order by e.xid, e.id)
-    from (
-      select * from private.outbox o
-      where (o.xid, o.id) > (events_after.xid, events_after.id)
-        and o.xid < pg_snapshot_xmin(pg_current_snapshot())
-        and o.organization_id = any (organization_ids)
-      order by o.xid, o.id limit max_rows) e), '[]'));
+  return json_build_object(
+    'head', pg_snapshot_xmin(pg_current_snapshot())::text,
+    'events', coalesce((
+      select json_agg(json_build_object(
+        'xid', e.xid::text,
+        'id', e.id,
+        'event_id', e.event_id,
+        'organization_id', e.organization_id,
+        'type', e.type,
+        'timestamp', e.created_at,
+        'data', e.data,
+        'survey_id', coalesce(e.data ->> 'survey_id', e.data -> 'survey' ->> 'id'),
+        'former_category_id', e.category_id,
+        'category_id', (select s.category_id from public.submissions s
+          where s.id = private.submission_of(e.data)))
+        order by e.xid, e.id)
+      from (
+        select * from private.outbox o
+        where (o.xid, o.id) > (events_after.xid, events_after.id)
+          and o.xid < pg_snapshot_xmin(pg_current_snapshot())
+          and o.organization_id = any (organization_ids)
+        order by o.xid, o.id limit max_rows) e), '[]'));
 end
 $$;
 

@@ -49,12 +49,16 @@ return case name when 'vote.created' then 'submission.vote_added' when 'status.c
 -- JSON of a webhook for Admin, without the secret.
 create function private.webhook_shape(webhook private.webhooks) returns json
 language sql stable set search_path = pg_temp
-return json_build_object('id', 'wh_' || replace((webhook).id::text, '-', ''), 'url', (webhook).url, 'events',
-  (webhook).events,
-  'enabled', (webhook).is_enabled, 'disabled_reason', (webhook).disabled_reason,
+return json_build_object(
+  'id', 'wh_' || replace((webhook).id::text, '-', ''),
+  'url', (webhook).url,
+  'events', (webhook).events,
+  'enabled', (webhook).is_enabled,
+  'disabled_reason', (webhook).disabled_reason,
   'previous_secret_expires_at', case when (webhook).previous_secret_until > now()
     then (webhook).previous_secret_until end,
-  'created_at', (webhook).created_at, 'updated_at', (webhook).updated_at,
+  'created_at', (webhook).created_at,
+  'updated_at', (webhook).updated_at,
   'created_by', private.author((webhook).created_by, (webhook).organization_id));
 
 -- Raises NOT_FOUND if the caller cannot see the organization and FORBIDDEN without the required rights.

@@ -197,9 +197,13 @@ return case when jsonb_array_length(attempts) < 20 then attempts else attempts -
 create function private.logged_attempt(number integer, started_at timestamptz, duration_ms integer,
   status_code integer, response_body text, error text)
 returns jsonb language sql stable
-return jsonb_build_object('number', number, 'started_at', started_at, 'duration_ms', duration_ms,
+return jsonb_build_object(
+  'number', number,
+  'started_at', started_at,
+  'duration_ms', duration_ms,
   'status_code', status_code,
-  'response_body', response_body, 'error', error);
+  'response_body', response_body,
+  'error', error);
 
 -- Claims due deliveries for 30 seconds, including expired claims: at most 32 in flight for a healthy
 -- endpoint and one for others, and for an organization as many as are left for others. Concurrent
@@ -419,15 +423,18 @@ $$;
 -- JSON of a delivery in the log, with its newest attempt.
 create function private.delivery_shape(delivery private.webhook_deliveries) returns jsonb
 language sql stable set search_path = pg_temp
-return jsonb_build_object('id', 'evt_' || replace((delivery).event_id::text, '-', ''), 'event',
-  (delivery).event,
-  'status', case (delivery).status when 'sending' then 'pending'
-    else (delivery).status end, 'attempt_count', (delivery).attempt_count,
-  'status_code', (delivery).attempts -> -1 -> 'status_code', 'response_body',
-    (delivery).attempts -> -1 -> 'response_body',
-  'error', (delivery).attempts -> -1 -> 'error', 'duration_ms', (delivery).attempts -> -1 -> 'duration_ms',
+return jsonb_build_object(
+  'id', 'evt_' || replace((delivery).event_id::text, '-', ''),
+  'event', (delivery).event,
+  'status', case (delivery).status when 'sending' then 'pending' else (delivery).status end,
+  'attempt_count', (delivery).attempt_count,
+  'status_code', (delivery).attempts -> -1 -> 'status_code',
+  'response_body', (delivery).attempts -> -1 -> 'response_body',
+  'error', (delivery).attempts -> -1 -> 'error',
+  'duration_ms', (delivery).attempts -> -1 -> 'duration_ms',
   'next_attempt_at', case when (delivery).status = 'pending' then (delivery).next_attempt_at end,
-  'created_at', (delivery).created_at, 'finished_at', (delivery).finished_at);
+  'created_at', (delivery).created_at,
+  'finished_at', (delivery).finished_at);
 
 -- A page of the newest 100 deliveries of an endpoint; no row if the organization has no such endpoint.
 create function private.admin_list_deliveries(organization_id uuid, webhook_id uuid, page integer,
@@ -457,8 +464,9 @@ create function private.admin_show_delivery(organization_id uuid, webhook_id uui
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 begin
   perform private.require_webhook_admin(organization_id, 'webhooks:read');
-  return (select private.delivery_shape(d) || jsonb_build_object('attempts', d.attempts, 'data',
-    coalesce(d.data, o.data))
+  return (select private.delivery_shape(d) || jsonb_build_object(
+    'attempts', d.attempts,
+    'data', coalesce(d.data, o.data))
     from private.webhook_deliveries d left join private.outbox o on o.xid = d.outbox_xid
       and o.id = d.outbox_id
     where d.webhook_id = admin_show_delivery.webhook_id and d.event_id = admin_show_delivery.event_id

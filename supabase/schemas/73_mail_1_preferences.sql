@@ -149,9 +149,11 @@ create function private.admin_mail_suppressions(email text default null) returns
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
-  return coalesce((select json_agg(json_build_object('profile', case when p.id is not null
+  return coalesce((select json_agg(json_build_object(
+    'profile', case when p.id is not null
       then json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous')) end,
-      'reason', s.reason, 'created_at', s.created_at) order by s.created_at desc)
+    'reason', s.reason,
+    'created_at', s.created_at) order by s.created_at desc)
     from (select * from private.mail_suppressions o where o.organization_id = own_id
         and (email is null or o.address_hash = private.address_hash(admin_mail_suppressions.email))
       order by o.created_at desc limit 1000) s left join public.profiles p on p.id = s.profile_id), '[]');

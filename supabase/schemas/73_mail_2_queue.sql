@@ -210,9 +210,15 @@ create function private.mail_event(profile_id uuid, event_id uuid) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
   return (
-    select jsonb_strip_nulls(jsonb_build_object('kind', k.kind, 'submission_id', s.id, 'title', s.title,
-      'comment_id', c.id, 'is_read', n.read_at is not null,
-      'status', h.new_status, 'text', left(coalesce(c.body, h.note), 2000), 'is_official', c.is_official,
+    select jsonb_strip_nulls(jsonb_build_object(
+      'kind', k.kind,
+      'submission_id', s.id,
+      'title', s.title,
+      'comment_id', c.id,
+      'is_read', n.read_at is not null,
+      'status', h.new_status,
+      'text', left(coalesce(c.body, h.note), 2000),
+      'is_official', c.is_official,
       'by', (select coalesce(a.name, 'Anonymous') from public.profiles a where a.id = c.author_id)))
     from public.notifications n
       join public.submissions s on (s.organization_id, s.id) = (n.organization_id, n.submission_id)
@@ -233,8 +239,12 @@ create function private.mail_content(mail private.mails) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
   if mail.kind = 'team' then
-    return (select jsonb_agg(jsonb_build_object('kind', 'team', 'submission_id', s.id, 'title', s.title,
-      'text', left(s.description, 300), 'by', coalesce(a.name, 'Anonymous')) order by s.created_at desc)
+    return (select jsonb_agg(jsonb_build_object(
+      'kind', 'team',
+      'submission_id', s.id,
+      'title', s.title,
+      'text', left(s.description, 300),
+      'by', coalesce(a.name, 'Anonymous')) order by s.created_at desc)
       from public.submissions s join public.profiles a on a.id = s.author_id
       where s.organization_id = mail.organization_id and s.id = any (mail.event_ids)
         and s.moderation_state in ('approved', 'pending') and s.merged_into_id is null
@@ -242,8 +252,12 @@ begin
         and private.mail_choice(mail.organization_id, mail.profile_id, 'team') <> 'never');
   end if;
   if mail.kind = 'survey' then
-    return (select jsonb_build_array(jsonb_build_object('kind', 'survey', 'survey_id', s.id, 'title', s.title,
-        'text', left(s.description, 2000), 'is_reminder', cardinality(mail.event_ids) > 1))
+    return (select jsonb_build_array(jsonb_build_object(
+      'kind', 'survey',
+      'survey_id', s.id,
+      'title', s.title,
+      'text', left(s.description, 2000),
+      'is_reminder', cardinality(mail.event_ids) > 1))
       from public.surveys s join public.organizations o on o.id = s.organization_id
       where s.organization_id = mail.organization_id and s.id = mail.event_ids[1]
         and s.status = 'published' and coalesce(s.closes_at > now(), true)
@@ -253,8 +267,12 @@ begin
         and private.mail_choice(mail.organization_id, mail.profile_id, 'survey') <> 'never');
   end if;
   if mail.kind = 'invite' then
-    return (select jsonb_build_array(jsonb_build_object('kind', 'invite', 'invite_id', i.id, 'role', i.role,
-        'by', coalesce(p.name, 'Anonymous'), 'expires_at', i.expires_at))
+    return (select jsonb_build_array(jsonb_build_object(
+      'kind', 'invite',
+      'invite_id', i.id,
+      'role', i.role,
+      'by', coalesce(p.name, 'Anonymous'),
+      'expires_at', i.expires_at))
       from private.invites i join public.profiles p on p.id = i.invited_by
       where i.id = mail.invite_id and private.invite_status(i) = 'open');
   end if;
@@ -386,11 +404,19 @@ begin
         where m.id = mail.id returning m.* into mail;
         return query
           select mail.id, mail.attempt_count, mail.kind, mail.created_at, recipient,
-            (select jsonb_build_object('id', p.id, 'kind', p.kind, 'name', p.name,
-                'is_confirmed', confirmed, 'locale', private.mail_locale(p.id, sender.id))
+            (select jsonb_build_object(
+              'id', p.id,
+              'kind', p.kind,
+              'name', p.name,
+              'is_confirmed', confirmed,
+              'locale', private.mail_locale(p.id, sender.id))
               from public.profiles p where p.id = mail.profile_id),
-            jsonb_build_object('id', sender.id, 'slug', sender.slug, 'name', sender.name,
-              'brand_color', sender.brand_color, 'logo_url', sender.logo_url,
+            jsonb_build_object(
+              'id', sender.id,
+              'slug', sender.slug,
+              'name', sender.name,
+              'brand_color', sender.brand_color,
+              'logo_url', sender.logo_url,
               'default_locale', sender.default_locale,
               'is_default', sender.id = private.default_organization_id()), told;
       end loop;

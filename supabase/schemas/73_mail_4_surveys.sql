@@ -73,7 +73,10 @@ begin
       jsonb_build_object('is_reminder', is_reminder, 'people', queued), own_id);
     perform private.wake_mailer();
   end if;
-  return (select json_build_object('survey_id', survey_id, 'queued', queued, 'asked', count(*),
+  return (select json_build_object(
+    'survey_id', survey_id,
+    'queued', queued,
+    'asked', count(*),
     'reminded', count(q.reminded_at)) from private.survey_requests q
     where q.organization_id = own_id and q.survey_id = survey_id);
 end

@@ -67,9 +67,12 @@ begin
       order by 1 desc, 2 desc limit 1
     )
     select p.more, p.xid, p.id, p.created_at,
-      coalesce((select json_agg(json_build_object('id', 'evt_' || replace(w.event_id::text, '-', ''), 'event',
-        w.type, 'org_id', w.organization_id,
-        'timestamp', w.created_at, 'data', w.data) order by w.xid, w.id) from wanted w), '[]')
+      coalesce((select json_agg(json_build_object(
+        'id', 'evt_' || replace(w.event_id::text, '-', ''),
+        'event', w.type,
+        'org_id', w.organization_id,
+        'timestamp', w.created_at,
+        'data', w.data) order by w.xid, w.id) from wanted w), '[]')
     from place p;
 end
 $$;
@@ -106,8 +109,11 @@ begin
         order by l.xid, l.id limit 1)
     )
     select e.xid is not null, e.xid, e.id, e.created_at,
-      coalesce((select json_agg(json_build_object('id', 'evt_' || replace(s.event_id::text, '-', ''), 'event',
-        s.type, 'timestamp', s.created_at, 'data', s.data)
+      coalesce((select json_agg(json_build_object(
+        'id', 'evt_' || replace(s.event_id::text, '-', ''),
+        'event', s.type,
+        'timestamp', s.created_at,
+        'data', s.data)
          order by s.xid desc, s.id desc) from shown s), '[]')
     from (select) one left join ended e on true;
 end

@@ -42,8 +42,10 @@ return 'organization:' || organization_id::text || case when is_public then '' e
 -- Current counts, included in each vote and comment broadcast.
 create function private.counts_of(submission public.submissions) returns jsonb
 language sql immutable set search_path = pg_temp
-return jsonb_build_object('id', (submission).id, 'vote_count', (submission).vote_count, 'comment_count',
-  (submission).comment_count);
+return jsonb_build_object(
+  'id', (submission).id,
+  'vote_count', (submission).vote_count,
+  'comment_count', (submission).comment_count);
 
 -- Sends RELOAD to up to 100 topics, boards first: too many rows changed at once to send each.
 create function private.broadcast_reload(changed_table text, topics text[]) returns void
@@ -67,9 +69,12 @@ language plpgsql set search_path = pg_temp as $$
 begin
   if changes is null then return; end if;
   perform realtime.send(
-    jsonb_build_object('schema', 'public', 'table', changed_table, 'operation', operation,
-      'record', case when operation <> 'DELETE' then c -> 'record' end, 'old_record', case
-        when operation <> 'INSERT' then c -> 'key' end)
+    jsonb_build_object(
+      'schema', 'public',
+      'table', changed_table,
+      'operation', operation,
+      'record', case when operation <> 'DELETE' then c -> 'record' end,
+      'old_record', case when operation <> 'INSERT' then c -> 'key' end)
       -- Do not send counts of a submission that became private.
       || case when starts_with(topic, c ->> 'home') then jsonb_build_object('submission', c -> 'submission')
         else '{}' end,
@@ -102,13 +107,18 @@ begin
     return null;
   end if;
   -- Not through private.broadcast: votes are the most frequent change and never move to another topic.
-  perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'votes', 'operation', tg_op,
-      'record', case when tg_op = 'INSERT'
-        then jsonb_build_object('id', v.id, 'organization_id', v.organization_id,
+  perform realtime.send(jsonb_build_object(
+    'schema', 'public',
+    'table', 'votes',
+    'operation', tg_op,
+    'record', case when tg_op = 'INSERT'
+      then jsonb_build_object(
+        'id', v.id,
+        'organization_id', v.organization_id,
         'submission_id', v.submission_id) end,
-      'old_record', case when tg_op = 'DELETE'
-        then jsonb_build_object('submission_id', v.submission_id, 'id', v.id) end,
-      'submission', private.counts_of(s)), tg_op, private.submission_topic(s.id, s.is_public), true)
+    'old_record', case when tg_op = 'DELETE'
+      then jsonb_build_object('submission_id', v.submission_id, 'id', v.id) end,
+    'submission', private.counts_of(s)), tg_op, private.submission_topic(s.id, s.is_public), true)
   from changed v join public.submissions s on s.id = v.submission_id;
   return null;
 -- A failed broadcast must not roll back the change.
@@ -146,20 +156,26 @@ begin
   case tg_op
     when 'INSERT' then
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
-        'topic', private.comment_topic(n), 'home', private.submission_topic(s.id, s.is_public), 'submission',
-          private.counts_of(s), 'record', to_jsonb(n))))
+        'topic', private.comment_topic(n),
+        'home', private.submission_topic(s.id, s.is_public),
+        'submission', private.counts_of(s),
+        'record', to_jsonb(n))))
       from changed n join public.submissions s on s.id = n.submission_id;
     when 'UPDATE' then
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
-        'old_topic', private.comment_topic(o), 'topic', private.comment_topic(n), 'home',
-          private.submission_topic(s.id, s.is_public), 'submission', private.counts_of(s),
-        'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id), 'record', to_jsonb(n))))
+        'old_topic', private.comment_topic(o),
+        'topic', private.comment_topic(n),
+        'home', private.submission_topic(s.id, s.is_public),
+        'submission', private.counts_of(s),
+        'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id),
+        'record', to_jsonb(n))))
       from old_rows o join changed n using (id) join public.submissions s on s.id = n.submission_id
         where o is distinct from n;
     else
       perform private.broadcast('comments', jsonb_agg(jsonb_build_object(
-        'old_topic', private.comment_topic(o), 'home', private.submission_topic(s.id, s.is_public),
-          'submission', private.counts_of(s),
+        'old_topic', private.comment_topic(o),
+        'home', private.submission_topic(s.id, s.is_public),
+        'submission', private.counts_of(s),
         'key', jsonb_build_object('submission_id', o.submission_id, 'id', o.id))))
       from changed o join public.submissions s on s.id = o.submission_id;
   end case;
@@ -183,11 +199,18 @@ return array[private.board_topic((submission).organization_id, (submission).is_p
 -- A submission in broadcasts, without its description.
 create function private.broadcast_submission_shape(submission public.submissions) returns jsonb
 language sql immutable set search_path = pg_temp
-return jsonb_build_object('id', (submission).id, 'organization_id', (submission).organization_id,
-  'title', (submission).title, 'type', (submission).type, 'status', (submission).status,
-  'vote_count', (submission).vote_count, 'comment_count', (submission).comment_count,
-  'category_id', (submission).category_id, 'merged_into_id', (submission).merged_into_id,
-  'created_at', (submission).created_at, 'updated_at', (submission).updated_at);
+return jsonb_build_object(
+  'id', (submission).id,
+  'organization_id', (submission).organization_id,
+  'title', (submission).title,
+  'type', (submission).type,
+  'status', (submission).status,
+  'vote_count', (submission).vote_count,
+  'comment_count', (submission).comment_count,
+  'category_id', (submission).category_id,
+  'merged_into_id', (submission).merged_into_id,
+  'created_at', (submission).created_at,
+  'updated_at', (submission).updated_at);
 
 -- Trigger: broadcasts a submission on its own topic and on its board's. Counts changed by votes and comments
 -- go with those messages; the board gets comment counts at once and vote counts through
@@ -217,11 +240,14 @@ begin
   end if;
   case tg_op
     when 'INSERT' then
-      select jsonb_agg(jsonb_build_object('topic', private.board_topic(n.organization_id, n.is_public),
+      select jsonb_agg(jsonb_build_object(
+        'topic', private.board_topic(n.organization_id, n.is_public),
         'record', private.broadcast_submission_shape(n))) into changes
       from changed n;
     when 'UPDATE' then
-      select jsonb_agg(jsonb_build_object('old_topic', t.old_topic, 'topic', t.topic,
+      select jsonb_agg(jsonb_build_object(
+        'old_topic', t.old_topic,
+        'topic', t.topic,
         'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id),
         'record', private.broadcast_submission_shape(n))) into changes
       from old_rows o join changed n using (id)
@@ -235,7 +261,8 @@ begin
         or private.is_internal_write() and (o.vote_count, o.comment_count) <> (n.vote_count, n.comment_count)
         or t.nth = 1 and o.comment_count <> n.comment_count;
     else
-      select jsonb_agg(jsonb_build_object('old_topic', t.topic,
+      select jsonb_agg(jsonb_build_object(
+        'old_topic', t.topic,
         'key', jsonb_build_object('organization_id', o.organization_id, 'id', o.id))) into changes
       from changed o cross join unnest(private.topics_of(o)) t (topic);
   end case;
@@ -257,7 +284,9 @@ create function private.broadcast_moderation() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_importing() then return null; end if;
-  perform realtime.send(jsonb_build_object('schema', 'public', 'table', tg_table_name,
+  perform realtime.send(jsonb_build_object(
+    'schema', 'public',
+    'table', tg_table_name,
     'operation', 'MODERATION',
     'record', jsonb_build_object('id', new.id, 'moderation_state', new.moderation_state)), 'MODERATION',
     private.board_topic(new.organization_id, false), true);
@@ -301,7 +330,10 @@ begin
     order by o.xid, o.id limit 10000) e
   order by e.xid desc, e.id desc limit 1;
   if last.xid is null then return 0; end if;
-  perform realtime.send(jsonb_build_object('schema', 'public', 'table', 'submissions', 'operation', 'COUNTS',
+  perform realtime.send(jsonb_build_object(
+    'schema', 'public',
+    'table', 'submissions',
+    'operation', 'COUNTS',
     'records', page.records), 'COUNTS', page.topic, true)
   from (
     select n.topic, jsonb_agg(n.counts) as records

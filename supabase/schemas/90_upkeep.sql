@@ -42,13 +42,20 @@ create function private.run_schedule() returns jsonb
 language plpgsql set search_path = pg_temp as $$
 declare done jsonb; trimmed jsonb;
 begin
-  done := jsonb_build_object('fanouts', private.run_fanouts(), 'activity', private.sum_activity(),
-    'surveys', private.close_surveys(), 'boards', private.broadcast_counts());
+  done := jsonb_build_object(
+    'fanouts', private.run_fanouts(),
+    'activity', private.sum_activity(),
+    'surveys', private.close_surveys(),
+    'boards', private.broadcast_counts());
   trimmed := private.trim_rows();
-  done := done || jsonb_build_object('rate_counters', trimmed -> 'rate_counters',
-    'idempotency_keys', trimmed -> 'idempotency_keys', 'events', trimmed -> 'outbox',
-    'agent_streams', trimmed -> 'agent_streams', 'sessions', trimmed -> 'identify_sessions',
-    'deliveries', private.trim_deliveries(), 'imports', private.end_idle_imports());
+  done := done || jsonb_build_object(
+    'rate_counters', trimmed -> 'rate_counters',
+    'idempotency_keys', trimmed -> 'idempotency_keys',
+    'events', trimmed -> 'outbox',
+    'agent_streams', trimmed -> 'agent_streams',
+    'sessions', trimmed -> 'identify_sessions',
+    'deliveries', private.trim_deliveries(),
+    'imports', private.end_idle_imports());
   perform private.call_importer();
   done := done || jsonb_build_object('mails', private.gather_digests());
   if exists (select from private.senders_of_due_mails()) then

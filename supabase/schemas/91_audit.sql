@@ -108,10 +108,16 @@ begin
     select (select count(*) from page) > max_rows,
       (select array[s.created_at::text, s.id::text] from shown s order by s.created_at, s.id limit 1),
       coalesce((select json_agg(json_build_object(
-        'id', s.id, 'action', s.action, 'target_type', s.target_type, 'target_id', s.target_id,
+        'id', s.id,
+        'action', s.action,
+        'target_type', s.target_type,
+        'target_id', s.target_id,
         'actor', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
           from public.profiles p where p.id = s.actor_id),
-        'key_id', s.key_id, 'request_id', s.request_id, 'details', s.details, 'at', s.created_at)
+        'key_id', s.key_id,
+        'request_id', s.request_id,
+        'details', s.details,
+        'at', s.created_at)
         order by s.created_at desc, s.id desc) from shown s), '[]');
 end
 $$;
@@ -143,8 +149,10 @@ begin
     select json_build_object(
       'time_zone', (select o.time_zone from public.organizations o where o.id = own_id),
       'actions', coalesce((select json_agg(name order by name) from actions where name is not null), '[]'),
-      'actors', coalesce((select json_agg(json_build_object('id', p.id, 'kind', p.kind, 'name',
-          coalesce(p.name, 'Anonymous')) order by lower(p.name), p.id)
+      'actors', coalesce((select json_agg(json_build_object(
+        'id', p.id,
+        'kind', p.kind,
+        'name', coalesce(p.name, 'Anonymous')) order by lower(p.name), p.id)
         from first_actors f join public.profiles p on p.id = f.id), '[]')));
 end
 $$;

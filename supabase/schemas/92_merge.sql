@@ -376,7 +376,10 @@ begin
   if fanout.after_user_id is not null then insert into private.fanouts values (fanout.*); end if;
   perform private.audit('submission.merge', 'submission', target_id,
     jsonb_build_object('source_ids', source_ids), own_id);
-  return (select json_build_object('target_id', s.id, 'source_ids', source_ids, 'vote_count', s.vote_count,
+  return (select json_build_object(
+    'target_id', s.id,
+    'source_ids', source_ids,
+    'vote_count', s.vote_count,
     'comment_count', s.comment_count)
     from public.submissions s where s.id = target_id);
 end
@@ -484,8 +487,12 @@ begin
   perform private.announce_merge(array[source_id, root]);
   perform private.audit('submission.unmerge', 'submission', source_id, jsonb_build_object('target_id', root),
     own_id);
-  return (select json_build_object('submission_id', s.id, 'target_id', root, 'status', s.status, 'vote_count',
-    s.vote_count, 'comment_count', s.comment_count)
+  return (select json_build_object(
+    'submission_id', s.id,
+    'target_id', root,
+    'status', s.status,
+    'vote_count', s.vote_count,
+    'comment_count', s.comment_count)
     from public.submissions s where s.id = source_id);
 end
 $$;

@@ -45,8 +45,9 @@ create function private.emit_organization_update(organization_id uuid, changed t
 language plpgsql set search_path = pg_temp as $$
 begin
   perform private.emit_event(o.id, 'org.updated', o.id, jsonb_build_object(
-    'organization', jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name), 'changed', changed,
-      'changes', changes))
+    'organization', jsonb_build_object('id', o.id, 'slug', o.slug, 'name', o.name),
+    'changed', changed,
+    'changes', changes))
   from public.organizations o where o.id = emit_organization_update.organization_id;
 end
 $$;
@@ -79,15 +80,22 @@ create trigger announce after update on public.organizations
 create function private.organization_shape(organization public.organizations) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
-  return json_build_object('id', organization.id, 'slug', organization.slug, 'name', organization.name,
+  return json_build_object(
+    'id', organization.id,
+    'slug', organization.slug,
+    'name', organization.name,
     'visibility', organization.visibility,
-    'require_approval', organization.require_approval, 'trust_after', organization.trust_after,
-    'anonymous_may', organization.anonymous_may, 'time_zone', organization.time_zone,
-    'default_locale', organization.default_locale, 'settings',
-      organization.settings,
-    'brand_color', organization.brand_color, 'logo_url', organization.logo_url, 'allow_indexing',
-      organization.allow_indexing,
-    'mail_enabled', organization.mail_enabled, 'mail_defaults', (
+    'require_approval', organization.require_approval,
+    'trust_after', organization.trust_after,
+    'anonymous_may', organization.anonymous_may,
+    'time_zone', organization.time_zone,
+    'default_locale', organization.default_locale,
+    'settings', organization.settings,
+    'brand_color', organization.brand_color,
+    'logo_url', organization.logo_url,
+    'allow_indexing', organization.allow_indexing,
+    'mail_enabled', organization.mail_enabled,
+    'mail_defaults', (
       select json_object_agg(k.kind, private.mail_choice(organization.id, null, k.kind) order by k.place)
       from private.mail_kinds() k where k.choices <> '{}'),
     'role', (select m.role from public.memberships m
@@ -105,7 +113,8 @@ begin
       'max_surveys', organization.max_surveys,
       'unconfirmed_mails', private.unconfirmed_mails(organization),
       'max_unconfirmed_mails', organization.max_unconfirmed_mails),
-    'created_at', organization.created_at, 'updated_at', organization.updated_at);
+    'created_at', organization.created_at,
+    'updated_at', organization.updated_at);
 end
 $$;
 

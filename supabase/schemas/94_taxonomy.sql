@@ -106,8 +106,12 @@ begin
   last := (select coalesce(max(c.position), -1) from public.categories c where c.organization_id = own_id);
   execute format('insert into public.%1$I as l
       select (jsonb_populate_record(null::public.%1$I, $1)).* returning to_jsonb(l)', kind)
-  into label using jsonb_build_object('id', gen_random_uuid(), 'color', '#6b7280', 'translations',
-    '{}'::jsonb, 'position', last + 1, 'created_at', now())
+  into label using jsonb_build_object(
+    'id', gen_random_uuid(),
+    'color', '#6b7280',
+    'translations', '{}'::jsonb,
+    'position', last + 1,
+    'created_at', now())
     || fields || jsonb_build_object('organization_id', own_id);
   perform private.record_label_change(kind, own_id, 'create', (label ->> 'id')::uuid,
     jsonb_build_object('slug', label -> 'slug'));
@@ -128,8 +132,8 @@ begin
   before := private.find_label(kind, own_id, label_id);
   -- null removes a translation.
   fields := jsonb_strip_nulls(fields ||
-    jsonb_build_object('translations',
-    (before -> 'translations') || coalesce(fields -> 'translations', '{}')));
+    jsonb_build_object(
+      'translations', (before -> 'translations') || coalesce(fields -> 'translations', '{}')));
   execute format('update public.%I l set (name, slug, color, translations%s) = (
       select r.name, r.slug, r.color, r.translations%s from jsonb_populate_record(l, $2) r)
       where l.id = $1 returning to_jsonb(l)',
@@ -228,8 +232,8 @@ begin
   insert into public.submission_tags as st (organization_id, submission_id, tag_id, merged_from)
   select f.organization_id, f.submission_id, to_id, f.merged_from from public.submission_tags f
   where f.submission_id = any (ids) and f.tag_id = from_id and to_id is not null order by f.submission_id
-  on conflict on constraint submission_tags_pkey do update set merged_from = null where excluded.merged_from
-    is null;
+  on conflict on constraint submission_tags_pkey
+    do update set merged_from = null where excluded.merged_from is null;
   -- Merge journals keep the tag: they move with the last batch or are deleted with the label.
   perform set_config('feedback.internal_write', 'on', true);
   delete from public.submission_tags st where st.submission_id = any (ids) and st.tag_id = from_id;

@@ -48,11 +48,15 @@ return case when invite.accepted_at is not null then 'accepted'
 -- JSON of an invite for Admin, without the digest.
 create function private.invite_shape(invite private.invites) returns json
 language sql stable
-return json_build_object('id', invite.id, 'email', invite.email, 'role', invite.role,
+return json_build_object(
+  'id', invite.id,
+  'email', invite.email,
+  'role', invite.role,
   'status', private.invite_status(invite),
   'invited_by', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
     from public.profiles p where p.id = invite.invited_by),
-  'created_at', invite.created_at, 'expires_at', invite.expires_at);
+  'created_at', invite.created_at,
+  'expires_at', invite.expires_at);
 
 -- Invites to the team, newest first, for Admin and keys with members:write. definer: private tables.
 create function private.admin_invites(organization_id uuid, max_rows integer, skipped integer)
@@ -113,8 +117,8 @@ begin
     perform private.raise_error('CONFLICT', 'This person is a team member already.', 'email');
   end if;
   update private.invites i set revoked_at = now()
-  where i.organization_id = organization.id and i.email = address and i.accepted_at is null and i.revoked_at
-    is null;
+  where i.organization_id = organization.id and i.email = address
+    and i.accepted_at is null and i.revoked_at is null;
   expected := (select count(*) from public.memberships m where m.organization_id = organization.id)
     + (select count(*) from private.invites i where i.organization_id = organization.id
         and i.accepted_at is null and i.revoked_at is null and i.expires_at > now()
@@ -171,9 +175,11 @@ begin
   if not private.has_address(private.caller_id(), invite.email) then
     return json_build_object('is_for_caller', false);
   end if;
-  return json_build_object('is_for_caller', true, 'status', private.invite_status(invite),
-    'role', invite.role, 'organization', (select o.name from public.organizations o
-      where o.id = invite.organization_id));
+  return json_build_object(
+    'is_for_caller', true,
+    'status', private.invite_status(invite),
+    'role', invite.role,
+    'organization', (select o.name from public.organizations o where o.id = invite.organization_id));
 end
 $$;
 
@@ -212,9 +218,12 @@ begin
       insert into public.memberships (organization_id, user_id, role)
         values (invite.organization_id, own_id, invite.role) returning * into member;
       perform private.emit_event(invite.organization_id, 'member.joined', own_id,
-        (select jsonb_build_object('member', jsonb_build_object(
-        'user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'role', member.role, 'joined_at',
-          member.created_at)) from public.profiles p where p.id = own_id));
+        (select jsonb_build_object(
+          'member', jsonb_build_object(
+            'user_id', p.id,
+            'name', coalesce(p.name, 'Anonymous'),
+            'role', member.role,
+            'joined_at', member.created_at)) from public.profiles p where p.id = own_id));
     end if;
     update private.invites i set accepted_at = now(), accepted_by = own_id where i.id = invite.id;
     perform private.audit('invite.accept', 'invite', invite.id,
@@ -223,7 +232,8 @@ begin
   return query select was_new, json_build_object(
     'organization', (select json_build_object('id', o.id, 'slug', o.slug, 'name', o.name)
       from public.organizations o where o.id = invite.organization_id),
-    'role', member.role, 'joined_at', member.created_at);
+    'role', member.role,
+    'joined_at', member.created_at);
 end
 $$;
 

@@ -50,9 +50,13 @@ create function private.member_shape(member public.memberships, with_email boole
   returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
-  return (select json_build_object('user_id', p.id, 'name', coalesce(p.name, 'Anonymous'), 'avatar',
-    p.avatar_url,
-    'email', case when with_email then p.email end, 'role', member.role, 'joined_at', member.created_at,
+  return (select json_build_object(
+    'user_id', p.id,
+    'name', coalesce(p.name, 'Anonymous'),
+    'avatar', p.avatar_url,
+    'email', case when with_email then p.email end,
+    'role', member.role,
+    'joined_at', member.created_at,
     'has_second_factor', case when for_owner
       then exists (select from auth.mfa_factors f where f.user_id = p.auth_user_id
         and f.status = 'verified') end)
@@ -288,7 +292,9 @@ $$;
 create function private.my_second_factors() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
-  return (select coalesce(json_agg(json_build_object('id', f.id, 'name', f.friendly_name,
+  return (select coalesce(json_agg(json_build_object(
+    'id', f.id,
+    'name', f.friendly_name,
     'created_at', f.created_at) order by f.created_at, f.id), '[]')
     from public.profiles p join auth.mfa_factors f on f.user_id = p.auth_user_id
     where p.id = private.caller_id() and f.status = 'verified');

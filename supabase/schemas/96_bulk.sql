@@ -86,14 +86,17 @@ begin
       if changed > 0 and action <> 'set_status' then
         perform private.audit('submission.' || action, 'submission', submission_id,
           jsonb_strip_nulls(jsonb_build_object(
-          'value', case when action <> 'delete' then to_jsonb(wanted) end)), own_id);
+            'value', case when action <> 'delete' then to_jsonb(wanted) end)), own_id);
       end if;
       results := results || jsonb_build_object('id', submission_id, 'ok', true, 'changed', changed > 0);
     exception when others then
       get stacked diagnostics state = returned_sqlstate, message = message_text, detail = pg_exception_detail;
       -- Only API errors become item results; any other error fails the request.
       if state not like 'FB%' or state in ('FB500', 'FB503') then raise; end if;
-      results := results || jsonb_build_object('id', submission_id, 'ok', false, 'changed', false,
+      results := results || jsonb_build_object(
+        'id', submission_id,
+        'ok', false,
+        'changed', false,
         'error', jsonb_build_object('code', detail::jsonb ->> 'code', 'message', message));
     end;
   end loop;

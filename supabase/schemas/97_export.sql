@@ -7,9 +7,12 @@ language plpgsql stable set search_path = pg_temp as $$
 declare person public.profiles;
 begin
   select * into person from public.profiles p where p.id = profile_id;
-  return jsonb_build_object('author_email', person.email, 'author_name', person.name, 'author_id', case
-    when person.email is null then
-    coalesce(private.exported_id('person', person.id), person.id::text) end);
+  return jsonb_build_object(
+    'author_email', person.email,
+    'author_name', person.name,
+    'author_id', case
+      when person.email is null then
+      coalesce(private.exported_id('person', person.id), person.id::text) end);
 end
 $$;
 
@@ -66,21 +69,34 @@ begin
       from public.organizations o where o.id = export_rows.organization_id and after is null;
     when 'members' then
       return query select array[m.user_id::text],
-        jsonb_build_object('kind', 'member', 'email', p.email, 'name', p.name, 'role', m.role, 'created_at',
-        m.created_at)
+        jsonb_build_object(
+          'kind', 'member',
+          'email', p.email,
+          'name', p.name,
+          'role', m.role,
+          'created_at', m.created_at)
       from public.memberships m join public.profiles p on p.id = m.user_id
       where m.organization_id = export_rows.organization_id and m.user_id > first_id
         order by m.user_id limit max_rows;
     when 'categories' then
       return query select array[c.slug],
-        jsonb_build_object('kind', 'category', 'slug', c.slug, 'name', c.name, 'color', c.color,
-        'position', c.position, 'translations', c.translations)
+        jsonb_build_object(
+          'kind', 'category',
+          'slug', c.slug,
+          'name', c.name,
+          'color', c.color,
+          'position', c.position,
+          'translations', c.translations)
       from public.categories c where c.organization_id = export_rows.organization_id
         and c.slug > coalesce(after[1], '') order by c.slug limit max_rows;
     when 'tags' then
       return query select array[t.slug],
-        jsonb_build_object('kind', 'tag', 'slug', t.slug, 'name', t.name, 'color', t.color, 'translations',
-        t.translations)
+        jsonb_build_object(
+          'kind', 'tag',
+          'slug', t.slug,
+          'name', t.name,
+          'color', t.color,
+          'translations', t.translations)
       from public.tags t where t.organization_id = export_rows.organization_id
         and t.slug > coalesce(after[1], '') order by t.slug limit max_rows;
     when 'submissions' then
@@ -99,8 +115,10 @@ begin
       order by s.created_at, s.id limit max_rows;
     when 'follows' then
       return query select array[s.id::text, f.user_id::text],
-        private.person_record(f.user_id) || jsonb_build_object('kind', 'follow',
-        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'reason', f.reason,
+        private.person_record(f.user_id) || jsonb_build_object(
+          'kind', 'follow',
+          'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
+          'reason', f.reason,
           'created_at', f.created_at)
       from public.submissions s join public.follows f on f.submission_id = s.id
       where s.organization_id = export_rows.organization_id and s.id >= first_id
@@ -109,15 +127,19 @@ begin
     when 'comments' then
       -- Parents before replies, also if both have the same time.
       return query select array[s.id::text, c.created_at::text, coalesce(c.parent_id, nil)::text, c.id::text],
-        private.person_record(c.author_id) || jsonb_build_object('kind', 'comment', 'id',
-          coalesce(private.exported_id('comment', c.id), c.id::text),
-        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
-        'parent_id', coalesce(private.exported_id('comment', c.parent_id), c.parent_id::text), 'body', c.body,
+        private.person_record(c.author_id) || jsonb_build_object(
+          'kind', 'comment',
+          'id', coalesce(private.exported_id('comment', c.id), c.id::text),
+          'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
+          'parent_id', coalesce(private.exported_id('comment', c.parent_id), c.parent_id::text),
+          'body', c.body,
           'is_official', c.is_official,
-        'moderation_state', c.moderation_state, 'vote_count', c.vote_count, 'created_at', c.created_at,
+          'moderation_state', c.moderation_state,
+          'vote_count', c.vote_count,
+          'created_at', c.created_at,
           'updated_at', c.updated_at,
-        'follow', exists (select from public.follows f
-          where f.submission_id = s.id and f.user_id = c.author_id))
+          'follow', exists (select from public.follows f
+            where f.submission_id = s.id and f.user_id = c.author_id))
       from public.submissions s join public.comments c on c.submission_id = s.id
       where s.organization_id = export_rows.organization_id and s.id >= first_id
         and (s.id, c.created_at, coalesce(c.parent_id, nil), c.id) >
@@ -126,19 +148,22 @@ begin
       order by s.id, c.created_at, coalesce(c.parent_id, nil), c.id limit max_rows;
     when 'votes' then
       return query select array[s.id::text, v.id::text],
-        private.person_record(v.user_id) || jsonb_build_object('kind', 'vote',
-        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'created_at',
-          v.created_at,
-        'follow', exists (select from public.follows f
-          where f.submission_id = s.id and f.user_id = v.user_id))
+        private.person_record(v.user_id) || jsonb_build_object(
+          'kind', 'vote',
+          'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
+          'created_at', v.created_at,
+          'follow', exists (select from public.follows f
+            where f.submission_id = s.id and f.user_id = v.user_id))
       from public.submissions s join public.votes v on v.submission_id = s.id
       where s.organization_id = export_rows.organization_id and s.id >= first_id
         and (s.id, v.id) > (first_id, coalesce(after[2], nil::text)::uuid)
       order by s.id, v.id limit max_rows;
     when 'comment_votes' then
       return query select array[s.id::text, c.id::text, v.id::text],
-        private.person_record(v.user_id) || jsonb_build_object('kind', 'comment_vote',
-        'comment_id', coalesce(private.exported_id('comment', c.id), c.id::text), 'created_at', v.created_at)
+        private.person_record(v.user_id) || jsonb_build_object(
+          'kind', 'comment_vote',
+          'comment_id', coalesce(private.exported_id('comment', c.id), c.id::text),
+          'created_at', v.created_at)
       from public.submissions s join public.comments c on c.submission_id = s.id
         join public.comment_votes v on v.comment_id = c.id
       where s.organization_id = export_rows.organization_id and s.id >= first_id
@@ -160,15 +185,19 @@ begin
         shows_respondents := private.can_see_respondents(asked_id);
         return query select array[r.survey_id::text, r.submitted_at::text, r.id::text],
           case when r.user_id is not null and shows_respondents then private.person_record(r.user_id)
-            else '{}' end || jsonb_build_object('kind', 'survey_response',
-          'id', coalesce(private.exported_id('response', r.id), r.id::text),
-          'survey_id', coalesce(private.exported_id('survey', r.survey_id), r.survey_id::text),
-          'answers', (select coalesce(jsonb_agg(a.value ||
-            jsonb_build_object('question_id', asked -> (a.value ->> 'question_id')) order by a.n), '[]')
-            from jsonb_array_elements(r.answers) with ordinality as a (value, n)),
-          'locale', r.locale, 'sentiment', r.sentiment, 'sentiment_score', r.sentiment_score,
-            'sentiment_engine', r.sentiment_engine,
-          'started_at', r.started_at, 'submitted_at', r.submitted_at)
+            else '{}' end || jsonb_build_object(
+              'kind', 'survey_response',
+              'id', coalesce(private.exported_id('response', r.id), r.id::text),
+              'survey_id', coalesce(private.exported_id('survey', r.survey_id), r.survey_id::text),
+              'answers', (select coalesce(jsonb_agg(a.value ||
+                jsonb_build_object('question_id', asked -> (a.value ->> 'question_id')) order by a.n), '[]')
+                from jsonb_array_elements(r.answers) with ordinality as a (value, n)),
+              'locale', r.locale,
+              'sentiment', r.sentiment,
+              'sentiment_score', r.sentiment_score,
+              'sentiment_engine', r.sentiment_engine,
+              'started_at', r.started_at,
+              'submitted_at', r.submitted_at)
         from public.survey_responses r
         where r.survey_id = asked_id and (r.submitted_at, r.id) > (
           case when asked_id = first_id then after[2]
@@ -181,10 +210,13 @@ begin
     else
       return query select array[s.id::text, h.created_at::text, h.id::text],
         case when h.changed_by is null then '{}'
-          else private.person_record(h.changed_by) end || jsonb_build_object('kind', 'status_change',
-        'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text), 'previous_status',
-          h.previous_status,
-        'new_status', h.new_status, 'note', h.note, 'created_at', h.created_at)
+          else private.person_record(h.changed_by) end || jsonb_build_object(
+            'kind', 'status_change',
+            'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
+            'previous_status', h.previous_status,
+            'new_status', h.new_status,
+            'note', h.note,
+            'created_at', h.created_at)
       from public.submissions s join public.status_changes h on h.submission_id = s.id
       where s.organization_id = export_rows.organization_id and s.id >= first_id
         and (s.id, h.created_at, h.id) > (first_id, coalesce(after[2], '-infinity')::timestamptz,
@@ -199,19 +231,25 @@ $$;
 create function private.submission_record(submission public.submissions) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
-  return private.person_record(submission.author_id) || jsonb_build_object('kind', 'submission',
+  return private.person_record(submission.author_id) || jsonb_build_object(
+    'kind', 'submission',
     'id', coalesce(private.exported_id('submission', submission.id), submission.id::text),
-    'title', submission.title, 'description', submission.description, 'type', submission.type, 'status',
-      submission.status,
+    'title', submission.title,
+    'description', submission.description,
+    'type', submission.type,
+    'status', submission.status,
     'category', (select c.slug from public.categories c where c.id = submission.category_id),
     'tags', array(select t.slug from public.submission_tags st join public.tags t on t.id = st.tag_id
       where st.submission_id = submission.id order by t.slug),
-    'source', submission.source, 'tracker_issue_url', submission.tracker_issue_url, 'moderation_state',
-      submission.moderation_state,
+    'source', submission.source,
+    'tracker_issue_url', submission.tracker_issue_url,
+    'moderation_state', submission.moderation_state,
     'merged_into_id', coalesce(private.exported_id('submission', submission.merged_into_id),
       submission.merged_into_id::text),
-    'vote_count', submission.vote_count, 'comment_count', submission.comment_count,
-    'created_at', submission.created_at, 'updated_at', submission.updated_at,
+    'vote_count', submission.vote_count,
+    'comment_count', submission.comment_count,
+    'created_at', submission.created_at,
+    'updated_at', submission.updated_at,
     'author_votes', exists (select from public.votes v
       where v.submission_id = submission.id and v.user_id = submission.author_id
         and v.created_at = submission.created_at),
@@ -225,24 +263,36 @@ create function private.survey_record(survey public.surveys) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 declare asked jsonb := private.exported_questions(survey.id);
 begin
-  return jsonb_build_object('kind', 'survey', 'id',
-    coalesce(private.exported_id('survey', survey.id), survey.id::text), 'title', survey.title, 'description',
-    survey.description, 'status', survey.status,
+  return jsonb_build_object(
+    'kind', 'survey',
+    'id', coalesce(private.exported_id('survey', survey.id), survey.id::text),
+    'title', survey.title,
+    'description', survey.description,
+    'status', survey.status,
     'questions', coalesce((
-      select jsonb_agg(jsonb_build_object('id', asked -> q.id::text, 'type', q.type, 'text', q.text,
-        'required', q.required, 'multiple', q.multiple, 'scale', q.scale,
+      select jsonb_agg(jsonb_build_object(
+        'id', asked -> q.id::text,
+        'type', q.type,
+        'text', q.text,
+        'required', q.required,
+        'multiple', q.multiple,
+        'scale', q.scale,
         'options', (select jsonb_agg(o.text order by o.position) from public.survey_options o
           where o.question_id = q.id)) order by q.position)
       from public.survey_questions q where q.survey_id = survey.id), '[]'),
-    'allow_multiple_responses', survey.allow_multiple_responses, 'show_branding', survey.show_branding,
-      'redirect_url', survey.redirect_url,
-    'audience', survey.audience, 'audience_submission_id',
-    coalesce(private.exported_id('submission', survey.audience_submission_id),
+    'allow_multiple_responses', survey.allow_multiple_responses,
+    'show_branding', survey.show_branding,
+    'redirect_url', survey.redirect_url,
+    'audience', survey.audience,
+    'audience_submission_id', coalesce(private.exported_id('submission', survey.audience_submission_id),
       survey.audience_submission_id::text),
-    'locales', survey.locales, 'closes_at', survey.closes_at,
+    'locales', survey.locales,
+    'closes_at', survey.closes_at,
     'version_of', coalesce(private.exported_id('survey', survey.version_of), survey.version_of::text),
-      'published_at', survey.published_at,
-    'closed_at', survey.closed_at, 'created_at', survey.created_at, 'updated_at', survey.updated_at);
+    'published_at', survey.published_at,
+    'closed_at', survey.closed_at,
+    'created_at', survey.created_at,
+    'updated_at', survey.updated_at);
 end
 $$;
 

@@ -127,13 +127,20 @@ $$;
 -- JSON of an import for Admin, with the first 100 errors.
 create function private.import_shape(import private.imports) returns json
 language sql stable
-return json_build_object('id', import.id, 'format', import.format, 'source', import.source, 'dry_run',
-  import.is_dry_run,
-  'state', import.state, 'bytes', import.bytes,
+return json_build_object(
+  'id', import.id,
+  'format', import.format,
+  'source', import.source,
+  'dry_run', import.is_dry_run,
+  'state', import.state,
+  'bytes', import.bytes,
   'bytes_read', case when import.state = 'completed' then import.bytes
     else (import.position ->> 'at')::bigint end,
-  'processed', import.processed, 'created', import.created, 'skipped', import.skipped, 'failed',
-    import.failed, 'problem', import.problem,
+  'processed', import.processed,
+  'created', import.created,
+  'skipped', import.skipped,
+  'failed', import.failed,
+  'problem', import.problem,
   'errors', coalesce((select json_agg(jsonb_strip_nulls(jsonb_build_object('file', e.file))
       || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
     from private.import_errors e where e.organization_id = import.organization_id
@@ -141,7 +148,8 @@ return json_build_object('id', import.id, 'format', import.format, 'source', imp
   'can_apply', import.is_dry_run and import.state = 'completed'
     and exists (select from private.import_file_parts p
       where p.organization_id = import.organization_id and p.import_id = import.id),
-  'created_at', import.created_at, 'updated_at', import.updated_at);
+  'created_at', import.created_at,
+  'updated_at', import.updated_at);
 
 -- Ends imports, of one organization or all, whose upload stopped (private.retention stalled_uploads) or
 -- that make no progress (stalled_imports); deletes the files of old dry runs (checked_imports).

@@ -98,8 +98,10 @@ comment on type private.import_outcome is
 -- Failure of a record that references an unknown row.
 create function private.unknown_reference(line integer, field text, what text) returns jsonb
 language sql immutable
-return jsonb_build_object('line', line, 'field', field, 'message',
-  format('names no %s of this file or organization', what));
+return jsonb_build_object(
+  'line', line,
+  'field', field,
+  'message', format('names no %s of this file or organization', what));
 
 -- Each kind of record ---------------------------------------------------------------------------------------
 
@@ -294,7 +296,10 @@ begin
     count(*) filter (where known_id is not null or nth > 1),
     coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission'))
       filter (where known_id is null and nth = 1 and target_id is null and seen is not true), '[]')
-    || coalesce((select jsonb_agg(jsonb_build_object('line', f.line, 'field', 'parent_id', 'kept', true,
+    || coalesce((select jsonb_agg(jsonb_build_object(
+      'line', f.line,
+      'field', 'parent_id',
+      'kept', true,
       'message', 'names no earlier comment of the submission: the reply stands at the top level'))
       from fresh f where f.parent_id is not null and f.parent_row_id is null), '[]')
   into outcome from r;

@@ -34,8 +34,10 @@ begin
       and exists (select from public.surveys s
       where s.family_id = family and s.status in ('published', 'paused')) then
       state := 'archived';
-      outcome.failures := outcome.failures || jsonb_build_object('line', r.line, 'field', 'status', 'kept',
-        true,
+      outcome.failures := outcome.failures || jsonb_build_object(
+        'line', r.line,
+        'field', 'status',
+        'kept', true,
         'message', 'is of a version while another one is open here: this one is archived');
     end if;
     insert into public.surveys (id, organization_id, title, description, status, allow_multiple_responses,
@@ -173,8 +175,10 @@ begin
       + (select count(*) from fresh f where f.complaint is null) - (select count(*) from added),
     coalesce(jsonb_agg(private.unknown_reference(r.line, 'survey_id', 'survey'))
       filter (where r.known_id is null and r.nth = 1 and r.target_id is null and r.seen is not true), '[]')
-    || coalesce((select jsonb_agg(jsonb_build_object('line', f.line, 'field', 'answers', 'message',
-      f.complaint))
+    || coalesce((select jsonb_agg(jsonb_build_object(
+      'line', f.line,
+      'field', 'answers',
+      'message', f.complaint))
       from fresh f where f.complaint is not null), '[]')
   into outcome from r;
   return outcome;

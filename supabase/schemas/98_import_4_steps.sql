@@ -126,8 +126,9 @@ begin
         import.records_at_once := greatest(1, size / 2);
         if size = 1 then
           import.records_done := import.records_done + 1;
-          part.failures := (select coalesce(jsonb_agg(jsonb_build_object('line', e -> 'line', 'message',
-            'was refused by the database')), '[]')
+          part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
+            'line', e -> 'line',
+            'message', 'was refused by the database')), '[]')
             from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
               jsonb_build_object('n', import.records_done - 1)) e);
         end if;
@@ -154,8 +155,12 @@ begin
     records_at_once = import.records_at_once,
     claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end
   where i.id = import.id returning i.* into import;
-  return jsonb_build_object('processed', import.processed, 'created', import.created, 'skipped',
-    import.skipped, 'failed', import.failed, 'is_written', is_written);
+  return jsonb_build_object(
+    'processed', import.processed,
+    'created', import.created,
+    'skipped', import.skipped,
+    'failed', import.failed,
+    'is_written', is_written);
 end
 $$;
 
@@ -241,8 +246,9 @@ begin
   if records ?| array['survey', 'survey_response']
     and not (private.is_admin(own_id, 'surveys:write') and private.is_admin(own_id, 'surveys:publish')) then
     refused := refused || coalesce((
-      select jsonb_agg(jsonb_build_object('line', r.value -> 'line', 'message',
-        'needs a key with surveys:write and surveys:publish'))
+      select jsonb_agg(jsonb_build_object(
+        'line', r.value -> 'line',
+        'message', 'needs a key with surveys:write and surveys:publish'))
       from jsonb_array_elements(coalesce(records -> 'survey', '[]') ||
         coalesce(records -> 'survey_response', '[]')) r), '[]');
     records := records - 'survey' - 'survey_response';
@@ -264,9 +270,13 @@ create function private.admin_import_job(import_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
 begin
-  return (select json_build_object('state', i.state, 'query', i.query, 'file_type', i.file_type, 'position',
-    i.position,
-      'chunks_done', i.chunks_done, 'nameless_votes', i.nameless_votes)
+  return (select json_build_object(
+    'state', i.state,
+    'query', i.query,
+    'file_type', i.file_type,
+    'position', i.position,
+    'chunks_done', i.chunks_done,
+    'nameless_votes', i.nameless_votes)
     from private.imports i where i.id = import_id and i.organization_id = own_id and i.query is not null);
 end
 $$;

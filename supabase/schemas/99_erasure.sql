@@ -61,22 +61,32 @@ create function private.personal_data(profile_id uuid, organization_id uuid) ret
 language plpgsql stable set search_path = pg_temp as $$
 declare exported record; rows_of json; data jsonb := (
   select jsonb_build_object(
-    'profile', json_build_object('id', p.id, 'kind', p.kind, 'name', p.name, 'email', p.email, 'avatar_url',
-      p.avatar_url,
-      'locale', p.locale, 'created_at', p.created_at),
-    'identified_as', (select json_build_object('organization_id', i.organization_id, 'sub', i.subject,
-      'created_at', i.created_at, 'last_identified_at', i.last_identified_at)
+    'profile', json_build_object(
+      'id', p.id,
+      'kind', p.kind,
+      'name', p.name,
+      'email', p.email,
+      'avatar_url', p.avatar_url,
+      'locale', p.locale,
+      'created_at', p.created_at),
+    'identified_as', (select json_build_object(
+      'organization_id', i.organization_id,
+      'sub', i.subject,
+      'created_at', i.created_at,
+      'last_identified_at', i.last_identified_at)
       from private.identified_people i where i.profile_id = p.id),
     'survey_responses', coalesce((select json_agg(r order by r.submitted_at desc) from (
       select r.id, r.organization_id, r.survey_id, s.title as survey_title, coalesce((
-          select json_agg(json_build_object('question_id', q.id, 'question', q.text, 'value',
-            a.answer -> 'value') order by q.position)
+          select json_agg(json_build_object(
+            'question_id', q.id,
+            'question', q.text,
+            'value', a.answer -> 'value') order by q.position)
           from jsonb_array_elements(r.answers) as a (answer)
             join public.survey_questions q on q.id = (a.answer ->> 'question_id')::uuid), '[]') as answers,
         r.locale, r.started_at, r.submitted_at, r.sentiment, r.sentiment_score
       from public.survey_responses r join public.surveys s on s.id = r.survey_id
-      where r.user_id = p.id and (personal_data.organization_id
-        is null or r.organization_id = personal_data.organization_id)
+      where r.user_id = p.id and (personal_data.organization_id is null
+        or r.organization_id = personal_data.organization_id)
       order by r.submitted_at desc limit 10000) r), '[]'))
   from public.profiles p where p.id = profile_id);
 begin
@@ -139,8 +149,8 @@ begin
   -- Suppressions survive the erasure; the keyed hash does not identify the person.
   update private.mail_suppressions s set profile_id = null
   where s.profile_id = delete_personal_rows.profile_id
-    and (delete_personal_rows.organization_id
-    is null or s.organization_id = delete_personal_rows.organization_id);
+    and (delete_personal_rows.organization_id is null
+    or s.organization_id = delete_personal_rows.organization_id);
   -- Answers hold what was written.
   delete from private.idempotency_keys k where k.profile_id = delete_personal_rows.profile_id;
   -- Keep a mark as spam while the account exists: users must not remove it themselves.
@@ -150,14 +160,14 @@ begin
     and t.is_trusted);
   delete from private.invites i using public.profiles p
   where p.id = profile_id and i.email = lower(p.email)
-    and (delete_personal_rows.organization_id
-      is null or i.organization_id = delete_personal_rows.organization_id);
+    and (delete_personal_rows.organization_id is null
+      or i.organization_id = delete_personal_rows.organization_id);
   update private.outbox o set data =
     jsonb_set(o.data, '{comment,author}', '{"id": null, "name": "Anonymous"}')
   where o.type = 'comment.created' and o.subject_id in (
     select c.id from public.comments c where c.author_id = profile_id
-      and (delete_personal_rows.organization_id
-        is null or c.organization_id = delete_personal_rows.organization_id));
+      and (delete_personal_rows.organization_id is null
+        or c.organization_id = delete_personal_rows.organization_id));
 end
 $$;
 
@@ -239,8 +249,11 @@ language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
 begin
   perform private.audit_read('person.search', 'organization', own_id, own_id);
-  return coalesce((select json_agg(json_build_object('id', p.id, 'kind', p.kind, 'name',
-    coalesce(p.name, 'Anonymous'), 'created_at', p.created_at) order by p.kind, p.id)
+  return coalesce((select json_agg(json_build_object(
+    'id', p.id,
+    'kind', p.kind,
+    'name', coalesce(p.name, 'Anonymous'),
+    'created_at', p.created_at) order by p.kind, p.id)
     from (
       select * from public.profiles p where p.kind = 'email' and p.organization_id = own_id
         and lower(p.email) = lower(admin_find_people.email)
@@ -256,8 +269,13 @@ $$;
 -- trusted, and decided: the team's decision about trust (null: none). For definer functions.
 create function private.person_shape(person public.profiles, organization_id uuid) returns jsonb
 language sql stable
-return jsonb_build_object('id', person.id, 'kind', person.kind, 'name', coalesce(person.name, 'Anonymous'),
-  'email', person.email, 'avatar_url', person.avatar_url, 'created_at', person.created_at,
+return jsonb_build_object(
+  'id', person.id,
+  'kind', person.kind,
+  'name', coalesce(person.name, 'Anonymous'),
+  'email', person.email,
+  'avatar_url', person.avatar_url,
+  'created_at', person.created_at,
   'role', (select m.role from public.memberships m
     where m.organization_id = person_shape.organization_id and m.user_id = person.id),
   'decided', (select t.is_trusted from private.author_trust t

@@ -54,7 +54,7 @@ select is((select data from private.outbox where type = 'submission.created') - 
   'submission.created carries the submission') from submissions s where id = tests.id('Another idea');
 select is((select data from private.outbox where type = 'submission.updated'), jsonb_build_object('submission', jsonb_build_object(
     'id', s.id, 'title', 'Another idea', 'description', 'Another description that is long enough.', 'type', 'idea', 'status', 'open', 'vote_count', 2,
-    'category_id', null, 'merged_into_id', null, 'created_at', s.created_at, 'updated_at', s.updated_at)), 'submission.updated the submission as it is now')
+    'category_id', null, 'tracker_issue_url', null, 'merged_into_id', null, 'created_at', s.created_at, 'updated_at', s.updated_at)), 'submission.updated the submission as it is now')
 from submissions s where id = tests.id('Another idea');
 select is((select jsonb_agg(data order by id) from private.outbox where type like 'submission.vote_%'), jsonb_build_array(
     jsonb_build_object('submission_id', tests.id('Another idea'), 'vote_count', 2), jsonb_build_object('submission_id', tests.id('Another idea'), 'vote_count', 1)),

@@ -8,16 +8,39 @@ const schemas = readdirSync(`${root}/supabase/schemas`).map((file) =>
 const platform = ["local/postgres/platform.sql", "local/auth/program.sql"].map((path) =>
   readFileSync(path, "utf8"),
 );
-const wordsOf = (text: string) => new Set(text.replaceAll(/--.*|^ {2}'.*'[;]?$/gm, "").match(/\w+/g));
+const wordsOf = (text: string) =>
+  new Set(text.replaceAll(/--.*|^ {2}'(?:[^']|'')*'[;]?$/gm, "").match(/\w+/g));
 const known = wordsOf([...schemas, ...platform].join("\n"));
 /** Names in a comment: words with an underscore, each perhaps with its schema. */
 const namesIn = (comment: string) => [...comment.matchAll(/(\w+\.)?\b([a-z]+(?:_[a-z0-9]+)+)\b/g)];
+
+/** Calls of json_build_object over several lines that do not have one key and value a line. */
+function crowdedObjects(text: string): string[] {
+  const bare = text.replaceAll(/'(?:[^']|'')*'|--.*/g, (part) => part.replaceAll(/[^\n]/g, "_"));
+  return [...bare.matchAll(/\bjsonb?_build_object\(/g)].flatMap(({ index, 0: call }) => {
+    let at = index + call.length;
+    const pairs = [at];
+    for (let depth = 1, commas = 0; depth > 0; at++) {
+      const character = bare[at] ?? ")";
+      if ("([".includes(character)) depth++;
+      if (")]".includes(character)) depth--;
+      if (character === "," && depth === 1 && ++commas % 2 === 0) pairs.push(at + 1);
+    }
+    const isCrowded =
+      bare.slice(index, at).includes("\n") && pairs.some((pair) => !/^[ _]*\n/.test(bare.slice(pair)));
+    return isCrowded ? [text.slice(index, at)] : [];
+  });
+}
 
 describe.each(readdirSync(`${root}/supabase/schemas`))("%s", (file) => {
   const text = readFileSync(`${root}/supabase/schemas/${file}`, "utf8");
 
   test("has lines of at most 110 characters", () => {
     expect(text.split("\n").filter((line) => [...line].length > 110)).toEqual([]);
+  });
+
+  test("has one key and value a line where an object has several lines, and `is null` on one line", () => {
+    expect([crowdedObjects(text), text.match(/^.*\n\s+is (?:not )?null/gm)]).toEqual([[], null]);
   });
 
   test("describes each private function above it, and says why it is security definer", () => {
@@ -30,7 +53,7 @@ describe.each(readdirSync(`${root}/supabase/schemas`))("%s", (file) => {
   });
 
   test("names in its comments what there is", () => {
-    const comments = (text.match(/-- .*|^ {2}'.*'[;]?$/gm) ?? []).flatMap(namesIn);
+    const comments = (text.match(/-- .*|^ {2}'(?:[^']|'')*'[;]?$/gm) ?? []).flatMap(namesIn);
     expect(comments.filter(([, schema, name = ""]) => schema !== "pgrst." && !known.has(name))).toEqual([]);
   });
 
