@@ -45,7 +45,7 @@ export function zipOf(files: ZipFile[], end: { count?: number; comment?: string 
     directory.push(numbers([4, 0x02014b50], [2, 20]), shared, sums, tail, named);
   }
   const start = at;
-  write(...directory);
+  for (const part of directory) write(part);
   const count = end.count ?? files.length;
   const comment = Buffer.from(end.comment ?? "");
   const ends = numbers(

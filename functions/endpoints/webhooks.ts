@@ -62,7 +62,7 @@ export const webhooks = [
   }),
   post(all, {
     scopes: ["webhooks:write"],
-    summary: "Register a webhook as an admin",
+    summary: "Register a webhook endpoint, as an admin",
     body: webhookCreate,
     responses: { 201: newWebhookAnswer },
     showsSecret: true,

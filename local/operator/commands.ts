@@ -3,25 +3,23 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { z } from "zod";
 import { newSlug } from "../../shared/fields.ts";
-import { exportQuery, importQuery } from "../../shared/imports.ts";
 import { scopes } from "../../shared/scopes.ts";
-import { validationDetails } from "../../shared/validation.ts";
 import { type Runner, withDatabase } from "../postgres/database.ts";
 import { codeOf, messageOf, StartError } from "../processes/start-error.ts";
 import type { StackAddresses } from "../stack.ts";
 import { createApiKey } from "./api-keys.ts";
 import { createAccount } from "./create-account.ts";
-import { exportFile, importFile } from "./import-export.ts";
+import { type ApiAccess, exportFile, importFile } from "./import-export.ts";
 
 const usage = `npm run organization:create -- --name "Acme" --slug acme --owner-email a@b.c [--owner-password …] [--private]
 npm run key:create -- --organization acme --name backend --scopes submissions:write,submissions:read [--expires 2027-01-31]
-npm run import -- --organization acme [--format canny|fider] [--what comments] [--source old-board] [--type problem]
+npm run import -- [--format canny|fider] [--what comments] [--source old-board] [--type problem]
   [--no-create-missing] [--anonymous-votes] [--follow] [--dry-run] file.csv|.json|.jsonl|.zip
-npm run export -- --organization acme [--format json|jsonl|csv] [--what submissions] [file]
+npm run export -- [--format json|jsonl|csv] [--what submissions] [file]
 
-They work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data).`;
+The first two work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data). import and export need a
+key of the organization in API_KEY, and send to API_URL (the address before /api), else to that stack.`;
 
 /** The target of the commands: a hosted project by environment variables, or the embedded stack by its stack.json. */
 interface Target {
@@ -31,7 +29,7 @@ interface Target {
 }
 
 async function findTarget(): Promise<Target> {
-  const { DATABASE_URL, SUPABASE_URL, SUPABASE_SECRET_KEY, DATA_DIR } = process.env;
+  const { DATABASE_URL, SUPABASE_URL, SUPABASE_SECRET_KEY } = process.env;
   if (DATABASE_URL) {
     return {
       databaseUrl: DATABASE_URL,
@@ -39,15 +37,19 @@ async function findTarget(): Promise<Target> {
       secretKey: SUPABASE_SECRET_KEY,
     };
   }
-  const file = join(DATA_DIR || ".data", "stack.json");
-  if (!existsSync(file))
-    throw new StartError(`no stack is running (${file} does not exist): run npm start, or set DATABASE_URL`);
-  const stack = JSON.parse(await readFile(file, "utf8")) as StackAddresses;
+  const stack = await runningStack("DATABASE_URL");
   return {
     databaseUrl: stack.db_url,
     supabaseUrl: stack.supabase_url,
     secretKey: stack.secret_key,
   };
+}
+
+async function runningStack(variable: string): Promise<StackAddresses> {
+  const file = join(process.env.DATA_DIR || ".data", "stack.json");
+  if (!existsSync(file))
+    throw new StartError(`no stack is running (${file} does not exist): run npm start, or set ${variable}`);
+  return JSON.parse(await readFile(file, "utf8"));
 }
 
 async function createOrganization(words: string[]): Promise<void> {
@@ -182,12 +184,16 @@ async function organizationOf(sql: Runner, slug: string): Promise<string> {
   return organization.id;
 }
 
+async function apiAccess(): Promise<ApiAccess> {
+  const key = required(process.env.API_KEY, "API_KEY (npm run key:create makes a key)");
+  return { url: process.env.API_URL || (await runningStack("API_URL")).supabase_url, key };
+}
+
 async function runImport(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: words,
     allowPositionals: true,
     options: {
-      organization: { type: "string" },
       format: { type: "string" },
       what: { type: "string" },
       source: { type: "string" },
@@ -198,53 +204,33 @@ async function runImport(words: string[]): Promise<void> {
       "dry-run": { type: "boolean" },
     },
   });
-  const slug = required(values.organization, "--organization");
   const path = required(positionals[0], "the file");
   if (!existsSync(path)) throw new StartError(`there is no file ${path}`);
-  const query = checked(importQuery, {
-    format: values.format,
-    what: values.what,
-    source: values.source,
-    type: values.type,
-    ...(values["no-create-missing"] && { create_missing: "false" }),
-    ...(values["anonymous-votes"] && { anonymous_votes: "true" }),
-    ...(values.follow && { follow: "true" }),
-    ...(values["dry-run"] && { dry_run: "true" }),
-  });
-  const target = await findTarget();
-  await withDatabase(target.databaseUrl, async (sql) => {
-    const progress = (processed: number) => process.stderr.isTTY && process.stderr.write(`\r${processed}`);
-    const done = await importFile(sql, await organizationOf(sql, slug), path, query, progress);
-    if (process.stderr.isTTY) process.stderr.write("\r");
-    for (const { file, line, field, message } of done.errors)
-      console.log(`${file ? `${file} ` : ""}line ${line}  ${field === null ? "" : `${field} `}${message}`);
-    console.log(
-      `${query.dry_run ? "dry run  " : ""}created ${done.created}  skipped ${done.skipped}  failed ${done.failed}`,
-    );
-    if (done.problem !== null) throw new StartError(`not finished: ${done.problem}`);
-  });
+  const { "no-create-missing": makesNone, ...options } = values;
+  const query = queryOf({ ...options, ...(makesNone && { create_missing: false }) });
+  const progress = (processed: number) => process.stderr.isTTY && process.stderr.write(`\r${processed}`);
+  const done = await importFile(await apiAccess(), path, query, progress);
+  if (process.stderr.isTTY) process.stderr.write("\r");
+  for (const { file, line, field, message } of done.errors)
+    console.log(`${file ? `${file} ` : ""}line ${line}  ${field === null ? "" : `${field} `}${message}`);
+  console.log(
+    `${done.dry_run ? "dry run  " : ""}created ${done.created}  skipped ${done.skipped}  failed ${done.failed}`,
+  );
+  if (done.problem !== null) throw new StartError(`not finished: ${done.problem}`);
 }
 
 async function runExport(words: string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: words,
     allowPositionals: true,
-    options: { organization: { type: "string" }, format: { type: "string" }, what: { type: "string" } },
+    options: { format: { type: "string" }, what: { type: "string" } },
   });
-  const slug = required(values.organization, "--organization");
-  const query = checked(exportQuery, { format: values.format, what: values.what });
-  const target = await findTarget();
-  await withDatabase(target.databaseUrl, async (sql) =>
-    exportFile(sql, await organizationOf(sql, slug), positionals[0], query),
-  );
+  await exportFile(await apiAccess(), positionals[0], queryOf(values));
 }
 
-function checked<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const [first] = validationDetails(result.error);
-  throw new StartError(`--${first?.field} ${first?.message}`);
-}
+/** Options as parameters of the API, which have an underscore. */
+const queryOf = (options: object) =>
+  Object.fromEntries(Object.entries(options).map(([name, value]) => [name.replaceAll("-", "_"), `${value}`]));
 
 function required(value: string | undefined, option: string): string {
   const text = value?.trim();

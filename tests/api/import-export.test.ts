@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exportFile, importFile } from "../../local/operator/import-export.ts";
-import { withDatabase } from "../../local/postgres/database.ts";
-import { importListAnswer, importQuery } from "../../shared/imports.ts";
+import { importListAnswer } from "../../shared/imports.ts";
 import { scopes as allScopes, type Scope } from "../../shared/scopes.ts";
 import { sql, stack } from "../stack.ts";
 import { api, type Caller, expectError, getJson, send } from "./client.ts";
@@ -14,12 +13,12 @@ import { type Board, importFrom, newBoard } from "./imports.ts";
 import { newSurvey, respond } from "./survey-world.ts";
 import {
   countMistakes,
+  type Key,
   longEnough,
   newComment,
   newKey,
   newSubmission,
   newUser,
-  type Organization,
   only,
 } from "./world.ts";
 
@@ -558,25 +557,24 @@ describe("the commands", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  test("import and export files directly, and a second run creates no duplicates", async () => {
+  test("send a file to the API and write an export, and a second run creates no duplicates", async () => {
     const [from, to] = [await newBoard(), await newBoard()];
     const [first, second] = [join(folder, `${randomUUID()}.jsonl`), join(folder, "copy.json")];
     await writeFile(first, lines(file));
-    await withDatabase(stack.db_url, async (database) => {
-      const run = (organization: Organization, path: string) =>
-        importFile(database, organization.id, path, importQuery.parse({}), () => undefined);
-      expect(await run(from.organization, first)).toMatchObject({ created: 7, state: "completed" });
-      expect(await run(from.organization, first)).toMatchObject({ created: 0, skipped: 8 });
-      await exportFile(database, from.organization.id, second, { format: "json" });
-      expect(JSON.parse(await readFile(second, "utf8"))).toContainEqual(
-        expect.objectContaining({ kind: "submission", id: "s1" }),
-      );
-      expect(await run(to.organization, second)).toMatchObject({ failed: 0, problem: null });
-      const nowhere = join(folder, "missing", "copy.json");
-      await expect(exportFile(database, from.organization.id, nowhere, { format: "json" })).rejects.toThrow(
-        /ENOENT/,
-      );
-    });
+    const access = ({ token }: Key) => ({ url: stack.supabase_url, key: token });
+    const run = (key: Key, path: string) => importFile(access(key), path, {}, () => undefined);
+    expect(await run(from.key, first)).toMatchObject({ created: 7, state: "completed" });
+    expect(await run(from.key, first)).toMatchObject({ created: 0, skipped: 8 });
+    await exportFile(access(from.key), second, { format: "json" });
+    expect(JSON.parse(await readFile(second, "utf8"))).toContainEqual(
+      expect.objectContaining({ kind: "submission", id: "s1" }),
+    );
+    expect(await run(to.key, second)).toMatchObject({ failed: 0, problem: null });
+    const nowhere = join(folder, "missing", "copy.json");
+    await expect(exportFile(access(from.key), nowhere, { format: "json" })).rejects.toThrow(/ENOENT/);
+    await expect(importFile(access(from.key), first, { what: "x" }, () => undefined)).rejects.toThrow(
+      "--what",
+    );
     expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
   });
 });

@@ -5,9 +5,8 @@ import { deflateRawSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { chunksOf } from "../../functions/_shared/files/import/chunks.ts";
 import { fiderRows } from "../../functions/_shared/files/import/fider.ts";
-import { heldBytes, openZip } from "../../functions/_shared/files/import/zip.ts";
+import { HeldBytes, openZip } from "../../functions/_shared/files/import/zip.ts";
 import { importFile } from "../../local/operator/import-export.ts";
-import { withDatabase } from "../../local/postgres/database.ts";
 import { importQuery } from "../../shared/imports.ts";
 import { sql, stack } from "../stack.ts";
 import { type ZipFile, zipOf } from "../zip.ts";
@@ -22,7 +21,7 @@ const maxBytes = 64 * 1024 * 1024;
 
 /** As a request body in chunks of some bytes. */
 function trackedSource(zip: Uint8Array) {
-  const bytes = heldBytes();
+  const bytes = new HeldBytes();
   for (let at = 0; at < zip.length; at += 7) bytes.add(zip.subarray(at, at + 7));
   return bytes;
 }
@@ -97,40 +96,30 @@ describe("a zip", () => {
   const good = zipOf([["a.json", "[1]"]]);
   const flawed = (flaw: ZipFile[2]) => zipOf([["a.json", "[1]".repeat(99), flaw]]);
   test.each([
-    ["nothing", new Uint8Array(), "is an incomplete zip"],
-    ["no zip", Buffer.from("id,title\n1,A title\n"), "is an incomplete zip"],
-    ["one that is cut", good.subarray(0, -9), "is an incomplete zip"],
-    ["one with its beginning cut", good.subarray(9), "a damaged directory"],
-    ["one with bytes after it", Buffer.concat([good, Buffer.from("x")]), "is an incomplete zip"],
-    ["one that counts more files", zipOf([["a.json", "[1]"]], { count: 2 }), "a damaged directory"],
-    ["zip64", zipOf([["a.json", "[1]"]], { count: 0xffff }), "is in zip64 format"],
-    ["zip64 for a file", flawed({ size: 0xffffffff }), "is in zip64 format"],
-    [
-      "two files of a name",
-      zipOf([
-        ["a.json", "1"],
-        ["a.json", "2"],
-      ]),
-      "contains two files named a.json",
-    ],
-    ["an encrypted file", flawed({ flags: 9 }), "is encrypted"],
-    ["another packing", flawed({ method: 12 }), "a compression other than deflate"],
-    ["a wrong sum", flawed({ sum: 7 }), "is damaged"],
-    ["a size that is too small", flawed({ size: 7 }), "is damaged"],
-    ["a size that is too large", flawed({ size: 7000 }), "is damaged"],
-    ["bytes that do not inflate", flawed({ packed: Uint8Array.of(7, 7, 7) }), "is damaged"],
-    [
-      "data that breaks off",
-      flawed({ packed: deflateRawSync("[1]".repeat(99)).subarray(0, 3) }),
-      "is damaged",
-    ],
-    ["a place outside", flawed({ offset: 70_000 }), "is damaged"],
-    ["a place of something else", flawed({ offset: 3 }), "is damaged"],
-    ["another name before the data", flawed({ localName: "b.json" }), "is damaged"],
-  ])("that is %s is rejected", async (_, zip, message) => {
+    ["nothing", new Uint8Array()],
+    ["no zip", Buffer.from("id,title\n1,A title\n")],
+    ["one that is cut", good.subarray(0, -9)],
+    ["one with its beginning cut", good.subarray(9)],
+    ["one with bytes after it", Buffer.concat([good, Buffer.from("x")])],
+    ["one that counts more files", zipOf([["a.json", "[1]"]], { count: 2 })],
+    ["one whose count is in a record that it lacks", zipOf([["a.json", "[1]"]], { count: 0xffff })],
+    ["a size in a record that it lacks", flawed({ size: 0xffffffff })],
+    ["two files of a name", zipOf(["1", "2"].map((content) => ["a.json", content]))],
+    ["of too many files", zipOf(Array.from({ length: 20_001 }, (_, n) => [`${n}`, ""]))],
+    ["an encrypted file", flawed({ flags: 9 })],
+    ["another packing", flawed({ method: 12 })],
+    ["a wrong sum", flawed({ sum: 7 })],
+    ["a size that is too small", flawed({ size: 7 })],
+    ["a size that is too large", flawed({ size: 7000 })],
+    ["bytes that do not inflate", flawed({ packed: Uint8Array.of(7, 7, 7) })],
+    ["data that breaks off", flawed({ packed: deflateRawSync("[1]".repeat(99)).subarray(0, 3) })],
+    ["a place outside", flawed({ offset: 70_000 })],
+    ["a place of something else", flawed({ offset: 3 })],
+    ["another name before the data", flawed({ localName: "b.json" })],
+  ])("that is %s is rejected", async (_, zip) => {
     await expect(contentOf(zip)).rejects.toMatchObject({
       code: "VALIDATION_ERROR",
-      details: [{ field: "body", message: expect.stringContaining(message) }],
+      details: [{ field: "body", message: expect.stringContaining("cannot be read") }],
     });
   });
 
@@ -141,7 +130,7 @@ describe("a zip", () => {
       contentOf(zipOf([["a.json", "", { packed, size: 50_000_000 }]]), "a.json", 1_000_000),
     ).rejects.toMatchObject({ code: "PAYLOAD_TOO_LARGE" });
     await expect(contentOf(zipOf([["a.json", "", { packed, size: 3 }]]))).rejects.toMatchObject({
-      details: [{ message: "is damaged" }],
+      details: [{ message: expect.stringContaining("cannot be read") }],
     });
   });
 });
@@ -264,9 +253,9 @@ describe("Fider's backup", () => {
         ["posts.json", "[]"],
         ["users.json", "[]", { sum: 1 }],
       ]),
-      "contains users.json, which is damaged",
+      "contains users.json, which cannot be read",
     ],
-    ["with two of a table", fiderBackup({}, ["posts.json", "[]"]), "contains two files named posts.json"],
+    ["with two of a table", fiderBackup({}, ["posts.json", "[]"]), "cannot be read"],
   ])("%s", async (_, zip, message) => {
     if (message)
       await expect(entries(zip)).rejects.toMatchObject({
@@ -371,7 +360,7 @@ describe("a zip at the endpoint", () => {
     const post = (raw: Uint8Array, query = "?format=fider") =>
       api("POST", `/api/admin/import${query}`, { as, raw, headers });
     const cut = expectError(await post(fiderBackup().subarray(0, 900)), "VALIDATION_ERROR", "body");
-    expect(cut.details).toMatchObject([{ message: expect.stringContaining("is an incomplete zip") }]);
+    expect(cut.details).toMatchObject([{ message: expect.stringContaining("cannot be read") }]);
     expectError(await post(fiderBackup(), ""), "VALIDATION_ERROR", "format");
     const packed = deflateRawSync(Buffer.alloc(maxBytes + 1, " "));
     expectError(await post(zipOf([["posts.json", "", { packed, size: maxBytes + 1 }]])), "PAYLOAD_TOO_LARGE");
@@ -383,15 +372,8 @@ describe("a zip at the endpoint", () => {
     try {
       const path = join(folder, "backup.zip");
       await writeFile(path, fiderBackup());
-      const done = await withDatabase(stack.db_url, (database) =>
-        importFile(
-          database,
-          board.organization.id,
-          path,
-          importQuery.parse({ format: "fider" }),
-          () => undefined,
-        ),
-      );
+      const access = { url: stack.supabase_url, key: board.key.token };
+      const done = await importFile(access, path, { format: "fider" }, () => undefined);
       expect(done).toMatchObject({ state: "completed", created: 13, skipped: 1, failed: 0 });
     } finally {
       await rm(folder, { recursive: true, force: true });

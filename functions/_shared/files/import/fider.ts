@@ -1,6 +1,6 @@
 import { ApiError, invalid } from "../../http/api-error.ts";
 import { type Row, rowsOf } from "./rows.ts";
-import { type Bytes, openZip } from "./zip.ts";
+import { type HeldBytes, openZip } from "./zip.ts";
 
 // Fider's backup.zip: one JSON array for each database table, and uploads in blobs/. Tables reference each other by id;
 // this module joins them into the form of Fider's API, in an order suitable for an import.
@@ -20,7 +20,7 @@ const activeSubscriber = 1;
  * the limit.
  */
 export async function* fiderRows(
-  bytes: Bytes,
+  bytes: HeldBytes,
   maxBytes: number,
   hold: (size: number) => void,
 ): AsyncGenerator<Row> {

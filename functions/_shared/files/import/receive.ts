@@ -8,7 +8,7 @@ import { problemOf } from "./chunks.ts";
 import { fiderRows } from "./fider.ts";
 import { fileParts, rowLines } from "./job.ts";
 import type { FileType, Row } from "./rows.ts";
-import { heldBytes } from "./zip.ts";
+import { HeldBytes } from "./zip.ts";
 
 export type JobFile = FileType | "zip";
 
@@ -64,7 +64,7 @@ let bufferedBytes = 0;
 
 /** Rows of a zip, which is held in memory, because its directory is at the end. */
 async function* zipRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
-  const release = heldBytes();
+  const held = new HeldBytes();
   const endsAt = performance.now() + maxUploadMs;
   let own = 0;
   const hold = (size: number) => {
@@ -79,9 +79,9 @@ async function* zipRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
     for await (const part of bytes) {
       if (performance.now() > endsAt) throw invalid("body", "did not arrive within 100 seconds");
       hold(part.length);
-      release.add(part);
+      held.add(part);
     }
-    yield* fiderRows(release, importFile.maxBytes, hold);
+    yield* fiderRows(held, importFile.maxBytes, hold);
   } finally {
     bufferedBytes -= own;
   }
