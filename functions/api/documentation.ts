@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import type { Endpoint } from "../_shared/http/endpoint.ts";
+import type { Endpoint, Route, Work } from "../_shared/http/endpoint.ts";
 import { keptText } from "../_shared/http/kept-text.ts";
 import { asJson, serve } from "../_shared/http/serve.ts";
 import { openApi } from "./documentation/openapi.ts";
@@ -11,21 +11,18 @@ export function documentation(endpoints: readonly Endpoint[]): Hono {
   const app = new Hono();
   const serveText = (path: string, textOf: () => string, headers: Record<string, string>) => {
     let text: ReturnType<typeof keptText> | undefined;
-    const endpoint: Endpoint = {
+    const route: Route = {
       method: "get",
       path,
-      tag: "",
-      summary: "",
       access: "public",
-      responses: {},
-      work: async ({ request, execute }) => {
+      work: async ({ request, execute }: Work) => {
         await execute([]);
         text ??= keptText(textOf(), { "Cache-Control": "public, max-age=300", ...headers });
         return text(request);
       },
     };
     // For everybody alike: a credential, such as an old cookie, does not count.
-    app.get(path, (c) => serve(c, endpoint, { ...asJson, credential: () => ({ kind: "none" }) }));
+    app.get(path, (c) => serve(c, route, { ...asJson, credential: () => ({ kind: "none" }) }));
   };
   serveText("/openapi.json", () => JSON.stringify(openApi(endpoints)), {});
   // Hosted projects without a custom domain serve this as text/plain.
