@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { RealtimeChannel } from "@supabase/supabase-js";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { withDatabase } from "../../local/postgres/database.ts";
+import { joinTeam, newOrganization, newUser } from "../api/world.ts";
 import { alterSchema, manyUsers, sql, stack, type User } from "../stack.ts";
 import { until } from "../until.ts";
 import { client, comment, hangUp, joined, newSubmission, vote } from "./listening.ts";
@@ -116,10 +117,9 @@ describe("the topic of a submission", () => {
   });
 
   test("rejects callers who cannot see the submission, and accepts its team", async () => {
-    const [organization] = await sql<{ id: string }[]>`
-      insert into organizations (slug, name, visibility) values (${`vault-${randomUUID().slice(0, 8)}`}, 'Vault', 'private') returning id`;
-    await sql`insert into memberships (organization_id, user_id) values (${organization?.id ?? ""}, ${author.id})`;
-    const secret = await newSubmission(author, sql, organization?.id);
+    const organization = await newOrganization({ visibility: "private" });
+    await joinTeam(author.id, organization, "member");
+    const secret = await newSubmission(author, sql, organization.id);
     for (const topic of [
       `submission:${secret}`,
       `submission:${secret}:team`,
@@ -162,11 +162,12 @@ describe("the topic of a board", () => {
   const privately = { config: { private: true } };
 
   test("sends new submissions, statuses, comments and, by the schedule, votes; privately once the board is private", async () => {
-    const [organization] = await sql<{ id: string }[]>`
-      insert into organizations (slug, name) values (${`board-${randomUUID().slice(0, 8)}`}, 'Board') returning id`;
-    const board = organization?.id ?? "";
-    const [member, voter] = (await manyUsers(2)) as [User, User];
-    await sql`insert into memberships (organization_id, user_id) values (${board}, ${member.id})`;
+    const organization = await newOrganization();
+    const board = organization.id;
+    const [member, voter] = await Promise.all([
+      newUser("Member", { organization, role: "member" }),
+      newUser(),
+    ]);
     const received = await receive(client().channel(`organization:${board}`, privately));
     const foreign = client(member);
     await foreign.realtime.setAuth();

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
+import { joinTeam, newOrganization } from "../api/world.ts";
 import { manyUsers, sql, type User } from "../stack.ts";
 import { until } from "../until.ts";
 import {
@@ -15,12 +16,11 @@ import {
 
 const [author, voter, insider] = (await manyUsers(3)) as [User, User, User];
 const open = await newSubmission(author);
-const [organization] = await sql<{ id: string }[]>`
-    insert into organizations (slug, name, visibility) values (${`vault-${randomUUID().slice(0, 8)}`}, 'Vault', 'private') returning id`;
-await sql`insert into memberships (organization_id, user_id) values (${organization?.id ?? ""}, ${insider.id})`;
-const vault: { organization: string; submission: string } = {
-  organization: organization?.id ?? "",
-  submission: await newSubmission(insider, sql, organization?.id),
+const organization = await newOrganization({ visibility: "private" });
+await joinTeam(insider.id, organization, "member");
+const vault = {
+  organization: organization.id,
+  submission: await newSubmission(insider, sql, organization.id),
 };
 await settled();
 afterEach(hangUp);
@@ -95,7 +95,7 @@ test("a member receives changes of their private board", async () => {
 
 test("a removed member receives nothing more on an open socket", async () => {
   const [guest] = (await manyUsers(1)) as [User];
-  await sql`insert into memberships (organization_id, user_id) values (${vault.organization}, ${guest.id})`;
+  await joinTeam(guest.id, organization, "member");
   const received = await listen(client(guest), {
     table: "comments",
     filter: `submission_id=eq.${vault.submission}`,
