@@ -98,7 +98,7 @@ function variablesRead(): Set<string> {
     .map((name) => text(`local/${name}`))
     .join("\n");
   const names = [
-    ...[...text("functions/_shared/runtime/environment.ts").matchAll(/\bread\("([A-Z_]+)"\)/g)].map(
+    ...[...text("functions/_shared/runtime/environment.ts").matchAll(/\bread\w*\("([A-Z_]+)"/g)].map(
       ([, name = ""]) => name,
     ),
     ...[...local.matchAll(/process\.env\.([A-Z_]+)\b|portFrom\("([A-Z_]+)"/g)].map(
