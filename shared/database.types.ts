@@ -982,30 +982,6 @@ export type Database = {
       };
     };
     Views: {
-      analytics_days: {
-        Row: {
-          active_people: number | null;
-          comments: number | null;
-          day: string | null;
-          organization_id: string | null;
-          submissions: number | null;
-          votes: number | null;
-        };
-        ComputedFields: never;
-        Relationships: [];
-      };
-      analytics_submissions: {
-        Row: {
-          category_id: string | null;
-          day: string | null;
-          organization_id: string | null;
-          source: string | null;
-          status: string | null;
-          submissions: number | null;
-        };
-        ComputedFields: never;
-        Relationships: [];
-      };
       survey_answers: {
         Row: {
           organization_id: string;
