@@ -22,3 +22,14 @@ export async function hashedRows({ id }: { id: string }): Promise<Record<string,
   const [self] = await sql`select o::text from public.organizations o where o.id = ${id}`;
   return { ...row?.rows, organizations: self?.o };
 }
+
+/** The tables of an organization with a row that contains one of these texts. */
+export async function tablesWith(texts: string[], { id }: { id: string }): Promise<string[]> {
+  const found = tables.map(
+    ({ name }) => sql`
+      select ${name} as name from ${sql.unsafe(name)} t
+      where t.organization_id = ${id} and t::text like any (${texts.map((text) => `%${text}%`)})`,
+  );
+  const rows = await sql<{ name: string }[]>`${found.reduce((all, one) => sql`${all} union ${one}`)}`;
+  return rows.map(({ name }) => name);
+}

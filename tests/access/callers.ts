@@ -341,14 +341,14 @@ async function idsOf(path: string, id: string, board: Board): Promise<Record<str
   return Object.fromEntries(Object.entries(ids).filter(([name]) => path.includes(`:${name}`)));
 }
 
-/** A webhook with an unreachable URL, and one delivery. */
+/** A webhook with an unreachable URL for an event that no row here causes, and one delivery. */
 async function newDelivery(organizationId: string): Promise<Record<string, string>> {
   const [webhook, event] = [randomUUID(), randomUUID()];
   await sql`
     insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
-    values (${webhook}, ${organizationId}, 'https://webhooks.invalid/', ${["comment.created"]}, 'none.none')`;
+    values (${webhook}, ${organizationId}, 'https://webhooks.invalid/', ${["survey.closed"]}, 'none.none')`;
   await sql`
     insert into private.webhook_deliveries (organization_id, webhook_id, event_id, event, data, status, finished_at)
-    values (${organizationId}, ${webhook}, ${event}, 'comment.created', '{}', 'delivered', now())`;
+    values (${organizationId}, ${webhook}, ${event}, 'survey.closed', '{}', 'delivered', now())`;
   return { webhook_id: `wh_${webhook.replaceAll("-", "")}`, event_id: `evt_${event.replaceAll("-", "")}` };
 }

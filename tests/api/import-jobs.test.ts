@@ -216,18 +216,9 @@ test("an admin's import continues in their name, and ends when they lose the rol
   });
 });
 
-test("a caller who may not import cannot run or cancel one, and an upload in progress is not run", async () => {
-  const [board, other] = [await newBoard(), await newBoard()];
+test("an upload in progress is not run", async () => {
+  const board = await newBoard();
   const id = await sendUnscheduled(board.key);
-  const path = `/api/admin/imports/${id}`;
-  for (const [method, address] of [
-    ["POST", `${path}/run`],
-    ["DELETE", path],
-  ] as const) {
-    expectError(await api(method, address, { as: other.key }), "NOT_FOUND");
-    expectError(await api(method, address, { as: await newUser(), on: board.organization }), "FORBIDDEN");
-    expectError(await api(method, address), "UNAUTHORIZED");
-  }
   await sql`update private.imports set state = 'receiving' where id = ${id}`;
   expect(await run(board.key, id)).toMatchObject({ state: "receiving", processed: 0 });
 });

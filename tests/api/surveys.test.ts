@@ -221,19 +221,6 @@ describe("creating a survey", () => {
     expectError(await create({ title: "T", targeting }), "VALIDATION_ERROR", "targeting.submission_id");
   });
 
-  it("ignores read-only fields", async () => {
-    const input = {
-      title: "T",
-      id: randomUUID(),
-      status: "published",
-      response_count: 9,
-      version_of: randomUUID(),
-    };
-    const { id } = expectJson(await create(input), 201, surveyCreatedAnswer).data;
-    expect(id).not.toBe(input.id);
-    expect(await detailOf(id, admin)).toMatchObject({ status: "draft", response_count: 0, version_of: null });
-  });
-
   it("is limited by the plan", async () => {
     const small = await newOrganization();
     const owner = await newUser("Otto Owner", { organization: small, role: "owner" });

@@ -1,16 +1,40 @@
+import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { newBoard, prepare, tokenOf } from "../access/callers.ts";
 import { routesOfTheService } from "../access/service.ts";
 import { expectError, send } from "../api/client.ts";
-import { hashedRows } from "../hashed-rows.ts";
+import { newUser } from "../api/world.ts";
+import { hashedRows, tablesWith } from "../hashed-rows.ts";
 
-// A JSON body that cannot be read, a missing field and a field of the wrong type are refused and change nothing.
+// A JSON body that cannot be read, a missing field and a field of the wrong type are refused and change nothing. Fields
+// that a body does not have are stored nowhere.
 
 const json = { "content-type": "application/json" };
 const mebibyte = 1024 * 1024;
 const board = await newBoard("public");
-const admin = board.people.admin.token;
+// Here requests are accepted, and the background changes rows too.
+const accepting = await newBoard("public");
+
+// Columns that no body sets, with values that no other row has.
+const somebody = await newUser();
+const forged = {
+  ...{ id: randomUUID(), organization_id: accepting.other.id, created_by: somebody.id, parent: somebody.id },
+  ...{ author_id: somebody.id, user_id: somebody.id, profile_id: somebody.id, merged_into_id: somebody.id },
+  ...{ status: "completed", moderation_state: "spam", vote_count: 98765, comment_count: 98765 },
+  ...{ reply_count: 98765, response_count: 98765, max_submissions: 98765, source: "forged", plan: "forged" },
+  ...{ created_at: "2001-02-03T04:05:06Z", updated_at: "2001-02-03T04:05:06Z" },
+};
+const marks = [
+  forged.id,
+  accepting.other.id,
+  somebody.id,
+  "completed",
+  "spam",
+  "98765",
+  "forged",
+  "2001-02-03",
+];
 
 type Fields = Record<string, z.ZodType>;
 const fieldsOf = (schema?: z.ZodType): Fields =>
@@ -34,7 +58,7 @@ function fieldsIn(body: unknown): string[] {
 
 describe.each(routes)("$name", ({ route, body, bodyByKey }) => {
   test("rejects malformed JSON, another media type and more than 1 MiB", async () => {
-    const { method, path, call } = await prepare(route, admin, board);
+    const { method, path, call } = await prepare(route, board.people.admin.token, board);
     const text = JSON.stringify(call.body ?? {});
     const answer = (raw: string, headers: Record<string, string> = json) =>
       send(method, path, { as: call.as, on: call.on, raw, headers });
@@ -43,6 +67,20 @@ describe.each(routes)("$name", ({ route, body, bodyByKey }) => {
     expectError(await answer(text, { "content-type": "text/plain" }), "UNSUPPORTED_MEDIA_TYPE");
     expectError(await answer(text + " ".repeat(mebibyte)), "PAYLOAD_TOO_LARGE");
     expect(await hashedRows(board.organization)).toEqual(before);
+  });
+
+  test.each(["admin", "key with scope"] as const)("ignores other fields of the %s", async (caller) => {
+    const { method, path, call } = await prepare(route, await tokenOf(caller, route, accepting), accepting);
+    const known = { ...fieldsOf(body), ...fieldsOf(bodyByKey) };
+    const unknown = Object.fromEntries(Object.entries(forged).filter(([name]) => !(name in known)));
+    const before = await hashedRows(accepting.other);
+    const { status, text } = await send(method, path, {
+      ...call,
+      body: { ...unknown, ...(call.body as object) },
+    });
+    expect(status, text).not.toBe(400);
+    expect(await tablesWith(marks, accepting.organization)).toEqual([]);
+    expect(await hashedRows(accepting.other)).toEqual(before);
   });
 
   const byKey = Object.entries(fieldsOf(bodyByKey)).filter(([name]) => !(name in fieldsOf(body)));
