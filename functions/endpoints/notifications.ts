@@ -4,7 +4,7 @@ import {
   notificationsRead,
   notificationsReadAnswer,
 } from "../../shared/notifications.ts";
-import { endpointsOf, row } from "../_shared/http/endpoint.ts";
+import { endpointsOf, row, rows } from "../_shared/http/endpoint.ts";
 import { listNotifications, markNotificationsRead } from "../_shared/statements/notifications.ts";
 
 const { get, post } = endpointsOf({ tag: "Notifications", access: "person" });
@@ -14,7 +14,7 @@ export const notifications = [
     query: notificationListQuery,
     responses: { 200: notificationListAnswer },
     call: ({ query }) => [listNotifications(query)],
-    respond: row("notification"),
+    respond: rows("notification"),
   }),
   post("/me/notifications/read", {
     summary: "Mark notifications as read, the given ones or all",

@@ -329,8 +329,7 @@ $$;
 -- Survey part of private.count_discrepancies; scores in thousandths.
 create function private.survey_count_discrepancies()
   returns table (subject text, id uuid, stored bigint, truth bigint)
-language sql stable set search_path = pg_temp
-begin atomic
+language sql stable set search_path = pg_temp as $$
   select 'surveys.' || n.name, t.survey_id, n.stored, n.truth
   from private.survey_actual_counts t
   cross join lateral (
@@ -356,7 +355,7 @@ begin atomic
     from public.survey_responses r cross join lateral private.counted_answers(r.answers) a group by 1, 2) t
     on (c.question_id, c.value) = (t.question_id, t.value)
   where coalesce(c.total, 0) <> coalesce(t.total, 0);
-end;
+$$;
 
 grant execute on function private.survey_figures to anon, authenticated, service_key, service_role;
 grant execute on function private.survey_analytics to anon, authenticated, service_key;

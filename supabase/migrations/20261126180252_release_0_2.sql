@@ -12893,42 +12893,33 @@ CREATE OR REPLACE FUNCTION private.survey_count_discrepancies()
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_temp'
-BEGIN ATOMIC
- SELECT ('surveys.'::text || n.name),
-     t.survey_id,
-     n.stored,
-     n.truth
-    FROM ((private.survey_actual_counts t
-      CROSS JOIN LATERAL ( SELECT COALESCE(sum(c_1.responses), (0)::numeric) AS responses,
-             COALESCE(sum(c_1.starts), (0)::numeric) AS starts,
-             COALESCE(sum(c_1.timed), (0)::numeric) AS timed,
-             COALESCE(sum(c_1.milliseconds), (0)::numeric) AS milliseconds,
-             COALESCE(sum(c_1.positive), (0)::numeric) AS positive,
-             COALESCE(sum(c_1.neutral), (0)::numeric) AS neutral,
-             COALESCE(sum(c_1.negative), (0)::numeric) AS negative,
-             COALESCE(sum(c_1.score), (0)::numeric) AS score
-            FROM private.survey_counts c_1
-           WHERE (c_1.survey_id = t.survey_id)) c)
-      CROSS JOIN LATERAL ( VALUES ('responses'::text,c.responses,t.responses), ('starts'::text,c.starts,t.starts), ('timed'::text,c.timed,t.timed), ('milliseconds'::text,c.milliseconds,t.milliseconds), ('positive'::text,c.positive,t.positive), ('neutral'::text,c.neutral,t.neutral), ('negative'::text,c.negative,t.negative), ('score'::text,((1000)::numeric * c.score),((1000)::numeric * t.score))) n(name, stored, truth))
-   WHERE (n.stored <> n.truth)
- UNION ALL
-  SELECT 'survey_answer_counts'::text,
-     COALESCE(c.question_id, t.question_id) AS "coalesce",
-     COALESCE(c.total, (0)::numeric) AS "coalesce",
-     COALESCE(t.total, (0)::bigint) AS "coalesce"
-    FROM (( SELECT k.question_id,
-             k.value,
-             sum(k.total) AS total
-            FROM private.survey_answer_counts k
-           GROUP BY k.question_id, k.value) c
-      FULL JOIN ( SELECT a.question_id,
-             a.value,
-             count(*) AS total
-            FROM (public.survey_responses r
-              CROSS JOIN LATERAL private.counted_answers(r.answers) a(question_id, value))
-           GROUP BY a.question_id, a.value) t ON (((c.question_id = t.question_id) AND (c.value = t.value))))
-   WHERE (COALESCE(c.total, (0)::numeric) <> (COALESCE(t.total, (0)::bigint))::numeric);
-END;
+AS $function$
+  select 'surveys.' || n.name, t.survey_id, n.stored, n.truth
+  from private.survey_actual_counts t
+  cross join lateral (
+    select coalesce(sum(c.responses), 0) as responses, coalesce(sum(c.starts), 0) as starts,
+      coalesce(sum(c.timed), 0) as timed,
+      coalesce(sum(c.milliseconds), 0) as milliseconds, coalesce(sum(c.positive), 0) as positive,
+        coalesce(sum(c.neutral), 0) as neutral,
+      coalesce(sum(c.negative), 0) as negative, coalesce(sum(c.score), 0) as score
+    from private.survey_counts c where c.survey_id = t.survey_id) c
+  cross join lateral (values
+    ('responses', c.responses, t.responses), ('starts', c.starts, t.starts), ('timed', c.timed, t.timed),
+    ('milliseconds', c.milliseconds, t.milliseconds), ('positive', c.positive, t.positive),
+      ('neutral', c.neutral, t.neutral),
+    ('negative', c.negative, t.negative), ('score', 1000 * c.score, 1000 * t.score)) n (name, stored, truth)
+  where n.stored <> n.truth
+  union all
+  select 'survey_answer_counts', coalesce(c.question_id, t.question_id), coalesce(c.total, 0),
+    coalesce(t.total, 0)
+  from (select k.question_id, k.value, sum(k.total) as total from private.survey_answer_counts k
+    group by 1, 2) c
+  full join (
+    select a.question_id, a.value, count(*) as total
+    from public.survey_responses r cross join lateral private.counted_answers(r.answers) a group by 1, 2) t
+    on (c.question_id, c.value) = (t.question_id, t.value)
+  where coalesce(c.total, 0) <> coalesce(t.total, 0);
+$function$;
 
 CREATE OR REPLACE FUNCTION private.survey_figures(survey_ids uuid[])
  RETURNS TABLE(survey_id uuid, response_count bigint, completion_rate numeric, avg_completion_time numeric)
