@@ -55,8 +55,8 @@ export const comments = [
     responses: { 201: commentCreatedAnswer },
     call: ({ params, body, byKey, newId }) => [
       createComment(newId, params.id, body, byKey),
-      writtenComment(newId),
       ...("follow" in body && body.follow ? [followFor(params.id, body, "comment")] : []),
+      writtenComment(newId),
     ],
     respond: row("submission", 201),
   }),
