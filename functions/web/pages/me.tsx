@@ -23,10 +23,9 @@ export const me = page({
     cursor: cursor.optional(),
     done: z.literal("removed").optional(),
   }),
-  call: ({ query }) => [myContributions(query.list, query.cursor)],
-  view: ([[listed]], { query, visit }) => {
+  read: ({ query }) => [myContributions(query.list, query.cursor)],
+  view: ([listed], { query, visit }) => {
     const { me } = visit.messages;
-    const contributions: Contribution[] = JSON.parse(listed?.data ?? "[]");
     return {
       title: me.title,
       content: (
@@ -38,9 +37,9 @@ export const me = page({
             </p>
           )}
           <Lists chosen={query.list} />
-          {contributions.length > 0 ? (
+          {listed.data.length > 0 ? (
             <ul class="list" id="contributions">
-              {contributions.map((contribution) => (
+              {listed.data.map((contribution) => (
                 <Row contribution={contribution} kind={query.list} />
               ))}
             </ul>
@@ -53,7 +52,7 @@ export const me = page({
               </a>
             </div>
           )}
-          <NextPage next={listed ? nextCursor(listed, "created_at", "desc") : null} isFirst={!query.cursor} />
+          <NextPage next={nextCursor(listed, "created_at", "desc")} isFirst={!query.cursor} />
         </div>
       ),
     };

@@ -5,6 +5,7 @@ import { Status } from "../components/status.tsx";
 import { page, plain } from "../page.tsx";
 import { organizationPath, personForm, personLink, submissionLink } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
+import { optional } from "../shown.ts";
 
 const most = 20;
 
@@ -15,15 +16,14 @@ export const news = page({
   path: "/news",
   ofOrganization: true,
   isEmbeddable: true,
-  call: ({ visit: { isSignedIn }, locale }) => [
+  read: ({ visit: { isSignedIn }, locale }) => [
     boardNews(most),
     followedNews(most, isSignedIn),
-    offeredSurvey(locale, isSignedIn),
+    optional(offeredSurvey(locale, isSignedIn)),
   ],
-  view: ([[recent], [own], [offered]], { visit }, frame) => {
+  view: ([recent, followed, offered], { visit }, frame) => {
     const { widget, notifications } = visit.messages;
-    const followed = own?.data ?? [];
-    const others = (recent?.data ?? []).filter(
+    const others = recent.filter(
       ({ submission_id }) => !followed.some((known) => known.submission_id === submission_id),
     );
     const unread = unreadOf(followed);
@@ -36,7 +36,7 @@ export const news = page({
           class="single"
           id="news"
           data-unread={unread.length}
-          data-survey={offered?.data ? JSON.stringify(offered.data) : undefined}
+          data-survey={offered && JSON.stringify(offered)}
         >
           <div class="heading">
             <h1>{widget.words.news}</h1>

@@ -1,24 +1,24 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
 import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
-import type { Question, surveyDetail as surveyDetailSchema } from "../../../shared/surveys.ts";
-import { notFound } from "../../_shared/http/api-error.ts";
+import type { Question } from "../../../shared/surveys.ts";
 import type { Frame } from "../../_shared/statements/pages.ts";
 import { openSurvey, type SurveyPage } from "../../_shared/statements/pages.ts";
-import { surveyDetail } from "../../_shared/statements/surveys.ts";
+import { type SurveyDetail, surveyDetail } from "../../_shared/statements/surveys.ts";
 import { surveyResponses } from "../../endpoints/survey-responses.ts";
 import { messagesOf } from "../../words/index.ts";
 import { Icon } from "../components/icon.tsx";
 import { QuestionField } from "../components/question-field.tsx";
 import { formatDay } from "../format.ts";
 import type { IconName } from "../icons.ts";
-import { action, page } from "../page.tsx";
+import { action, endpointOf, page } from "../page.tsx";
 import { frameTarget, hrefWith, linkWith, organizationPath } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 import { withoutEmbed } from "../visit.ts";
+import { withReturn } from "./account.tsx";
 import { answersOf, problemsOf } from "./survey-form.ts";
 
-type Survey = z.infer<typeof surveyDetailSchema> & { questions: Question[] };
+type Survey = SurveyDetail & { questions: Question[] };
 type Props = { survey: Survey; state: SurveyPage; frame: Frame };
 
 export const survey = page({
@@ -26,46 +26,45 @@ export const survey = page({
   isEmbeddable: true,
   // `answered` is the id of the new response.
   query: z.object({ answered: uuid.optional() }),
-  frame: ({ params }) => ({ resource: "surveys", id: params.id as string }),
-  call: ({ params, query, locale }) => [
-    openSurvey(params.id as string, locale, query.answered),
-    surveyDetail(params.id as string, ["questions"]),
+  frame: ({ params }) => ({ resource: "surveys", id: params.id }),
+  read: ({ params, query, locale }) => [
+    openSurvey(params.id, locale, query.answered),
+    surveyDetail(params.id, ["questions"]),
   ],
-  view: ([[opened], [detail]], { visit }, frame) => {
-    if (!opened || !detail) throw notFound("survey");
-    const shown: Survey = JSON.parse(detail.data);
-    const props = { survey: shown, state: opened.data, frame };
+  view: ([state, detail], { visit }, frame) => {
+    const shown = { ...detail, questions: detail.questions ?? [] };
+    const props = { survey: shown, state, frame };
+    const { surveys } = visit.messages;
     return {
       title: shown.title,
       description: shown.description || undefined,
       noindex: shown.status !== "published",
-      head: opened.data.is_own_response && !visit.isEmbedded ? <Redirect survey={shown} /> : undefined,
+      head: state.is_own_response && !visit.isEmbedded ? <Redirect survey={shown} /> : undefined,
       content: (
         <article class="survey">
           <header>
             <h1>{shown.title}</h1>
             {shown.description && <p class="prose">{shown.description}</p>}
-            <Facts survey={shown} />
+            <p class="quiet survey-facts">
+              <span>{surveys.questions(shown.questions.length)}</span>
+              {shown.closes_at && (
+                <span>{surveys.closes(formatDay(new Date(shown.closes_at), visit.locale))}</span>
+              )}
+            </p>
           </header>
           <State {...props} />
-          {shown.settings.show_branding && <p class="branding">{visit.messages.surveys.poweredBy}</p>}
+          {shown.settings.show_branding && <p class="branding">{surveys.poweredBy}</p>}
         </article>
       ),
     };
   },
-});
-
-const answering = surveyResponses.find(
-  ({ method, path }) => method === "post" && path.endsWith("/responses"),
-);
-if (!answering) throw new Error("The API has no endpoint to answer a survey by.");
-
-export const surveyForm = action(answering, {
-  path: "/surveys/:id",
-  isEmbeddable: true,
-  readForm: answersOf,
-  formPage: survey,
-  redirectTo: ({ json }, { visit }) => hrefWith(visit, { answered: JSON.parse(json).data.response_id }),
+  actions: [
+    action(endpointOf(surveyResponses, "post", "/surveys/:id/responses"), {
+      path: "/surveys/:id",
+      readForm: answersOf,
+      redirectTo: ({ json }, { visit }) => hrefWith(visit, { answered: JSON.parse(json).data.response_id }),
+    }),
+  ],
 });
 
 const State = (props: Props) => {
@@ -109,7 +108,7 @@ const State = (props: Props) => {
         />
       );
     case "UNAUTHORIZED": {
-      const back = encodeURIComponent(withoutEmbed(hrefWith(visit, {})));
+      const back = withoutEmbed(hrefWith(visit, {}));
       return (
         <Notice
           icon="lock"
@@ -117,10 +116,10 @@ const State = (props: Props) => {
           text={surveys.signInText}
           action={
             <>
-              <a class="button main" href={`/sign-in?return_to=${back}`} rel="nofollow">
+              <a class="button main" href={withReturn("/sign-in", back)} rel="nofollow">
                 {nav.signIn}
               </a>
-              <a class="button" href={`/sign-up?return_to=${back}`} rel="nofollow">
+              <a class="button" href={withReturn("/sign-up", back)} rel="nofollow">
                 {visit.messages.account.signUpTitle}
               </a>
             </>
@@ -147,17 +146,6 @@ const Notice = ({ icon, title, text, action }: NoticeProps) => (
     <div class="buttons">{action}</div>
   </section>
 );
-
-const Facts = ({ survey }: Pick<Props, "survey">) => {
-  const visit = useVisit();
-  const { surveys } = visit.messages;
-  return (
-    <p class="quiet survey-facts">
-      <span>{surveys.questions(survey.questions.length)}</span>
-      {survey.closes_at && <span>{surveys.closes(formatDay(new Date(survey.closes_at), visit.locale))}</span>}
-    </p>
-  );
-};
 
 const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
   const visit = useVisit();
@@ -218,7 +206,6 @@ const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
               number={at + 1}
               typed={typed}
               problem={problems.get(question.id)}
-              messages={visit.messages}
             />
           ))}
         </ol>
