@@ -4,7 +4,7 @@ import type { Island } from "./island.ts";
 type Typed = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 type Draft = Record<string, { value: string; initially: string }>;
 
-/** Stores the entered text of a form until it is submitted: it survives a reload, a failure or a sign-in. */
+/** Stores the input of a form until the form is submitted, so that it survives reloads, failures and sign-ins. */
 export const connect: Island = (element, signal) => {
   const form = element as HTMLFormElement;
   const key = `draft ${location.pathname} ${form.id}`;
@@ -26,7 +26,7 @@ export const connect: Island = (element, signal) => {
 function restore(form: HTMLFormElement, draft: Draft) {
   for (const field of fieldsOf(form)) {
     const kept = draft[field.name];
-    // The server's values take precedence over a draft of something else.
+    // Values from the server take precedence over a stored draft.
     if (!kept || kept.initially !== initially(form, field) || kept.value === textOf(form, field)) continue;
     if (field instanceof HTMLInputElement && field.type === "radio")
       field.checked = field.value === kept.value;

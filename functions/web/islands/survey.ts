@@ -1,9 +1,6 @@
 import type { Island } from "./island.ts";
 
-/**
- * Stores the answers of a survey's form for reloads in this tab, and counts them. The thank-you page deletes
- * them.
- */
+/** Stores the answers of a survey for reloads in this tab, and counts them. The thank-you page deletes the stored answers. */
 export const connect: Island = (element, signal) => {
   const key = element.dataset.keep ?? "";
   if (!(element instanceof HTMLFormElement)) return forget(key);
@@ -58,7 +55,7 @@ function show(form: HTMLFormElement, answered: ReadonlySet<string>) {
     button.hidden = !answered.has(button.dataset.clear ?? "");
 }
 
-// A browser may reject storage: then a reload loses them.
+// If the browser rejects storage, a reload loses the answers.
 function kept(key: string): Answers {
   try {
     return JSON.parse(sessionStorage.getItem(key) ?? "[]");
