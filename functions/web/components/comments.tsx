@@ -65,7 +65,7 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
             <b>{author.name}</b>
             {comment.is_official && <span class="tag team">{comments.team}</span>}
             <a class="quiet" href={`#comment-${id}`} target={frameTarget(visit)}>
-              <Day at={comment.created_at} locale={visit.locale} />
+              <Day at={comment.created_at} />
             </a>
             {comment.updated_at !== comment.created_at && <span class="quiet">{comments.edited}</span>}
             {state !== "approved" && <span class="tag waiting">{comments[state]}</span>}

@@ -1,5 +1,6 @@
 import { isDone } from "./edited.ts";
 import type { Island } from "./island.ts";
+import { drop, keep, kept, sessionStore } from "./storage.ts";
 
 type Typed = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 type Draft = Record<string, { value: string; initially: string }>;
@@ -8,15 +9,13 @@ type Draft = Record<string, { value: string; initially: string }>;
 export const connect: Island = (element, signal) => {
   const form = element as HTMLFormElement;
   const key = `draft ${location.pathname} ${form.id}`;
-  restore(form, JSON.parse(sessionStorage.getItem(key) ?? "{}"));
-  form.addEventListener("input", () => sessionStorage.setItem(key, JSON.stringify(draftOf(form))), {
-    signal,
-  });
+  restore(form, JSON.parse(kept(sessionStore, key) ?? "{}"));
+  form.addEventListener("input", () => keep(sessionStore, key, JSON.stringify(draftOf(form))), { signal });
   form.addEventListener(
     "turbo:submit-end",
     (event) => {
       if (!isDone(event)) return;
-      sessionStorage.removeItem(key);
+      drop(sessionStore, key);
       form.closest("details")?.removeAttribute("open");
     },
     { signal },

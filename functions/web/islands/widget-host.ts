@@ -1,5 +1,6 @@
 import { type FromFrame, protocol, type ToFrame } from "../widget/protocol.ts";
 import type { Island } from "./island.ts";
+import { drop, keep, kept, localStore, sessionStore } from "./storage.ts";
 
 const dayMs = 86_400_000;
 /** The time between two requests for the number of unread news (docs/decisions/0295-widget-badge-polls.md). */
@@ -199,28 +200,3 @@ const snooze = (survey: string, days: number) =>
   keep(localStore, snoozed(survey), String(Date.now() + days * dayMs));
 
 const isSnoozed = (survey: string) => Number(kept(localStore, snoozed(survey))) > Date.now();
-
-// If the browser denies storage to frames, nothing is stored.
-type Store = () => Storage;
-const sessionStore: Store = () => sessionStorage;
-const localStore: Store = () => localStorage;
-
-function kept(store: Store, name: string): string | null {
-  try {
-    return store().getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-function keep(store: Store, name: string, value: string) {
-  try {
-    store().setItem(name, value);
-  } catch {}
-}
-
-function drop(store: Store, name: string) {
-  try {
-    store().removeItem(name);
-  } catch {}
-}

@@ -12,6 +12,7 @@ import type { Messages } from "../../words/index.ts";
 import { Captcha, captchaHead } from "../components/captcha.tsx";
 import { Field } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
+import { LinkLine } from "../components/link-line.tsx";
 import { form, type Page, page, seeOther } from "../page.tsx";
 import { withQuery } from "../paths.ts";
 import { WordedError } from "../problems.ts";
@@ -279,11 +280,7 @@ export const Card = ({ title, text: said, children }: { title: string; text?: st
 export const BackToSignIn = () => {
   const visit = useVisit();
   return (
-    <p>
-      <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
-        {visit.messages.account.signInTitle}
-      </a>
-    </p>
+    <LinkLine href={withReturn("/sign-in", returnPath(visit))}>{visit.messages.account.signInTitle}</LinkLine>
   );
 };
 
@@ -348,11 +345,7 @@ export const codePages = ({ path, codePath, title, text, send, enter }: Mailed):
               <EmailField value={visit.cookie(addressCookie)} />
               <Field name="code" label={account.code} autocomplete="one-time-code" />
             </AccountForm>
-            <p>
-              <a class="link" href={withReturn(path, returnPath(visit))}>
-                {account.newCode}
-              </a>
-            </p>
+            <LinkLine href={withReturn(path, returnPath(visit))}>{account.newCode}</LinkLine>
           </Card>
         ),
       };

@@ -10,6 +10,7 @@ import { boardOf, type Board as Surroundings } from "../../_shared/statements/pa
 import { type Listed, listSubmissions } from "../../_shared/statements/submissions.ts";
 import { Day } from "../components/day.tsx";
 import { WithDot } from "../components/dot.tsx";
+import { Empty } from "../components/empty.tsx";
 import { Icon } from "../components/icon.tsx";
 import { liveBoard } from "../components/live.ts";
 import { Marked } from "../components/marked.tsx";
@@ -148,11 +149,12 @@ const Board = (props: BoardProps) => {
             ))}
           </ul>
         ) : (
-          <div class="empty">
-            <h2>{isChosen ? board.noneTitle : board.emptyTitle}</h2>
-            <p>{isChosen ? board.noneText : board.emptyText}</p>
+          <Empty
+            title={isChosen ? board.noneTitle : board.emptyTitle}
+            text={isChosen ? board.noneText : board.emptyText}
+          >
             {submit}
-          </div>
+          </Empty>
         )}
         <NextPage next={nextCursor(list, query.sort, query.order)} isFirst={!query.cursor} />
       </div>
@@ -314,7 +316,7 @@ const Row = ({ submission, categories, tags }: { submission: Listed } & BoardPro
           )}
         </p>
         <div class="facts">
-          <Status status={status} messages={messages} />
+          <Status status={status} />
           {type === "problem" && <span>{messages.types.problem}</span>}
           {category && <WithDot of={category} />}
           {submission.tags.map((slug) => (
@@ -327,7 +329,7 @@ const Row = ({ submission, categories, tags }: { submission: Listed } & BoardPro
             <span class="unseen">{messages.comments.label}</span>
             <span class="number">{formatNumber(comment_count, locale)}</span>
           </span>
-          <Day at={submission.created_at} locale={locale} />
+          <Day at={submission.created_at} />
         </div>
       </div>
     </li>

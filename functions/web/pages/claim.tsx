@@ -3,6 +3,7 @@ import { type MailLink, readMailLink } from "../../_shared/callers/mail-links.ts
 import { notFound } from "../../_shared/http/api-error.ts";
 import { claimAuthor, openClaim } from "../../_shared/statements/mail.ts";
 import { Form } from "../components/form.tsx";
+import { LinkLine } from "../components/link-line.tsx";
 import { page, plain, seeOther } from "../page.tsx";
 import { optional } from "../shown.ts";
 import { withReturn } from "./account.tsx";
@@ -41,11 +42,7 @@ export const claim = page({
           ) : (
             <>
               <p>{claim.gone}</p>
-              <p>
-                <a class="link" href="/me">
-                  {me.title}
-                </a>
-              </p>
+              <LinkLine href="/me">{me.title}</LinkLine>
             </>
           )}
           {open?.is_own_address && (

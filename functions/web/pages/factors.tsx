@@ -3,8 +3,10 @@ import { uuid } from "../../../shared/fields.ts";
 import { text } from "../../../shared/text.ts";
 import { mySecondFactors } from "../../_shared/statements/people.ts";
 import { Day } from "../components/day.tsx";
+import { Done } from "../components/done.tsx";
 import { Field, Problem } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
+import { LinkLine } from "../components/link-line.tsx";
 import { QrCode } from "../components/qr-code.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { factorPath } from "../paths.ts";
@@ -132,11 +134,7 @@ const enrolment = page({
           ) : (
             <p>{settings.factorGone}</p>
           )}
-          <p>
-            <a class="link" href={settingsPath}>
-              {settings.factors}
-            </a>
-          </p>
+          <LinkLine href={settingsPath}>{settings.factors}</LinkLine>
         </Card>
       ),
     };
@@ -196,17 +194,13 @@ const factors = page({
       content: (
         <div class="single settings">
           <h1>{settings.factors}</h1>
-          {done && !visit.refused && (
-            <p class="notice" role="status">
-              {done === "added" ? settings.factorAdded : settings.factorRemoved}
-            </p>
-          )}
+          {done && <Done>{done === "added" ? settings.factorAdded : settings.factorRemoved}</Done>}
           <Problem />
           {mine.map(({ id, name, created_at }) => (
             <section class="card">
               <h2>{name || settings.factorDefault}</h2>
               <p class="quiet">
-                <Day at={created_at} locale={visit.locale} />
+                <Day at={created_at} />
               </p>
               <Form of={removeFactor} hidden={{ factor_id: id }} hasProblem={false}>
                 <button

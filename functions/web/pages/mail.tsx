@@ -16,9 +16,11 @@ import {
 } from "../../_shared/statements/mail.ts";
 import { pageFrame } from "../../_shared/statements/pages.ts";
 import type { Messages } from "../../words/index.ts";
+import { Done } from "../components/done.tsx";
 import { Field } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
 import { FormButton } from "../components/form-button.tsx";
+import { LinkLine } from "../components/link-line.tsx";
 import { type Page, page, pageResponse, plain, seeOther } from "../page.tsx";
 import { submissionPath } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
@@ -191,13 +193,7 @@ const unsubscribe = stopPage({
     title: messages.mail.unsubscribeTitle,
     text: messages.mail.unsubscribeText(labelOf(linkOf(token).kind, messages), organization.name),
     done: messages.mail.unsubscribed,
-    after: (
-      <p>
-        <a class="link" href={`/mail?token=${token}`}>
-          {messages.mail.choose}
-        </a>
-      </p>
-    ),
+    after: <LinkLine href={`/mail?token=${token}`}>{messages.mail.choose}</LinkLine>,
   }),
 });
 
@@ -252,11 +248,7 @@ const Preferences = ({ of: theirs, to, isSaved, mute }: PreferencesProps) => {
     <div class="single settings">
       <h1>{mail.title}</h1>
       <p class="quiet">{theirs.mail_enabled ? mail.intro(name) : mail.disabled(name)}</p>
-      {isSaved && !visit.refused && (
-        <p class="notice" role="status">
-          {settings.saved}
-        </p>
-      )}
+      {isSaved && <Done>{settings.saved}</Done>}
       {mute && !theirs.muted.some(({ id }) => id === mute) && (
         <section class="card">
           <h2>{mail.muteThis}</h2>

@@ -61,7 +61,7 @@ export const mergeSubmission = page({
                       <a href={submissionPath(candidate.id, candidate.title)}>{candidate.title}</a>
                     </h2>
                     <div class="facts">
-                      <Status status={candidate.status} messages={visit.messages} />
+                      <Status status={candidate.status} />
                       <span class="with-icon">
                         <Icon name="chevron-up" />
                         {formatNumber(candidate.vote_count, visit.locale)}

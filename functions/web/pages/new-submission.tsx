@@ -184,7 +184,7 @@ const SimilarOnes = ({ found, returnTo }: { found: Similar[]; returnTo?: string 
                 </a>
               </h3>
               <div class="facts">
-                <Status status={status} messages={visit.messages} />
+                <Status status={status} />
               </div>
             </div>
           </li>

@@ -1,5 +1,6 @@
 import { boardNews, followedNews, type News, offeredSurvey } from "../../_shared/statements/pages.ts";
 import { Day } from "../components/day.tsx";
+import { Empty } from "../components/empty.tsx";
 import { LinkedText } from "../components/linked-text.tsx";
 import { Status } from "../components/status.tsx";
 import { page, plain } from "../page.tsx";
@@ -54,12 +55,7 @@ export const news = page({
           </div>
           {followed.length > 0 && <Entries title={widget.followed} entries={followed} />}
           {others.length > 0 && <Entries title={widget.onTheBoard} entries={others} />}
-          {followed.length + others.length === 0 && (
-            <div class="empty">
-              <h2>{widget.none}</h2>
-              <p>{widget.noneText}</p>
-            </div>
-          )}
+          {followed.length + others.length === 0 && <Empty title={widget.none} text={widget.noneText} />}
         </div>
       ),
     };
@@ -91,10 +87,10 @@ const Entries = ({ title, entries }: { title: string; entries: News[] }) => {
           <li class={unread.length > 0 ? "row plain unread" : "row plain"}>
             <div class="row-text">
               <p class="kind">
-                <Status status={status} messages={visit.messages} />
+                <Status status={status} />
                 {unread.length > 0 && <span class="unseen">, {visit.messages.notifications.isUnread}</span>}
                 {" · "}
-                <Day at={changed_at} locale={visit.locale} />
+                <Day at={changed_at} />
               </p>
               <h3>
                 <a {...submissionLink(visit, submission_id, title)}>{title}</a>

@@ -3,7 +3,9 @@ import { type notificationListAnswer, notificationListQuery } from "../../../sha
 import { queryInteger } from "../../../shared/pagination.ts";
 import { listNotifications } from "../../_shared/statements/notifications.ts";
 import { notifications as endpoints } from "../../endpoints/notifications.ts";
+import { Tabs } from "../components/admin/tabs.tsx";
 import { Day } from "../components/day.tsx";
+import { Empty } from "../components/empty.tsx";
 import { Form } from "../components/form.tsx";
 import { FormButton } from "../components/form-button.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -43,14 +45,14 @@ export const notificationsPage = page({
               </FormButton>
             )}
           </div>
-          <nav class="tabs" aria-label={notifications.title}>
-            <a href={hrefWith(visit, { unread: null })} aria-current={query.unread ? undefined : "page"}>
-              {notifications.all}
-            </a>
-            <a href={hrefWith(visit, { unread: "true" })} aria-current={query.unread ? "page" : undefined}>
-              {notifications.unread}
-            </a>
-          </nav>
+          <Tabs
+            label={notifications.title}
+            tabs={([null, "true"] as const).map((unread) => ({
+              href: hrefWith(visit, { unread }),
+              label: unread ? notifications.unread : notifications.all,
+              isHere: Boolean(query.unread) === Boolean(unread),
+            }))}
+          />
           {shown.length > 0 ? (
             <ul class="list" id="notifications">
               {shown.map((notification) => (
@@ -58,10 +60,7 @@ export const notificationsPage = page({
               ))}
             </ul>
           ) : (
-            <div class="empty">
-              <h2>{notifications.empty}</h2>
-              <p>{notifications.emptyText}</p>
-            </div>
+            <Empty title={notifications.empty} text={notifications.emptyText} />
           )}
           <NextPage
             by="page"
@@ -87,7 +86,7 @@ const Row = ({ notification }: { notification: Notification }) => {
           {notifications.kinds[type]}
           {!read_at && <span class="unseen">, {notifications.isUnread}</span>}
           {" · "}
-          <Day at={created_at} locale={visit.locale} />
+          <Day at={created_at} />
         </p>
         <h2>
           <a href={comment_id ? `${path}#comment-${comment_id}` : path}>{submission_title}</a>

@@ -3,6 +3,7 @@ import { personName } from "../../../shared/fields.ts";
 import { changeMe, myProfile } from "../../_shared/statements/people.ts";
 import { captchaToken } from "../components/captcha.tsx";
 import { Form } from "../components/form.tsx";
+import { LinkLine } from "../components/link-line.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { factorPath } from "../paths.ts";
 import {
@@ -62,13 +63,7 @@ const choosePassword = page({
             {first && !name && <NameField />}
             <NewPasswordField label={first ? account.password : account.newPassword} />
           </Form>
-          {first && (
-            <p>
-              <a class="link" href={returnPath(visit)}>
-                {account.notNow}
-              </a>
-            </p>
-          )}
+          {first && <LinkLine href={returnPath(visit)}>{account.notNow}</LinkLine>}
         </Card>
       ),
     };

@@ -9,6 +9,7 @@ import {
   roadmapColumns,
   roadmapItem,
 } from "../../_shared/statements/pages.ts";
+import { Done } from "../components/done.tsx";
 import { WithDot } from "../components/dot.tsx";
 import { Form } from "../components/form.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -87,15 +88,11 @@ const Columns = (props: Props) => {
   const movedTo = moved && columns.find((status) => items[status]?.some(({ id }) => id === moved));
   return (
     <>
-      {movedTo && (
-        <p class="notice" role="status">
-          {roadmap.moved(statuses[movedTo])}
-        </p>
-      )}
+      {movedTo && <Done>{roadmap.moved(statuses[movedTo])}</Done>}
       <nav class="roadmap-jump" aria-label={visit.messages.board.status}>
         {columns.map((status) => (
           <a href={`#column-${status}`} target={frameTarget(visit)}>
-            <Status status={status} messages={visit.messages} />
+            <Status status={status} />
           </a>
         ))}
       </nav>
@@ -106,7 +103,7 @@ const Columns = (props: Props) => {
           return (
             <section class="roadmap-column" aria-labelledby={`column-${status}`} data-status={status}>
               <h2 id={`column-${status}`}>
-                <Status status={status} messages={visit.messages} />
+                <Status status={status} />
                 <span class="number quiet">{formatNumber(total, visit.locale)}</span>
               </h2>
               {shown.length > 0 ? (

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { personName, webAddress } from "../../../shared/fields.ts";
 import { changeMe, eraseMe, myPersonalData, myProfile } from "../../_shared/statements/people.ts";
+import { Done } from "../components/done.tsx";
 import { Field } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
 import { LanguageAndTheme } from "../components/language-and-theme.tsx";
+import { LinkLine } from "../components/link-line.tsx";
 import { page, plain, seeOther } from "../page.tsx";
 import { Card, NameField } from "./account.tsx";
 
@@ -13,18 +15,14 @@ const settings = page({
   query: z.object({ saved: z.literal("true").optional() }),
   read: () => [myProfile()],
   view: ([mine], { query, visit }) => {
-    const { settings } = visit.messages;
+    const { settings, mail } = visit.messages;
     const isIdentified = visit.session.credential.kind === "session";
     return {
       title: settings.title,
       content: (
         <div class="single settings">
           <h1>{settings.title}</h1>
-          {query.saved && !visit.refused && (
-            <p class="notice" role="status">
-              {settings.saved}
-            </p>
-          )}
+          {query.saved && <Done>{settings.saved}</Done>}
           <section class="card">
             <h2>{settings.profile}</h2>
             {isIdentified ? (
@@ -51,44 +49,37 @@ const settings = page({
             <p class="quiet">{settings.displayText}</p>
             <LanguageAndTheme returnTo="/settings" />
           </section>
-          <section class="card">
-            <h2>{visit.messages.mail.title}</h2>
-            <a class="button" href={`${visit.base}/settings/mail`}>
-              {visit.messages.mail.choose}
-            </a>
-          </section>
+          <Section title={mail.title} href={`${visit.base}/settings/mail`} label={mail.choose} />
           {mine.email && !isIdentified && (
             <>
-              <section class="card">
-                <h2>{settings.password}</h2>
-                <p class="quiet">{mine.email}</p>
-                <a class="button" href="/reset/password?return_to=/settings%3Fsaved%3Dtrue">
-                  {settings.changePassword}
-                </a>
-              </section>
-              <section class="card">
-                <h2>{settings.factors}</h2>
-                <p class="quiet">{settings.factorsText}</p>
-                <a class="button" href="/settings/factor">
-                  {settings.factorsOpen}
-                </a>
-              </section>
+              <Section
+                title={settings.password}
+                text={mine.email}
+                href="/reset/password?return_to=/settings%3Fsaved%3Dtrue"
+                label={settings.changePassword}
+              />
+              <Section
+                title={settings.factors}
+                text={settings.factorsText}
+                href="/settings/factor"
+                label={settings.factorsOpen}
+              />
             </>
           )}
-          <section class="card">
-            <h2>{settings.data}</h2>
-            <p class="quiet">{settings.dataText}</p>
-            <a class="button" href="/settings/data.json" download="feedback-data.json" data-turbo="false">
-              {settings.download}
-            </a>
-          </section>
-          <section class="card">
-            <h2>{settings.erase}</h2>
-            <p class="quiet">{settings.eraseText}</p>
-            <a class="button danger" href="/settings/erase">
-              {settings.erase}
-            </a>
-          </section>
+          <Section
+            title={settings.data}
+            text={settings.dataText}
+            href="/settings/data.json"
+            label={settings.download}
+            download="feedback-data.json"
+          />
+          <Section
+            title={settings.erase}
+            text={settings.eraseText}
+            href="/settings/erase"
+            label={settings.erase}
+            isDanger
+          />
         </div>
       ),
     };
@@ -104,6 +95,32 @@ const settings = page({
     }),
   ],
 });
+
+type SectionProps = {
+  title: string;
+  text?: string;
+  href: string;
+  label: string;
+  isDanger?: boolean;
+  /** Name of the file, if the link downloads one. */
+  download?: string;
+};
+
+/** A part of the settings that has a page of its own. */
+const Section = ({ title, text, href, label, isDanger, download }: SectionProps) => (
+  <section class="card">
+    <h2>{title}</h2>
+    {text && <p class="quiet">{text}</p>}
+    <a
+      class={isDanger ? "button danger" : "button"}
+      href={href}
+      download={download}
+      data-turbo={download ? "false" : undefined}
+    >
+      {label}
+    </a>
+  </section>
+);
 
 const myData = plain({
   method: "get",
@@ -144,11 +161,7 @@ const erase = page({
               {settings.eraseConfirm}
             </label>
           </Form>
-          <p>
-            <a class="link" href="/settings">
-              {settings.title}
-            </a>
-          </p>
+          <LinkLine href="/settings">{settings.title}</LinkLine>
         </Card>
       ),
     };

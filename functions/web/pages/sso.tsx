@@ -8,6 +8,7 @@ import { isOwnOrigin } from "../../_shared/http/own-addresses.ts";
 import type { VerifiedToken } from "../../_shared/statements/identify.ts";
 import { type Frame, pageFrame } from "../../_shared/statements/pages.ts";
 import { myProfile } from "../../_shared/statements/people.ts";
+import { LinkLine } from "../components/link-line.tsx";
 import { form, pageResponse, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
 import { cookieOptions } from "../session.ts";
@@ -57,11 +58,7 @@ export const sso = form({
               {account.continueAs(claims.name ?? claims.email)}
             </button>
           </form>
-          <p>
-            <a class="link" href={`${visit.base}/`}>
-              {errors.back}
-            </a>
-          </p>
+          <LinkLine href={`${visit.base}/`}>{errors.back}</LinkLine>
         </Card>
       );
       return pageResponse({ title, content }, { frame, visit, params: {} });

@@ -100,7 +100,7 @@ const posting = ({ title, description, author, created_at, updated_at, ...counts
 const Submission = (props: SubmissionProps) => {
   const { submission, path, target, frame, isAdmin } = props;
   const visit = useVisit();
-  const { messages, locale } = visit;
+  const { messages } = visit;
   const { id, title, author, category, moderation_state: state } = submission;
   const words = messages.submission;
   const isOwn = author?.id === frame.viewer?.id;
@@ -137,12 +137,12 @@ const Submission = (props: SubmissionProps) => {
           <div>
             <h1>{title}</h1>
             <div class="facts">
-              <Status status={submission.status} messages={messages} />
+              <Status status={submission.status} />
               {submission.type === "problem" && <span>{messages.types.problem}</span>}
               <span>
                 {author?.name}
                 {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
-                <Day at={submission.created_at} locale={locale} />
+                <Day at={submission.created_at} />
               </span>
               {category && (
                 <a class="with-dot" {...boardLink(visit, frame, { category: category.slug })}>

@@ -1,4 +1,4 @@
-import type { JSX } from "hono/jsx/jsx-runtime";
+import type { PropsWithChildren } from "hono/jsx";
 import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
 import type { Question } from "../../../shared/surveys.ts";
@@ -13,7 +13,7 @@ import { formatDay } from "../format.ts";
 import type { IconName } from "../icons.ts";
 import { action, endpointOf, page } from "../page.tsx";
 import { frameTarget, hrefWith, linkWith, organizationPath } from "../paths.ts";
-import { useVisit } from "../rendering.ts";
+import { useRendering, useVisit } from "../rendering.ts";
 import { withoutEmbed } from "../visit.ts";
 import { withReturn } from "./account.tsx";
 import { answersOf, problemsOf } from "./survey-form.ts";
@@ -69,81 +69,67 @@ export const survey = page({
 
 const State = (props: Props) => {
   const visit = useVisit();
-  const { survey, state, frame } = props;
-  const { surveys, nav } = visit.messages;
+  const { survey, state } = props;
+  const { surveys, nav, account } = visit.messages;
   if (state.is_own_response) return <Thanks {...props} />;
-  const board = `${organizationPath(frame.organization)}/`;
-  const toBoard = (
-    <a class="button" href={board}>
-      {surveys.toBoard}
-    </a>
-  );
   switch (state.refusal) {
     case null:
       return <Form {...props} />;
     case "SURVEY_NOT_OPEN":
       if (survey.status === "draft") return <Form {...props} isDraft />;
       return survey.status === "paused" && !survey.closed_at ? (
-        <Notice icon="clock" title={surveys.paused} text={surveys.pausedText} action={toBoard} />
+        <Notice icon="clock" title={surveys.paused} text={surveys.pausedText} />
       ) : (
-        <Notice icon="lock" title={surveys.closed} text={surveys.closedText} action={toBoard} />
+        <Notice icon="lock" title={surveys.closed} text={surveys.closedText} />
       );
     case "ALREADY_RESPONDED":
-      return (
-        <Notice icon="circle-check" title={surveys.already} text={surveys.alreadyText} action={toBoard} />
-      );
+      return <Notice icon="circle-check" title={surveys.already} text={surveys.alreadyText} />;
     case "FORBIDDEN":
-      return <Notice icon="lock" title={surveys.notYou} text={surveys.notYouText} action={toBoard} />;
+      return <Notice icon="lock" title={surveys.notYou} text={surveys.notYouText} />;
     case "LOCALE":
       return (
-        <Notice
-          icon="languages"
-          title={surveys.otherLanguage}
-          text={surveys.otherLanguageText}
-          action={(state.locales ?? []).map((locale) => (
+        <Notice icon="languages" title={surveys.otherLanguage} text={surveys.otherLanguageText}>
+          {state.locales?.map((locale) => (
             <a class="button" {...linkWith(visit, { lang: locale })} lang={locale}>
               {messagesOf(locale).language}
             </a>
           ))}
-        />
+        </Notice>
       );
     case "UNAUTHORIZED": {
       const back = withoutEmbed(hrefWith(visit, {}));
       return (
-        <Notice
-          icon="lock"
-          title={surveys.signIn}
-          text={surveys.signInText}
-          action={
-            <>
-              <a class="button main" href={withReturn("/sign-in", back)} rel="nofollow">
-                {nav.signIn}
-              </a>
-              <a class="button" href={withReturn("/sign-up", back)} rel="nofollow">
-                {visit.messages.account.signUpTitle}
-              </a>
-            </>
-          }
-        />
+        <Notice icon="lock" title={surveys.signIn} text={surveys.signInText}>
+          <a class="button main" href={withReturn("/sign-in", back)} rel="nofollow">
+            {nav.signIn}
+          </a>
+          <a class="button" href={withReturn("/sign-up", back)} rel="nofollow">
+            {account.signUpTitle}
+          </a>
+        </Notice>
       );
     }
   }
 };
 
-type NoticeProps = {
-  icon: IconName;
-  title: string;
-  text: string;
-  action: JSX.Element | JSX.Element[];
+const ToBoard = () => {
+  const { visit, frame } = useRendering();
+  return (
+    <a class="button" href={`${organizationPath(frame.organization)}/`}>
+      {visit.messages.surveys.toBoard}
+    </a>
+  );
 };
 
-/** The reason why there is no form, and a link to the board. */
-const Notice = ({ icon, title, text, action }: NoticeProps) => (
+type NoticeProps = PropsWithChildren<{ icon: IconName; title: string; text: string }>;
+
+/** The reason why there is no form, with buttons, by default one that leads to the board. */
+const Notice = ({ icon, title, text, children = <ToBoard /> }: NoticeProps) => (
   <section class="card survey-notice">
     <Icon name={icon} />
     <h2>{title}</h2>
     <p>{text}</p>
-    <div class="buttons">{action}</div>
+    <div class="buttons">{children}</div>
   </section>
 );
 
@@ -245,11 +231,7 @@ const Thanks = ({ survey, frame }: Props) => {
             {surveys.again}
           </a>
         )}
-        {!target && (
-          <a class="button" href={`${organizationPath(frame.organization)}/`}>
-            {surveys.toBoard}
-          </a>
-        )}
+        {!target && <ToBoard />}
       </div>
     </section>
   );

@@ -38,7 +38,7 @@ export const voters = page({
                     {email && <p>{email}</p>}
                   </div>
                   <span class="quiet">
-                    <Day at={voted_at} locale={visit.locale} />
+                    <Day at={voted_at} />
                   </span>
                 </li>
               ))}
