@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { moderationState } from "../../../shared/fields.ts";
 import { moderate } from "../pages/submission-actions.ts";
 import { useRendering } from "../rendering.ts";
+import { Field } from "./field.tsx";
 import { Form } from "./form.tsx";
 
 type Props = {
@@ -28,10 +29,7 @@ export const ModerationForm = ({ type, id, updatedAt, state, returnTo }: Props) 
       returnTo={returnTo}
       isOwn={(typed) => typed.get("target_id") === id}
     >
-      <div class="field">
-        <label for={`reason-${id}`}>{manage.reason}</label>
-        <input id={`reason-${id}`} name="reason" maxlength={500} />
-      </div>
+      <Field name="reason" id={`reason-${id}`} label={manage.reason} />
       <div class="buttons">
         {(["approve", "reject", "spam"] as const)
           .filter((action) => results[action] !== state)

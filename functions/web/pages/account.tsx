@@ -24,7 +24,7 @@ import { ownPath, type Visit } from "../visit.ts";
 
 export const returnTo = z.string().max(2000).optional();
 export const returnQuery = z.object({ return_to: returnTo });
-/** The page after a form; the board if it names none of ours. */
+/** The path to redirect to after a form; that of the board if the form names no page of this site. */
 export const nextPath = returnTo.transform((to) => ownPath(to) ?? "/");
 const address = z.object({ email: emailAddress, return_to: nextPath });
 /** People type a code with spaces or hyphens, and on a Japanese keyboard with full-width digits. */
@@ -72,7 +72,7 @@ type AuthProblem = {
   reasons?: readonly string[];
 };
 
-/** Auth, or what stands before it, does not work; 500 is an error of one call. */
+/** Whether auth or a proxy before it fails as a whole. Status 500 is the error of a single call. */
 const isAway = ({ name, status }: AuthProblem) =>
   name === "AuthUnknownError" || status === 0 || status === 401 || (status ?? 0) > 500;
 
@@ -83,7 +83,7 @@ export const isTooSoon = ({ code, message }: AuthProblem) =>
 type Account = Messages["account"];
 type Word = { [Key in keyof Account]: Account[Key] extends string ? Key : never }[keyof Account];
 
-/** What lasts until somebody changes something: no "try again" would help. */
+/** Texts of errors that last until somebody changes something, so that trying again does not help. */
 const lastingProblems = ({ account, settings }: Messages): Record<string, string> => ({
   invalid_credentials: account.wrong,
   email_not_confirmed: account.confirmFirst,
@@ -162,7 +162,7 @@ function weaknessOf(
 
 const answerMs = 1_000;
 
-/** An answer about an address takes so long, whatever auth finds: its time does not tell whether there is an account. */
+/** Responses about an address take this long, so that their time does not reveal whether there is an account. */
 export const equalTime = () => new Promise<void>((resolve) => setTimeout(resolve, answerMs));
 
 /** Errors that are the same for every address. */
@@ -178,7 +178,7 @@ const isOfEveryAddress = (problem: AuthProblem) =>
 
 type Asked = Promise<{ error: AuthProblem | null }>;
 
-/** Sends a code, if there is an account. Auth may answer later than we do, such as while it sends the mail. */
+/** Sends a code if there is an account. The response does not wait for auth, which may still be sending the mail. */
 export async function sendCode(
   visit: Visit,
   email: string,
@@ -192,7 +192,7 @@ export async function sendCode(
   return codeIsSent(visit, email, next, asked);
 }
 
-/** The page that asks for the code. The request counts even if auth sends no mail, such as right after another one. */
+/** Redirects to the page for the code. The request counts even if auth sends no mail, for example directly after another one. */
 export function codeIsSent(visit: Visit, email: string, next: string, asked: Asked): JsonResponse {
   rememberAddress(visit, email);
   const afterResponse = async () => {
@@ -204,13 +204,13 @@ export function codeIsSent(visit: Visit, email: string, next: string, asked: Ask
 
 const addressCookie = hostCookie("address");
 
-/** The address that a code was sent to, for the form that asks for the code: not in an address bar or log. */
+/** Keeps the address that a code was sent to for the form that asks for the code. A cookie keeps it out of URLs and logs. */
 export const rememberAddress = ({ session }: Visit, email: string) =>
   session.cookies.push({ name: addressCookie, value: email, options: { ...cookieOptions, maxAge: 3600 } });
 
 type FormProps = PropsWithChildren<{ of?: Page; to?: string; submit: string }>;
 
-/** A form of these pages. Its redirect may lead to another site, or out of a session, which Turbo would not follow. */
+/** A form of these pages. The browser loads the next page without Turbo, because the session may change. */
 export const AccountForm = (props: FormProps) => (
   <Form class="stack" hasTurbo={false} returnTo={returnPath(useVisit())} {...props} />
 );
@@ -252,7 +252,7 @@ export async function verify(visit: Visit, verification: Verification) {
   const { data, error } = await visit.auth().verifyOtp(verification);
   if (!error) return data.session;
   await time;
-  // Auth says that an account is banned whatever the code, and it would tell that there is one.
+  // Auth reports a banned account before it checks the code, which would reveal that there is an account.
   const isHidden = "email" in verification && error.code === "user_banned";
   throw refusedByAuth(isHidden ? { code: "otp_expired", message: "" } : error, visit);
 }
@@ -268,7 +268,7 @@ export async function afterProof(to: string, token: string, executeAs: ExecuteAs
   return seeOther(row?.data ? firstPassword(to) : to);
 }
 
-/** The only card of such a page. */
+/** The content of a page with one card. */
 export const Card = ({ title, text: said, children }: { title: string; text?: string; children?: Child }) => (
   <section class="card narrow">
     <h1>{title}</h1>
@@ -285,9 +285,9 @@ export const BackToSignIn = () => {
 };
 
 type Mailed = {
-  /** Of the page that asks for the address. */
+  /** Path of the page that asks for the address. */
   path: string;
-  /** Of the page that asks for the code. */
+  /** Path of the page that asks for the code. */
   codePath: string;
   title: Word;
   text: Word;
@@ -301,7 +301,7 @@ type Mailed = {
   ) => Promise<JsonResponse>;
 };
 
-/** The two pages of a sign-in by a mail: for the address, and for the code. */
+/** The two pages of a sign-in by mail: one asks for the address, the other one for the code that was sent. */
 export const codePages = ({ path, codePath, title, text, send, enter }: Mailed): Page[] => [
   page({
     path,

@@ -157,7 +157,7 @@ const undoLink = page({
 
 const undoOf = (token: string) => readUndoLink(token) ?? new Uint8Array();
 
-/** Says what a link did that signs nobody in. */
+/** The result of a link that does not sign in. */
 const linkDone = page({
   path: "/auth/done",
   query: z.object({ what: z.enum(["half", "kept", "deleted", "undone"]) }),

@@ -8,6 +8,7 @@ import { LinkedText } from "../components/linked-text.tsx";
 import { action, endpointOf, page } from "../page.tsx";
 import { boardLink, isAdmin, personLink, submissionPath } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
+import { Card } from "./account.tsx";
 
 /** Confirms deleting a submission. */
 const deleteSubmission = page({
@@ -74,8 +75,7 @@ type Props = {
 const Confirmation = ({ words, quote, back, then }: Props) => {
   const visit = useVisit();
   return (
-    <section class="card narrow">
-      <h1>{words.deleteTitle}</h1>
+    <Card title={words.deleteTitle}>
       <blockquote>
         <LinkedText text={quote} />
       </blockquote>
@@ -87,7 +87,7 @@ const Confirmation = ({ words, quote, back, then }: Props) => {
         isDanger
         back={personLink(visit, back)}
       />
-    </section>
+    </Card>
   );
 };
 

@@ -85,7 +85,7 @@ const factor = page({
         if (error) return refuse(error, visit);
         if (!data.all.some(({ status }) => status === "verified")) return seeOther(to);
         let problem: FactorProblem | undefined;
-        // The code says by itself of which app it is.
+        // The form does not name the app of the code, so each factor is tried.
         for (const { id } of data.totp) {
           const verified = await mfa.challengeAndVerify({ factorId: id, code });
           if (!verified.error) return seeOther(to);
@@ -101,7 +101,7 @@ const factor = page({
 
 // In the settings ------------------------------------------------------------------------------------------------
 
-/** What the app needs, shown once: the address has the key. */
+/** What the authenticator app needs. It is shown once, because the URI contains the key. */
 const enrolled = z.object({
   factor_id: uuid,
   uri: z.string().max(2000).startsWith("otpauth://totp/").refine(URL.canParse),
@@ -161,7 +161,7 @@ const addFactor = form({
     const { mfa } = visit.auth();
     const listed = await mfa.listFactors();
     if (listed.error) return refuse(listed.error, visit);
-    // One that was left before its first code: auth limits their number, and the name would be taken.
+    // Unconfirmed factors are deleted, because auth limits their number and their names would be taken.
     for (const { id, status } of listed.data.all)
       if (status === "unverified") await mfa.unenroll({ factorId: id });
     const { data, error } = await mfa.enroll({ factorType: "totp", friendlyName: body.name });

@@ -26,6 +26,7 @@ import { submissionPath } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 import type { View } from "../view.ts";
 import type { Visit } from "../visit.ts";
+import { Card } from "./account.tsx";
 
 const changes = z.object({
   choices: mailChoices.optional(),
@@ -37,7 +38,7 @@ const saved = z.literal("true").optional();
 const linked = z.object({ token: z.string().max(500) });
 const linkedPreferences = linked.extend({ saved, mute: uuid.optional() });
 
-/** What a link names; 404 if it is forged or expired. */
+/** The content of a link; 404 if it is forged or expired. */
 function opened<Link>(link: Link | undefined): Link {
   if (link === undefined) throw notFound("link");
   return link;
@@ -107,9 +108,9 @@ type Stop<Found> = {
     title: string;
     text: string;
     act?: string;
-    /** What is said once the mail is stopped. */
+    /** The text after the mail was stopped. */
     done: string;
-    /** By default, after the form was sent. */
+    /** Whether the mail is stopped; by default true after the form was sent. */
     isDone?: boolean;
     after?: JSX.Element | undefined;
   };
@@ -130,8 +131,7 @@ function stopPage<Found>({ path, find, change, ask }: Stop<Found>): Page {
       title,
       noindex: true,
       content: (
-        <section class="card narrow">
-          <h1>{title}</h1>
+        <Card title={title}>
           {isDone ? (
             <p role="status">{done}</p>
           ) : (
@@ -147,7 +147,7 @@ function stopPage<Found>({ path, find, change, ask }: Stop<Found>): Page {
             </>
           )}
           {after}
-        </section>
+        </Card>
       ),
     };
   };

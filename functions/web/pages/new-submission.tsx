@@ -110,7 +110,7 @@ export const newSubmission = page({
     };
   },
   actions: [
-    // `checked` where its author has looked at those like it.
+    // `checked` means that the author has seen the similar submissions.
     plain({
       method: "post",
       path: "/new",
@@ -127,7 +127,7 @@ export const newSubmission = page({
       respond: ([, , [created]], { newId, body, visit }) => {
         if (!created) throw notFound("submission");
         const path = personLink(visit, submissionPath(newId, body.title)).href;
-        // Tells the widget.
+        // The parameter tells the widget that a submission was sent.
         return seeOther(visit.isEmbedded ? withQuery(path, "done=submission") : path);
       },
     }),

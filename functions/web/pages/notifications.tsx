@@ -18,7 +18,7 @@ type Notification = z.output<typeof notificationListAnswer>["data"][number];
 
 const notificationsQuery = notificationListQuery.extend({ limit: queryInteger(1, 100).prefault(20) });
 
-/** Also sent from the news, in frames too. */
+/** The news page posts to it as well, also inside of frames. */
 const markRead = action(endpointOf(endpoints, "post", "/me/notifications/read"), {
   isEmbeddable: true,
   path: "/notifications/read",

@@ -14,6 +14,7 @@ import { WordedError } from "../problems.ts";
 import { useVisit, useWords } from "../rendering.ts";
 import type { Visit } from "../visit.ts";
 import {
+  Card,
   EmailField,
   mailedUrl,
   NewPasswordField,
@@ -101,15 +102,14 @@ function isToken(token: string | null | undefined): boolean {
   return setupToken !== undefined && timingSafeEqual(digestOf(token?.trim() ?? ""), digestOf(setupToken));
 }
 
-/** In the address that npm start prints, or in the form. */
+/** The token of the URL that npm start prints, or of the form. */
 const givenToken = ({ query, refused }: Visit) => refused?.typed.get("token") ?? query.get("token");
 
 const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
   const words = useWords("setup");
   const visit = useVisit();
   return (
-    <section class="card narrow">
-      <h1>{words.title}</h1>
+    <Card title={words.title}>
       <p>{words.intro}</p>
       <Form class="stack" hasTurbo={false} submit={words.submit}>
         {isToken(givenToken(visit)) ? (
@@ -161,6 +161,6 @@ const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
           options={visibilities.map((value) => ({ value, label: words.visibilities[value] }))}
         />
       </Form>
-    </section>
+    </Card>
   );
 };

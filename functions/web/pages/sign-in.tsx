@@ -40,7 +40,7 @@ export const signIn = page({
           .signInWithPassword({ email, password, options });
         if (error) {
           await time;
-          // Auth says so without looking at the password, and it would tell that there is an account.
+          // Auth reports a banned account before it checks the password, which would reveal the account.
           const code = error.code === "user_banned" ? "invalid_credentials" : error.code;
           throw refusedByAuth({ ...error, message: error.message, code }, visit);
         }
@@ -62,7 +62,7 @@ export const signInWithProvider = signInProviders.map((provider) =>
         .auth()
         .signInWithOAuth({ provider, options: { redirectTo, skipBrowserRedirect: true } });
       if (error) throw refusedByAuth(error, visit);
-      // Auth shows JSON to a visitor whom it cannot send to the provider, such as to one that is off.
+      // Auth answers with JSON if it cannot redirect to the provider, for example because that is off.
       const asked = await askAuth(data.url);
       const to = asked?.headers.get("Location");
       if (to) return seeOther(to);
@@ -81,7 +81,7 @@ export const signOut = form({
     const { credential } = visit.session;
     if (credential.kind === "session") await execute([endSession(credential.digest)]);
     else await visit.auth().signOut({ scope: "local" });
-    // Also if auth did not respond.
+    // The cookies are deleted even if auth did not respond.
     visit.forget();
     return seeOther("/");
   },

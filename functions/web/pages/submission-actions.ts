@@ -5,7 +5,7 @@ import { submissions } from "../../endpoints/submissions.ts";
 import { action, endpointOf } from "../page.tsx";
 import { personLink } from "../paths.ts";
 
-// What the forms on a submission's page are sent to.
+// The actions of the forms on a submission's page.
 
 export const follow = endpointOf(follows, "post", "/submissions/:id/follow");
 export const unfollow = endpointOf(follows, "delete", "/submissions/:id/follow");

@@ -24,7 +24,7 @@ type Props = { survey: Survey; state: SurveyPage; frame: Frame };
 export const survey = page({
   path: "/surveys/:id",
   isEmbeddable: true,
-  // `answered` is the id of the new response.
+  // `answered` is the id of the response that was just sent.
   query: z.object({ answered: uuid.optional() }),
   frame: ({ params }) => ({ resource: "surveys", id: params.id }),
   read: ({ params, query, locale }) => [
@@ -246,7 +246,7 @@ const Redirect = ({ survey }: { survey: Survey }) => {
   return target ? <meta http-equiv="refresh" content={`0;url=${target.href}`} /> : null;
 };
 
-/** The redirect after a response: an http(s) URL, whatever was stored. */
+/** The URL to continue with after a response; undefined unless it is an http or https URL. */
 function targetOf({ settings: { redirect_url } }: Survey): URL | undefined {
   const url = redirect_url && URL.canParse(redirect_url) ? new URL(redirect_url) : undefined;
   return url && ["http:", "https:"].includes(url.protocol) ? url : undefined;
