@@ -68,7 +68,8 @@ export const Form = (props: Props) => {
   const className = props.class ?? (submit === undefined ? undefined : "card settings-form");
   const actions = page?.actions ?? [];
   const action = of
-    ? actions.find((one) => one.endpoint === of || (one.path === of.path && one.method === of.method))
+    ? (actions.find(({ endpoint }) => endpoint === of) ??
+      actions.find(({ path, method }) => path === of.path && method === of.method))
     : actions.length === 1
       ? actions[0]
       : undefined;

@@ -179,12 +179,7 @@ const isOfEveryAddress = (problem: AuthProblem) =>
 type Asked = Promise<{ error: AuthProblem | null }>;
 
 /** Sends a code if there is an account. The response does not wait for auth, which may still be sending the mail. */
-export async function sendCode(
-  visit: Visit,
-  email: string,
-  next: string,
-  asked: Asked,
-): Promise<JsonResponse> {
+async function sendCode(visit: Visit, email: string, next: string, asked: Asked): Promise<JsonResponse> {
   const time = equalTime();
   const error = (await Promise.race([asked, time.then(() => undefined)]))?.error;
   await time;
@@ -192,7 +187,7 @@ export async function sendCode(
   return codeIsSent(visit, email, next, asked);
 }
 
-/** Redirects to the page for the code. The request counts even if auth sends no mail, for example directly after another one. */
+/** Redirects to the page for the code. The request counts even if auth sends no mail, such as directly after another one. */
 export function codeIsSent(visit: Visit, email: string, next: string, asked: Asked): JsonResponse {
   rememberAddress(visit, email);
   const afterResponse = async () => {
