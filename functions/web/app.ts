@@ -27,10 +27,10 @@ import { roadmap } from "./pages/roadmap.tsx";
 import { robots, sitemap, sitemapIndex } from "./pages/robots.ts";
 import { settingsPages } from "./pages/settings.tsx";
 import { setup } from "./pages/setup.tsx";
-import { signIn, signInWithProvider, signOut } from "./pages/sign-in.tsx";
+import { signInPages } from "./pages/sign-in.tsx";
 import { mailSignInPages } from "./pages/sign-in-by-mail.tsx";
 import { signUp } from "./pages/sign-up.tsx";
-import { sso, ssoForm } from "./pages/sso.tsx";
+import { ssoPages } from "./pages/sso.tsx";
 import { submission } from "./pages/submission.tsx";
 import { survey } from "./pages/survey.tsx";
 import { voters } from "./pages/voters.tsx";
@@ -50,12 +50,9 @@ const pages: Page[] = [
   robots,
   sitemapIndex,
   sitemap,
-  signIn,
-  ...signInWithProvider,
+  ...signInPages,
   signUp,
-  signOut,
-  sso,
-  ssoForm,
+  ...ssoPages,
   ...mailSignInPages,
   ...passwordPages,
   ...linkPages,

@@ -19,7 +19,7 @@ import {
   withReturn,
 } from "./account.tsx";
 
-export const signIn = page({
+const signIn = page({
   path: "/sign-in",
   query: returnQuery,
   view: (_none, { visit }) => ({
@@ -51,7 +51,7 @@ export const signIn = page({
 });
 
 /** Redirects to an OAuth provider, which redirects to /auth/callback. */
-export const signInWithProvider = signInProviders.map((provider) =>
+const signInWithProvider = signInProviders.map((provider) =>
   form({
     method: "get",
     path: `/sign-in/${provider}`,
@@ -72,7 +72,7 @@ export const signInWithProvider = signInProviders.map((provider) =>
   }),
 );
 
-export const signOut = form({
+const signOut = form({
   path: "/sign-out",
   isBeforeFactor: true,
   body: z.object({}),
@@ -132,3 +132,5 @@ const SignIn = () => {
     </Card>
   );
 };
+
+export const signInPages = [signIn, ...signInWithProvider, signOut];

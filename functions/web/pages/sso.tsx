@@ -21,7 +21,7 @@ type Organization = NonNullable<Frame["organization"]>;
  * The target of the host's link with a token. It signs its person in at once if the host led here and nobody else is signed
  * in. Otherwise it asks: any site can lead here with a link for an account of its own.
  */
-export const sso = form({
+const sso = form({
   method: "get",
   path: "/sso",
   ofOrganization: true,
@@ -67,7 +67,7 @@ export const sso = form({
 });
 
 /** "Continue as …": the person has seen whom the link is for. Replaces the sessions of this browser. */
-export const ssoForm = form({
+const ssoForm = form({
   path: "/sso",
   ofOrganization: true,
   isAnonymous: true,
@@ -123,3 +123,5 @@ const orRefused = (visit: Visit, work: () => Promise<JsonResponse>) =>
     if (error instanceof RefusedToken) return seeOther(`${visit.path}?refused=${error.reason}`);
     throw error;
   });
+
+export const ssoPages = [sso, ssoForm];
