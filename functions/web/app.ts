@@ -1,71 +1,40 @@
 import { Hono } from "hono";
 import { isKnownHost, unknownHost } from "../_shared/http/own-addresses.ts";
 import { log } from "../_shared/runtime/log.ts";
-import { adminModeration } from "../endpoints/admin-moderation.ts";
 import { comments } from "../endpoints/comments.ts";
-import { follows } from "../endpoints/follows.ts";
-import { notifications } from "../endpoints/notifications.ts";
-import { submissions } from "../endpoints/submissions.ts";
 import { votes } from "../endpoints/votes.ts";
 import { assetResponse, brandResponse, logoResponse, widgetResponse } from "./assets.ts";
-import { action, endpointOf, type Page } from "./page.tsx";
+import { action, type Page } from "./page.tsx";
 import { adminPages } from "./pages/admin/index.ts";
 import { board } from "./pages/board.tsx";
-import { claim, claimForm } from "./pages/claim.tsx";
-import {
-  authCallback,
-  confirmLink,
-  confirmLinkForm,
-  linkDone,
-  rejectLinkForm,
-  undoLink,
-  undoLinkForm,
-} from "./pages/confirm-link.tsx";
-import { deleteCommentPage, deleteSubmissionPage } from "./pages/delete.tsx";
+import { claim } from "./pages/claim.tsx";
+import { linkPages } from "./pages/confirm-link.tsx";
+import { deletePages } from "./pages/delete.tsx";
 import { editComment } from "./pages/edit-comment.tsx";
 import { editSubmission, tagSubmission } from "./pages/edit-submission.tsx";
 import { factorPages } from "./pages/factors.tsx";
 import { boardFeed, submissionFeed } from "./pages/feeds.ts";
-import {
-  accountMail,
-  accountMailForm,
-  mail,
-  mailForm,
-  mailSettings,
-  mailSettingsForm,
-  refusal,
-  refusalForm,
-  unsubscribe,
-  unsubscribeForm,
-} from "./pages/mail.tsx";
+import { mailPages } from "./pages/mail.tsx";
 import { me } from "./pages/me.tsx";
 import { mergeSubmission } from "./pages/merge-submission.tsx";
-import { newSubmission, newSubmissionForm, similarToNew } from "./pages/new-submission.tsx";
+import { newSubmission, similarToNew } from "./pages/new-submission.tsx";
 import { news, unreadNews } from "./pages/news.tsx";
 import { notificationsPage } from "./pages/notifications.tsx";
 import { preferences } from "./pages/preferences.ts";
 import { realtimeToken } from "./pages/realtime-token.ts";
-import {
-  choosePassword,
-  choosePasswordForm,
-  reset,
-  resetCode,
-  resetCodeForm,
-  resetForm,
-} from "./pages/reset-password.tsx";
+import { passwordPages } from "./pages/reset-password.tsx";
 import { roadmap } from "./pages/roadmap.tsx";
 import { robots, sitemap, sitemapIndex } from "./pages/robots.ts";
-import { erase, eraseForm, goodbye, myData, settings, settingsForm } from "./pages/settings.tsx";
-import { setup, setupForm } from "./pages/setup.tsx";
-import { signIn, signInForm, signInWithProvider, signOut } from "./pages/sign-in.tsx";
-import { mailSignIn, mailSignInForm, signInCode, signInCodeForm } from "./pages/sign-in-by-mail.tsx";
-import { signUp, signUpForm } from "./pages/sign-up.tsx";
-import { sso, ssoForm } from "./pages/sso.tsx";
+import { settingsPages } from "./pages/settings.tsx";
+import { setup } from "./pages/setup.tsx";
+import { signInPages } from "./pages/sign-in.tsx";
+import { mailSignInPages } from "./pages/sign-in-by-mail.tsx";
+import { signUp } from "./pages/sign-up.tsx";
+import { ssoPages } from "./pages/sso.tsx";
 import { submission } from "./pages/submission.tsx";
-import { survey, surveyForm } from "./pages/survey.tsx";
+import { survey } from "./pages/survey.tsx";
 import { voters } from "./pages/voters.tsx";
 import { identifyInWidget, leaveWidget } from "./pages/widget-session.ts";
-import { personLink } from "./paths.ts";
 import { securityHeaders } from "./security.ts";
 import { notFoundPage, servePage, servePages } from "./serve-page.ts";
 import { startVisit } from "./visit.ts";
@@ -76,112 +45,41 @@ const pages: Page[] = [
   roadmap,
   news,
   survey,
-  surveyForm,
   boardFeed,
   submissionFeed,
   robots,
   sitemapIndex,
   sitemap,
-  signIn,
-  signInForm,
-  ...signInWithProvider,
+  ...signInPages,
   signUp,
-  signUpForm,
-  signOut,
-  sso,
-  ssoForm,
-  mailSignIn,
-  mailSignInForm,
-  signInCode,
-  signInCodeForm,
-  reset,
-  resetForm,
-  resetCode,
-  resetCodeForm,
-  choosePassword,
-  choosePasswordForm,
-  confirmLink,
-  confirmLinkForm,
-  rejectLinkForm,
-  undoLink,
-  undoLinkForm,
-  linkDone,
-  authCallback,
+  ...ssoPages,
+  ...mailSignInPages,
+  ...passwordPages,
+  ...linkPages,
   me,
   notificationsPage,
-  ...notifications
-    .filter(({ method }) => method === "post")
-    .map((endpoint) => action(endpoint, { path: "/notifications/read", isEmbeddable: true })),
-  settings,
-  settingsForm,
+  ...settingsPages,
   ...factorPages,
-  mailSettings,
-  mailSettingsForm,
-  mail,
-  mailForm,
+  ...mailPages,
   claim,
-  claimForm,
-  accountMail,
-  accountMailForm,
-  refusal,
-  refusalForm,
-  unsubscribe,
-  unsubscribeForm,
-  myData,
-  erase,
-  eraseForm,
-  goodbye,
   preferences,
   realtimeToken,
   newSubmission,
-  newSubmissionForm,
   similarToNew,
   submission,
   editSubmission,
   tagSubmission,
-  deleteSubmissionPage,
+  ...deletePages,
   mergeSubmission,
   voters,
   editComment,
-  deleteCommentPage,
-  ...[...votes, ...follows]
-    .filter(({ method }) => method !== "get")
+  ...[...votes, ...comments]
+    .filter(({ method, path }) => method !== "get" && path.endsWith("/vote"))
     .map((endpoint) => action(endpoint, { isEmbeddable: true })),
-  action(endpointOf(submissions, "delete", "/submissions/:id"), {
-    formPage: deleteSubmissionPage,
-    isEmbeddable: true,
-  }),
-  action(endpointOf(submissions, "patch", "/submissions/:id/status"), { formPage: submission }),
-  action(endpointOf(comments, "post", "/submissions/:id/comments"), {
-    formPage: submission,
-    isEmbeddable: true,
-    redirectTo: ({ json }, { params, visit }) =>
-      personLink(visit, `/submissions/${params.id}#comment-${JSON.parse(json).data.id}`).href,
-  }),
-  action(endpointOf(comments, "patch", "/comments/:id"), { formPage: editComment, isEmbeddable: true }),
-  action(endpointOf(comments, "delete", "/comments/:id"), {
-    formPage: deleteCommentPage,
-    isEmbeddable: true,
-  }),
-  action(endpointOf(comments, "post", "/comments/:id/vote"), { isEmbeddable: true }),
-  action(endpointOf(comments, "delete", "/comments/:id/vote"), { isEmbeddable: true }),
-  action(endpointOf(adminModeration, "post", "/admin/merge"), {
-    path: "/submissions/:id/merge",
-    formPage: mergeSubmission,
-  }),
-  action(endpointOf(adminModeration, "post", "/admin/unmerge"), {
-    path: "/submissions/:id/unmerge",
-    formPage: submission,
-  }),
-  action(endpointOf(adminModeration, "post", "/admin/moderation"), {
-    path: "/submissions/:id/moderation",
-    formPage: submission,
-  }),
   identifyInWidget,
   leaveWidget,
   unreadNews,
   setup,
-  setupForm,
   ...adminPages,
 ];
 

@@ -60,7 +60,7 @@ export function limitsOf({ body, method }: Pick<Route, "body" | "method">, name:
   const maxLength = core.maxLength ?? (longest ? Number(longest) : digits);
   // A change names only what it changes. A field that must not become empty is still needed in its form.
   const isNeeded =
-    method === "patch" ? !isNullable && (minLength !== undefined || pattern !== undefined) : isNamed;
+    !isNullable && (method === "patch" ? minLength !== undefined || pattern !== undefined : isNamed);
   return {
     ...(format === "email" && { type: "email" }),
     ...(format === "uri" && { type: "url" }),

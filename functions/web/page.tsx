@@ -131,7 +131,7 @@ export function page<
   const {
     frame,
     read,
-    call = read as Read,
+    call = read ?? (() => []),
     view,
     isRenderedOnce = false,
     actions = [],

@@ -90,7 +90,7 @@ test("an admin moves a card by keyboard or by dragging, with a note", async () =
   const dialog = page.getByRole("dialog", { name: "Move “To be moved”" });
   await dialog.waitFor();
   await page.waitForFunction(() => document.querySelector("dialog")?.matches(":modal"));
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe("move-status");
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("status");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
 

@@ -1,12 +1,12 @@
 import type { ThreadComment } from "../../_shared/statements/comments.ts";
-import { frameTarget, personForm, personLink } from "../paths.ts";
-import { useVisit } from "../rendering.ts";
+import { addComment } from "../pages/submission-actions.ts";
+import { frameTarget, personLink } from "../paths.ts";
+import { useRendering, useVisit } from "../rendering.ts";
 import { versionOf } from "../version.ts";
-import type { Visit } from "../visit.ts";
 import { Avatar } from "./avatar.tsx";
 import { Day } from "./day.tsx";
-import { Field, forForm, Problem } from "./field.tsx";
-import { FormId } from "./form-id.tsx";
+import { Field } from "./field.tsx";
+import { Form } from "./form.tsx";
 import { LinkedText } from "./linked-text.tsx";
 import { ModerationForm } from "./moderation-form.tsx";
 import { VoteButton } from "./vote-button.tsx";
@@ -15,7 +15,6 @@ type Props = {
   comments: ThreadComment[];
   /** Path of the submission's page. */
   path: string;
-  submissionId: string;
   /** Parent of the first level; null for the submission. */
   parentId: string | null;
   viewerId: string | undefined;
@@ -66,7 +65,7 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
             <b>{author.name}</b>
             {comment.is_official && <span class="tag team">{comments.team}</span>}
             <a class="quiet" href={`#comment-${id}`} target={frameTarget(visit)}>
-              <Day at={comment.created_at} locale={visit.locale} />
+              <Day at={comment.created_at} />
             </a>
             {comment.updated_at !== comment.created_at && <span class="quiet">{comments.edited}</span>}
             {state !== "approved" && <span class="tag waiting">{comments[state]}</span>}
@@ -85,14 +84,7 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
   );
 };
 
-const Actions = ({
-  comment,
-  path,
-  submissionId,
-  viewerId,
-  isAdmin,
-  isOpen,
-}: LevelProps & { comment: ThreadComment }) => {
+const Actions = ({ comment, path, viewerId, isAdmin, isOpen }: LevelProps & { comment: ThreadComment }) => {
   const visit = useVisit();
   const { comments, submission } = visit.messages;
   const { id, author, moderation_state: state, seconds_to_edit } = comment;
@@ -112,13 +104,7 @@ const Actions = ({
       {isOpen && viewerId && state === "approved" && (
         <details class="action" open={isReply}>
           <summary aria-label={comments.replyTo(author.name)}>{comments.reply}</summary>
-          <CommentForm
-            submissionId={submissionId}
-            path={path}
-            parentId={id}
-            label={comments.replyTo(author.name)}
-            visit={forForm(visit, () => isReply)}
-          />
+          <CommentForm path={path} parentId={id} label={comments.replyTo(author.name)} />
         </details>
       )}
       {isOwn && (seconds_to_edit ?? 0) > 0 && (
@@ -131,7 +117,6 @@ const Actions = ({
         <details class="action" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>
           <summary>{visit.messages.manage.moderation}</summary>
           <ModerationForm
-            submissionId={submissionId}
             type="comment"
             id={id}
             updatedAt={comment.updated_at}
@@ -144,39 +129,37 @@ const Actions = ({
   );
 };
 
-type FormProps = { submissionId: string; path: string; parentId?: string; label: string; visit: Visit };
+type FormProps = { path: string; parentId?: string; label: string };
 
 /** The form of a comment or a reply; a script stores its input. */
-export const CommentForm = ({ submissionId, path, parentId, label, visit }: FormProps) => {
+export const CommentForm = ({ path, parentId, label }: FormProps) => {
+  const { visit, params } = useRendering();
   const { comments } = visit.messages;
-  const id = `body-${parentId ?? submissionId}`;
+  const id = parentId ?? params.id;
   return (
-    <form
-      {...personForm(visit, `/submissions/${submissionId}/comments`)}
+    <Form
+      of={addComment}
       class="stack"
-      id={`form-${parentId ?? submissionId}`}
-      data-island="draft"
+      id={`form-${id}`}
+      island="draft"
+      hidden={parentId ? { parent_id: parentId } : {}}
+      returnTo={path}
+      isOnce
+      isOwn={(typed) => (typed.get("parent_id") ?? undefined) === parentId}
     >
-      {visit.refused && <Problem />}
-      <input type="hidden" name="return_to" value={path} />
-      <FormId />
-      {parentId && <input type="hidden" name="parent_id" value={parentId} />}
       <Field
         name="body"
-        id={id}
+        id={`body-${id}`}
         label={label}
         placeholder={parentId ? undefined : comments.hint}
         value={parentId ? undefined : (visit.kept?.get("body") ?? undefined)}
         rows={3}
-        required
-        maxlength={2000}
-        visit={visit}
       />
       <div>
         <button type="submit" class={parentId ? "button" : "button main"}>
           {parentId ? comments.reply : comments.send}
         </button>
       </div>
-    </form>
+    </Form>
   );
 };

@@ -7,3 +7,11 @@ export const Dot = ({ color }: { color: string }) =>
         `<svg class="dot" viewBox="0 0 8 8" aria-hidden="true"><circle cx="4" cy="4" r="4" fill="${color}"/></svg>`,
       )
     : null;
+
+/** A category with its color. */
+export const WithDot = ({ of }: { of: { name: string; color: string } }) => (
+  <span class="with-dot">
+    <Dot color={of.color} />
+    {of.name}
+  </span>
+);

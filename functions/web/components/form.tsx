@@ -30,24 +30,28 @@ export function valueIn(values: object, name: string): unknown {
 }
 
 type Props = PropsWithChildren<{
-  /** The endpoint of one of the page's actions, which says what fields may contain; without it the page's only action. */
+  /** One of the page's actions or its endpoint, which says what fields may contain; without it the page's only action. */
   of?: Route | undefined;
   /** Where it is sent to, if that is not the action's path with the parameters of this page. */
   to?: string | undefined;
   /** Values of the fields by their names, such as the row to change. */
   values?: object;
   /** Hidden fields. */
-  hidden?: Record<string, string>;
+  hidden?: Record<string, string | undefined>;
   /** The next page, in place of the action's. */
   returnTo?: string;
-  /** Without it a form with `submit` is a card. */
+  /** Without it a form with `submit` is a card. In a "stack" without `back` the button is as wide as the fields. */
   class?: string;
   id?: string;
   island?: string;
   /** Posted again it creates no second row. Without it that holds for forms that create a secret. */
   isOnce?: boolean;
+  /** Of several forms of one action: whether the input is that of this form. */
+  isOwn?: (typed: URLSearchParams) => boolean;
   /** False if the page shows the problem elsewhere. */
   hasProblem?: boolean;
+  /** False if the browser loads the next page, such as after a sign-in. */
+  hasTurbo?: boolean;
   /** Text of its button; without it the children have one. */
   submit?: Child;
   /** For what deletes; a secret that is made is no danger. */
@@ -59,18 +63,22 @@ type Props = PropsWithChildren<{
 /** A form with what every form has: hidden fields, the problem of a rejected input, buttons. */
 export const Form = (props: Props) => {
   const { visit, frame, page, params } = useRendering();
-  const { of, hidden = {}, values = {}, hasProblem = true } = props;
+  const { of, hidden = {}, values = {}, hasProblem = true, hasTurbo = true } = props;
   const { submit, back, children, returnTo, id, island } = props;
   const className = props.class ?? (submit === undefined ? undefined : "card settings-form");
   const actions = page?.actions ?? [];
   const action = of
-    ? actions.find(({ endpoint }) => endpoint === of)
+    ? (actions.find(({ endpoint }) => endpoint === of) ??
+      actions.find(({ path, method }) => path === of.path && method === of.method))
     : actions.length === 1
       ? actions[0]
       : undefined;
   const route = of ?? action;
   if (!route || (!action && props.to === undefined)) throw new Error(`${page?.path} has no such action.`);
-  const isOwn = !visit.refused?.action || visit.refused.action === (action ?? visit.refused.action);
+  const isOwn =
+    visit.refused &&
+    visit.refused.action === (action ?? visit.refused.action) &&
+    (props.isOwn?.(visit.refused.typed) ?? true);
   const refused = isOwn ? visit.refused : undefined;
   const base = action?.ofOrganization ? visit.base : "";
   const to = props.to ?? base + filled(action?.path ?? "", params);
@@ -80,7 +88,12 @@ export const Form = (props: Props) => {
     ...hidden,
     ...(returnTo !== undefined && { return_to: returnTo }),
   };
-  const made = personForm(visit, to);
+  const made = personForm(action?.isEmbeddable === false ? { ...visit, isEmbedded: false } : visit, to);
+  const button = submit !== undefined && (
+    <button type="submit" class={props.isDanger && !route.showsSecret ? "button main danger" : "button main"}>
+      {submit}
+    </button>
+  );
   return (
     <FormContext.Provider value={{ values, refused, limitsOf: (name) => limitsOf(route, name) }}>
       <form
@@ -88,7 +101,7 @@ export const Form = (props: Props) => {
         class={className}
         id={id}
         data-island={island}
-        data-turbo={route.showsSecret ? "false" : made["data-turbo"]}
+        data-turbo={route.showsSecret || !hasTurbo ? "false" : made["data-turbo"]}
       >
         {hasProblem && <Problem visit={{ ...visit, refused }} />}
         {(props.isOnce ?? route.showsSecret) && <FormId />}
@@ -96,21 +109,18 @@ export const Form = (props: Props) => {
           <input type="hidden" name={name} value={value} />
         ))}
         {children}
-        {submit !== undefined && (
-          <div class="buttons">
-            <button
-              type="submit"
-              class={props.isDanger && !route.showsSecret ? "button main danger" : "button main"}
-            >
-              {submit}
-            </button>
-            {back !== undefined && (
-              <a class="button" {...(typeof back === "string" ? { href: back } : back)}>
-                {visit.messages.admin.frame.cancel}
-              </a>
+        {back === undefined && className === "stack"
+          ? button
+          : button && (
+              <div class="buttons">
+                {button}
+                {back !== undefined && (
+                  <a class="button" {...(typeof back === "string" ? { href: back } : back)}>
+                    {visit.messages.admin.frame.cancel}
+                  </a>
+                )}
+              </div>
             )}
-          </div>
-        )}
       </form>
     </FormContext.Provider>
   );

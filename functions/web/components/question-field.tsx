@@ -1,6 +1,6 @@
 import type { Question } from "../../../shared/surveys.ts";
-import type { Messages } from "../../words/index.ts";
 import { fieldName } from "../pages/survey-form.ts";
+import { useVisit } from "../rendering.ts";
 import { Icon } from "./icon.tsx";
 
 type Props = {
@@ -9,12 +9,12 @@ type Props = {
   /** The entered values of a rejected form. */
   typed: URLSearchParams;
   problem: string | undefined;
-  messages: Messages;
 };
 
 /** A survey question with its input, and the error of the answer. */
 export const QuestionField = (props: Props) => {
-  const { question, number, problem, messages } = props;
+  const { messages } = useVisit();
+  const { question, number, problem } = props;
   const { id, text, required } = question;
   const label = (
     <>
@@ -87,7 +87,8 @@ const TextInput = ({ question, typed, problem }: Props) => {
   );
 };
 
-const Options = ({ question, typed, messages }: Props) => {
+const Options = ({ question, typed }: Props) => {
+  const { messages } = useVisit();
   const name = fieldName(question);
   const chosen = typed.getAll(name);
   return (
@@ -114,7 +115,8 @@ const Options = ({ question, typed, messages }: Props) => {
 const maxStars = 5;
 
 /** A row of numbers: 0 to 10, or 1 to the scale, as stars if there are few. */
-const Scale = ({ question, typed, messages: { surveys } }: Props) => {
+const Scale = ({ question, typed }: Props) => {
+  const { surveys } = useVisit().messages;
   const isNps = question.type === "nps";
   const highest = isNps ? 10 : (question.scale ?? 5);
   const isStars = !isNps && highest <= maxStars;

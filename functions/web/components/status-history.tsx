@@ -6,7 +6,7 @@ import type { SubmissionProps } from "./submission-props.ts";
 
 /** The statuses of a submission with their notes, newest first. */
 export const StatusHistory = ({ submission, history }: SubmissionProps) => {
-  const { messages, locale } = useVisit();
+  const { messages } = useVisit();
   const { author } = submission;
   const words = messages.submission;
   return (
@@ -15,9 +15,9 @@ export const StatusHistory = ({ submission, history }: SubmissionProps) => {
       <ol class="history">
         {history.map((change) => (
           <li>
-            <Status status={change.new_status} messages={messages} />
+            <Status status={change.new_status} />
             <span class="quiet small">
-              {change.changed_by}, <Day at={change.changed_at} locale={locale} />
+              {change.changed_by}, <Day at={change.changed_at} />
             </span>
             {change.note && <LinkedText text={change.note} />}
           </li>
@@ -27,7 +27,7 @@ export const StatusHistory = ({ submission, history }: SubmissionProps) => {
           <span class="quiet small">
             {author?.name}
             {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
-            <Day at={submission.created_at} locale={locale} />
+            <Day at={submission.created_at} />
           </span>
         </li>
       </ol>

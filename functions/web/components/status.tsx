@@ -1,6 +1,6 @@
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
-import type { Messages } from "../../words/index.ts";
+import { useVisit } from "../rendering.ts";
 
-export const Status = ({ status, messages }: { status: SubmissionStatus; messages: Messages }) => (
-  <span class={`status ${status}`}>{messages.statuses[status]}</span>
+export const Status = ({ status }: { status: SubmissionStatus; messages?: object }) => (
+  <span class={`status ${status}`}>{useVisit().messages.statuses[status]}</span>
 );

@@ -2,7 +2,6 @@ import { frameTarget, linkWith } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 import { withoutEmbed } from "../visit.ts";
 import { CommentForm, Threads } from "./comments.tsx";
-import { forForm } from "./field.tsx";
 import type { SubmissionProps } from "./submission-props.ts";
 
 /** The comments on a submission, and the form that adds one. */
@@ -10,7 +9,6 @@ export const SubmissionComments = (props: SubmissionProps) => {
   const { submission, path, thread, page, pages, comments, frame, isAdmin } = props;
   const visit = useVisit();
   const { messages } = visit;
-  const isComment = (typed: URLSearchParams) => typed.has("body") && !typed.get("parent_id");
   return (
     <section id="comments" class="stack">
       <h2 aria-live="polite">{messages.votes.comments(submission.comment_count)}</h2>
@@ -23,7 +21,6 @@ export const SubmissionComments = (props: SubmissionProps) => {
         <Threads
           comments={comments}
           path={path}
-          submissionId={submission.id}
           parentId={thread ?? null}
           viewerId={frame.viewer?.id}
           isAdmin={isAdmin}
@@ -40,12 +37,7 @@ export const SubmissionComments = (props: SubmissionProps) => {
       {frame.viewer ? (
         !thread && (
           <div class="card" id="write">
-            <CommentForm
-              submissionId={submission.id}
-              path={path}
-              label={messages.comments.add}
-              visit={forForm(visit, isComment)}
-            />
+            <CommentForm path={path} label={messages.comments.add} />
           </div>
         )
       ) : (

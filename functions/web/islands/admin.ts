@@ -1,6 +1,6 @@
 import { addIslands } from "./islands.ts";
 
-// Only for the dashboard: visitors of the board do not load it.
+// The dashboard alone loads this script.
 addIslands({
   "live-inbox": () => import("./live-inbox.ts"),
   inbox: () => import("./inbox.ts"),

@@ -2,7 +2,7 @@ import { config } from "@hotwired/turbo";
 import { isDone, isEdited } from "./edited.ts";
 import { connectIslands } from "./islands.ts";
 
-// A disabled button would lose the focus, which keyboard users need.
+// Turbo disables the button of a sent form by default, and a disabled button loses the focus.
 config.forms.submitter = "aria-disabled";
 
 connectIslands();
@@ -18,14 +18,14 @@ document.addEventListener("turbo:render", () => {
   sent = null;
 });
 
-// A morphed page keeps open elements and input, except the input of the sent form.
+// Morphing keeps the input of all fields, except those of the form that was sent.
 document.addEventListener("turbo:before-morph-element", (event) => {
   const { target, detail } = event as CustomEvent<{ newElement?: Element }>;
   if (!(target instanceof Element) || !isEdited(target) || target.closest("form") === sent) return;
   const isChoice = target instanceof HTMLInputElement && ["checkbox", "radio"].includes(target.type);
   if (isChoice) return;
   event.preventDefault();
-  // Copy the error marks of a refused form to the field with the input.
+  // The field keeps its input and takes the error attributes of the new page.
   for (const name of ["aria-invalid", "aria-describedby"]) {
     const mark = detail.newElement?.getAttribute(name);
     if (mark) target.setAttribute(name, mark);
@@ -35,17 +35,17 @@ document.addEventListener("turbo:before-morph-element", (event) => {
 document.addEventListener("turbo:before-morph-attribute", (event) => {
   const { attributeName } = (event as CustomEvent<{ attributeName: string }>).detail;
   if (event.target instanceof HTMLDetailsElement && attributeName === "open") event.preventDefault();
-  // Scripts show and hide controls.
+  // Scripts set and remove `hidden` on controls, so morphing leaves it unchanged.
   if (event.target instanceof Element && event.target.matches("button, input") && attributeName === "hidden")
     event.preventDefault();
 });
 
-// The next user of this computer must not see entered text.
+// Signing out deletes stored input, because another person may use the computer next.
 document.addEventListener("submit", ({ target }) => {
   if (target instanceof Element && target.getAttribute("action") === "/sign-out") sessionStorage.clear();
 });
 
-// A response without the frame is a separate page, such as sign-in; an error leaves the frame unchanged.
+// A response without the requested frame is a whole page, such as the sign-in, and is opened. An error changes nothing.
 document.addEventListener("turbo:frame-missing", (event) => {
   const { response, visit } = (event as CustomEvent<{ response: Response; visit(to: Response): void }>)
     .detail;

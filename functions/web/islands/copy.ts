@@ -1,6 +1,6 @@
 import type { Island } from "./island.ts";
 
-/** A button that copies the text of data-text, and confirms it. */
+/** A button copies the text in its `data-text` to the clipboard and confirms that. */
 export const connect: Island = (element, signal) => {
   const label = element.querySelector("[data-label]");
   const before = label?.textContent ?? "";

@@ -2,7 +2,7 @@ import { isLong } from "../format.ts";
 
 const numbers = new Intl.NumberFormat(document.documentElement.lang, { notation: "compact" });
 
-/** Shows the vote count of a submission in its button, in the server's format. */
+/** Writes the vote count of a submission into its button, in the format that the server uses. */
 export function showVotes(id: string, votes: number) {
   const button = document.querySelector(`#vote-${CSS.escape(id)} button`);
   const number = button?.querySelector(".number");

@@ -1,6 +1,6 @@
 import type { Island } from "./island.ts";
 
-/** An open dialog of the page becomes modal; Escape follows its closing link. */
+/** Makes an open dialog of the page modal. Escape follows the link that closes it. */
 export const connect: Island = (element, signal) => {
   const dialog = element as HTMLDialogElement;
   dialog.close();

@@ -1,22 +1,21 @@
 import { isDone } from "./edited.ts";
 import type { Island } from "./island.ts";
+import { drop, keep, kept, sessionStore } from "./storage.ts";
 
 type Typed = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 type Draft = Record<string, { value: string; initially: string }>;
 
-/** Stores the entered text of a form until it is submitted: it survives a reload, a failure or a sign-in. */
+/** Stores the input of a form until the form is submitted, so that it survives reloads, failures and sign-ins. */
 export const connect: Island = (element, signal) => {
   const form = element as HTMLFormElement;
   const key = `draft ${location.pathname} ${form.id}`;
-  restore(form, JSON.parse(sessionStorage.getItem(key) ?? "{}"));
-  form.addEventListener("input", () => sessionStorage.setItem(key, JSON.stringify(draftOf(form))), {
-    signal,
-  });
+  restore(form, JSON.parse(kept(sessionStore, key) ?? "{}"));
+  form.addEventListener("input", () => keep(sessionStore, key, JSON.stringify(draftOf(form))), { signal });
   form.addEventListener(
     "turbo:submit-end",
     (event) => {
       if (!isDone(event)) return;
-      sessionStorage.removeItem(key);
+      drop(sessionStore, key);
       form.closest("details")?.removeAttribute("open");
     },
     { signal },
@@ -26,7 +25,7 @@ export const connect: Island = (element, signal) => {
 function restore(form: HTMLFormElement, draft: Draft) {
   for (const field of fieldsOf(form)) {
     const kept = draft[field.name];
-    // The server's values take precedence over a draft of something else.
+    // Values from the server take precedence over a stored draft.
     if (!kept || kept.initially !== initially(form, field) || kept.value === textOf(form, field)) continue;
     if (field instanceof HTMLInputElement && field.type === "radio")
       field.checked = field.value === kept.value;

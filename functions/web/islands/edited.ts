@@ -1,4 +1,4 @@
-/** Whether a field has other input than the page came with. */
+/** Whether the value of a field differs from the one that the page was loaded with. */
 export function isEdited(element: Element): boolean {
   if (element instanceof HTMLTextAreaElement) return element.value !== element.defaultValue;
   if (element instanceof HTMLInputElement)
@@ -17,7 +17,7 @@ export const hasEdits = (element: Element) =>
 
 type SubmitEnd = { success: boolean; fetchResponse?: { response: Response } };
 
-/** Whether the form of `turbo:submit-end` was accepted: a redirect to sign-in has submitted nothing yet. */
+/** Whether the server accepted the form of a `turbo:submit-end` event. A redirect to the sign-in means that it did not. */
 export function isDone(event: Event): boolean {
   const { success, fetchResponse } = (event as CustomEvent<SubmitEnd>).detail;
   return (

@@ -1,6 +1,6 @@
 import type { Island } from "./island.ts";
 
-/** Says before it is sent that a file is too large. */
+/** Reports a file that is too large before it is uploaded. */
 export const connect: Island = (element, signal) => {
   const input = element as HTMLInputElement;
   const check = () => {

@@ -1,9 +1,6 @@
 import type { Island } from "./island.ts";
 
-/**
- * The first error of a form gets the focus when it appears: Turbo morphs the page of a rejected form and
- * leaves the focus unchanged.
- */
+/** Moves the focus to the error of a rejected form, because Turbo morphs the page and leaves the focus unchanged. */
 export const connect: Island = (element, signal) => {
   element.focus();
   document.addEventListener(

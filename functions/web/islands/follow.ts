@@ -1,7 +1,7 @@
 import type { Island } from "./island.ts";
 import { refreshSoon } from "./refresh.ts";
 
-/** Reads the page again and again while this element is on it. */
+/** Refreshes the page repeatedly while it contains this element. */
 export const connect: Island = (_element, signal) => {
   document.addEventListener("turbo:render", () => refreshSoon(), { signal });
   refreshSoon();

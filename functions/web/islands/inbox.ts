@@ -4,7 +4,7 @@ import type { Island } from "./island.ts";
 const keysOff = "inbox keys off";
 const actions: Record<string, string> = { a: "approve", r: "reject", s: "spam" };
 
-/** Verdicts by keyboard, one after the other, and back again. What is decided leaves at once; the page follows. */
+/** Keyboard shortcuts of moderators. A decided item disappears immediately; the request and the refresh follow. */
 export const connect: Island = (element, signal) => {
   const said = element.querySelector<HTMLElement>("[data-said]");
   const all = element.querySelector<HTMLInputElement>("[data-all]");
@@ -29,12 +29,12 @@ export const connect: Island = (element, signal) => {
     list[place]?.scrollIntoView({ block: "nearest" });
   }
 
-  /** Sends a form after those before it; the last one shows the page that it leads to. */
+  /** Queues a request, so that forms are sent one after the other. The redirect of the last one is opened. */
   function send(form: HTMLFormElement, body: FormData, onFailure: () => void) {
     pending++;
     queue = queue
       .then(async () => {
-        // Its buttons are named action too.
+        // Not `form.action`, because that is the button with the name `action`.
         const response = await fetch(form.getAttribute("action") ?? "", {
           method: "post",
           body: new URLSearchParams([...body].map(([name, value]) => [name, String(value)])),
@@ -59,7 +59,7 @@ export const connect: Island = (element, signal) => {
     select(place);
     send(form, new FormData(form, button), () => {
       delete item.dataset.gone;
-      // The page shows the error.
+      // A normal submission shows the error on the page.
       form.requestSubmit(button);
     });
   }
@@ -92,7 +92,7 @@ export const connect: Island = (element, signal) => {
     event.preventDefault();
   }
 
-  /** After a refresh the current item stays current, or the one that took its place; a focused control keeps the focus. */
+  /** After a refresh, selects the same item again, or the one now in its place. A focused control keeps the focus. */
   function onRender() {
     for (const item of done) if (item.isConnected) item.dataset.gone = "";
     showToggle();

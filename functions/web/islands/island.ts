@@ -1,2 +1,2 @@
-/** Runs where an element with data-island of its name is on the page; the signal ends it when the element is gone. */
+/** Called for each element whose `data-island` names it. The signal aborts when the element leaves the page. */
 export type Island = (element: HTMLElement, signal: AbortSignal) => void;

@@ -2,7 +2,7 @@ import type { Island } from "./island.ts";
 
 export type Islands = Record<string, () => Promise<{ connect: Island }>>;
 
-// Loaded when a page first has one.
+// An island is loaded when a page first contains it.
 const islands: Islands = {
   dialog: () => import("./dialog.ts"),
   draft: () => import("./draft.ts"),
@@ -19,7 +19,7 @@ const islands: Islands = {
   "widget-host": () => import("./widget-host.ts"),
 };
 
-/** Those of pages that bring a script of their own. */
+/** Registers the islands of a script that only some pages load. */
 export function addIslands(more: Islands) {
   Object.assign(islands, more);
   connectIslands();
@@ -27,7 +27,7 @@ export function addIslands(more: Islands) {
 
 const connected = new Map<HTMLElement, AbortController>();
 
-/** Connects new islands and disconnects removed ones. Called after each change of the page. */
+/** Connects new islands and disconnects removed ones. It is called after each change of the page. */
 export function connectIslands() {
   for (const [element, ending] of connected) {
     if (element.isConnected) continue;
@@ -39,7 +39,7 @@ export function connectIslands() {
     if (!load || connected.has(element)) continue;
     const ending = new AbortController();
     connected.set(element, ending);
-    // Realtime is the largest and least urgent.
+    // The realtime islands load last, because they are large and not urgent.
     const ready = element.dataset.island?.startsWith("live-") ? idle() : Promise.resolve();
     ready.then(load).then(
       ({ connect }) => {

@@ -3,7 +3,7 @@ import type { Island } from "./island.ts";
 import { listen } from "./realtime.ts";
 import { refreshSoon } from "./refresh.ts";
 
-/** Updates the board in place; new submissions are announced, not inserted. */
+/** Updates the board in place. It announces new submissions and does not insert them, so that rows do not move. */
 export const connect: Island = (element, signal) => {
   const statuses: Record<string, string> = JSON.parse(element.dataset.statuses ?? "{}");
   const fresh = element.querySelector<HTMLElement>(".fresh");

@@ -3,10 +3,10 @@ import type { Island } from "./island.ts";
 import { untilReleased } from "./reader-activity.ts";
 import { listenToNotifications } from "./realtime.ts";
 
-// A digest or a moderator's work changes many at once.
+// A digest or a moderator changes many notifications at once, and one request is enough for them.
 const gatherMs = 300;
 
-/** Keeps the number of unread notifications as it is now: it is read again after each change. */
+/** Updates the number of unread notifications: reads it again after each change. */
 export const connect: Island = (element, signal) => {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let reading = new AbortController();
@@ -14,7 +14,7 @@ export const connect: Island = (element, signal) => {
     reading.abort();
     reading = new AbortController();
     const isOver = AbortSignal.any([reading.signal, signal]);
-    // Any page has it; this is the smallest that only the visitor's session opens.
+    // Every page contains the number; this is the smallest page that requires the visitor's session.
     const path = `/notifications?limit=1&lang=${document.documentElement.lang}`;
     const page = await fetch(path, { signal: isOver }).then((response) => response.text());
     const read = new DOMParser().parseFromString(page, "text/html").getElementById(element.id);
@@ -23,7 +23,7 @@ export const connect: Island = (element, signal) => {
   }
   listenToNotifications(element, signal, () => {
     clearTimeout(timer);
-    // Without a connection the number stays, until the next change.
+    // After a failed request, the number stays unchanged until the next change.
     timer = setTimeout(() => show().catch(() => {}), gatherMs);
   });
   signal.addEventListener("abort", () => clearTimeout(timer));

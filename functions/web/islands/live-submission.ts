@@ -4,7 +4,7 @@ import type { Island } from "./island.ts";
 import { type LiveMessage, listen } from "./realtime.ts";
 import { refreshSoon } from "./refresh.ts";
 
-/** Updates a submission's page: votes from the message, everything else by reading the page again. */
+/** Updates the page of a submission: votes from the message, everything else by a refresh. */
 export const connect: Island = (element, signal) =>
   listen(
     element,
@@ -18,7 +18,7 @@ export const connect: Island = (element, signal) =>
     refreshSoon,
   );
 
-/** Whether the page has the change, as after an action of its reader. */
+/** Whether the page shows the change already, for example because its reader made it. */
 function isShown(event: string, { table, record, old_record }: LiveMessage["payload"]): boolean {
   const shown = (id: string) =>
     document.getElementById(table === "comments" ? `comment-${id}` : "submission");

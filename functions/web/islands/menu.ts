@@ -1,6 +1,6 @@
 import type { Island } from "./island.ts";
 
-/** A menu closes on Escape, on a click outside, and when it loses the focus. */
+/** Closes a menu on Escape, on a click outside, and when it loses the focus. */
 export const connect: Island = (element, signal) => {
   const menu = element as HTMLDetailsElement;
   const summary = menu.querySelector("summary");

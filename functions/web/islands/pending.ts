@@ -4,7 +4,7 @@ import { refreshSoon } from "./refresh.ts";
 const everyMs = 2000;
 const longestMs = 60_000;
 
-/** Reads the page again while something on it is under way, for a minute at most. */
+/** Refreshes the page every two seconds for at most a minute, while it shows an unfinished process. */
 export const connect: Island = (_element, signal) => {
   const timer = setInterval(() => refreshSoon(), everyMs);
   const end = () => clearInterval(timer);

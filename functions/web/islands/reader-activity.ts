@@ -1,4 +1,4 @@
-// Whether the reader is using the page at this moment.
+// Detects whether the reader is using pointer or keyboard at this moment.
 
 const restMs = 300;
 const pollMs = 50;
@@ -18,22 +18,22 @@ const pointerOf = ({ pointerId }: PointerEvent) => `pointer ${pointerId}`;
 on("pointerdown", (event) => pressed.add(pointerOf(event)));
 on("pointerup", (event) => pressed.delete(pointerOf(event)));
 on("pointercancel", (event) => pressed.delete(pointerOf(event)));
-// Released outside of the window, or in a menu of the browser.
+// The button may have been released outside of the window or in a menu of the browser.
 on("pointermove", (event) => event.buttons === 0 && pressed.delete(pointerOf(event)));
 on("keydown", ({ code }) => pressed.add(code));
 on("keyup", ({ code, key }) => {
   pressed.delete(code);
-  // macOS reports no keyup of other keys while this one is held.
+  // While the Meta key is pressed, macOS sends no keyup of other keys.
   if (key === "Meta") pressed.clear();
 });
-// Only of the window: fields emit this event too.
+// Fields send this event as well, so the target is checked.
 on("blur", ({ target }) => target === window && pressed.clear());
 on("scroll", () => {});
 
-/** Ends when no button, finger or key is down. */
+/** Resolves when no button, finger or key is pressed. */
 export const untilReleased = () => waitWhile(() => pressed.size > 0);
 
-/** Ends when nothing is down and nothing has moved for a moment: the reader is not aiming at anything. */
+/** Resolves when nothing is pressed and the pointer has not moved for a moment, so that no click misses its target. */
 export const untilIdle = () => waitWhile(() => pressed.size > 0 || performance.now() - movedAt < restMs);
 
 async function waitWhile(isBusy: () => boolean) {

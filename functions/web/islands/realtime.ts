@@ -21,8 +21,8 @@ export type LiveMessage = {
 type Counts = { vote_count: number; comment_count: number };
 
 /**
- * Listens on the topics of the element until the signal. Calls `onMissed` after an interruption, in which messages may
- * have been lost. Messages wait while the reader presses a button, because it could move.
+ * Subscribes to the topics of the element until the signal aborts. Calls `onMissed` after an interruption, because messages may
+ * have been lost. Messages are delayed while the reader presses a button, because the button could move.
  */
 export function listen(
   element: HTMLElement,
@@ -43,7 +43,7 @@ export function listen(
   }
 }
 
-/** Calls `onChange` after changes of the visitor's own notifications, and after an interruption. */
+/** Calls `onChange` after each change of the visitor's notifications, and after an interruption. */
 export function listenToNotifications(element: HTMLElement, signal: AbortSignal, onChange: () => void) {
   const client = sharedClient(element, signal);
   const filter = `user_id=eq.${element.dataset.user}`;
@@ -53,7 +53,7 @@ export function listenToNotifications(element: HTMLElement, signal: AbortSignal,
   join(client, channel, signal, onChange);
 }
 
-/** Joins after the visitor's token was set, so that the first message is sent as the visitor. */
+/** Subscribes after the visitor's token was set, because the first message authenticates the subscription. */
 async function join(
   client: RealtimeClient,
   channel: RealtimeChannel,
@@ -73,7 +73,7 @@ async function join(
 
 let shared: { client: RealtimeClient; users: number } | undefined;
 
-/** One connection for all islands of a page. */
+/** All islands of a page share one connection. */
 function sharedClient({ dataset }: HTMLElement, signal: AbortSignal): RealtimeClient {
   const { url = "", key = "" } = dataset;
   shared ??= {
@@ -94,7 +94,7 @@ function sharedClient({ dataset }: HTMLElement, signal: AbortSignal): RealtimeCl
   return mine.client;
 }
 
-/** Asks for the token again a minute before it ends; the key where the session is over. */
+/** Returns the session's token, which it renews a minute before expiry; the public key if the session has ended. */
 function sessionToken(key: string) {
   let known: { token: string; until: number } | undefined;
   return async () => {

@@ -3,21 +3,21 @@ import { hasEdits, isEdited } from "./edited.ts";
 import { untilIdle } from "./reader-activity.ts";
 
 const soonestMs = 200;
-// Random delay, so that readers of the same page do not read it simultaneously.
+// A random delay prevents simultaneous requests of all readers of the same page.
 const spreadMs = 1000;
 const retryMs = 15_000;
 
 type Reason = { address: string; isShown: () => boolean };
 
-/** Why the page is to be read again. */
+/** The requested refreshes. */
 let reasons: Reason[] = [];
 let isRunning = false;
 let renders = 0;
 document.addEventListener("turbo:render", () => renders++);
 
 /**
- * Reads the page again and morphs the differences when it is visible, no request is pending and the reader is idle. Does
- * nothing if `isShown` then returns true: the page shows the change already, for example after an action of the reader.
+ * Refreshes the page: requests it again and morphs the differences, when the page is visible, no request is pending and the
+ * reader is idle. Does nothing if `isShown` returns true then, because the page shows the change already.
  */
 export function refreshSoon(isShown = () => false) {
   reasons.push({ address: address(), isShown });
@@ -38,7 +38,7 @@ async function run() {
     const before = renders;
     const read = await readPage(path);
     await idle();
-    // A page rendered in the meantime may be newer or older than the one read.
+    // Another response that was rendered in the meantime may be newer or older than this one.
     const isCurrent = renders === before && address() === path;
     if (read === "failed" || !isCurrent) reasons.push(...known);
     else if (read) show(read);
@@ -50,7 +50,7 @@ async function run() {
 async function readPage(path: string): Promise<Document | "failed" | undefined> {
   try {
     const response = await fetch(path, { headers: { Accept: "text/html" } });
-    // The session has ended: the next action says so.
+    // The session has ended. The next action of the reader leads to the sign-in.
     if (new URL(response.url).pathname === "/sign-in") return undefined;
     if (!response.ok && ![403, 404].includes(response.status)) return "failed";
     return new DOMParser().parseFromString(await response.text(), "text/html");
@@ -59,12 +59,12 @@ async function readPage(path: string): Promise<Document | "failed" | undefined> 
   }
 }
 
-// Messages after an action of the reader, and forms with errors, which a page read by its URL does not contain.
+// Messages about an action of the reader and forms with errors: the response to a GET request does not contain them.
 const answers =
   "[role=alert], .notice:is([role=status], :has([role=status])), form:has([role=alert], [aria-invalid=true]), .fresh:not([hidden])";
 
 function show(read: Document) {
-  // A new version of the pages needs its own scripts and styles.
+  // A new version of the service has other scripts and styles, which only a reload applies.
   if (assetsOf(read) !== assetsOf(document)) return;
   document.title = read.title;
   morphElements(document.body, read.body, {
@@ -83,7 +83,7 @@ const assetsOf = (page: Document) =>
     .map((element) => element.getAttribute("src") ?? element.getAttribute("href"))
     .join();
 
-/** Ends when the page is visible, nothing is being loaded or sent, and the hand rests. */
+/** Resolves when the page is visible, no request is pending and the reader is idle. */
 async function idle() {
   for (;;) {
     await untilIdle();

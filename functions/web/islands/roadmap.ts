@@ -1,6 +1,6 @@
 import type { Island } from "./island.ts";
 
-/** Cards can be dragged to another column, which submits their own form with that column. */
+/** Makes cards draggable. Dropping a card on another column opens its form with the status of that column. */
 export const connect: Island = (element, signal) => {
   let dragged: HTMLElement | undefined;
   for (const card of element.querySelectorAll<HTMLElement>(".roadmap-card")) card.draggable = true;

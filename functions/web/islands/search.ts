@@ -2,12 +2,10 @@ import type { Island } from "./island.ts";
 
 const pauseMs = 350;
 
-// The value of the field when Turbo renders the next page.
+// The input of the field at the moment when Turbo renders the next page.
 let kept: { value: string; at: number | null } | undefined;
 
-/**
- * A search form submits itself when typing pauses; the field keeps its focus and the text entered meanwhile.
- */
+/** Submits a search form when typing pauses. The field keeps its focus and the text that was entered in the meantime. */
 export const connect: Island = (element, signal) => {
   const form = element as HTMLFormElement;
   const input = form.querySelector<HTMLInputElement>("input[type=search]");
@@ -25,7 +23,7 @@ export const connect: Island = (element, signal) => {
     input.focus();
     input.setSelectionRange(at, at);
   } else if (input.value !== input.defaultValue) {
-    // Typed before the script was loaded.
+    // The text was entered before this script was loaded.
     send();
   }
   form.addEventListener("input", send, { signal });

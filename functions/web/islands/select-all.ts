@@ -1,6 +1,6 @@
 import type { Island } from "./island.ts";
 
-/** A checkbox that selects all rows of its table. A bar named by data-bar shows the number of selected rows. */
+/** A checkbox selects all rows of its table. The bar that `data-bar` names shows the number of selected rows. */
 export const connect: Island = (element, signal) => {
   const all = element as HTMLInputElement;
   const table = all.closest("table");
@@ -20,7 +20,7 @@ export const connect: Island = (element, signal) => {
   };
   all.addEventListener("change", selectAll, { signal });
   table?.addEventListener("change", update, { signal });
-  // Checked before the script was loaded.
+  // The box was checked before this script was loaded.
   if (all.checked) selectAll();
   else update();
 };

@@ -3,7 +3,7 @@ import type { Island } from "./island.ts";
 const pauseMs = 350;
 const shortest = 5;
 
-/** Shows submissions similar to the entered title, in the frame beside the form. */
+/** Loads submissions that are similar to the entered title into the frame beside the form. */
 export const connect: Island = (element, signal) => {
   const input = element.querySelector("input");
   const link = element.querySelector<HTMLAnchorElement>("a");
@@ -35,7 +35,7 @@ export const connect: Island = (element, signal) => {
       link.hidden = frame.querySelector("li") === null;
       const shown = new URL(frame.src, location.href).searchParams.get("title");
       if (shown !== input.value.trim()) return;
-      // The author has seen them: the server does not need to ask again.
+      // The author has seen the similar submissions, so the server accepts the form without asking.
       hasLooked.value = "true";
       element.append(hasLooked);
     },

@@ -2,7 +2,7 @@ import type { Island } from "./island.ts";
 
 const previewDelayMs = 400;
 
-/** Lets questions be dragged, which changes their order in the form, and updates the preview after input. */
+/** Makes questions draggable, which changes their order in the form, and updates the preview after input. */
 export const connect: Island = (element, signal) => {
   const form = element as HTMLFormElement;
   const listen = <Name extends keyof HTMLElementEventMap>(

@@ -1,16 +1,14 @@
 import type { Island } from "./island.ts";
+import { drop, keep, kept, sessionStore } from "./storage.ts";
 
-/**
- * Stores the answers of a survey's form for reloads in this tab, and counts them. The thank-you page deletes
- * them.
- */
+/** Stores the answers of a survey for reloads in this tab, and counts them. The thank-you page deletes the stored answers. */
 export const connect: Island = (element, signal) => {
   const key = element.dataset.keep ?? "";
-  if (!(element instanceof HTMLFormElement)) return forget(key);
-  if (!element.dataset.refused) fill(element, kept(key));
+  if (!(element instanceof HTMLFormElement)) return drop(sessionStore, key);
+  if (!element.dataset.refused) fill(element, JSON.parse(kept(sessionStore, key) ?? "[]"));
   const change = () => {
     const answers = answersOf(element);
-    keep(key, answers);
+    keep(sessionStore, key, JSON.stringify(answers));
     show(element, new Set(answers.map(([name]) => name)));
   };
   element.addEventListener("input", change, { signal });
@@ -56,25 +54,4 @@ function show(form: HTMLFormElement, answered: ReadonlySet<string>) {
   if (text) text.textContent = (text.dataset.answered ?? "").replace("#", String(answered.size));
   for (const button of form.querySelectorAll<HTMLElement>("[data-clear]"))
     button.hidden = !answered.has(button.dataset.clear ?? "");
-}
-
-// A browser may reject storage: then a reload loses them.
-function kept(key: string): Answers {
-  try {
-    return JSON.parse(sessionStorage.getItem(key) ?? "[]");
-  } catch {
-    return [];
-  }
-}
-
-function keep(key: string, answers: Answers) {
-  try {
-    sessionStorage.setItem(key, JSON.stringify(answers));
-  } catch {}
-}
-
-function forget(key: string) {
-  try {
-    sessionStorage.removeItem(key);
-  } catch {}
 }

@@ -1,12 +1,13 @@
 import { type FromFrame, protocol, type ToFrame } from "../widget/protocol.ts";
 import type { Island } from "./island.ts";
+import { drop, keep, kept, localStore, sessionStore } from "./storage.ts";
 
 const dayMs = 86_400_000;
-/** Time between two requests for the number of unread news: docs/decisions/0295-widget-badge-polls.md. */
+/** The time between two requests for the number of unread news (docs/decisions/0295-widget-badge-polls.md). */
 const pollMs = 120_000;
 const maxPollMs = 3_600_000;
 
-/** The frame's side of the widget: reports its state to the host page, and handles messages of the host page. */
+/** The widget's side in the frame: reports the state of the frame to the host page and handles the host page's messages. */
 export const connect: Island = (element, signal) => {
   const origins: string[] = JSON.parse(element.dataset.origins ?? "[]");
   let host: string | undefined;
@@ -59,13 +60,13 @@ export const connect: Island = (element, signal) => {
     if (!host) return;
     const news = document.getElementById("news");
     if (unread !== null) tell({ type: "unread", count: unread });
-    // Reload a list of news that is out of date or of an ended session, but not while the person reads it.
+    // The list of news is out of date, or its session has ended. It is not reloaded while the person reads it.
     if (!news || (unread !== null && unread === Number(news.dataset.unread))) return;
     if (isShown) isStale = true;
     else location.reload();
   });
 
-  // Only an allowed origin can frame the page, and this says nothing but that it is here.
+  // The target origin is unknown. The message contains no data, and only allowed origins can frame the page.
   if (window.parent !== window) window.parent.postMessage({ protocol, type: "hello" }, "*");
 };
 
@@ -91,7 +92,7 @@ function stateOf({ dataset }: HTMLElement): FromFrame {
   };
 }
 
-/** The panel shows the news: they are no longer unread. They stay marked until the next look. */
+/** Marks news as read when the panel shows them. They stay highlighted until the panel is opened again. */
 async function markRead({ dataset }: HTMLElement, tell: (message: FromFrame) => void) {
   const news = document.getElementById("news");
   const form = news?.querySelector("form");
@@ -103,7 +104,7 @@ async function markRead({ dataset }: HTMLElement, tell: (message: FromFrame) => 
   tell(stateOf(document.getElementById("widget-host") ?? news));
 }
 
-/** Asks for the number of unread news while the host page is visible; less often while the service fails. */
+/** Polls the number of unread news while the host page is visible, and less often while requests fail. */
 function watchUnread(
   { dataset: { base, viewer } }: HTMLElement,
   signal: AbortSignal,
@@ -117,7 +118,7 @@ function watchUnread(
     clearTimeout(timer);
     if (!document.hidden && !signal.aborted) timer = setTimeout(read, next - Date.now());
   };
-  // Random, so that pages opened at the same time do not poll at the same time.
+  // A random interval prevents simultaneous requests of pages that were opened at the same time.
   const schedule = () => {
     next = Date.now() + waitMs * (0.75 + Math.random() / 2);
     startTimer();
@@ -147,8 +148,8 @@ const identified = "widget identified";
 type Problem = { field: string; message: string };
 
 /**
- * Exchanges the host's token for the session of this frame, unless the same person is signed in already. No script can
- * read the session's cookie.
+ * Exchanges the host's token for a session of this frame, unless the same person is signed in already. Scripts cannot read the
+ * session's cookie.
  */
 async function identify({ dataset }: HTMLElement, token: string, tell: (message: FromFrame) => void) {
   const claims = claimsOf(token);
@@ -166,7 +167,7 @@ async function identify({ dataset }: HTMLElement, token: string, tell: (message:
   tell({ type: "refused", message });
 }
 
-/** The person in a token, to detect a change of the person. The server verifies the token. */
+/** Reads the person of a token, in order to detect another person. The server verifies the token. */
 function claimsOf(token: string): string | undefined {
   try {
     const text = atob((token.split(".")[1] ?? "").replace(/-/g, "+").replace(/_/g, "/"));
@@ -191,7 +192,7 @@ async function logout({ dataset }: HTMLElement, tell: (message: FromFrame) => vo
 const post = (path: string, fields: Record<string, string>) =>
   fetch(path, { method: "POST", body: new URLSearchParams(fields), redirect: "manual" });
 
-// Surveys put off -----------------------------------------------------------------------------------------------
+// Postponed surveys ---------------------------------------------------------------------------------------------
 
 const snoozed = (survey: string) => `widget snoozed ${survey}`;
 
@@ -199,28 +200,3 @@ const snooze = (survey: string, days: number) =>
   keep(localStore, snoozed(survey), String(Date.now() + days * dayMs));
 
 const isSnoozed = (survey: string) => Number(kept(localStore, snoozed(survey))) > Date.now();
-
-// A browser may refuse storage to frames: then nothing is remembered.
-type Store = () => Storage;
-const sessionStore: Store = () => sessionStorage;
-const localStore: Store = () => localStorage;
-
-function kept(store: Store, name: string): string | null {
-  try {
-    return store().getItem(name);
-  } catch {
-    return null;
-  }
-}
-
-function keep(store: Store, name: string, value: string) {
-  try {
-    store().setItem(name, value);
-  } catch {}
-}
-
-function drop(store: Store, name: string) {
-  try {
-    store().removeItem(name);
-  } catch {}
-}

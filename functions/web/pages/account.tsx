@@ -1,4 +1,4 @@
-import type { Child } from "hono/jsx";
+import type { Child, PropsWithChildren } from "hono/jsx";
 import { z } from "zod";
 import { emailAddress } from "../../../shared/fields.ts";
 import { text } from "../../../shared/text.ts";
@@ -9,9 +9,11 @@ import type { ExecuteAs, JsonResponse } from "../../_shared/http/endpoint.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { countUnconfirmedRequest, needsPassword } from "../../_shared/statements/accounts.ts";
 import type { Messages } from "../../words/index.ts";
-import { Captcha } from "../components/captcha.tsx";
-import { Field, Problem } from "../components/field.tsx";
-import { seeOther } from "../page.tsx";
+import { Captcha, captchaHead } from "../components/captcha.tsx";
+import { Field } from "../components/field.tsx";
+import { Form } from "../components/form.tsx";
+import { LinkLine } from "../components/link-line.tsx";
+import { form, type Page, page, seeOther } from "../page.tsx";
 import { withQuery } from "../paths.ts";
 import { WordedError } from "../problems.ts";
 import { useVisit } from "../rendering.ts";
@@ -22,19 +24,22 @@ import { ownPath, type Visit } from "../visit.ts";
 
 export const returnTo = z.string().max(2000).optional();
 export const returnQuery = z.object({ return_to: returnTo });
-export const address = z.object({ email: emailAddress, return_to: returnTo });
+/** The path to redirect to after a form; that of the board if the form names no page of this site. */
+export const nextPath = returnTo.transform((to) => ownPath(to) ?? "/");
+const address = z.object({ email: emailAddress, return_to: nextPath });
 /** People type a code with spaces or hyphens, and on a Japanese keyboard with full-width digits. */
 export const typedCode = z
   .string()
   .max(100)
   .overwrite((typed) => typed.normalize("NFKC").replace(/[\s\p{Pd}]/gu, ""));
-export const addressAndCode = address.extend({ code: typedCode.pipe(text({ min: 6, max: 10 })) });
+const addressAndCode = address.extend({ code: typedCode.pipe(text({ min: 6, max: 10 })) });
 
+const minPassword = 8;
 const maxPasswordBytes = 72;
 /** bcrypt, which stores it, takes 72 bytes. */
 export const newPassword = z
   .string()
-  .min(8)
+  .min(minPassword)
   .refine((typed) => new TextEncoder().encode(typed).length <= maxPasswordBytes, {
     error: `must be at most ${maxPasswordBytes} bytes: characters outside of English count two or more`,
     params: { rule: "bytes", max: maxPasswordBytes },
@@ -67,7 +72,7 @@ type AuthProblem = {
   reasons?: readonly string[];
 };
 
-/** Auth, or what stands before it, does not work; 500 is an error of one call. */
+/** Whether auth or a proxy before it fails as a whole. Status 500 is the error of a single call. */
 const isAway = ({ name, status }: AuthProblem) =>
   name === "AuthUnknownError" || status === 0 || status === 401 || (status ?? 0) > 500;
 
@@ -78,27 +83,34 @@ export const isTooSoon = ({ code, message }: AuthProblem) =>
 type Account = Messages["account"];
 type Word = { [Key in keyof Account]: Account[Key] extends string ? Key : never }[keyof Account];
 
-/** What lasts until somebody changes something: no "try again" would help. */
-const words: Record<string, Word> = {
-  invalid_credentials: "wrong",
-  email_not_confirmed: "confirmFirst",
-  user_already_exists: "taken",
-  email_exists: "taken",
-  otp_expired: "expired",
-  bad_code_verifier: "expired",
-  pkce_code_verifier_not_found: "expired",
-  flow_state_not_found: "expired",
-  flow_state_expired: "expired",
-  user_banned: "blocked",
-  signup_disabled: "signUpsOff",
-  email_provider_disabled: "wayOff",
-  provider_disabled: "wayOff",
-  oauth_provider_not_supported: "wayOff",
-  access_denied: "cancelled",
-  provider_email_needs_verification: "confirmMailed",
-  user_sso_managed: "ssoManaged",
-  captcha_failed: environment.captcha ? "captcha" : "captchaUnset",
-};
+/** Texts of errors that last until somebody changes something, so that trying again does not help. */
+const lastingProblems = ({ account, settings }: Messages): Record<string, string> => ({
+  invalid_credentials: account.wrong,
+  email_not_confirmed: account.confirmFirst,
+  user_already_exists: account.taken,
+  email_exists: account.taken,
+  otp_expired: account.expired,
+  bad_code_verifier: account.expired,
+  pkce_code_verifier_not_found: account.expired,
+  flow_state_not_found: account.expired,
+  flow_state_expired: account.expired,
+  user_banned: account.blocked,
+  signup_disabled: account.signUpsOff,
+  email_provider_disabled: account.wayOff,
+  provider_disabled: account.wayOff,
+  oauth_provider_not_supported: account.wayOff,
+  access_denied: account.cancelled,
+  provider_email_needs_verification: account.confirmMailed,
+  user_sso_managed: account.ssoManaged,
+  captcha_failed: environment.captcha ? account.captcha : account.captchaUnset,
+  mfa_verification_failed: account.factorWrong,
+  mfa_challenge_expired: account.factorWrong,
+  mfa_ip_address_mismatch: account.factorWrong,
+  mfa_factor_not_found: account.factorWrong,
+  mfa_factor_name_conflict: settings.factorTaken,
+  too_many_enrolled_mfa_factors: settings.factorTooMany,
+  mfa_totp_enroll_not_enabled: settings.factorOff,
+});
 
 /** An error of auth in the visitor's language. */
 export function refusedByAuth(problem: AuthProblem, visit: Visit): WordedError {
@@ -109,8 +121,8 @@ export function refusedByAuth(problem: AuthProblem, visit: Visit): WordedError {
     new WordedError("VALIDATION_ERROR", said, [{ field, message: said }]);
   const limited = (said: string, retry_after: number) =>
     new WordedError("RATE_LIMIT_EXCEEDED", said, [], { retry_after });
-  const word = words[code];
-  if (word) return refused(account[word]);
+  const lasting = lastingProblems(visit.messages);
+  if (Object.hasOwn(lasting, code)) return refused(lasting[code] as string);
   if (code === "over_email_send_rate_limit" && !isTooSoon(problem)) return limited(account.mailLimit, 3600);
   if (status === 429) {
     const seconds = Math.max(1, secondsToWait(message));
@@ -150,7 +162,7 @@ function weaknessOf(
 
 const answerMs = 1_000;
 
-/** An answer about an address takes so long, whatever auth finds: its time does not tell whether there is an account. */
+/** Responses about an address take this long, so that their time does not reveal whether there is an account. */
 export const equalTime = () => new Promise<void>((resolve) => setTimeout(resolve, answerMs));
 
 /** Errors that are the same for every address. */
@@ -166,13 +178,8 @@ const isOfEveryAddress = (problem: AuthProblem) =>
 
 type Asked = Promise<{ error: AuthProblem | null }>;
 
-/** Sends a code, if there is an account. Auth may answer later than we do, such as while it sends the mail. */
-export async function sendCode(
-  visit: Visit,
-  email: string,
-  next: string,
-  asked: Asked,
-): Promise<JsonResponse> {
+/** Sends a code if there is an account. The response does not wait for auth, which may still be sending the mail. */
+async function sendCode(visit: Visit, email: string, next: string, asked: Asked): Promise<JsonResponse> {
   const time = equalTime();
   const error = (await Promise.race([asked, time.then(() => undefined)]))?.error;
   await time;
@@ -180,7 +187,7 @@ export async function sendCode(
   return codeIsSent(visit, email, next, asked);
 }
 
-/** The page that asks for the code. The request counts even if auth sends no mail, such as right after another one. */
+/** Redirects to the page for the code. The request counts even if auth sends no mail, such as directly after another one. */
 export function codeIsSent(visit: Visit, email: string, next: string, asked: Asked): JsonResponse {
   rememberAddress(visit, email);
   const afterResponse = async () => {
@@ -192,64 +199,45 @@ export function codeIsSent(visit: Visit, email: string, next: string, asked: Ask
 
 const addressCookie = hostCookie("address");
 
-/** The address that a code was sent to, for the form that asks for the code: not in an address bar or log. */
+/** Keeps the address that a code was sent to for the form that asks for the code. A cookie keeps it out of URLs and logs. */
 export const rememberAddress = ({ session }: Visit, email: string) =>
   session.cookies.push({ name: addressCookie, value: email, options: { ...cookieOptions, maxAge: 3600 } });
 
-export const ReturnField = () => {
-  const visit = useVisit();
-  return (
-    <>
-      <Problem />
-      <input type="hidden" name="return_to" value={returnPath(visit)} />
-    </>
-  );
+type FormProps = PropsWithChildren<{ of?: Page; to?: string; submit: string }>;
+
+/** A form of these pages. The browser loads the next page without Turbo, because the session may change. */
+export const AccountForm = (props: FormProps) => (
+  <Form class="stack" hasTurbo={false} returnTo={returnPath(useVisit())} {...props} />
+);
+
+export const EmailField = ({ value }: { value?: string | undefined }) => (
+  <Field
+    name="email"
+    type="email"
+    label={useVisit().messages.account.email}
+    autocomplete="username"
+    value={value}
+    required
+  />
+);
+
+export const NameField = () => {
+  const { account } = useVisit().messages;
+  return <Field name="name" label={account.name} hint={account.nameHint} autocomplete="name" />;
 };
 
-export const EmailField = ({ remembered }: { remembered?: boolean }) => {
-  const visit = useVisit();
-  return (
-    <Field
-      name="email"
-      label={visit.messages.account.email}
-      type="email"
-      autocomplete="username"
-      value={remembered ? visit.cookie(addressCookie) : undefined}
-      required
-    />
-  );
-};
-
-export const NameField = ({ value }: { value?: string | undefined }) => {
-  const visit = useVisit();
-  return (
-    <Field
-      name="name"
-      label={visit.messages.account.name}
-      hint={visit.messages.account.nameHint}
-      value={value}
-      autocomplete="name"
-      required
-      maxlength={100}
-    />
-  );
-};
-
-export const NewPasswordField = ({ label }: { label: string }) => {
-  const visit = useVisit();
-  return (
-    <Field
-      name="password"
-      label={label}
-      hint={visit.messages.account.passwordHint}
-      type="password"
-      autocomplete="new-password"
-      required
-      minlength={8}
-      maxlength={72}
-    />
-  );
-};
+export const NewPasswordField = ({ label }: { label: string }) => (
+  <Field
+    name="password"
+    label={label}
+    hint={useVisit().messages.account.passwordHint}
+    type="password"
+    autocomplete="new-password"
+    required
+    minlength={minPassword}
+    maxlength={maxPasswordBytes}
+  />
+);
 
 type Verification = Parameters<ReturnType<Visit["auth"]>["verifyOtp"]>[0];
 
@@ -259,7 +247,7 @@ export async function verify(visit: Visit, verification: Verification) {
   const { data, error } = await visit.auth().verifyOtp(verification);
   if (!error) return data.session;
   await time;
-  // Auth says that an account is banned whatever the code, and it would tell that there is one.
+  // Auth reports a banned account before it checks the code, which would reveal that there is an account.
   const isHidden = "email" in verification && error.code === "user_banned";
   throw refusedByAuth(isHidden ? { code: "otp_expired", message: "" } : error, visit);
 }
@@ -275,7 +263,7 @@ export async function afterProof(to: string, token: string, executeAs: ExecuteAs
   return seeOther(row?.data ? firstPassword(to) : to);
 }
 
-/** The only card of such a page. */
+/** The content of a page with one card. */
 export const Card = ({ title, text: said, children }: { title: string; text?: string; children?: Child }) => (
   <section class="card narrow">
     <h1>{title}</h1>
@@ -284,53 +272,87 @@ export const Card = ({ title, text: said, children }: { title: string; text?: st
   </section>
 );
 
-/** Asks where a code shall be sent. */
-export const AddressForm = ({ action }: { action: string }) => {
-  const visit = useVisit();
-  return (
-    <form method="post" action={action} class="stack" data-turbo="false">
-      <ReturnField />
-      <EmailField />
-      <Captcha />
-      <button type="submit" class="button main">
-        {visit.messages.account.sendCode}
-      </button>
-    </form>
-  );
-};
-
-/** Asks for the code that was sent. */
-export const codeView = (action: string, ask: string, visit: Visit) => {
-  const { account } = visit.messages;
-  return {
-    title: account.codeTitle,
-    content: (
-      <Card title={account.codeTitle} text={account.codeText}>
-        <form method="post" action={action} class="stack" data-turbo="false">
-          <ReturnField />
-          <EmailField remembered />
-          <Field name="code" label={account.code} autocomplete="one-time-code" required />
-          <button type="submit" class="button main">
-            {account.next}
-          </button>
-        </form>
-        <p>
-          <a class="link" href={withReturn(ask, returnPath(visit))}>
-            {account.newCode}
-          </a>
-        </p>
-      </Card>
-    ),
-  };
-};
-
 export const BackToSignIn = () => {
   const visit = useVisit();
   return (
-    <p>
-      <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
-        {visit.messages.account.signInTitle}
-      </a>
-    </p>
+    <LinkLine href={withReturn("/sign-in", returnPath(visit))}>{visit.messages.account.signInTitle}</LinkLine>
   );
 };
+
+type Mailed = {
+  /** Path of the page that asks for the address. */
+  path: string;
+  /** Path of the page that asks for the code. */
+  codePath: string;
+  title: Word;
+  text: Word;
+  /** Asks auth to send the code. */
+  send: (visit: Visit, email: string, to: string) => Asked;
+  /** Signs in with the code. */
+  enter: (
+    typed: { email: string; code: string; to: string },
+    visit: Visit,
+    executeAs: ExecuteAs,
+  ) => Promise<JsonResponse>;
+};
+
+/** The two pages of a sign-in by mail: one asks for the address, the other one for the code that was sent. */
+export const codePages = ({ path, codePath, title, text, send, enter }: Mailed): Page[] => [
+  page({
+    path,
+    query: returnQuery,
+    view: (_none, { visit }) => {
+      const { account } = visit.messages;
+      return {
+        title: account[title],
+        ...captchaHead(),
+        content: (
+          <Card title={account[title]} text={account[text]}>
+            <AccountForm submit={account.sendCode}>
+              <EmailField />
+              <Captcha />
+            </AccountForm>
+            <BackToSignIn />
+          </Card>
+        ),
+      };
+    },
+    actions: [
+      form({
+        path,
+        operation: "sign_in_mail",
+        body: address,
+        work: ({ body: { email, return_to }, visit }) =>
+          sendCode(visit, email, withReturn(codePath, return_to), send(visit, email, return_to)),
+      }),
+    ],
+  }),
+  page({
+    path: codePath,
+    query: returnQuery,
+    view: (_none, { visit }) => {
+      const { account } = visit.messages;
+      return {
+        title: account.codeTitle,
+        content: (
+          <Card title={account.codeTitle} text={account.codeText}>
+            <AccountForm submit={account.next}>
+              <EmailField value={visit.cookie(addressCookie)} />
+              <Field name="code" label={account.code} autocomplete="one-time-code" />
+            </AccountForm>
+            <LinkLine href={withReturn(path, returnPath(visit))}>{account.newCode}</LinkLine>
+          </Card>
+        ),
+      };
+    },
+    actions: [
+      form({
+        path: codePath,
+        operation: "sign_in",
+        body: addressAndCode,
+        work: ({ body: { email, code, return_to: to }, visit }, _execute, _request, executeAs) =>
+          enter({ email, code, to }, visit, executeAs),
+      }),
+    ],
+  }),
+];

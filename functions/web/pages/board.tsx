@@ -2,15 +2,15 @@ import { z } from "zod";
 import { queryInteger } from "../../../shared/pagination.ts";
 import {
   type SubmissionListQuery,
-  type SubmissionStatus,
   submissionListQuery,
   submissionStatuses,
 } from "../../../shared/submissions.ts";
-import { nextCursor } from "../../_shared/http/cursor.ts";
-import { boardOf, type Frame, type Board as Surroundings } from "../../_shared/statements/pages.ts";
-import { filterNames, listSubmissions } from "../../_shared/statements/submissions.ts";
+import { nextCursor, type Page } from "../../_shared/http/cursor.ts";
+import { boardOf, type Board as Surroundings } from "../../_shared/statements/pages.ts";
+import { filterNames, type Listed, listSubmissions } from "../../_shared/statements/submissions.ts";
 import { Day } from "../components/day.tsx";
-import { Dot } from "../components/dot.tsx";
+import { WithDot } from "../components/dot.tsx";
+import { Empty } from "../components/empty.tsx";
 import { Icon } from "../components/icon.tsx";
 import { liveBoard } from "../components/live.ts";
 import { Marked } from "../components/marked.tsx";
@@ -20,24 +20,8 @@ import { VoteButton } from "../components/vote-button.tsx";
 import { formatNumber } from "../format.ts";
 import { bestFirst, page } from "../page.tsx";
 import { frameTarget, linkWith, organizationPath, personLink, submissionLink } from "../paths.ts";
-import { useVisit } from "../rendering.ts";
+import { useRendering, useVisit } from "../rendering.ts";
 import { redirectToSetup } from "./setup.tsx";
-
-type Listed = {
-  id: string;
-  title: string;
-  description: string;
-  type: "idea" | "problem";
-  status: SubmissionStatus;
-  vote_count: number;
-  comment_count: number;
-  category_id: string | null;
-  tags: string[];
-  created_at: string;
-  has_voted: boolean;
-  marked_title?: string;
-  marked_description?: string;
-};
 
 /** The query of the API's list, but sorted by votes or, with words, by relevance. */
 const boardQuery = z
@@ -57,49 +41,28 @@ export const board = page({
   isRenderedOnce: true,
   fallback: redirectToSetup,
   query: boardQuery,
-  call: ({ query, locale, visit }) => [
+  read: ({ query, locale, visit }) => [
     listSubmissions(query, { hasVoted: visit.isSignedIn, highlight: true, total: isFiltered(query) }),
     boardOf(locale, query.author),
   ],
-  view: ([[list], [around]], { query, visit }, frame) => {
+  view: ([list, around], { query, visit }, { organization }) => {
     const { board, nav } = visit.messages;
-    const props: BoardProps = {
-      query,
-      frame,
-      submissions: JSON.parse(list?.data ?? "[]"),
-      total: list?.total ?? 0,
-      isCapped: list?.total_is_capped ?? false,
-      match: list?.match,
-      didYouMean: list?.did_you_mean,
-      next: list ? nextCursor(list, query.sort, query.order) : null,
-      author: around?.author ?? query.author,
-      ...(JSON.parse((around as { data: string }).data) as Surroundings),
-    };
     return {
       title: nav.board,
       section: "board",
       noindex: false,
-      canonical: `${organizationPath(frame.organization)}/`,
-      feed: `${organizationPath(frame.organization)}/feed.xml`,
+      canonical: `${organizationPath(organization)}/`,
+      feed: `${organizationPath(organization)}/feed.xml`,
       structured: { "@type": "CollectionPage" },
-      description: frame.organization
-        ? `${frame.organization.name}: ${board.heading} ${board.intro}`
-        : undefined,
-      content: <Board {...props} />,
+      description: organization ? `${organization.name}: ${board.heading} ${board.intro}` : undefined,
+      content: <Board query={query} list={list} {...around.data} author={around.author ?? query.author} />,
     };
   },
 });
 
 type BoardProps = Surroundings & {
   query: SubmissionListQuery;
-  frame: Frame;
-  submissions: Listed[];
-  /** Number of matches of a filtered list. */
-  total: number;
-  isCapped: boolean;
-  match: "all" | "any" | undefined;
-  didYouMean: string | null | undefined;
-  next: string | null;
+  list: Omit<Page, "data"> & { data: Listed[] };
   /** Name of the filter's author; the id of one whose submissions the caller does not see. */
   author: string | undefined;
 };
@@ -107,10 +70,17 @@ type BoardProps = Surroundings & {
 const isFiltered = (query: SubmissionListQuery) => filterNames.some((name) => query[name]);
 
 const Board = (props: BoardProps) => {
-  const visit = useVisit();
-  const { query, frame, submissions, next, counts } = props;
+  const { visit, frame } = useRendering();
+  const { query, list, counts } = props;
   const { board, nav, statuses } = visit.messages;
+  const isChosen = isFiltered(query);
   const filters = filterNames.filter((name) => name !== "q" && query[name]).length;
+  const submit = (
+    <a class="button main" {...personLink(visit, `${visit.base}/new`)}>
+      <Icon name="plus" />
+      {nav.submit}
+    </a>
+  );
   return (
     <div class="columns" id="board" {...liveBoard(frame)} data-statuses={JSON.stringify(statuses)}>
       <div class="column-head">
@@ -146,10 +116,7 @@ const Board = (props: BoardProps) => {
             </form>
           </search>
           <Sorts query={query} />
-          <a class="button main" {...personLink(visit, `${visit.base}/new`)}>
-            <Icon name="plus" />
-            {nav.submit}
-          </a>
+          {submit}
         </div>
       </div>
       <aside class="column-side" aria-label={board.filter}>
@@ -163,7 +130,7 @@ const Board = (props: BoardProps) => {
         </details>
       </aside>
       <div class="column-main">
-        {isFiltered(query) ? (
+        {isChosen ? (
           <Chosen {...props} />
         ) : (
           <div class="announcement" role="status">
@@ -175,23 +142,21 @@ const Board = (props: BoardProps) => {
             </p>
           </div>
         )}
-        {submissions.length > 0 ? (
+        {list.data.length > 0 ? (
           <ul class="list" id="submissions">
-            {submissions.map((submission) => (
+            {list.data.map((submission) => (
               <Row submission={submission} {...props} />
             ))}
           </ul>
         ) : (
-          <div class="empty">
-            <h2>{isFiltered(query) ? board.noneTitle : board.emptyTitle}</h2>
-            <p>{isFiltered(query) ? board.noneText : board.emptyText}</p>
-            <a class="button main" {...personLink(visit, `${visit.base}/new`)}>
-              <Icon name="plus" />
-              {nav.submit}
-            </a>
-          </div>
+          <Empty
+            title={isChosen ? board.noneTitle : board.emptyTitle}
+            text={isChosen ? board.noneText : board.emptyText}
+          >
+            {submit}
+          </Empty>
         )}
-        <NextPage next={next} isFirst={!query.cursor} />
+        <NextPage next={nextCursor(list, query.sort, query.order)} isFirst={!query.cursor} />
       </div>
     </div>
   );
@@ -223,71 +188,65 @@ const Sorts = ({ query }: Pick<BoardProps, "query">) => {
   );
 };
 
+const shownStatuses = submissionStatuses.filter((status) => status !== "duplicate");
+
 const Filters = ({ query, categories, counts }: BoardProps) => {
   const visit = useVisit();
   const { board, statuses, types } = visit.messages;
-  const item = (name: "status" | "type" | "category", value: string | null, label: unknown, n?: number) => (
-    <li>
-      <a
-        {...linkWith(visit, { [name]: value })}
-        aria-current={(query[name] ?? null) === value ? "true" : undefined}
-      >
-        {label}
-        {n !== undefined && <span class="number">{formatNumber(n, visit.locale)}</span>}
-      </a>
-    </li>
-  );
-  const shown = submissionStatuses.filter((status) => status !== "duplicate");
+  const groups = {
+    status: shownStatuses.map((status) => ({
+      value: status,
+      label: <span class={`status ${status}`}>{statuses[status]}</span>,
+      count: counts.statuses[status] ?? 0,
+    })),
+    type: (["idea", "problem"] as const).map((type) => ({
+      value: type,
+      label: <span>{types[type]}</span>,
+      count: counts.types[type] ?? 0,
+    })),
+    category: categories.map((category) => ({
+      value: category.slug,
+      label: <WithDot of={category} />,
+      count: counts.categories[category.id] ?? 0,
+    })),
+  };
   return (
     <div class="filters">
-      <section class="card">
-        <h2>{board.status}</h2>
-        <ul>
-          {item("status", null, <span>{board.all}</span>, counts.total)}
-          {shown.map((status) =>
-            item(
-              "status",
-              status,
-              <span class={`status ${status}`}>{statuses[status]}</span>,
-              counts.statuses[status] ?? 0,
-            ),
-          )}
-        </ul>
-      </section>
-      <section class="card">
-        <h2>{board.type}</h2>
-        <ul>
-          {item("type", null, <span>{board.all}</span>)}
-          {item("type", "idea", <span>{types.idea}</span>, counts.types.idea ?? 0)}
-          {item("type", "problem", <span>{types.problem}</span>, counts.types.problem ?? 0)}
-        </ul>
-      </section>
-      {categories.length > 0 && (
-        <section class="card">
-          <h2>{board.category}</h2>
-          <ul>
-            {item("category", null, <span>{board.all}</span>)}
-            {categories.map(({ id, slug, name, color }) =>
-              item(
-                "category",
-                slug,
-                <span class="with-dot">
-                  <Dot color={color} />
-                  {name}
-                </span>,
-                counts.categories[id] ?? 0,
-              ),
-            )}
-          </ul>
-        </section>
-      )}
+      {(["status", "type", "category"] as const)
+        .filter((name) => groups[name].length > 0)
+        .map((name) => {
+          const all = {
+            value: null,
+            label: <span>{board.all}</span>,
+            count: name === "status" ? counts.total : undefined,
+          };
+          return (
+            <section class="card">
+              <h2>{board[name]}</h2>
+              <ul>
+                {[all, ...groups[name]].map(({ value, label, count }) => (
+                  <li>
+                    <a
+                      {...linkWith(visit, { [name]: value })}
+                      aria-current={(query[name] ?? null) === value ? "true" : undefined}
+                    >
+                      {label}
+                      {count !== undefined && <span class="number">{formatNumber(count, visit.locale)}</span>}
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          );
+        })}
     </div>
   );
 };
 
 /** The active filters, each with a link that removes it. */
-const Chosen = ({ query, categories, tags, total, isCapped, match, didYouMean, author }: BoardProps) => {
+const Chosen = ({ query, categories, tags, list, author }: BoardProps) => {
   const visit = useVisit();
+  const { total, total_is_capped, match, did_you_mean } = list;
   const { board, statuses, types } = visit.messages;
   const labels = {
     q: query.q && `“${query.q}”`,
@@ -302,17 +261,17 @@ const Chosen = ({ query, categories, tags, total, isCapped, match, didYouMean, a
   return (
     <div class="chosen">
       <span class="quiet" role="status">
-        {isCapped
+        {total_is_capped
           ? board.resultsOrMore(total)
           : match === "any" && total > 0
             ? board.someWords
             : board.results(total)}
       </span>
-      {didYouMean && (
+      {did_you_mean && (
         <span>
           {board.didYouMean}{" "}
-          <a class="link" {...linkWith(visit, { q: didYouMean })}>
-            {didYouMean}
+          <a class="link" {...linkWith(visit, { q: did_you_mean })}>
+            {did_you_mean}
           </a>
         </span>
       )}
@@ -342,7 +301,7 @@ const Row = ({ submission, categories, tags }: { submission: Listed } & BoardPro
   const category = categories.find((known) => known.id === category_id);
   return (
     <li class="row" id={`submission-${id}`}>
-      <VoteButton path={`/submissions/${id}`} votes={vote_count} hasVoted={submission.has_voted} />
+      <VoteButton path={`/submissions/${id}`} votes={vote_count} hasVoted={submission.has_voted ?? false} />
       <div class="row-text">
         <h2>
           <a {...submissionLink(visit, id, title)}>
@@ -357,14 +316,9 @@ const Row = ({ submission, categories, tags }: { submission: Listed } & BoardPro
           )}
         </p>
         <div class="facts">
-          <Status status={status} messages={messages} />
+          <Status status={status} />
           {type === "problem" && <span>{messages.types.problem}</span>}
-          {category && (
-            <span class="with-dot">
-              <Dot color={category.color} />
-              {category.name}
-            </span>
-          )}
+          {category && <WithDot of={category} />}
           {submission.tags.map((slug) => (
             <a class="tag" {...linkWith(visit, { tag: slug })}>
               {tags.find((known) => known.slug === slug)?.name ?? slug}
@@ -375,7 +329,7 @@ const Row = ({ submission, categories, tags }: { submission: Listed } & BoardPro
             <span class="unseen">{messages.comments.label}</span>
             <span class="number">{formatNumber(comment_count, locale)}</span>
           </span>
-          <Day at={submission.created_at} locale={locale} />
+          <Day at={submission.created_at} />
         </div>
       </div>
     </li>

@@ -2,7 +2,10 @@ import { z } from "zod";
 import { type MailLink, readMailLink } from "../../_shared/callers/mail-links.ts";
 import { notFound } from "../../_shared/http/api-error.ts";
 import { claimAuthor, openClaim } from "../../_shared/statements/mail.ts";
+import { Form } from "../components/form.tsx";
+import { LinkLine } from "../components/link-line.tsx";
 import { page, plain, seeOther } from "../page.tsx";
+import { optional } from "../shown.ts";
 import { withReturn } from "./account.tsx";
 
 const linked = z.object({ token: z.string().max(500) });
@@ -18,78 +21,62 @@ function authorOf(token: string): MailLink {
 export const claim = page({
   path: "/claim",
   query: linked,
-  call: ({ query }) => [openClaim(authorOf(query.token))],
-  view: ([[open]], { query, visit }) => {
+  read: ({ query }) => [optional(openClaim(authorOf(query.token)))],
+  view: ([open], { query, visit }) => {
     const { claim, me, account } = visit.messages;
-    if (!open?.data)
-      return {
-        title: claim.title,
-        noindex: true,
-        content: (
-          <section class="card narrow stack">
-            <h1>{claim.title}</h1>
-            <p>{claim.gone}</p>
-            <p>
-              <a class="link" href="/me">
-                {me.title}
-              </a>
-            </p>
-          </section>
-        ),
-      };
-    const { organization, submissions, comments, votes, is_signed_in, is_own_address } = open.data;
     const here = `/claim?token=${query.token}`;
-    const counts: [string, number][] = [
-      [me.submissions, submissions],
-      [me.votes, votes],
-      [me.comments, comments],
-    ];
+    const counts = (["submissions", "votes", "comments"] as const).filter((kind) => (open?.[kind] ?? 0) > 0);
     return {
       title: claim.title,
       noindex: true,
       content: (
         <section class="card narrow stack">
           <h1>{claim.title}</h1>
-          <p>{claim.text(organization.name)}</p>
-          <p class="quiet">
-            {counts
-              .filter(([, count]) => count > 0)
-              .map(([label, count]) => `${label}: ${count.toLocaleString(visit.locale)}`)
-              .join(" · ")}
-          </p>
-          {is_own_address ? (
-            <form method="post" action={here} data-turbo="false">
+          {open ? (
+            <>
+              <p>{claim.text(open.organization.name)}</p>
+              <p class="quiet">
+                {counts.map((kind) => `${me[kind]}: ${open[kind].toLocaleString(visit.locale)}`).join(" · ")}
+              </p>
+            </>
+          ) : (
+            <>
+              <p>{claim.gone}</p>
+              <LinkLine href="/me">{me.title}</LinkLine>
+            </>
+          )}
+          {open?.is_own_address && (
+            <Form to={here} hasTurbo={false} hasProblem={false}>
               <button type="submit" class="button main">
                 {claim.act}
               </button>
-            </form>
-          ) : (
-            <>
-              <p>{is_signed_in ? claim.otherAddress : claim.needsAccount}</p>
-              {!is_signed_in && (
-                <p class="buttons">
-                  <a class="button main" href={withReturn("/sign-in", here)}>
-                    {account.signInTitle}
-                  </a>{" "}
-                  <a class="button" href={withReturn("/sign-up", here)}>
-                    {account.signUpTitle}
-                  </a>
-                </p>
-              )}
-            </>
+            </Form>
+          )}
+          {open && !open.is_own_address && (
+            <p>{open.is_signed_in ? claim.otherAddress : claim.needsAccount}</p>
+          )}
+          {open && !open.is_signed_in && (
+            <p class="buttons">
+              <a class="button main" href={withReturn("/sign-in", here)}>
+                {account.signInTitle}
+              </a>{" "}
+              <a class="button" href={withReturn("/sign-up", here)}>
+                {account.signUpTitle}
+              </a>
+            </p>
           )}
         </section>
       ),
     };
   },
-});
-
-export const claimForm = plain({
-  method: "post",
-  path: "/claim",
-  access: "person",
-  query: linked,
-  formPage: claim,
-  call: ({ query }) => [claimAuthor(authorOf(query.token))],
-  respond: () => seeOther("/me"),
+  actions: [
+    plain({
+      method: "post",
+      path: "/claim",
+      access: "person",
+      query: linked,
+      call: ({ query }) => [claimAuthor(authorOf(query.token))],
+      respond: () => seeOther("/me"),
+    }),
+  ],
 });

@@ -8,18 +8,19 @@ import {
   undoAccountChange,
 } from "../../_shared/statements/accounts.ts";
 import { Problem } from "../components/field.tsx";
+import { Form } from "../components/form.tsx";
 import { form, page, plain, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
-import { ownPath, type Visit } from "../visit.ts";
+import type { Visit } from "../visit.ts";
 import {
   afterProof,
   BackToSignIn,
   Card,
   firstPassword,
   newPasswordPath,
+  nextPath,
   refusedByAuth,
   returnPath,
-  returnQuery,
   returnTo,
   verify,
   withReturn,
@@ -29,66 +30,13 @@ import {
 
 const linkTypes = ["signup", "magiclink", "recovery", "email", "email_change", "invite"] as const;
 const tokenHash = z.string().min(1).max(500);
-const linkQuery = z.object({ token_hash: tokenHash, type: z.enum(linkTypes), return_to: returnTo });
 
-/**
- * The target of a link in a mail. It asks for confirmation: mail scanners open links too, and somebody else may have asked for
- * the mail.
- */
-export const confirmLink = page({
-  path: "/auth/confirm",
-  // Auth's token is a hash of the address and a code of six digits: this page would tell a guess from the right one.
-  operation: "sign_in",
-  query: linkQuery.partial(),
-  call: ({ query, visit }) => [
-    accountOfLink(query.token_hash ?? visit.refused?.typed.get("token_hash") ?? ""),
-  ],
-  view: ([[found]], { visit, query }) => {
-    const { account } = visit.messages;
-    const typed = visit.refused?.typed;
-    const token_hash = query.token_hash ?? typed?.get("token_hash") ?? undefined;
-    return {
-      title: account.linkTitle,
-      content: (
-        <Card title={account.linkTitle} text={found ? ofLink(found, visit) : account.linkText}>
-          <form method="post" action="/auth/confirm" class="stack" data-turbo="false">
-            <Problem />
-            <input type="hidden" name="token_hash" value={token_hash} />
-            <input type="hidden" name="type" value={query.type ?? typed?.get("type") ?? undefined} />
-            <input type="hidden" name="return_to" value={returnPath(visit)} />
-            <button type="submit" class="button main">
-              {account.next}
-            </button>
-          </form>
-          {found && found.kind !== "confirmed" && (
-            <form method="post" action="/auth/reject" class="stack" data-turbo="false">
-              <input type="hidden" name="token_hash" value={token_hash} />
-              <button type="submit" class="button">
-                {account.notMe}
-              </button>
-            </form>
-          )}
-          <BackToSignIn />
-        </Card>
-      ),
-    };
-  },
-});
-
-/** What the link does, and for whose account: a person may have another one in mind. */
-function ofLink({ kind, name, email }: AccountOfLink, { messages: { account } }: Visit): string {
-  if (kind === "change") return account.linkOfChange(email, name);
-  return kind === "confirmed" ? account.linkOfAccount(email, name) : account.linkOfNew(email, name);
-}
-
-export const confirmLinkForm = form({
+const confirm = form({
   path: "/auth/confirm",
   operation: "sign_in",
-  body: linkQuery,
-  formPage: confirmLink,
-  work: async ({ body: { token_hash, type, return_to }, visit }, _execute, _request, executeAs) => {
+  body: z.object({ token_hash: tokenHash, type: z.enum(linkTypes), return_to: nextPath }),
+  work: async ({ body: { token_hash, type, return_to: to }, visit }, _execute, _request, executeAs) => {
     const session = await verify(visit, { token_hash, type });
-    const to = ownPath(return_to) ?? "/";
     if (!session) return seeOther("/auth/done?what=half");
     // The mail of a reset has the path already.
     if (new URL(to, "http://site.invalid").pathname === newPasswordPath) return seeOther(to);
@@ -98,12 +46,11 @@ export const confirmLinkForm = form({
 });
 
 /** "This was not me": somebody else named this address. */
-export const rejectLinkForm = plain({
+const reject = plain({
   method: "post",
   path: "/auth/reject",
   operation: "sign_in",
   body: z.object({ token_hash: tokenHash }),
-  formPage: confirmLink,
   call: ({ body: { token_hash } }) => [rejectLink(token_hash)],
   respond: ([[rejected]], { visit }) => {
     if (!rejected?.data) throw refusedByAuth({ code: "otp_expired", message: "" }, visit);
@@ -111,62 +58,110 @@ export const rejectLinkForm = plain({
   },
 });
 
-const undoToken = z.object({ token: z.string().max(500) });
+/** A value of the link, or of its form if that was refused. */
+const given = ({ query, refused }: Visit, name: string) =>
+  query.get(name) ?? refused?.typed.get(name) ?? undefined;
 
-/** From the mail about a changed address or password: gives the account back to the owner of the address. */
-export const undoLink = page({
-  path: "/auth/undo",
-  query: undoToken.partial(),
-  call: ({ query, visit }) => [addressOfUndo(undoOf(query.token ?? visit.refused?.typed.get("token") ?? ""))],
-  view: ([[found]], { visit, query }) => {
+/**
+ * The target of a link in a mail. It asks for confirmation: mail scanners open links too, and somebody else may have asked for
+ * the mail.
+ */
+const confirmLink = page({
+  path: "/auth/confirm",
+  // Auth's token is a hash of the address and a code of six digits: this page would tell a guess from the right one.
+  operation: "sign_in",
+  query: z.object({ token_hash: tokenHash, type: z.enum(linkTypes), return_to: returnTo }).partial(),
+  read: ({ visit }) => [accountOfLink(given(visit, "token_hash") ?? "")],
+  view: ([[found]], { visit }) => {
     const { account } = visit.messages;
-    const title = account.undoTitle;
+    const token_hash = given(visit, "token_hash");
     return {
-      title,
+      title: account.linkTitle,
       content: (
-        <Card title={title} text={found?.data ? account.undoText(found.data) : account.undoGone}>
-          {found?.data && (
-            <form method="post" action="/auth/undo" class="stack" data-turbo="false">
-              <Problem />
-              <input
-                type="hidden"
-                name="token"
-                value={query.token ?? visit.refused?.typed.get("token") ?? undefined}
-              />
-              <button type="submit" class="button main">
-                {account.undoAct}
+        <Card title={account.linkTitle} text={found ? ofLink(found, visit) : account.linkText}>
+          <Form
+            of={confirm}
+            class="stack"
+            hasTurbo={false}
+            hidden={{ token_hash, type: given(visit, "type") }}
+            hasProblem={false}
+            returnTo={returnPath(visit)}
+            submit={account.next}
+          >
+            <Problem />
+          </Form>
+          {found && found.kind !== "confirmed" && (
+            <Form of={reject} class="stack" hasTurbo={false} hasProblem={false} hidden={{ token_hash }}>
+              <button type="submit" class="button">
+                {account.notMe}
               </button>
-            </form>
+            </Form>
           )}
           <BackToSignIn />
         </Card>
       ),
     };
   },
+  actions: [confirm, reject],
 });
 
-export const undoLinkForm = plain({
-  method: "post",
+/** What the link does, and for whose account: a person may have another one in mind. */
+function ofLink({ kind, name, email }: AccountOfLink, { messages: { account } }: Visit): string {
+  if (kind === "change") return account.linkOfChange(email, name);
+  return kind === "confirmed" ? account.linkOfAccount(email, name) : account.linkOfNew(email, name);
+}
+
+const undoToken = z.object({ token: z.string().max(500) });
+
+/** From the mail about a changed address or password: gives the account back to the owner of the address. */
+const undoLink = page({
   path: "/auth/undo",
-  operation: "sign_in",
-  body: undoToken,
-  formPage: undoLink,
-  call: ({ body: { token } }) => [undoAccountChange(undoOf(token))],
-  respond: ([[undone]], { visit }) => {
-    if (undone?.data === "taken") throw new WordedError("CONFLICT", visit.messages.account.undoTaken);
-    if (!undone?.data) throw new WordedError("CONFLICT", visit.messages.account.undoGone);
-    return seeOther("/auth/done?what=undone");
+  query: undoToken.partial(),
+  call: ({ visit }) => [addressOfUndo(undoOf(given(visit, "token") ?? ""))],
+  view: ([[found]], { visit }) => {
+    const { account } = visit.messages;
+    const address = found?.data;
+    const title = account.undoTitle;
+    return {
+      title,
+      content: (
+        <Card title={title} text={address ? account.undoText(address) : account.undoGone}>
+          {address && (
+            <Form
+              class="stack"
+              hasTurbo={false}
+              hidden={{ token: given(visit, "token") }}
+              submit={account.undoAct}
+            />
+          )}
+          <BackToSignIn />
+        </Card>
+      ),
+    };
   },
+  actions: [
+    plain({
+      method: "post",
+      path: "/auth/undo",
+      operation: "sign_in",
+      body: undoToken,
+      call: ({ body: { token } }) => [undoAccountChange(undoOf(token))],
+      respond: ([[undone]], { visit }) => {
+        if (undone?.data === "taken") throw new WordedError("CONFLICT", visit.messages.account.undoTaken);
+        if (!undone?.data) throw new WordedError("CONFLICT", visit.messages.account.undoGone);
+        return seeOther("/auth/done?what=undone");
+      },
+    }),
+  ],
 });
 
 const undoOf = (token: string) => readUndoLink(token) ?? new Uint8Array();
 
-/** Says what a link did that signs nobody in. */
-export const linkDone = page({
+/** The result of a link that does not sign in. */
+const linkDone = page({
   path: "/auth/done",
   query: z.object({ what: z.enum(["half", "kept", "deleted", "undone"]) }),
-  call: () => [],
-  view: (_results, { visit, query: { what } }) => {
+  view: (_none, { visit, query: { what } }) => {
     const { account, errors } = visit.messages;
     const [title, text] = {
       half: [account.halfTitle, account.halfText],
@@ -199,10 +194,11 @@ export const linkDone = page({
  * The target of OAuth providers and of hosted auth's links. Only the browser that started the flow has the
  * verifier. Errors of auth are in the query; those of a provider that names none are in `error`.
  */
-export const authCallback = form({
+const authCallback = form({
   method: "get",
   path: "/auth/callback",
-  query: returnQuery.extend({
+  query: z.object({
+    return_to: nextPath,
     code: z.string().max(500).optional(),
     error: z.string().max(200).optional(),
     error_code: z.string().max(200).optional(),
@@ -215,6 +211,8 @@ export const authCallback = form({
     }
     const { error } = await visit.auth().exchangeCodeForSession(query.code);
     if (error) throw refusedByAuth(error, visit);
-    return seeOther(ownPath(query.return_to) ?? "/");
+    return seeOther(query.return_to);
   },
 });
+
+export const linkPages = [confirmLink, undoLink, linkDone, authCallback];

@@ -1,24 +1,23 @@
-import type { Comment } from "../../../shared/comments.ts";
-import type { SubmissionDetail } from "../../../shared/submissions.ts";
-import { forbidden, notFound } from "../../_shared/http/api-error.ts";
+import { forbidden } from "../../_shared/http/api-error.ts";
 import { commentDetail } from "../../_shared/statements/comments.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
-import { Problem } from "../components/field.tsx";
+import { comments } from "../../endpoints/comments.ts";
+import { submissions } from "../../endpoints/submissions.ts";
+import { Form } from "../components/form.tsx";
 import { LinkedText } from "../components/linked-text.tsx";
-import { page } from "../page.tsx";
-import { boardLink, isAdmin, personForm, personLink, submissionPath } from "../paths.ts";
+import { action, endpointOf, page } from "../page.tsx";
+import { boardLink, isAdmin, personLink, submissionPath } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
+import { Card } from "./account.tsx";
 
 /** Confirms deleting a submission. */
-export const deleteSubmissionPage = page({
+const deleteSubmission = page({
   path: "/submissions/:id/delete",
   access: "person",
   isEmbeddable: true,
   frame: ({ params }) => ({ resource: "submissions", id: params.id }),
-  call: ({ params, locale }) => [submissionDetail(params.id, ["author"], locale)],
-  view: ([[shown]], { visit }, frame) => {
-    if (!shown) throw notFound("submission");
-    const { id, title, author }: SubmissionDetail = JSON.parse(shown.data);
+  read: ({ params, locale }) => [submissionDetail(params.id, ["author"], locale)],
+  view: ([{ id, title, author }], { visit }, frame) => {
     if (!isAdmin(frame) && author?.id !== frame.viewer?.id)
       throw forbidden("Only its author and the organization's admins delete a submission.");
     const words = visit.messages.submission;
@@ -26,76 +25,70 @@ export const deleteSubmissionPage = page({
       title: words.deleteTitle,
       content: (
         <Confirmation
-          title={words.deleteTitle}
-          text={words.deleteText}
+          words={words}
           quote={title}
-          action={`/submissions/${id}`}
           back={submissionPath(id, title)}
           then={boardLink(visit, frame).href}
         />
       ),
     };
   },
+  actions: [action(endpointOf(submissions, "delete", "/submissions/:id"))],
 });
 
 /** Confirms deleting a comment and its replies. */
-export const deleteCommentPage = page({
+const deleteComment = page({
   path: "/comments/:id/delete",
   access: "person",
   isEmbeddable: true,
   frame: ({ params }) => ({ resource: "comments", id: params.id }),
-  call: ({ params }) => [commentDetail(params.id, false)],
-  view: ([[shown]], { visit }, frame) => {
-    if (!shown) throw notFound("comment");
-    const { id, submission_id, body, author }: Comment = JSON.parse(shown.data);
+  read: ({ params }) => [commentDetail(params.id, false)],
+  view: ([{ id, submission_id, body, author }], { visit }, frame) => {
     if (!isAdmin(frame) && author.id !== frame.viewer?.id)
       throw forbidden("Only its author and the organization's admins delete a comment.");
     const words = visit.messages.comments;
+    const path = `/submissions/${submission_id}`;
     return {
       title: words.deleteTitle,
       content: (
         <Confirmation
-          title={words.deleteTitle}
-          text={words.deleteText}
+          words={words}
           quote={body}
-          action={`/comments/${id}`}
-          back={`/submissions/${submission_id}#comment-${id}`}
-          then={personLink(visit, `/submissions/${submission_id}#comments`).href}
+          back={`${path}#comment-${id}`}
+          then={personLink(visit, `${path}#comments`).href}
         />
       ),
     };
   },
+  actions: [action(endpointOf(comments, "delete", "/comments/:id"))],
 });
 
 type Props = {
-  title: string;
-  text: string;
+  words: { deleteTitle: string; deleteText: string };
   quote: string;
-  action: string;
+  /** Where the visitor came from. */
   back: string;
+  /** The next page. */
   then: string;
 };
 
-const Confirmation = ({ title, text, quote, action, back, then }: Props) => {
+const Confirmation = ({ words, quote, back, then }: Props) => {
   const visit = useVisit();
   return (
-    <section class="card narrow">
-      <h1>{title}</h1>
-      <Problem />
+    <Card title={words.deleteTitle}>
       <blockquote>
         <LinkedText text={quote} />
       </blockquote>
-      <p>{text}</p>
-      <form {...personForm(visit, action)} class="buttons">
-        <input type="hidden" name="_method" value="delete" />
-        <input type="hidden" name="return_to" value={then} />
-        <button type="submit" class="button danger">
-          {visit.messages.submission.delete}
-        </button>
-        <a class="button" {...personLink(visit, back)}>
-          {visit.messages.submission.cancel}
-        </a>
-      </form>
-    </section>
+      <p>{words.deleteText}</p>
+      <Form
+        class="stack"
+        returnTo={then}
+        submit={visit.messages.submission.delete}
+        isDanger
+        back={personLink(visit, back)}
+      />
+    </Card>
   );
 };
+
+export const deletePages = [deleteSubmission, deleteComment];

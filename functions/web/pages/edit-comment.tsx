@@ -1,9 +1,10 @@
-import type { Comment } from "../../../shared/comments.ts";
-import { forbidden, notFound } from "../../_shared/http/api-error.ts";
+import { forbidden } from "../../_shared/http/api-error.ts";
 import { commentDetail, secondsToEdit } from "../../_shared/statements/comments.ts";
-import { Field, Problem } from "../components/field.tsx";
-import { page } from "../page.tsx";
-import { personForm, personLink } from "../paths.ts";
+import { comments as endpoints } from "../../endpoints/comments.ts";
+import { Field } from "../components/field.tsx";
+import { Form } from "../components/form.tsx";
+import { action, endpointOf, page } from "../page.tsx";
+import { personLink } from "../paths.ts";
 
 /** Edits a comment, for its author during the edit window. */
 export const editComment = page({
@@ -11,10 +12,9 @@ export const editComment = page({
   access: "person",
   isEmbeddable: true,
   frame: ({ params }) => ({ resource: "comments", id: params.id }),
-  call: ({ params }) => [commentDetail(params.id, false), secondsToEdit(params.id)],
-  view: ([[shown], [left]], { visit }, { viewer }) => {
-    if (!shown) throw notFound("comment");
-    const { id, submission_id, author, body }: Comment = JSON.parse(shown.data);
+  read: ({ params }) => [commentDetail(params.id, false), secondsToEdit(params.id)],
+  view: ([comment, [left]], { visit }, { viewer }) => {
+    const { id, submission_id, author } = comment;
     if (author.id !== viewer?.id) throw forbidden("Only its author edits a comment.");
     const { comments, submission } = visit.messages;
     const back = personLink(visit, `/submissions/${submission_id}#comment-${id}`);
@@ -25,28 +25,22 @@ export const editComment = page({
         <section class="card narrow wide">
           <h1>{comments.editTitle}</h1>
           {seconds > 0 ? (
-            <form {...personForm(visit, `/comments/${id}`)} class="stack" data-island="draft" id="edit">
-              <Problem />
-              <input type="hidden" name="_method" value="patch" />
-              <input type="hidden" name="return_to" value={back.href} />
+            <Form
+              class="stack"
+              island="draft"
+              id="edit"
+              values={comment}
+              returnTo={back.href}
+              submit={submission.save}
+              back={back}
+            >
               <Field
                 name="body"
                 label={comments.text}
                 hint={comments.timeLeft(Math.ceil(seconds / 60))}
-                value={body}
                 rows={5}
-                required
-                maxlength={2000}
               />
-              <div class="buttons">
-                <button type="submit" class="button main">
-                  {submission.save}
-                </button>
-                <a class="button" {...back}>
-                  {submission.cancel}
-                </a>
-              </div>
-            </form>
+            </Form>
           ) : (
             <>
               <p>{comments.tooLate}</p>
@@ -59,4 +53,5 @@ export const editComment = page({
       ),
     };
   },
+  actions: [action(endpointOf(endpoints, "patch", "/comments/:id"))],
 });

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { shortArrayOf, slug } from "../../../shared/fields.ts";
-import type { bulkResult } from "../../../shared/moderation.ts";
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
 import { ApiError, forbidden } from "../../_shared/http/api-error.ts";
 import { changeMany } from "../../_shared/statements/moderation.ts";
+import { parsed } from "../../_shared/statements/shapes.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
 import { submissions } from "../../endpoints/submissions.ts";
@@ -128,7 +128,7 @@ export const tagSubmission = plain({
   },
   respond: (results, { params }) => {
     for (const [done] of results)
-      for (const { error } of JSON.parse(done?.data ?? "[]") as z.infer<typeof bulkResult>[])
+      for (const { error } of done?.data ? parsed(done.data) : [])
         if (error) throw new ApiError(error.code, error.message);
     return seeOther(`/submissions/${params.id}`);
   },

@@ -1,16 +1,10 @@
-import type { z } from "zod";
-import type { comment as commentSchema } from "../../../shared/comments.ts";
 import { commentListQuery } from "../../../shared/comments.ts";
-import {
-  type statusChange as statusChangeSchema,
-  type submissionDetail as submissionDetailSchema,
-  submissionListQuery,
-  type submission as submissionSchema,
-} from "../../../shared/submissions.ts";
+import { submissionListQuery } from "../../../shared/submissions.ts";
 import { notFound } from "../../_shared/http/api-error.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { listComments } from "../../_shared/statements/comments.ts";
 import { pageFrame } from "../../_shared/statements/pages.ts";
+import { parsed } from "../../_shared/statements/shapes.ts";
 import { listSubmissions, statusHistory, submissionDetail } from "../../_shared/statements/submissions.ts";
 import { plain, seeOther } from "../page.tsx";
 import { organizationPath, submissionPath } from "../paths.ts";
@@ -34,14 +28,13 @@ export const boardFeed = plain({
     const organization = frame?.data.organization;
     if (!organization || !list) throw notFound("organization");
     const { messages } = visit;
-    const submissions: z.infer<typeof submissionSchema>[] = JSON.parse(list.data);
     return feed({
       title: `${organization.name} · ${messages.nav.board}`,
       author: organization.name,
       path: `${organizationPath(organization)}/`,
       self: `${organizationPath(organization)}/feed.xml`,
       locale: visit.locale,
-      entries: submissions.map(({ id, title, description, status, created_at, updated_at }) => ({
+      entries: parsed(list.data).map(({ id, title, description, status, created_at, updated_at }) => ({
         id: `/submissions/${id}`,
         path: submissionPath(id, title),
         title,
@@ -70,15 +63,13 @@ export const submissionFeed = plain({
   },
   respond: ([[frame], [detail], [comments], [history]], { visit }) => {
     const organization = frame?.data.organization;
-    if (!organization || !detail) throw notFound("submission");
-    const { id, title, merged_into_id }: z.infer<typeof submissionDetailSchema> = JSON.parse(detail.data);
+    if (!organization || !detail || !comments || !history) throw notFound("submission");
+    const { id, title, merged_into_id } = parsed(detail.data);
     if (merged_into_id) return seeOther(`/submissions/${merged_into_id}/feed.xml`);
     const { feeds, statuses } = visit.messages;
     const path = submissionPath(id, title);
-    const said: z.infer<typeof commentSchema>[] = JSON.parse(comments?.data ?? "[]");
-    const became: z.infer<typeof statusChangeSchema>[] = JSON.parse(history?.data ?? "[]");
     const entries = [
-      ...said.map((comment) => ({
+      ...parsed(comments.data).map((comment) => ({
         id: `/submissions/${id}#comment-${comment.id}`,
         path: `${path}#comment-${comment.id}`,
         title: (comment.is_official ? feeds.officialBy : feeds.commentBy)(comment.author.name),
@@ -87,7 +78,7 @@ export const submissionFeed = plain({
         published: comment.created_at,
         updated: comment.updated_at,
       })),
-      ...became.map((change) => ({
+      ...parsed(history.data).map((change) => ({
         id: `/submissions/${id}#status-${Date.parse(change.changed_at)}`,
         path,
         title: feeds.newStatus(statuses[change.new_status]),

@@ -7,7 +7,10 @@ import {
   contributionKinds,
   myContributions,
 } from "../../_shared/statements/people.ts";
+import { Tabs } from "../components/admin/tabs.tsx";
 import { Day } from "../components/day.tsx";
+import { Done } from "../components/done.tsx";
+import { Empty } from "../components/empty.tsx";
 import { NextPage } from "../components/next-page.tsx";
 import { Status } from "../components/status.tsx";
 import { page } from "../page.tsx";
@@ -23,66 +26,48 @@ export const me = page({
     cursor: cursor.optional(),
     done: z.literal("removed").optional(),
   }),
-  call: ({ query }) => [myContributions(query.list, query.cursor)],
-  view: ([[listed]], { query, visit }) => {
+  read: ({ query }) => [myContributions(query.list, query.cursor)],
+  view: ([listed], { query, visit }) => {
     const { me } = visit.messages;
-    const contributions: Contribution[] = JSON.parse(listed?.data ?? "[]");
     return {
       title: me.title,
       content: (
         <div class="single">
           <h1>{me.title}</h1>
-          {query.done && (
-            <p class="notice" role="status">
-              {me.leftTeam}
-            </p>
-          )}
-          <Lists chosen={query.list} />
-          {contributions.length > 0 ? (
+          {query.done && <Done>{me.leftTeam}</Done>}
+          <Tabs
+            label={me.title}
+            tabs={contributionKinds.map((kind) => ({
+              href: hrefWith(visit, { list: kind === "submissions" ? null : kind }),
+              label: me[kind],
+              isHere: kind === query.list,
+            }))}
+          />
+          {listed.data.length > 0 ? (
             <ul class="list" id="contributions">
-              {contributions.map((contribution) => (
+              {listed.data.map((contribution) => (
                 <Row contribution={contribution} kind={query.list} />
               ))}
             </ul>
           ) : (
-            <div class="empty">
-              <h2>{me.empty}</h2>
-              <p>{me.emptyText}</p>
+            <Empty title={me.empty} text={me.emptyText}>
               <a class="button" href="/">
                 {me.toBoard}
               </a>
-            </div>
+            </Empty>
           )}
-          <NextPage next={listed ? nextCursor(listed, "created_at", "desc") : null} isFirst={!query.cursor} />
+          <NextPage next={nextCursor(listed, "created_at", "desc")} isFirst={!query.cursor} />
         </div>
       ),
     };
   },
 });
 
-const Lists = ({ chosen }: { chosen: ContributionKind }) => {
-  const visit = useVisit();
-  const { me } = visit.messages;
-  return (
-    <nav class="tabs" aria-label={me.title}>
-      {contributionKinds.map((kind) => (
-        <a
-          href={hrefWith(visit, { list: kind === "submissions" ? null : kind })}
-          aria-current={kind === chosen ? "page" : undefined}
-        >
-          {me[kind]}
-        </a>
-      ))}
-    </nav>
-  );
-};
-
 type RowProps = { contribution: Contribution; kind: ContributionKind };
 
 const Row = ({ contribution, kind }: RowProps) => {
-  const visit = useVisit();
+  const { messages } = useVisit();
   const { id, title, at, status, vote_count, moderation_state, comment_id, body } = contribution;
-  const { messages, locale } = visit;
   const path = kind === "answers" ? `/surveys/${id}` : submissionPath(id, title);
   return (
     <li class="row plain">
@@ -92,10 +77,10 @@ const Row = ({ contribution, kind }: RowProps) => {
         </h2>
         {body && <p>{body}</p>}
         <div class="facts">
-          {status && <Status status={status} messages={messages} />}
+          {status && <Status status={status} />}
           {moderation_state === "pending" && <span>{messages.me.pending}</span>}
           {vote_count !== undefined && <span>{messages.me.voteCount(vote_count)}</span>}
-          <Day at={at} locale={locale} />
+          <Day at={at} />
         </div>
       </div>
     </li>

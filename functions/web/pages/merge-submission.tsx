@@ -1,18 +1,17 @@
 import { z } from "zod";
-import type { SubmissionDetail, SubmissionStatus } from "../../../shared/submissions.ts";
 import { text } from "../../../shared/text.ts";
-import { notFound } from "../../_shared/http/api-error.ts";
 import { mergeCandidates, requireAdminOf, submissionDetail } from "../../_shared/statements/submissions.ts";
+import { adminModeration } from "../../endpoints/admin-moderation.ts";
+import { BackToSubmission } from "../components/back.tsx";
 import { Problem } from "../components/field.tsx";
+import { FormButton } from "../components/form-button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Status } from "../components/status.tsx";
 import { formatNumber } from "../format.ts";
-import { page } from "../page.tsx";
+import { action, endpointOf, page } from "../page.tsx";
 import { submissionPath } from "../paths.ts";
 
 const query = z.object({ q: text({ min: 0, max: 200 }).optional() });
-
-type Candidate = { id: string; title: string; status: SubmissionStatus; vote_count: number };
 
 /** Selects the target of a merge: by search, by URL, or among similar submissions. */
 export const mergeSubmission = page({
@@ -20,24 +19,18 @@ export const mergeSubmission = page({
   access: "person",
   query,
   frame: ({ params }) => ({ resource: "submissions", id: params.id }),
-  call: ({ params, query, locale }) => [
+  read: ({ params, query, locale }) => [
     requireAdminOf(params.id),
     submissionDetail(params.id, [], locale),
-    mergeCandidates(params.id, query?.q || undefined),
+    mergeCandidates(params.id, query.q || undefined),
   ],
-  view: ([, [shown], [found]], { query, visit }) => {
-    if (!shown) throw notFound("submission");
-    const { id, title }: SubmissionDetail = JSON.parse(shown.data);
-    const candidates: Candidate[] = JSON.parse(found?.data ?? "[]");
+  view: ([, { id, title }, candidates], { query, visit }) => {
     const { manage, submission, board } = visit.messages;
     return {
       title: manage.mergeTitle,
       content: (
         <div class="form-page">
-          <a class="quiet with-icon" href={submissionPath(id, title)}>
-            <Icon name="arrow-left" />
-            {title}
-          </a>
+          <BackToSubmission of={{ id, title }} />
           <h1>{manage.mergeTitle}</h1>
           <p class="quiet">{manage.mergeText}</p>
           <Problem />
@@ -48,7 +41,7 @@ export const mergeSubmission = page({
                 <input
                   type="search"
                   name="q"
-                  value={query?.q}
+                  value={query.q}
                   maxlength={200}
                   placeholder={manage.mergeSearch}
                   aria-label={manage.mergeSearch}
@@ -68,29 +61,20 @@ export const mergeSubmission = page({
                       <a href={submissionPath(candidate.id, candidate.title)}>{candidate.title}</a>
                     </h2>
                     <div class="facts">
-                      <Status status={candidate.status} messages={visit.messages} />
+                      <Status status={candidate.status} />
                       <span class="with-icon">
                         <Icon name="chevron-up" />
                         {formatNumber(candidate.vote_count, visit.locale)}
                       </span>
                     </div>
                   </div>
-                  <form method="post" action={`/submissions/${id}/merge`}>
-                    <input type="hidden" name="source_ids" value={id} />
-                    <input type="hidden" name="target_id" value={candidate.id} />
-                    <input
-                      type="hidden"
-                      name="return_to"
-                      value={submissionPath(candidate.id, candidate.title)}
-                    />
-                    <button
-                      type="submit"
-                      class="button"
-                      aria-label={`${manage.mergeInto}: ${candidate.title}`}
-                    >
-                      {manage.mergeInto}
-                    </button>
-                  </form>
+                  <FormButton
+                    hidden={{ source_ids: id, target_id: candidate.id }}
+                    returnTo={submissionPath(candidate.id, candidate.title)}
+                    label={`${manage.mergeInto}: ${candidate.title}`}
+                  >
+                    {manage.mergeInto}
+                  </FormButton>
                 </li>
               ))}
             </ul>
@@ -104,4 +88,5 @@ export const mergeSubmission = page({
       ),
     };
   },
+  actions: [action(endpointOf(adminModeration, "post", "/admin/merge"), { path: "/submissions/:id/merge" })],
 });

@@ -1,20 +1,21 @@
 import { z } from "zod";
-import { type SubmissionStatus, submissionCreate } from "../../../shared/submissions.ts";
+import { submissionCreate } from "../../../shared/submissions.ts";
 import { notFound } from "../../_shared/http/api-error.ts";
 import { submissionPage } from "../../_shared/http/web-pages.ts";
 import {
   createdSubmission,
   createSubmission,
   requireUnlike,
+  type Similar,
   similarSubmissions,
 } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
-import { Field, Problem } from "../components/field.tsx";
-import { FormId } from "../components/form-id.tsx";
+import { Field } from "../components/field.tsx";
+import { Form } from "../components/form.tsx";
 import { Status } from "../components/status.tsx";
 import { VoteButton } from "../components/vote-button.tsx";
 import { page, plain, seeOther } from "../page.tsx";
-import { personForm, personLink, submissionLink, submissionPath, withQuery } from "../paths.ts";
+import { personLink, submissionLink, submissionPath, withQuery } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 import type { Visit } from "../visit.ts";
 import { CategoryField } from "./edit-submission.tsx";
@@ -26,7 +27,7 @@ export const newSubmission = page({
   ofOrganization: true,
   isEmbeddable: true,
   keeps: ["type", "title", "description", "category_id"],
-  call: ({ locale, visit }) => [
+  read: ({ locale, visit }) => [
     listTaxonomy(undefined, "categories", locale),
     similarSubmissions(
       typed(visit, "title").trim().slice(0, 200),
@@ -35,9 +36,8 @@ export const newSubmission = page({
       { hasVoted: visit.isSignedIn },
     ),
   ],
-  view: ([[categories], [similar]], { visit }) => {
+  view: ([categories, found], { visit }) => {
     const { nav, submit, types } = visit.messages;
-    const found: Similar[] = JSON.parse(similar?.data ?? "[]");
     const type = typed(visit, "type") || "idea";
     return {
       title: nav.submit,
@@ -47,10 +47,14 @@ export const newSubmission = page({
         <div class="form-page">
           <h1>{nav.submit}</h1>
           <p class="quiet">{submit.intro}</p>
-          <form {...personForm(visit, `${visit.base}/new`)} class="card stack" data-island="draft" id="new">
-            {found.length === 0 && <Problem />}
-            <input type="hidden" name="return_to" value={personLink(visit, `${visit.base}/new`).href} />
-            <FormId />
+          <Form
+            class="card stack"
+            island="draft"
+            id="new"
+            hasProblem={found.length === 0}
+            isOnce
+            returnTo={personLink(visit, `${visit.base}/new`).href}
+          >
             <fieldset class="types">
               <legend>{submit.type}</legend>
               {(["idea", "problem"] as const).map((name) => (
@@ -73,9 +77,6 @@ export const newSubmission = page({
                 label={submit.title}
                 hint={submit.titleHint}
                 value={typed(visit, "title")}
-                required
-                minlength={5}
-                maxlength={200}
               />
               <a class="link similar-link" href="#similar" hidden={found.length === 0}>
                 {submit.similar}
@@ -87,14 +88,8 @@ export const newSubmission = page({
               hint={submit.descriptionHint}
               value={typed(visit, "description")}
               rows={7}
-              required
-              minlength={20}
-              maxlength={5000}
             />
-            <CategoryField
-              categories={JSON.parse(categories?.data ?? "[]")}
-              value={typed(visit, "category_id")}
-            />
+            <CategoryField categories={categories} value={typed(visit, "category_id")} />
             <div class="buttons">
               <button
                 type="submit"
@@ -106,7 +101,7 @@ export const newSubmission = page({
               </button>
               {!visit.isSignedIn && <span class="quiet small">{submit.signIn}</span>}
             </div>
-          </form>
+          </Form>
           <turbo-frame id="similar" class="similar">
             <SimilarOnes found={found} />
           </turbo-frame>
@@ -114,6 +109,29 @@ export const newSubmission = page({
       ),
     };
   },
+  actions: [
+    // `checked` means that the author has seen the similar submissions.
+    plain({
+      method: "post",
+      path: "/new",
+      access: "person",
+      operation: "submission_create",
+      body: submissionCreate
+        .extend({ checked: z.boolean().default(false) })
+        .meta({ id: "NewSubmissionForm" }),
+      call: ({ newId, body }) => [
+        requireUnlike(body.title, body.description, body.checked),
+        createSubmission(newId, body, false),
+        createdSubmission(newId, submissionPage(newId)),
+      ],
+      respond: ([, , [created]], { newId, body, visit }) => {
+        if (!created) throw notFound("submission");
+        const path = personLink(visit, submissionPath(newId, body.title)).href;
+        // The parameter tells the widget that a submission was sent.
+        return seeOther(visit.isEmbedded ? withQuery(path, "done=submission") : path);
+      },
+    }),
+  ],
 });
 
 /** Input of the rejected form, or from before a sign-in. */
@@ -126,29 +144,18 @@ export const similarToNew = page({
   isEmbeddable: true,
   operation: "duplicate_check",
   query: z.object({ title: z.string().max(200).optional() }),
-  call: ({ query, visit }) => [
+  read: ({ query, visit }) => [
     similarSubmissions(query?.title?.trim() ?? "", null, mostSimilar, { hasVoted: visit.isSignedIn }),
   ],
-  view: ([[similar]], { visit }) => ({
+  view: ([found], { visit }) => ({
     title: visit.messages.submit.similar,
     content: (
       <turbo-frame id="similar" class="similar">
-        <SimilarOnes
-          found={JSON.parse(similar?.data ?? "[]")}
-          returnTo={visit.path + (visit.query.size > 0 ? `?${visit.query}` : "")}
-        />
+        <SimilarOnes found={found} returnTo={visit.path + (visit.query.size > 0 ? `?${visit.query}` : "")} />
       </turbo-frame>
     ),
   }),
 });
-
-type Similar = {
-  id: string;
-  title: string;
-  vote_count: number;
-  status: SubmissionStatus;
-  has_voted?: boolean;
-};
 
 /** Similar submissions, each with a vote button, which leads to `returnTo`, by default to the submission. */
 const SimilarOnes = ({ found, returnTo }: { found: Similar[]; returnTo?: string }) => {
@@ -177,7 +184,7 @@ const SimilarOnes = ({ found, returnTo }: { found: Similar[]; returnTo?: string 
                 </a>
               </h3>
               <div class="facts">
-                <Status status={status} messages={visit.messages} />
+                <Status status={status} />
               </div>
             </div>
           </li>
@@ -186,26 +193,3 @@ const SimilarOnes = ({ found, returnTo }: { found: Similar[]; returnTo?: string 
     </section>
   ) : null;
 };
-
-/** `checked` where its author has looked at those like it. */
-export const newSubmissionForm = plain({
-  method: "post",
-  path: "/new",
-  ofOrganization: true,
-  isEmbeddable: true,
-  access: "person",
-  operation: "submission_create",
-  formPage: newSubmission,
-  body: submissionCreate.extend({ checked: z.boolean().default(false) }).meta({ id: "NewSubmissionForm" }),
-  call: ({ newId, body }) => [
-    requireUnlike(body.title, body.description, body.checked),
-    createSubmission(newId, body, false),
-    createdSubmission(newId, submissionPage(newId)),
-  ],
-  respond: ([, , [created]], { newId, body, visit }) => {
-    if (!created) throw notFound("submission");
-    const path = personLink(visit, submissionPath(newId, body.title)).href;
-    // Tells the widget.
-    return seeOther(visit.isEmbedded ? withQuery(path, "done=submission") : path);
-  },
-});

@@ -1,10 +1,12 @@
 import { boardNews, followedNews, type News, offeredSurvey } from "../../_shared/statements/pages.ts";
 import { Day } from "../components/day.tsx";
+import { Empty } from "../components/empty.tsx";
 import { LinkedText } from "../components/linked-text.tsx";
 import { Status } from "../components/status.tsx";
 import { page, plain } from "../page.tsx";
 import { organizationPath, personForm, personLink, submissionLink } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
+import { optional } from "../shown.ts";
 
 const most = 20;
 
@@ -15,15 +17,14 @@ export const news = page({
   path: "/news",
   ofOrganization: true,
   isEmbeddable: true,
-  call: ({ visit: { isSignedIn }, locale }) => [
+  read: ({ visit: { isSignedIn }, locale }) => [
     boardNews(most),
     followedNews(most, isSignedIn),
-    offeredSurvey(locale, isSignedIn),
+    optional(offeredSurvey(locale, isSignedIn)),
   ],
-  view: ([[recent], [own], [offered]], { visit }, frame) => {
+  view: ([recent, followed, offered], { visit }, frame) => {
     const { widget, notifications } = visit.messages;
-    const followed = own?.data ?? [];
-    const others = (recent?.data ?? []).filter(
+    const others = recent.filter(
       ({ submission_id }) => !followed.some((known) => known.submission_id === submission_id),
     );
     const unread = unreadOf(followed);
@@ -36,7 +37,7 @@ export const news = page({
           class="single"
           id="news"
           data-unread={unread.length}
-          data-survey={offered?.data ? JSON.stringify(offered.data) : undefined}
+          data-survey={offered && JSON.stringify(offered)}
         >
           <div class="heading">
             <h1>{widget.words.news}</h1>
@@ -54,12 +55,7 @@ export const news = page({
           </div>
           {followed.length > 0 && <Entries title={widget.followed} entries={followed} />}
           {others.length > 0 && <Entries title={widget.onTheBoard} entries={others} />}
-          {followed.length + others.length === 0 && (
-            <div class="empty">
-              <h2>{widget.none}</h2>
-              <p>{widget.noneText}</p>
-            </div>
-          )}
+          {followed.length + others.length === 0 && <Empty title={widget.none} text={widget.noneText} />}
         </div>
       ),
     };
@@ -91,10 +87,10 @@ const Entries = ({ title, entries }: { title: string; entries: News[] }) => {
           <li class={unread.length > 0 ? "row plain unread" : "row plain"}>
             <div class="row-text">
               <p class="kind">
-                <Status status={status} messages={visit.messages} />
+                <Status status={status} />
                 {unread.length > 0 && <span class="unseen">, {visit.messages.notifications.isUnread}</span>}
                 {" · "}
-                <Day at={changed_at} locale={visit.locale} />
+                <Day at={changed_at} />
               </p>
               <h3>
                 <a {...submissionLink(visit, submission_id, title)}>{title}</a>

@@ -1,35 +1,38 @@
-import { notificationListQuery } from "../../../shared/notifications.ts";
+import type { z } from "zod";
+import { type notificationListAnswer, notificationListQuery } from "../../../shared/notifications.ts";
 import { queryInteger } from "../../../shared/pagination.ts";
 import { listNotifications } from "../../_shared/statements/notifications.ts";
-import type { Messages } from "../../words/index.ts";
+import { notifications as endpoints } from "../../endpoints/notifications.ts";
+import { Tabs } from "../components/admin/tabs.tsx";
 import { Day } from "../components/day.tsx";
+import { Empty } from "../components/empty.tsx";
+import { Form } from "../components/form.tsx";
+import { FormButton } from "../components/form-button.tsx";
 import { Icon } from "../components/icon.tsx";
-import { page } from "../page.tsx";
+import { NextPage } from "../components/next-page.tsx";
+import { action, endpointOf, page } from "../page.tsx";
 import { hrefWith, submissionPath } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 
-type Notification = {
-  id: string;
-  type: keyof Messages["notifications"]["kinds"];
-  submission_id: string;
-  submission_title: string;
-  comment_id: string | null;
-  read_at: string | null;
-  created_at: string;
-};
+type Notification = z.output<typeof notificationListAnswer>["data"][number];
 
 const notificationsQuery = notificationListQuery.extend({ limit: queryInteger(1, 100).prefault(20) });
+
+/** The news page posts to it as well, also inside of frames. */
+const markRead = action(endpointOf(endpoints, "post", "/me/notifications/read"), {
+  isEmbeddable: true,
+  path: "/notifications/read",
+  formPage: undefined,
+});
 
 /** The visitor's notifications from all boards, newest first. */
 export const notificationsPage = page({
   path: "/notifications",
   access: "person",
   query: notificationsQuery,
-  call: ({ query }) => [listNotifications(query)],
-  view: ([[list]], { query, visit }, { viewer }) => {
-    const { notifications, board } = visit.messages;
-    const shown: Notification[] = JSON.parse(list?.data ?? "[]");
-    const isLast = query.page * query.limit >= (list?.total ?? 0);
+  read: ({ query }) => [listNotifications(query)],
+  view: ([{ total, data: shown }], { query, visit }, { viewer }) => {
+    const { notifications } = visit.messages;
     return {
       title: notifications.title,
       content: (
@@ -37,21 +40,19 @@ export const notificationsPage = page({
           <div class="heading">
             <h1>{notifications.title}</h1>
             {(viewer?.unread_count ?? 0) > 0 && (
-              <form method="post" action="/notifications/read" id="mark-all">
-                <button type="submit" class="button small">
-                  {notifications.markAll}
-                </button>
-              </form>
+              <FormButton id="mark-all" look="button small">
+                {notifications.markAll}
+              </FormButton>
             )}
           </div>
-          <nav class="tabs" aria-label={notifications.title}>
-            <a href={hrefWith(visit, { unread: null })} aria-current={query.unread ? undefined : "page"}>
-              {notifications.all}
-            </a>
-            <a href={hrefWith(visit, { unread: "true" })} aria-current={query.unread ? "page" : undefined}>
-              {notifications.unread}
-            </a>
-          </nav>
+          <Tabs
+            label={notifications.title}
+            tabs={([null, "true"] as const).map((unread) => ({
+              href: hrefWith(visit, { unread }),
+              label: unread ? notifications.unread : notifications.all,
+              isHere: Boolean(query.unread) === Boolean(unread),
+            }))}
+          />
           {shown.length > 0 ? (
             <ul class="list" id="notifications">
               {shown.map((notification) => (
@@ -59,25 +60,18 @@ export const notificationsPage = page({
               ))}
             </ul>
           ) : (
-            <div class="empty">
-              <h2>{notifications.empty}</h2>
-              <p>{notifications.emptyText}</p>
-            </div>
+            <Empty title={notifications.empty} text={notifications.emptyText} />
           )}
-          {(!isLast || query.page > 1) && (
-            <nav class="pages" aria-label={board.more}>
-              {query.page > 1 && <a href={hrefWith(visit, {})}>{board.first}</a>}
-              {!isLast && (
-                <a class="button" rel="next" href={hrefWith(visit, { page: String(query.page + 1) })}>
-                  {board.more}
-                </a>
-              )}
-            </nav>
-          )}
+          <NextPage
+            by="page"
+            next={query.page * query.limit < total ? String(query.page + 1) : null}
+            isFirst={query.page === 1}
+          />
         </div>
       ),
     };
   },
+  actions: [markRead],
 });
 
 const Row = ({ notification }: { notification: Notification }) => {
@@ -92,15 +86,14 @@ const Row = ({ notification }: { notification: Notification }) => {
           {notifications.kinds[type]}
           {!read_at && <span class="unseen">, {notifications.isUnread}</span>}
           {" · "}
-          <Day at={created_at} locale={visit.locale} />
+          <Day at={created_at} />
         </p>
         <h2>
           <a href={comment_id ? `${path}#comment-${comment_id}` : path}>{submission_title}</a>
         </h2>
       </div>
       {!read_at && (
-        <form method="post" action="/notifications/read">
-          <input type="hidden" name="ids" value={id} />
+        <Form hidden={{ ids: id }} hasProblem={false}>
           <button
             type="submit"
             class="button small"
@@ -109,7 +102,7 @@ const Row = ({ notification }: { notification: Notification }) => {
           >
             <Icon name="check" />
           </button>
-        </form>
+        </Form>
       )}
     </li>
   );

@@ -1,10 +1,6 @@
 import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
-import {
-  type SubmissionStatus,
-  statusChangeCreate,
-  submissionStatuses,
-} from "../../../shared/submissions.ts";
+import { type SubmissionStatus, statusChangeCreate } from "../../../shared/submissions.ts";
 import {
   type Board,
   boardOf,
@@ -13,20 +9,23 @@ import {
   roadmapColumns,
   roadmapItem,
 } from "../../_shared/statements/pages.ts";
-import { Dot } from "../components/dot.tsx";
+import { Done } from "../components/done.tsx";
+import { WithDot } from "../components/dot.tsx";
+import { Form } from "../components/form.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Status } from "../components/status.tsx";
+import { StatusFields } from "../components/status-fields.tsx";
 import { VoteButton } from "../components/vote-button.tsx";
 import { formatNumber } from "../format.ts";
 import { page } from "../page.tsx";
 import { frameTarget, hrefWith, isAdmin, organizationPath, submissionLink } from "../paths.ts";
-import { useVisit } from "../rendering.ts";
+import { useRendering, useVisit } from "../rendering.ts";
+import { changeStatus } from "./submission-actions.ts";
 
 const columns = ["under_review", "planned", "in_progress", "completed"] as const;
 const maxItems = 30;
 
-type Props = Pick<Board, "counts" | "categories"> & {
-  base: string;
+type Props = Board & {
   items: RoadmapItems;
   isAdmin: boolean;
   /** Id of the item that was just moved. */
@@ -44,19 +43,18 @@ export const roadmap = page({
     to: statusChangeCreate.shape.status.optional(),
     moved: uuid.optional(),
   }),
-  call: ({ query, locale, visit }) => [
+  read: ({ query, locale, visit }) => [
     roadmapColumns(columns, maxItems, visit.isSignedIn),
     boardOf(locale),
     ...(query.move ? [roadmapItem(query.move)] : []),
   ],
-  view: ([[found], [around], moving = []], { query, visit }, frame) => {
+  view: ([items, around, moving = []], { query, visit }, frame) => {
     const { roadmap } = visit.messages;
     const { organization } = frame;
-    const item = moving[0];
+    const [item] = moving;
     const props: Props = {
-      base: organizationPath(organization),
-      items: JSON.parse(found?.data ?? "{}"),
-      ...(JSON.parse((around as { data: string }).data) as Board),
+      ...around.data,
+      items,
       isAdmin: isAdmin(frame) && !visit.isEmbedded,
       moved: query.moved,
     };
@@ -64,7 +62,7 @@ export const roadmap = page({
       title: visit.messages.nav.roadmap,
       section: "roadmap",
       noindex: false,
-      canonical: `${props.base}/roadmap`,
+      canonical: `${organizationPath(organization)}/roadmap`,
       description: organization ? `${organization.name}: ${roadmap.heading}. ${roadmap.intro}` : undefined,
       structured: { "@type": "CollectionPage" },
       content: (
@@ -84,21 +82,17 @@ export const roadmap = page({
 });
 
 const Columns = (props: Props) => {
-  const visit = useVisit();
-  const { base, items, counts, isAdmin, moved } = props;
+  const { visit, frame } = useRendering();
+  const { items, counts, isAdmin, moved } = props;
   const { roadmap, statuses } = visit.messages;
   const movedTo = moved && columns.find((status) => items[status]?.some(({ id }) => id === moved));
   return (
     <>
-      {movedTo && (
-        <p class="notice" role="status">
-          {roadmap.moved(statuses[movedTo])}
-        </p>
-      )}
+      {movedTo && <Done>{roadmap.moved(statuses[movedTo])}</Done>}
       <nav class="roadmap-jump" aria-label={visit.messages.board.status}>
         {columns.map((status) => (
           <a href={`#column-${status}`} target={frameTarget(visit)}>
-            <Status status={status} messages={visit.messages} />
+            <Status status={status} />
           </a>
         ))}
       </nav>
@@ -109,7 +103,7 @@ const Columns = (props: Props) => {
           return (
             <section class="roadmap-column" aria-labelledby={`column-${status}`} data-status={status}>
               <h2 id={`column-${status}`}>
-                <Status status={status} messages={visit.messages} />
+                <Status status={status} />
                 <span class="number quiet">{formatNumber(total, visit.locale)}</span>
               </h2>
               {shown.length > 0 ? (
@@ -122,7 +116,7 @@ const Columns = (props: Props) => {
                 <p class="roadmap-empty">{roadmap.empty}</p>
               )}
               {total > shown.length && (
-                <a class="link" href={`${base}/?status=${status}`}>
+                <a class="link" href={`${organizationPath(frame.organization)}/?status=${status}`}>
                   {roadmap.all(total)}
                 </a>
               )}
@@ -149,12 +143,7 @@ const Card = ({ item, categories, isAdmin, moved }: Props & { item: RoadmapItem 
           </a>
         </h3>
         <div class="facts">
-          {category && (
-            <span class="with-dot">
-              <Dot color={category.color} />
-              {category.name}
-            </span>
-          )}
+          {category && <WithDot of={category} />}
           {comment_count > 0 && (
             <span class="with-icon">
               <Icon name="message-square" />
@@ -179,47 +168,21 @@ const Card = ({ item, categories, isAdmin, moved }: Props & { item: RoadmapItem 
   );
 };
 
-const targets = submissionStatuses.filter((status) => status !== "duplicate");
-
 /** Asks for the new status and a note. Without JavaScript it is above the columns. */
 const Move = ({ item, to }: { item: RoadmapItem; to: SubmissionStatus | undefined }) => {
   const visit = useVisit();
-  const { roadmap, statuses } = visit.messages;
+  const { roadmap } = visit.messages;
   const back = hrefWith(visit, { move: null, to: null, moved: null });
   return (
     <dialog open class="card move-dialog" id="move" aria-labelledby="move-title" data-island="dialog">
       <h2 id="move-title">{roadmap.moveThis(item.title)}</h2>
-      <form method="post" action={`/submissions/${item.id}/status`} class="stack">
-        <input type="hidden" name="_method" value="patch" />
-        <input
-          type="hidden"
-          name="return_to"
-          value={hrefWith(visit, { move: null, to: null, moved: item.id })}
-        />
-        <div class="field">
-          <label for="move-status">{roadmap.moveTo}</label>
-          <select id="move-status" name="status" autofocus>
-            {targets.map((status) => (
-              <option value={status} selected={status === (to ?? item.status)}>
-                {statuses[status]}
-              </option>
-            ))}
-          </select>
-        </div>
-        <div class="field">
-          <label for="move-note">
-            {roadmap.note} <span class="quiet">({visit.messages.forms.optional})</span>
-          </label>
-          <p class="hint" id="move-note-hint">
-            {roadmap.noteHint}
-          </p>
-          <textarea id="move-note" name="note" rows={3} maxlength={2000} aria-describedby="move-note-hint" />
-        </div>
-        <label class="check">
-          <input type="hidden" name="notify" value="false" />
-          <input type="checkbox" name="notify" value="true" checked />
-          {roadmap.notify}
-        </label>
+      <Form
+        of={changeStatus}
+        to={`/submissions/${item.id}/status`}
+        class="stack"
+        returnTo={hrefWith(visit, { move: null, to: null, moved: item.id })}
+      >
+        <StatusFields label={roadmap.moveTo} status={to ?? item.status} words={roadmap} autofocus />
         <div class="buttons">
           <button type="submit" class="button main">
             {roadmap.move}
@@ -228,7 +191,7 @@ const Move = ({ item, to }: { item: RoadmapItem; to: SubmissionStatus | undefine
             {roadmap.cancel}
           </a>
         </div>
-      </form>
+      </Form>
     </dialog>
   );
 };

@@ -1,55 +1,47 @@
 import { z } from "zod";
 import { personName, webAddress } from "../../../shared/fields.ts";
 import { changeMe, eraseMe, myPersonalData, myProfile } from "../../_shared/statements/people.ts";
-import { Field, Problem } from "../components/field.tsx";
+import { Done } from "../components/done.tsx";
+import { Field } from "../components/field.tsx";
+import { Form } from "../components/form.tsx";
 import { LanguageAndTheme } from "../components/language-and-theme.tsx";
+import { LinkLine } from "../components/link-line.tsx";
 import { page, plain, seeOther } from "../page.tsx";
-import { NameField } from "./account.tsx";
+import { Card, NameField } from "./account.tsx";
 
-export const settings = page({
+const settings = page({
   path: "/settings",
   access: "person",
   query: z.object({ saved: z.literal("true").optional() }),
-  call: () => [myProfile()],
-  view: ([[mine]], { query, visit }) => {
-    const { settings } = visit.messages;
+  read: () => [myProfile()],
+  view: ([mine], { query, visit }) => {
+    const { settings, mail } = visit.messages;
     const isIdentified = visit.session.credential.kind === "session";
     return {
       title: settings.title,
       content: (
         <div class="single settings">
           <h1>{settings.title}</h1>
-          {query.saved && !visit.refused && (
-            <p class="notice" role="status">
-              {settings.saved}
-            </p>
-          )}
+          {query.saved && <Done>{settings.saved}</Done>}
           <section class="card">
             <h2>{settings.profile}</h2>
             {isIdentified ? (
               <>
                 <p>
-                  {mine?.data.name} <span class="quiet">{mine?.data.email}</span>
+                  {mine.name} <span class="quiet">{mine.email}</span>
                 </p>
                 <p class="quiet">{settings.ofApplication}</p>
               </>
             ) : (
-              <form method="post" action="/settings" class="stack" id="profile">
-                <Problem />
-                <NameField value={mine?.data.name ?? undefined} />
+              <Form class="stack" id="profile" values={mine} submit={settings.save}>
+                <NameField />
                 <Field
                   name="avatar_url"
                   label={settings.picture}
                   hint={settings.pictureHint}
-                  type="url"
-                  value={mine?.data.avatar_url ?? undefined}
                   autocomplete="photo"
-                  maxlength={2000}
                 />
-                <button type="submit" class="button main">
-                  {settings.save}
-                </button>
-              </form>
+              </Form>
             )}
           </section>
           <section class="card">
@@ -57,61 +49,80 @@ export const settings = page({
             <p class="quiet">{settings.displayText}</p>
             <LanguageAndTheme returnTo="/settings" />
           </section>
-          <section class="card">
-            <h2>{visit.messages.mail.title}</h2>
-            <a class="button" href={`${visit.base}/settings/mail`}>
-              {visit.messages.mail.choose}
-            </a>
-          </section>
-          {mine?.data.email && !isIdentified && (
-            <section class="card">
-              <h2>{settings.password}</h2>
-              <p class="quiet">{mine.data.email}</p>
-              <a class="button" href="/reset/password?return_to=/settings%3Fsaved%3Dtrue">
-                {settings.changePassword}
-              </a>
-            </section>
+          <Section title={mail.title} href={`${visit.base}/settings/mail`} label={mail.choose} />
+          {mine.email && !isIdentified && (
+            <>
+              <Section
+                title={settings.password}
+                text={mine.email}
+                href="/reset/password?return_to=/settings%3Fsaved%3Dtrue"
+                label={settings.changePassword}
+              />
+              <Section
+                title={settings.factors}
+                text={settings.factorsText}
+                href="/settings/factor"
+                label={settings.factorsOpen}
+              />
+            </>
           )}
-          {mine?.data.email && !isIdentified && (
-            <section class="card">
-              <h2>{settings.factors}</h2>
-              <p class="quiet">{settings.factorsText}</p>
-              <a class="button" href="/settings/factor">
-                {settings.factorsOpen}
-              </a>
-            </section>
-          )}
-          <section class="card">
-            <h2>{settings.data}</h2>
-            <p class="quiet">{settings.dataText}</p>
-            <a class="button" href="/settings/data.json" download="feedback-data.json" data-turbo="false">
-              {settings.download}
-            </a>
-          </section>
-          <section class="card">
-            <h2>{settings.erase}</h2>
-            <p class="quiet">{settings.eraseText}</p>
-            <a class="button danger" href="/settings/erase">
-              {settings.erase}
-            </a>
-          </section>
+          <Section
+            title={settings.data}
+            text={settings.dataText}
+            href="/settings/data.json"
+            label={settings.download}
+            download="feedback-data.json"
+          />
+          <Section
+            title={settings.erase}
+            text={settings.eraseText}
+            href="/settings/erase"
+            label={settings.erase}
+            isDanger
+          />
         </div>
       ),
     };
   },
+  actions: [
+    plain({
+      method: "post",
+      path: "/settings",
+      access: "person",
+      body: z.object({ name: personName, avatar_url: webAddress.nullable() }),
+      call: ({ body }) => [changeMe(body)],
+      respond: () => seeOther("/settings?saved=true"),
+    }),
+  ],
 });
 
-export const settingsForm = plain({
-  method: "post",
-  path: "/settings",
-  access: "person",
-  body: z.object({ name: personName, avatar_url: webAddress.nullable() }),
-  formPage: settings,
-  call: ({ body }) => [changeMe(body)],
-  respond: () => seeOther("/settings?saved=true"),
-});
+type SectionProps = {
+  title: string;
+  text?: string;
+  href: string;
+  label: string;
+  isDanger?: boolean;
+  /** Name of the file, if the link downloads one. */
+  download?: string;
+};
 
-export const myData = plain({
+/** A part of the settings that has a page of its own. */
+const Section = ({ title, text, href, label, isDanger, download }: SectionProps) => (
+  <section class="card">
+    <h2>{title}</h2>
+    {text && <p class="quiet">{text}</p>}
+    <a
+      class={isDanger ? "button danger" : "button"}
+      href={href}
+      download={download}
+      data-turbo={download ? "false" : undefined}
+    >
+      {label}
+    </a>
+  </section>
+);
+
+const myData = plain({
   method: "get",
   path: "/settings/data.json",
   isData: true,
@@ -128,21 +139,17 @@ export const myData = plain({
   }),
 });
 
-export const erase = page({
+const erase = page({
   path: "/settings/erase",
   access: "person",
-  call: () => [],
-  view: (_results, { visit }) => {
+  view: (_none, { visit }) => {
     const { settings } = visit.messages;
     const problem = visit.refused?.details.find(({ field }) => field === "confirm");
     return {
       title: settings.erase,
       content: (
-        <section class="card narrow">
-          <h1>{settings.erase}</h1>
-          <p class="quiet">{settings.eraseText}</p>
-          <form method="post" action="/settings/erase" class="stack" data-turbo="false">
-            <Problem />
+        <Card title={settings.erase} text={settings.eraseText}>
+          <Form class="stack" hasTurbo={false} submit={settings.eraseNow} isDanger>
             <label class="check">
               <input
                 type="checkbox"
@@ -153,51 +160,43 @@ export const erase = page({
               />
               {settings.eraseConfirm}
             </label>
-            <button type="submit" class="button main danger">
-              {settings.eraseNow}
-            </button>
-          </form>
-          <p>
-            <a class="link" href="/settings">
-              {settings.title}
-            </a>
-          </p>
-        </section>
+          </Form>
+          <LinkLine href="/settings">{settings.title}</LinkLine>
+        </Card>
       ),
     };
   },
+  actions: [
+    plain({
+      method: "post",
+      path: "/settings/erase",
+      access: "person",
+      runsLong: true,
+      body: z.object({ confirm: z.literal("erase") }),
+      call: () => [eraseMe()],
+      respond: (_results, { visit }) => {
+        visit.forget();
+        return seeOther("/goodbye");
+      },
+    }),
+  ],
 });
 
-export const eraseForm = plain({
-  method: "post",
-  path: "/settings/erase",
-  access: "person",
-  runsLong: true,
-  body: z.object({ confirm: z.literal("erase") }),
-  formPage: erase,
-  call: () => [eraseMe()],
-  respond: (_results, { visit }) => {
-    visit.forget();
-    return seeOther("/goodbye");
-  },
-});
-
-export const goodbye = page({
+const goodbye = page({
   path: "/goodbye",
-  call: () => [],
-  view: (_results, { visit }) => {
+  view: (_none, { visit }) => {
     const { settings, me } = visit.messages;
     return {
       title: settings.goneTitle,
       content: (
-        <section class="card narrow">
-          <h1>{settings.goneTitle}</h1>
-          <p class="quiet">{settings.goneText}</p>
+        <Card title={settings.goneTitle} text={settings.goneText}>
           <a class="button" href="/">
             {me.toBoard}
           </a>
-        </section>
+        </Card>
       ),
     };
   },
 });
+
+export const settingsPages = [settings, myData, erase, goodbye];

@@ -7,12 +7,14 @@ import { InvalidInput, notFound } from "../../_shared/http/api-error.ts";
 import { valueOfForm } from "../../_shared/http/form.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { setUp, setupIsOpen } from "../../_shared/statements/setup.ts";
-import { Field, Problem } from "../components/field.tsx";
+import { Field } from "../components/field.tsx";
+import { Form } from "../components/form.tsx";
 import { form, page, plain, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
 import { useVisit, useWords } from "../rendering.ts";
 import type { Visit } from "../visit.ts";
 import {
+  Card,
   EmailField,
   mailedUrl,
   NewPasswordField,
@@ -37,6 +39,8 @@ export const redirectToSetup = plain({
   },
 });
 
+const account = z.object({ name: personName, email: emailAddress, password: newPassword });
+
 /** The first visit to a new installation: the operator makes the first organization and its owner. */
 export const setup = page({
   path: "/setup",
@@ -44,41 +48,38 @@ export const setup = page({
   call: () => [setupIsOpen()],
   view: (results, { visit }, { viewer }) => {
     requireOpen(results);
-    const words = visit.messages.admin.setup;
     return {
-      title: words.title,
+      title: visit.messages.admin.setup.title,
       noindex: true,
       content: <Setup viewerName={viewer?.name} />,
     };
   },
-});
-
-const account = z.object({ name: personName, email: emailAddress, password: newPassword });
-
-export const setupForm = form({
-  path: "/setup",
-  formPage: setup,
-  body: z.object({
-    token: z.string().max(500).optional(),
-    organization: z.object({
-      name: organizationName,
-      slug: newSlug,
-      visibility: z.enum(visibilities),
+  actions: [
+    form({
+      path: "/setup",
+      body: z.object({
+        token: z.string().max(500).optional(),
+        organization: z.object({
+          name: organizationName,
+          slug: newSlug,
+          visibility: z.enum(visibilities),
+        }),
+      }),
+      work: async ({ body: { token, organization }, visit }, execute) => {
+        const words = visit.messages.admin.setup;
+        requireOpen(await execute([setupIsOpen()]));
+        if (!isToken(token)) {
+          const details = [{ field: "token", message: words.tokenWrong }];
+          throw new WordedError("VALIDATION_ERROR", words.tokenWrong, details);
+        }
+        const { credential } = visit.session;
+        const ownerId = credential.kind === "user" ? credential.userId : await newOwner(visit);
+        if (!ownerId) return seeOther(withReturn("/sign-in/code", "/setup"));
+        await runStatement(setUp(ownerId, organization));
+        return seeOther("/admin/welcome");
+      },
     }),
-  }),
-  work: async ({ body: { token, organization }, visit }, execute) => {
-    const words = visit.messages.admin.setup;
-    requireOpen(await execute([setupIsOpen()]));
-    if (!isToken(token)) {
-      const details = [{ field: "token", message: words.tokenWrong }];
-      throw new WordedError("VALIDATION_ERROR", words.tokenWrong, details);
-    }
-    const { credential } = visit.session;
-    const ownerId = credential.kind === "user" ? credential.userId : await newOwner(visit);
-    if (!ownerId) return seeOther(withReturn("/sign-in/code", "/setup"));
-    await runStatement(setUp(ownerId, organization));
-    return seeOther("/admin/welcome");
-  },
+  ],
 });
 
 /** Undefined where the address has to be confirmed first. */
@@ -101,18 +102,16 @@ function isToken(token: string | null | undefined): boolean {
   return setupToken !== undefined && timingSafeEqual(digestOf(token?.trim() ?? ""), digestOf(setupToken));
 }
 
-/** In the address that npm start prints, or in the form. */
+/** The token of the URL that npm start prints, or of the form. */
 const givenToken = ({ query, refused }: Visit) => refused?.typed.get("token") ?? query.get("token");
 
 const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
   const words = useWords("setup");
   const visit = useVisit();
   return (
-    <section class="card narrow">
-      <h1>{words.title}</h1>
+    <Card title={words.title}>
       <p>{words.intro}</p>
-      <form method="post" action="/setup" class="stack" data-turbo="false">
-        <Problem />
+      <Form class="stack" hasTurbo={false} submit={words.submit}>
         {isToken(givenToken(visit)) ? (
           <input type="hidden" name="token" value={givenToken(visit) ?? ""} />
         ) : (
@@ -147,8 +146,6 @@ const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
           id="organization-name"
           label={words.name}
           autocomplete="organization"
-          required
-          maxlength={100}
         />
         <Field
           name="organization.slug"
@@ -156,8 +153,6 @@ const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
           label={words.slug}
           hint={words.slugHint}
           autocomplete="off"
-          required
-          maxlength={64}
         />
         <Field
           name="organization.visibility"
@@ -165,10 +160,7 @@ const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
           label={words.visibility}
           options={visibilities.map((value) => ({ value, label: words.visibilities[value] }))}
         />
-        <button type="submit" class="button main">
-          {words.submit}
-        </button>
-      </form>
-    </section>
+      </Form>
+    </Card>
   );
 };

@@ -6,64 +6,63 @@ import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { Field } from "../components/field.tsx";
 import { form, page, seeOther } from "../page.tsx";
 import { useVisit } from "../rendering.ts";
-import { ownPath } from "../visit.ts";
 import {
+  AccountForm,
+  Card,
   callbackUrl,
   EmailField,
   equalTime,
-  ReturnField,
+  nextPath,
   refusedByAuth,
   returnPath,
   returnQuery,
-  returnTo,
   withReturn,
 } from "./account.tsx";
 
-export const signIn = page({
+const signIn = page({
   path: "/sign-in",
   query: returnQuery,
-  call: () => [],
-  view: (_results, { visit }) => ({
+  view: (_none, { visit }) => ({
     title: visit.messages.account.signInTitle,
     ...captchaHead(),
     content: <SignIn />,
   }),
-});
-
-export const signInForm = form({
-  path: "/sign-in",
-  operation: "sign_in",
-  body: z.object({ email: emailAddress, password: z.string().min(1).max(200), return_to: returnTo }),
-  formPage: signIn,
-  work: async ({ body: { email, password, return_to }, visit }) => {
-    const time = equalTime();
-    const options = { captchaToken: captchaToken(visit) };
-    const { error } = await visit
-      .auth({ needsCaptcha: true })
-      .signInWithPassword({ email, password, options });
-    if (error) {
-      await time;
-      // Auth says so without looking at the password, and it would tell that there is an account.
-      const code = error.code === "user_banned" ? "invalid_credentials" : error.code;
-      throw refusedByAuth({ ...error, message: error.message, code }, visit);
-    }
-    return seeOther(ownPath(return_to) ?? "/");
-  },
+  actions: [
+    form({
+      path: "/sign-in",
+      operation: "sign_in",
+      body: z.object({ email: emailAddress, password: z.string().min(1).max(200), return_to: nextPath }),
+      work: async ({ body: { email, password, return_to }, visit }) => {
+        const time = equalTime();
+        const options = { captchaToken: captchaToken(visit) };
+        const { error } = await visit
+          .auth({ needsCaptcha: true })
+          .signInWithPassword({ email, password, options });
+        if (error) {
+          await time;
+          // Auth reports a banned account before it checks the password, which would reveal the account.
+          const code = error.code === "user_banned" ? "invalid_credentials" : error.code;
+          throw refusedByAuth({ ...error, message: error.message, code }, visit);
+        }
+        return seeOther(return_to);
+      },
+    }),
+  ],
 });
 
 /** Redirects to an OAuth provider, which redirects to /auth/callback. */
-export const signInWithProvider = signInProviders.map((provider) =>
+const signInWithProvider = signInProviders.map((provider) =>
   form({
     method: "get",
     path: `/sign-in/${provider}`,
-    query: returnQuery,
+    query: z.object({ return_to: nextPath }),
     work: async ({ query, visit }) => {
-      const redirectTo = callbackUrl(ownPath(query.return_to) ?? "/");
+      const redirectTo = callbackUrl(query.return_to);
       const { data, error } = await visit
         .auth()
         .signInWithOAuth({ provider, options: { redirectTo, skipBrowserRedirect: true } });
       if (error) throw refusedByAuth(error, visit);
-      // Auth shows JSON to a visitor whom it cannot send to the provider, such as to one that is off.
+      // Auth answers with JSON if it cannot redirect to the provider, for example because that is off.
       const asked = await askAuth(data.url);
       const to = asked?.headers.get("Location");
       if (to) return seeOther(to);
@@ -73,7 +72,7 @@ export const signInWithProvider = signInProviders.map((provider) =>
   }),
 );
 
-export const signOut = form({
+const signOut = form({
   path: "/sign-out",
   isBeforeFactor: true,
   body: z.object({}),
@@ -82,7 +81,7 @@ export const signOut = form({
     const { credential } = visit.session;
     if (credential.kind === "session") await execute([endSession(credential.digest)]);
     else await visit.auth().signOut({ scope: "local" });
-    // Also if auth did not respond.
+    // The cookies are deleted even if auth did not respond.
     visit.forget();
     return seeOther("/");
   },
@@ -100,24 +99,12 @@ const SignIn = () => {
   const { account, nav } = visit.messages;
   const to = returnPath(visit);
   return (
-    <section class="card narrow">
-      <h1>{account.signInTitle}</h1>
-      <p class="quiet">{account.signInText}</p>
-      <form method="post" action="/sign-in" class="stack" data-turbo="false">
-        <ReturnField />
+    <Card title={account.signInTitle} text={account.signInText}>
+      <AccountForm submit={nav.signIn}>
         <EmailField />
-        <Field
-          name="password"
-          label={account.password}
-          type="password"
-          autocomplete="current-password"
-          required
-        />
+        <Field name="password" label={account.password} type="password" autocomplete="current-password" />
         <Captcha />
-        <button type="submit" class="button main">
-          {nav.signIn}
-        </button>
-      </form>
+      </AccountForm>
       <p class="links">
         <a class="link" href={withReturn("/reset", to)}>
           {account.forgot}
@@ -142,6 +129,8 @@ const SignIn = () => {
           {account.signUpTitle}
         </a>
       </p>
-    </section>
+    </Card>
   );
 };
+
+export const signInPages = [signIn, ...signInWithProvider, signOut];

@@ -4,9 +4,10 @@ import { environment } from "../../_shared/runtime/environment.ts";
 import { countUnconfirmedRequest } from "../../_shared/statements/accounts.ts";
 import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { form, page, seeOther } from "../page.tsx";
-import { useVisit } from "../rendering.ts";
-import { ownPath, type Visit } from "../visit.ts";
+import type { Visit } from "../visit.ts";
 import {
+  AccountForm,
+  Card,
   codeIsSent,
   EmailField,
   equalTime,
@@ -15,53 +16,68 @@ import {
   NameField,
   NewPasswordField,
   newPassword,
-  ReturnField,
+  nextPath,
   refusedByAuth,
   returnPath,
   returnQuery,
-  returnTo,
   withReturn,
 } from "./account.tsx";
 
 export const signUp = page({
   path: "/sign-up",
   query: returnQuery,
-  call: () => [],
-  view: (_results, { visit }) => ({
-    title: visit.messages.account.signUpTitle,
-    ...captchaHead(),
-    content: <SignUp />,
-  }),
-});
-
-export const signUpForm = form({
-  path: "/sign-up",
-  operation: "sign_in_mail",
-  body: z.object({ name: personName, email: emailAddress, password: newPassword, return_to: returnTo }),
-  formPage: signUp,
-  work: async ({ body: { name, email, password, return_to }, visit }, execute) => {
-    const to = ownPath(return_to) ?? "/";
-    const time = equalTime();
-    const emailRedirectTo = mailedUrl(visit, to);
-    const options = {
-      data: { name, locale: visit.locale },
-      emailRedirectTo,
-      captchaToken: captchaToken(visit),
+  view: (_none, { visit }) => {
+    const { account } = visit.messages;
+    return {
+      title: account.signUpTitle,
+      ...captchaHead(),
+      content: (
+        <Card title={account.signUpTitle}>
+          <AccountForm submit={account.signUpTitle}>
+            <NameField />
+            <EmailField />
+            <NewPasswordField label={account.password} />
+            <Captcha />
+          </AccountForm>
+          <p class="quiet">
+            {account.hasAccount}{" "}
+            <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
+              {account.signInTitle}
+            </a>
+          </p>
+        </Card>
+      ),
     };
-    const { data, error } = await visit.auth({ needsCaptcha: true }).signUp({ email, password, options });
-    if (data.session) return seeOther(to);
-    // The address has an account, and auth sends nothing: the owner may have forgotten it, and gets a code.
-    const isKnown = data.user?.identities?.length === 0;
-    const again = isKnown && (await sendCodeTo(email, emailRedirectTo, visit)).error;
-    await time;
-    if (error && !isOfAddress(error)) throw refusedByAuth(error, visit);
-    const problem = error ?? (again || null);
-    if (problem?.code === "over_email_send_rate_limit" && !isTooSoon(problem) && canSendAgain) {
-      await execute([countUnconfirmedRequest(email)]);
-      throw refusedByAuth(problem, visit);
-    }
-    return codeIsSent(visit, email, withReturn("/sign-in/code", to), Promise.resolve({ error: problem }));
   },
+  actions: [
+    form({
+      path: "/sign-up",
+      operation: "sign_in_mail",
+      body: z.object({ name: personName, email: emailAddress, password: newPassword, return_to: nextPath }),
+      work: async ({ body: { name, email, password, return_to: to }, visit }, execute) => {
+        const time = equalTime();
+        const emailRedirectTo = mailedUrl(visit, to);
+        const options = {
+          data: { name, locale: visit.locale },
+          emailRedirectTo,
+          captchaToken: captchaToken(visit),
+        };
+        const { data, error } = await visit.auth({ needsCaptcha: true }).signUp({ email, password, options });
+        if (data.session) return seeOther(to);
+        // The address has an account, and auth sends nothing: the owner may have forgotten it, and gets a code.
+        const isKnown = data.user?.identities?.length === 0;
+        const again = isKnown && (await sendCodeTo(email, emailRedirectTo, visit)).error;
+        await time;
+        if (error && !isOfAddress(error)) throw refusedByAuth(error, visit);
+        const problem = error ?? (again || null);
+        if (problem?.code === "over_email_send_rate_limit" && !isTooSoon(problem) && canSendAgain) {
+          await execute([countUnconfirmedRequest(email)]);
+          throw refusedByAuth(problem, visit);
+        }
+        return codeIsSent(visit, email, withReturn("/sign-in/code", to), Promise.resolve({ error: problem }));
+      },
+    }),
+  ],
 });
 
 // The answer to the CAPTCHA is used up. Auth does not ask for it with a secret key.
@@ -73,29 +89,3 @@ const sendCodeTo = (email: string, emailRedirectTo: string, visit: Visit) =>
 /** Auth could not send the mail or had just sent one, or the form was sent twice at once. */
 const isOfAddress = ({ code = "", status }: { code?: string | undefined; status?: number | undefined }) =>
   status === 500 || code === "over_email_send_rate_limit" || code.startsWith("hook_");
-
-const SignUp = () => {
-  const visit = useVisit();
-  const { account } = visit.messages;
-  return (
-    <section class="card narrow">
-      <h1>{account.signUpTitle}</h1>
-      <form method="post" action="/sign-up" class="stack" data-turbo="false">
-        <ReturnField />
-        <NameField />
-        <EmailField />
-        <NewPasswordField label={account.password} />
-        <Captcha />
-        <button type="submit" class="button main">
-          {account.signUpTitle}
-        </button>
-      </form>
-      <p class="quiet">
-        {account.hasAccount}{" "}
-        <a class="link" href={withReturn("/sign-in", returnPath(visit))}>
-          {account.signInTitle}
-        </a>
-      </p>
-    </section>
-  );
-};

@@ -8,6 +8,7 @@ import { isOwnOrigin } from "../../_shared/http/own-addresses.ts";
 import type { VerifiedToken } from "../../_shared/statements/identify.ts";
 import { type Frame, pageFrame } from "../../_shared/statements/pages.ts";
 import { myProfile } from "../../_shared/statements/people.ts";
+import { LinkLine } from "../components/link-line.tsx";
 import { form, pageResponse, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
 import { cookieOptions } from "../session.ts";
@@ -20,7 +21,7 @@ type Organization = NonNullable<Frame["organization"]>;
  * The target of the host's link with a token. It signs its person in at once if the host led here and nobody else is signed
  * in. Otherwise it asks: any site can lead here with a link for an account of its own.
  */
-export const sso = form({
+const sso = form({
   method: "get",
   path: "/sso",
   ofOrganization: true,
@@ -57,11 +58,7 @@ export const sso = form({
               {account.continueAs(claims.name ?? claims.email)}
             </button>
           </form>
-          <p>
-            <a class="link" href={`${visit.base}/`}>
-              {errors.back}
-            </a>
-          </p>
+          <LinkLine href={`${visit.base}/`}>{errors.back}</LinkLine>
         </Card>
       );
       return pageResponse({ title, content }, { frame, visit, params: {} });
@@ -70,7 +67,7 @@ export const sso = form({
 });
 
 /** "Continue as …": the person has seen whom the link is for. Replaces the sessions of this browser. */
-export const ssoForm = form({
+const ssoForm = form({
   path: "/sso",
   ofOrganization: true,
   isAnonymous: true,
@@ -126,3 +123,5 @@ const orRefused = (visit: Visit, work: () => Promise<JsonResponse>) =>
     if (error instanceof RefusedToken) return seeOther(`${visit.path}?refused=${error.reason}`);
     throw error;
   });
+
+export const ssoPages = [sso, ssoForm];

@@ -2,11 +2,11 @@ import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
 import { queryInteger } from "../../../shared/pagination.ts";
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
-import { notFound } from "../../_shared/http/api-error.ts";
 import { commentThreads, pagesOfThreads } from "../../_shared/statements/comments.ts";
 import { mergeTarget, statusHistory, submissionDetail } from "../../_shared/statements/submissions.ts";
 import { Day } from "../components/day.tsx";
 import { Dot } from "../components/dot.tsx";
+import { Form } from "../components/form.tsx";
 import { Icon } from "../components/icon.tsx";
 import { LinkedText } from "../components/linked-text.tsx";
 import { liveSubmission } from "../components/live.ts";
@@ -21,7 +21,6 @@ import {
   boardLink,
   isAdmin,
   isAt,
-  personForm,
   personLink,
   submissionHere,
   submissionLink,
@@ -29,6 +28,7 @@ import {
 } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 import { versionOf } from "../version.ts";
+import { follow, submissionActions, unfollow } from "./submission-actions.ts";
 
 /** With `thread`, the replies to that comment instead of all comments. */
 const query = z.object({ thread: uuid.optional(), page: queryInteger(1, 1000).prefault(1) });
@@ -40,7 +40,7 @@ export const submission = page({
   keeps: ["body"],
   query,
   frame: ({ params }) => ({ resource: "submissions", id: params.id }),
-  call: ({ params, query, locale, visit }) => [
+  read: ({ params, query, locale, visit }) => [
     submissionDetail(params.id, ["author", "category", "tags"], locale),
     commentThreads(params.id, {
       parent_id: query?.thread,
@@ -50,9 +50,7 @@ export const submission = page({
     statusHistory(params.id),
     mergeTarget(params.id),
   ],
-  view: ([[shown], [threads], [history], [target]], { query, visit }, frame) => {
-    if (!shown) throw notFound("submission");
-    const submission: SubmissionDetail = JSON.parse(shown.data);
+  view: ([submission, threads, history, [target]], { query, visit }, frame) => {
     const { id, title, description } = submission;
     const own = submissionPath(id, title);
     const path = submissionHere(visit, id, title);
@@ -63,9 +61,9 @@ export const submission = page({
       path,
       thread: query?.thread,
       page: query?.page ?? 1,
-      pages: pagesOfThreads(threads?.total ?? 0),
-      comments: JSON.parse(threads?.data ?? "[]"),
-      history: JSON.parse(history?.data ?? "[]"),
+      pages: pagesOfThreads(threads.total),
+      comments: threads.data,
+      history,
       target: target ?? null,
       frame,
       isAdmin: isAdmin(frame),
@@ -81,6 +79,7 @@ export const submission = page({
       content: <Submission {...props} />,
     };
   },
+  actions: submissionActions,
 });
 
 const posting = ({ title, description, author, created_at, updated_at, ...counts }: SubmissionDetail) => ({
@@ -101,7 +100,7 @@ const posting = ({ title, description, author, created_at, updated_at, ...counts
 const Submission = (props: SubmissionProps) => {
   const { submission, path, target, frame, isAdmin } = props;
   const visit = useVisit();
-  const { messages, locale } = visit;
+  const { messages } = visit;
   const { id, title, author, category, moderation_state: state } = submission;
   const words = messages.submission;
   const isOwn = author?.id === frame.viewer?.id;
@@ -138,12 +137,12 @@ const Submission = (props: SubmissionProps) => {
           <div>
             <h1>{title}</h1>
             <div class="facts">
-              <Status status={submission.status} messages={messages} />
+              <Status status={submission.status} />
               {submission.type === "problem" && <span>{messages.types.problem}</span>}
               <span>
                 {author?.name}
                 {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
-                <Day at={submission.created_at} locale={locale} />
+                <Day at={submission.created_at} />
               </span>
               {category && (
                 <a class="with-dot" {...boardLink(visit, frame, { category: category.slug })}>
@@ -181,9 +180,12 @@ const Submission = (props: SubmissionProps) => {
       <aside class="detail-side">
         {frame.viewer && !target && (
           <section class="card stack">
-            <form {...personForm(visit, `/submissions/${id}/follow`)} id="follow">
-              {submission.is_following && <input type="hidden" name="_method" value="delete" />}
-              <input type="hidden" name="return_to" value={path} />
+            <Form
+              of={submission.is_following ? unfollow : follow}
+              id="follow"
+              returnTo={path}
+              hasProblem={false}
+            >
               <button
                 type="submit"
                 class="button wide"
@@ -192,7 +194,7 @@ const Submission = (props: SubmissionProps) => {
                 <Icon name={submission.is_following ? "check" : "bell"} />
                 {submission.is_following ? words.following : words.follow}
               </button>
-            </form>
+            </Form>
             <p class="quiet small">{words.followHint}</p>
           </section>
         )}

@@ -1,163 +1,137 @@
-import type { JSX } from "hono/jsx/jsx-runtime";
+import type { PropsWithChildren } from "hono/jsx";
 import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
-import type { Question, surveyDetail as surveyDetailSchema } from "../../../shared/surveys.ts";
-import { notFound } from "../../_shared/http/api-error.ts";
+import type { Question } from "../../../shared/surveys.ts";
 import type { Frame } from "../../_shared/statements/pages.ts";
 import { openSurvey, type SurveyPage } from "../../_shared/statements/pages.ts";
-import { surveyDetail } from "../../_shared/statements/surveys.ts";
+import { type SurveyDetail, surveyDetail } from "../../_shared/statements/surveys.ts";
 import { surveyResponses } from "../../endpoints/survey-responses.ts";
 import { messagesOf } from "../../words/index.ts";
 import { Icon } from "../components/icon.tsx";
 import { QuestionField } from "../components/question-field.tsx";
 import { formatDay } from "../format.ts";
 import type { IconName } from "../icons.ts";
-import { action, page } from "../page.tsx";
+import { action, endpointOf, page } from "../page.tsx";
 import { frameTarget, hrefWith, linkWith, organizationPath } from "../paths.ts";
-import { useVisit } from "../rendering.ts";
+import { useRendering, useVisit } from "../rendering.ts";
 import { withoutEmbed } from "../visit.ts";
+import { withReturn } from "./account.tsx";
 import { answersOf, problemsOf } from "./survey-form.ts";
 
-type Survey = z.infer<typeof surveyDetailSchema> & { questions: Question[] };
+type Survey = SurveyDetail & { questions: Question[] };
 type Props = { survey: Survey; state: SurveyPage; frame: Frame };
 
 export const survey = page({
   path: "/surveys/:id",
   isEmbeddable: true,
-  // `answered` is the id of the new response.
+  // `answered` is the id of the response that was just sent.
   query: z.object({ answered: uuid.optional() }),
-  frame: ({ params }) => ({ resource: "surveys", id: params.id as string }),
-  call: ({ params, query, locale }) => [
-    openSurvey(params.id as string, locale, query.answered),
-    surveyDetail(params.id as string, ["questions"]),
+  frame: ({ params }) => ({ resource: "surveys", id: params.id }),
+  read: ({ params, query, locale }) => [
+    openSurvey(params.id, locale, query.answered),
+    surveyDetail(params.id, ["questions"]),
   ],
-  view: ([[opened], [detail]], { visit }, frame) => {
-    if (!opened || !detail) throw notFound("survey");
-    const shown: Survey = JSON.parse(detail.data);
-    const props = { survey: shown, state: opened.data, frame };
+  view: ([state, detail], { visit }, frame) => {
+    const shown = { ...detail, questions: detail.questions ?? [] };
+    const props = { survey: shown, state, frame };
+    const { surveys } = visit.messages;
     return {
       title: shown.title,
       description: shown.description || undefined,
       noindex: shown.status !== "published",
-      head: opened.data.is_own_response && !visit.isEmbedded ? <Redirect survey={shown} /> : undefined,
+      head: state.is_own_response && !visit.isEmbedded ? <Redirect survey={shown} /> : undefined,
       content: (
         <article class="survey">
           <header>
             <h1>{shown.title}</h1>
             {shown.description && <p class="prose">{shown.description}</p>}
-            <Facts survey={shown} />
+            <p class="quiet survey-facts">
+              <span>{surveys.questions(shown.questions.length)}</span>
+              {shown.closes_at && (
+                <span>{surveys.closes(formatDay(new Date(shown.closes_at), visit.locale))}</span>
+              )}
+            </p>
           </header>
           <State {...props} />
-          {shown.settings.show_branding && <p class="branding">{visit.messages.surveys.poweredBy}</p>}
+          {shown.settings.show_branding && <p class="branding">{surveys.poweredBy}</p>}
         </article>
       ),
     };
   },
-});
-
-const answering = surveyResponses.find(
-  ({ method, path }) => method === "post" && path.endsWith("/responses"),
-);
-if (!answering) throw new Error("The API has no endpoint to answer a survey by.");
-
-export const surveyForm = action(answering, {
-  path: "/surveys/:id",
-  isEmbeddable: true,
-  readForm: answersOf,
-  formPage: survey,
-  redirectTo: ({ json }, { visit }) => hrefWith(visit, { answered: JSON.parse(json).data.response_id }),
+  actions: [
+    action(endpointOf(surveyResponses, "post", "/surveys/:id/responses"), {
+      path: "/surveys/:id",
+      readForm: answersOf,
+      redirectTo: ({ json }, { visit }) => hrefWith(visit, { answered: JSON.parse(json).data.response_id }),
+    }),
+  ],
 });
 
 const State = (props: Props) => {
   const visit = useVisit();
-  const { survey, state, frame } = props;
-  const { surveys, nav } = visit.messages;
+  const { survey, state } = props;
+  const { surveys, nav, account } = visit.messages;
   if (state.is_own_response) return <Thanks {...props} />;
-  const board = `${organizationPath(frame.organization)}/`;
-  const toBoard = (
-    <a class="button" href={board}>
-      {surveys.toBoard}
-    </a>
-  );
   switch (state.refusal) {
     case null:
       return <Form {...props} />;
     case "SURVEY_NOT_OPEN":
       if (survey.status === "draft") return <Form {...props} isDraft />;
       return survey.status === "paused" && !survey.closed_at ? (
-        <Notice icon="clock" title={surveys.paused} text={surveys.pausedText} action={toBoard} />
+        <Notice icon="clock" title={surveys.paused} text={surveys.pausedText} />
       ) : (
-        <Notice icon="lock" title={surveys.closed} text={surveys.closedText} action={toBoard} />
+        <Notice icon="lock" title={surveys.closed} text={surveys.closedText} />
       );
     case "ALREADY_RESPONDED":
-      return (
-        <Notice icon="circle-check" title={surveys.already} text={surveys.alreadyText} action={toBoard} />
-      );
+      return <Notice icon="circle-check" title={surveys.already} text={surveys.alreadyText} />;
     case "FORBIDDEN":
-      return <Notice icon="lock" title={surveys.notYou} text={surveys.notYouText} action={toBoard} />;
+      return <Notice icon="lock" title={surveys.notYou} text={surveys.notYouText} />;
     case "LOCALE":
       return (
-        <Notice
-          icon="languages"
-          title={surveys.otherLanguage}
-          text={surveys.otherLanguageText}
-          action={(state.locales ?? []).map((locale) => (
+        <Notice icon="languages" title={surveys.otherLanguage} text={surveys.otherLanguageText}>
+          {state.locales?.map((locale) => (
             <a class="button" {...linkWith(visit, { lang: locale })} lang={locale}>
               {messagesOf(locale).language}
             </a>
           ))}
-        />
+        </Notice>
       );
     case "UNAUTHORIZED": {
-      const back = encodeURIComponent(withoutEmbed(hrefWith(visit, {})));
+      const back = withoutEmbed(hrefWith(visit, {}));
       return (
-        <Notice
-          icon="lock"
-          title={surveys.signIn}
-          text={surveys.signInText}
-          action={
-            <>
-              <a class="button main" href={`/sign-in?return_to=${back}`} rel="nofollow">
-                {nav.signIn}
-              </a>
-              <a class="button" href={`/sign-up?return_to=${back}`} rel="nofollow">
-                {visit.messages.account.signUpTitle}
-              </a>
-            </>
-          }
-        />
+        <Notice icon="lock" title={surveys.signIn} text={surveys.signInText}>
+          <a class="button main" href={withReturn("/sign-in", back)} rel="nofollow">
+            {nav.signIn}
+          </a>
+          <a class="button" href={withReturn("/sign-up", back)} rel="nofollow">
+            {account.signUpTitle}
+          </a>
+        </Notice>
       );
     }
   }
 };
 
-type NoticeProps = {
-  icon: IconName;
-  title: string;
-  text: string;
-  action: JSX.Element | JSX.Element[];
+const ToBoard = () => {
+  const { visit, frame } = useRendering();
+  return (
+    <a class="button" href={`${organizationPath(frame.organization)}/`}>
+      {visit.messages.surveys.toBoard}
+    </a>
+  );
 };
 
-/** The reason why there is no form, and a link to the board. */
-const Notice = ({ icon, title, text, action }: NoticeProps) => (
+type NoticeProps = PropsWithChildren<{ icon: IconName; title: string; text: string }>;
+
+/** The reason why there is no form, with buttons, by default one that leads to the board. */
+const Notice = ({ icon, title, text, children = <ToBoard /> }: NoticeProps) => (
   <section class="card survey-notice">
     <Icon name={icon} />
     <h2>{title}</h2>
     <p>{text}</p>
-    <div class="buttons">{action}</div>
+    <div class="buttons">{children}</div>
   </section>
 );
-
-const Facts = ({ survey }: Pick<Props, "survey">) => {
-  const visit = useVisit();
-  const { surveys } = visit.messages;
-  return (
-    <p class="quiet survey-facts">
-      <span>{surveys.questions(survey.questions.length)}</span>
-      {survey.closes_at && <span>{surveys.closes(formatDay(new Date(survey.closes_at), visit.locale))}</span>}
-    </p>
-  );
-};
 
 const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
   const visit = useVisit();
@@ -218,7 +192,6 @@ const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
               number={at + 1}
               typed={typed}
               problem={problems.get(question.id)}
-              messages={visit.messages}
             />
           ))}
         </ol>
@@ -258,11 +231,7 @@ const Thanks = ({ survey, frame }: Props) => {
             {surveys.again}
           </a>
         )}
-        {!target && (
-          <a class="button" href={`${organizationPath(frame.organization)}/`}>
-            {surveys.toBoard}
-          </a>
-        )}
+        {!target && <ToBoard />}
       </div>
     </section>
   );
@@ -277,7 +246,7 @@ const Redirect = ({ survey }: { survey: Survey }) => {
   return target ? <meta http-equiv="refresh" content={`0;url=${target.href}`} /> : null;
 };
 
-/** The redirect after a response: an http(s) URL, whatever was stored. */
+/** The URL to continue with after a response; undefined unless it is an http or https URL. */
 function targetOf({ settings: { redirect_url } }: Survey): URL | undefined {
   const url = redirect_url && URL.canParse(redirect_url) ? new URL(redirect_url) : undefined;
   return url && ["http:", "https:"].includes(url.protocol) ? url : undefined;

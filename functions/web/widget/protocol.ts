@@ -1,6 +1,6 @@
-/** Messages between a host page's loader and the embedded page in its frame; each side checks the other's origin. */
+/** Messages between the loader in a host page and the embedded page in its frame. Each side checks the other's origin. */
 
-/** Words of the loader, in the language of the frame. */
+/** Texts of the loader, in the language of the frame. */
 export type WidgetWords = {
   open: string;
   close: string;
@@ -14,7 +14,7 @@ export type WidgetWords = {
 export type WidgetColors = { light: string; dark: string; onLight: string; onDark: string };
 
 export type FromFrame =
-  /** The page has loaded. Contains no data, because the frame does not know the host's origin yet. */
+  /** The page has loaded. The message contains no data, because the frame does not know the host's origin yet. */
   | { type: "hello" }
   | {
       type: "state";
@@ -24,14 +24,14 @@ export type FromFrame =
       section: string | null;
       words: WidgetWords;
       colors: WidgetColors | null;
-      /** Number of unread news; only the news page counts them. */
+      /** Number of unread news. Only the news page counts them. */
       unread?: number;
       /** A survey that the person may answer. */
       survey?: { id: string; title: string } | null;
       /** The form that the person has just sent. */
       did?: "submission" | "survey";
     }
-  /** The current number of unread news, polled after the page was loaded. */
+  /** The current number of unread news, which the frame polls. */
   | { type: "unread"; count: number }
   | { type: "refused"; message: string }
   | { type: "logged-out" }
@@ -39,12 +39,12 @@ export type FromFrame =
 
 export type ToFrame =
   | { type: "welcome"; isShown: boolean }
-  /** Without a theme: that of the system. */
+  /** Without a theme, the system's theme applies. */
   | { type: "shown"; theme?: "light" | "dark" | undefined }
   | { type: "hidden" }
   | { type: "identify"; token: string }
   | { type: "logout" }
   | { type: "snooze"; survey: string; days: number };
 
-/** Marks our messages among those of others. */
+/** Identifies messages of the widget among the messages of other scripts. */
 export const protocol = "feedback-widget-1";

@@ -1,8 +1,8 @@
 import { type FromFrame, protocol, type ToFrame, type WidgetWords } from "./protocol.ts";
 
-// The widget's loader, a classic script of other sites: docs/embed.md. Its only global is `feedback`.
+// The loader of the widget, a classic script for other sites (docs/embed.md). It defines one global, `feedback`.
 
-/** widget.css, put in by the build. */
+/** The content of widget.css, which the build inserts. */
 declare const WIDGET_STYLE: string;
 
 type Options = {
@@ -10,19 +10,19 @@ type Options = {
   /** URL of the service; by default the origin of this script. */
   url?: string;
   locale?: string;
-  /** Default: the host page's color-scheme. */
+  /** By default the color-scheme of the host page. */
   theme?: "light" | "dark" | "auto";
   position?: "left" | "right";
   /** Whether the widget shows its button. */
   button?: boolean;
-  /** Whether surveys appear by themselves. */
+  /** Whether surveys are offered without a call of `open`. */
   surveys?: boolean;
 };
 type Token = string | (() => string | Promise<string>);
 type Listener = (detail?: unknown) => void;
 type Feedback = {
   (command: string, ...values: unknown[]): void;
-  /** Calls that wait, of the stub. */
+  /** Calls that the stub queued before this script was loaded. */
   q?: ArrayLike<unknown>[];
   isLoaded?: boolean;
 };
@@ -83,7 +83,7 @@ const commands: Record<string, (...values: never[]) => void> = {
     hideOffer();
     close();
     if (state) tell({ type: "logout" });
-    // An error page in the frame has no script that could end the session; the news page does.
+    // If the frame shows an error page, no script there can end the session, so the news page is loaded.
     setTimeout(() => {
       if (wantsLogout && state) show("news");
     }, logoutWaitMs);
@@ -137,7 +137,7 @@ function build(of: Options) {
   const frame = document.createElement("iframe");
   frame.title = "Feedback";
   frame.referrerPolicy = "origin";
-  // It neither navigates the host page nor asks the browser for more than these.
+  // The frame gets no other permissions; in particular it cannot navigate the host page.
   frame.setAttribute(
     "sandbox",
     "allow-scripts allow-same-origin allow-forms allow-popups allow-popups-to-escape-sandbox",
@@ -160,17 +160,17 @@ function build(of: Options) {
   const dismiss = closeButton(offer, () => snooze(neverDays));
 
   launcher.addEventListener("click", () => (panel.open ? close() : open()));
-  // The browser's own Escape of a modal dialog.
+  // In a modal dialog, the browser handles Escape itself and sends `cancel`.
   panel.addEventListener("cancel", (event) => {
     event.preventDefault();
     close();
   });
-  // Not in the body, which a host page may transform or replace.
+  // Not inside the body, because a host page may transform or replace it.
   document.documentElement.append(element);
   const theme = () => {
     const { colorScheme } = getComputedStyle(document.body);
     const meta = document.querySelector<HTMLMetaElement>("meta[name=color-scheme]");
-    // A page without a color-scheme is light.
+    // Without a color-scheme, a page is light.
     root.style.colorScheme =
       of.theme === "auto"
         ? "light dark"
@@ -209,7 +209,7 @@ function add<Name extends keyof HTMLElementTagNameMap>(to: ParentNode, name: Nam
   return element;
 }
 
-// Built with DOM methods, because a host page may require trusted types.
+// Elements are built with DOM methods, because a host page may require trusted types.
 function icon(to: Element, path: string) {
   const names = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(names, "svg");
@@ -244,7 +244,7 @@ function start(of: Options) {
     open(asked.dataset.feedbackOpen, asked);
   });
   for (const event of ["focusout", "click"]) document.addEventListener(event, () => offerSoon());
-  // The host page loads first.
+  // The frame is loaded after the host page, in order not to delay it.
   const load = () =>
     "requestIdleCallback" in window ? requestIdleCallback(() => ask()) : setTimeout(ask, 200);
   if (document.readyState === "complete") load();
@@ -267,7 +267,7 @@ function addressOf(view: string): string {
   return url.href;
 }
 
-/** Loads the frame, whose first page tells about the person. */
+/** Loads the frame. Its first page reports the signed-in person. */
 function ask(view = "news") {
   if (!ui || ui.isAsked) return;
   ui.isAsked = true;
@@ -286,7 +286,7 @@ function ask(view = "news") {
   panel.append(frame);
 }
 
-// A closed frame must not be in the history of the host page: its place is replaced.
+// `replace` prevents entries of the frame in the history of the host page.
 function show(view: string) {
   if (!ui) return;
   if (ui.isAsked) ui.frame.contentWindow?.location.replace(addressOf(view));
@@ -301,7 +301,7 @@ function open(view?: string, opener?: HTMLElement) {
   }
   hideOffer();
   const { panel } = ui;
-  // The panel opens with the view that it was closed with.
+  // The panel reopens with the view that it was closed with.
   const wanted = view || (ui.wasOpen ? undefined : "board");
   ui.wasOpen = true;
   if (wanted && !(wanted === "news" && state?.section === "news")) show(wanted);
@@ -346,7 +346,7 @@ function showUnread(count: number) {
 
 let offering: ReturnType<typeof setTimeout> | undefined;
 
-/** Shows a survey when the user is not typing and no dialog is open, without taking the focus. */
+/** Offers a survey when the user is not typing and no dialog is open. The focus stays where it is. */
 function offerSoon() {
   clearTimeout(offering);
   if (!survey || options?.surveys === false || !ui?.offer.hidden) return;
@@ -426,7 +426,7 @@ function showState(message: Extract<FromFrame, { type: "state" }>) {
   if (message.viewer && message.viewer !== before) emit("identify", message.viewer);
   if (message.did) emit("done", message.did);
   if (wantsLogout) tell({ type: "logout" });
-  // Renews a session that has ended, but does not repeat rejected attempts too often.
+  // An ended session is renewed; rejected attempts are repeated after a delay only.
   else if (token && (!message.viewer || identifiedAt === 0) && Date.now() - identifiedAt > identifyAgainMs)
     identify();
 }
@@ -446,14 +446,14 @@ async function identify() {
   const from = token;
   try {
     const given = typeof from === "function" ? await from() : from;
-    // The person may have changed or signed out during the request to the host's backend.
+    // During the request to the host's backend, the person may have changed or signed out.
     if (given && from === token) tell({ type: "identify", token: given });
   } catch (error) {
     fail("NO_TOKEN", `the host page has no token: ${error}`);
   }
 }
 
-// Runs the commands that the page queued before this script was loaded.
+// Runs the commands that the stub queued before this script was loaded.
 if (!host.feedback?.isLoaded) {
   const waiting = host.feedback?.q ?? [];
   feedback.isLoaded = true;

@@ -466,7 +466,6 @@ export const pages: Pages = {
   forms: {
     sent: "Sie haben dieses Formular schon mit anderem Text abgeschickt. Sehen Sie sich zuerst an, was Sie gesendet haben; wenn dies etwas anderes ist, senden Sie es noch einmal.",
     problem: "Bitte korrigieren Sie, was markiert ist.",
-    optional: "freiwillig",
   },
   errors: {
     notFound: "Hier ist nichts",

@@ -454,7 +454,6 @@ export const pages = {
   forms: {
     sent: "You have sent this form already, with other text. Look at what you sent first; if this is something else, send it again.",
     problem: "Please correct what is marked.",
-    optional: "optional",
   },
   errors: {
     notFound: "There is nothing here",

@@ -459,7 +459,6 @@ export const pages: Pages = {
   forms: {
     sent: "Ya has enviado este formulario con otro texto. Mira primero lo que enviaste; si esto es otra cosa, envíalo de nuevo.",
     problem: "Corrige lo que está marcado.",
-    optional: "opcional",
   },
   errors: {
     notFound: "Aquí no hay nada",

@@ -462,7 +462,6 @@ export const pages: Pages = {
   forms: {
     sent: "Vous avez déjà envoyé ce formulaire avec un autre texte. Regardez d’abord ce que vous avez envoyé ; s’il s’agit d’autre chose, envoyez-le à nouveau.",
     problem: "Corrigez ce qui est signalé.",
-    optional: "facultatif",
   },
   errors: {
     notFound: "Il n’y a rien ici",

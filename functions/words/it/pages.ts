@@ -457,7 +457,6 @@ export const pages: Pages = {
   forms: {
     sent: "Hai già inviato questo modulo con un altro testo. Guarda prima che cosa hai inviato; se questo è altro, invialo di nuovo.",
     problem: "Correggi ciò che è segnalato.",
-    optional: "facoltativo",
   },
   errors: {
     notFound: "Qui non c’è niente",

@@ -457,7 +457,6 @@ export const pages: Pages = {
   forms: {
     sent: "Você já enviou este formulário com outro texto. Veja primeiro o que enviou; se isto for outra coisa, envie de novo.",
     problem: "Corrija o que está marcado.",
-    optional: "opcional",
   },
   errors: {
     notFound: "Não há nada aqui",
