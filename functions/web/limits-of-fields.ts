@@ -14,6 +14,7 @@ type Schema = {
   required?: string[];
   properties?: Record<string, Schema>;
   additionalProperties?: Schema;
+  items?: Schema;
   anyOf?: Schema[];
 };
 
@@ -35,7 +36,7 @@ function schemaOf(body: z.ZodType): Schema {
   return made;
 }
 
-/** What the body of a route allows in a field; names of nested fields have dots. */
+/** What the body of a route allows in a field; names of nested fields and of items have dots. */
 export function limitsOf({ body, method }: Pick<Route, "body" | "method">, name: string): Limits {
   const root = body && schemaOf(body);
   const resolved = (schema: Schema | undefined) =>
@@ -44,7 +45,7 @@ export function limitsOf({ body, method }: Pick<Route, "body" | "method">, name:
   let isNamed = false;
   for (const part of name.split(".")) {
     isNamed = schema?.required?.includes(part) ?? false;
-    schema = resolved(schema?.properties?.[part] ?? schema?.additionalProperties);
+    schema = resolved(schema?.properties?.[part] ?? schema?.additionalProperties ?? schema?.items);
   }
   if (!schema) return {};
   const variants = schema.anyOf?.filter(({ type }) => type !== "null").map(resolved) ?? [schema];

@@ -22,8 +22,9 @@ export function useForm(visit: Visit): FormState {
   return useContext(FormContext) ?? { values: {}, refused: visit.refused, limitsOf: () => ({}) };
 }
 
-/** The value of a field; names of nested fields have dots. */
+/** The value of a field; names of nested fields have dots, which a form that is shown again has in its names. */
 export function valueIn(values: object, name: string): unknown {
+  if (Object.hasOwn(values, name)) return values[name as keyof typeof values];
   return name
     .split(".")
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | null)?.[part], values);
@@ -37,7 +38,7 @@ type Props = PropsWithChildren<{
   /** Values of the fields by their names, such as the row to change. */
   values?: object;
   /** Hidden fields. */
-  hidden?: Record<string, string>;
+  hidden?: Record<string, string> | undefined;
   /** The next page, in place of the action's. */
   returnTo?: string;
   /** Without it a form with `submit` is a card. */

@@ -1,21 +1,28 @@
 import { linkWith } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 
-type Props = { next: string | null; isFirst: boolean };
+type Props = { next: string | null; isFirst: boolean; by?: "cursor" | "page" };
 
 /** The link below a list with a cursor. */
-export const NextPage = ({ next, isFirst }: Props) => {
+export const NextPage = ({ next, isFirst, by = "cursor" }: Props) => {
   const visit = useVisit();
   const { board } = visit.messages;
   if (!next && isFirst) return null;
   return (
     <nav class="pages" aria-label={board.more}>
-      {!isFirst && <a {...linkWith(visit, { cursor: null })}>{board.first}</a>}
+      {!isFirst && <a {...linkWith(visit, {})}>{board.first}</a>}
       {next && (
-        <a class="button" rel="next" {...linkWith(visit, { cursor: next })}>
+        <a class="button" rel="next" {...linkWith(visit, { [by]: next })}>
           {board.more}
         </a>
       )}
     </nav>
   );
 };
+
+type PagesProps = { page: number; limit: number; total: number };
+
+/** The link below a list with numbered pages. */
+export const Pages = ({ page, limit, total }: PagesProps) => (
+  <NextPage by="page" next={page * limit < total ? String(page + 1) : null} isFirst={page === 1} />
+);

@@ -1,0 +1,19 @@
+import type { Child } from "hono/jsx";
+
+type Property = readonly [label: string, value: Child];
+
+const isEmpty = (value: Child) => value === null || value === undefined || value === "" || value === false;
+
+/** Labels and values; those without a value are left out. */
+export const Properties = ({ of }: { of: readonly Property[] }) => (
+  <dl class="properties">
+    {of
+      .filter(([, value]) => !isEmpty(value))
+      .map(([label, value]) => (
+        <>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+  </dl>
+);
