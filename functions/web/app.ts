@@ -26,6 +26,7 @@ import { editComment } from "./pages/edit-comment.tsx";
 import { editSubmission, tagSubmission } from "./pages/edit-submission.tsx";
 import { factorPages } from "./pages/factors.tsx";
 import { boardFeed, submissionFeed } from "./pages/feeds.ts";
+import { acceptInvite } from "./pages/invite.tsx";
 import {
   accountMail,
   accountMailForm,
@@ -107,6 +108,7 @@ const pages: Page[] = [
   undoLinkForm,
   linkDone,
   authCallback,
+  acceptInvite,
   me,
   notificationsPage,
   ...notifications

@@ -27,7 +27,7 @@ import type { Visit } from "./visit.ts";
 export type PageInput<Query = unknown, Body = unknown> = Input<
   Query,
   Body,
-  "id" | "key_id" | "webhook_id" | "event_id" | "user_id"
+  "id" | "key_id" | "webhook_id" | "event_id" | "user_id" | "response_id"
 > & { visit: Visit };
 
 /** For the query of a page with filters: a form sends the empty ones too. */

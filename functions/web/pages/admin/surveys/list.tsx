@@ -4,10 +4,12 @@ import { surveyListQuery, surveyStatus } from "../../../../../shared/surveys.ts"
 import { nextCursor } from "../../../../_shared/http/cursor.ts";
 import { listSurveys } from "../../../../_shared/statements/surveys.ts";
 import { DataTable, day, number } from "../../../components/admin/table.tsx";
+import { Tabs } from "../../../components/admin/tabs.tsx";
 import { Icon } from "../../../components/icon.tsx";
+import { withoutEmpty } from "../../../page.tsx";
 import { adminPath, hrefWith } from "../../../paths.ts";
 import { adminPage } from "../admin-page.tsx";
-import { formatShare, SurveyStatus, withoutEmpty } from "./shared.tsx";
+import { formatShare, SurveyStatus } from "./shared.tsx";
 
 export const surveyList = adminPage({
   area: "surveys",
@@ -24,16 +26,14 @@ export const surveyList = adminPage({
       ),
       content: (
         <>
-          <nav class="tabs" aria-label={words.columns.status}>
-            {[undefined, ...surveyStatus.options].map((status) => (
-              <a
-                href={hrefWith(visit, { status: status ?? null })}
-                aria-current={query.status === status ? "page" : undefined}
-              >
-                {status ? words.statuses[status] : words.all}
-              </a>
-            ))}
-          </nav>
+          <Tabs
+            label={words.columns.status}
+            tabs={[undefined, ...surveyStatus.options].map((status) => ({
+              href: hrefWith(visit, { status: status ?? null }),
+              label: status ? words.statuses[status] : words.all,
+              isHere: query.status === status,
+            }))}
+          />
           <DataTable
             id="surveys"
             caption={words.title}

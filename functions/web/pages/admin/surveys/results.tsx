@@ -1,21 +1,21 @@
-import type { JSX } from "hono/jsx/jsx-runtime";
-import { notFound } from "../../../../_shared/http/api-error.ts";
 import {
   newestTexts,
   type ResponseSeries,
   responseSeries,
   type TextAnswer,
 } from "../../../../_shared/statements/survey-responses.ts";
-import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import type { SurveyDetail } from "../../../../_shared/statements/surveys.ts";
+import { surveys } from "../../../../endpoints/surveys.ts";
 import { messagesOf } from "../../../../words/index.ts";
 import { BarPlot, LinePlot } from "../../../components/admin/plot.tsx";
 import { Stat } from "../../../components/admin/stat.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
 import { Problem } from "../../../components/field.tsx";
-import { FormId } from "../../../components/form-id.tsx";
+import { Form } from "../../../components/form.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { formatDay, formatNumber } from "../../../format.ts";
 import type { IconName } from "../../../icons.ts";
+import { endpointOf } from "../../../page.tsx";
 import { useVisit, useWords } from "../../../rendering.ts";
 import type { Visit } from "../../../visit.ts";
 import { adminPage } from "../admin-page.tsx";
@@ -24,57 +24,73 @@ import {
   formatDuration,
   formatShare,
   Moment,
+  ofSurvey,
+  readSurvey,
   SentimentTag,
-  type Survey,
   SurveyStatus,
   SurveyViews,
+  sentiments,
   surveyPath,
 } from "./shared.tsx";
 
+type Survey = Required<SurveyDetail>;
 type Props = { survey: Survey };
+
+const ofApi = (path: string) => endpointOf(surveys, "post", `/surveys/:id/${path}`);
+const changes = {
+  publish: { of: ofApi("publish"), done: "published", icon: "send" },
+  pause: { of: ofApi("pause"), done: "paused", icon: "pause" },
+  resume: { of: ofApi("resume"), done: "resumed", icon: "play" },
+} as const;
+const newVersion = ofApi("versions");
 
 /** A survey: a draft with its preview, any other with its results. */
 export const surveyResults = adminPage({
-  area: "surveys",
-  path: "/:id",
-  row: ({ params: { id } }) => ({ resource: "surveys", id }),
-  call: ({ params: { id } }) => [
-    requireSurvey(id, "surveys:read"),
-    surveyDetail(id, ["questions", "targeting", "analytics"]),
+  ...ofSurvey(""),
+  read: ({ params: { id } }) => [
+    ...readSurvey(id, ["questions", "targeting", "analytics"]),
     responseSeries(id),
     newestTexts(id, 3),
   ],
-  view: ([, [detail], [series], [texts]], { visit, words }) => {
-    if (!detail || !series) throw notFound("survey");
-    const survey: Survey = JSON.parse(detail.data);
-    const props = { survey, words, visit };
-    return {
-      title: survey.title,
-      trail: [],
-      actions: <SurveyStatus status={survey.status} />,
-      content: (
-        <>
-          <Problem />
-          <About {...props} />
-          <Actions {...props} />
-          {survey.status === "draft" ? (
-            <Draft {...props} />
-          ) : (
-            <>
-              <SurveyViews id={survey.id} current="results" />
-              <Results {...props} series={series.data} texts={JSON.parse(texts?.data ?? "[]")} />
-            </>
-          )}
-        </>
-      ),
-    };
-  },
+  view: ([, survey, series, texts]) => ({
+    title: survey.title,
+    trail: [],
+    actions: <SurveyStatus status={survey.status} />,
+    content: (
+      <>
+        <Problem />
+        <About survey={survey} />
+        <Actions survey={survey} />
+        {survey.status === "draft" ? (
+          <Draft survey={survey} />
+        ) : (
+          <>
+            <SurveyViews current="results" />
+            <Results survey={survey} series={series} texts={texts} />
+          </>
+        )}
+      </>
+    ),
+  }),
+  actions: [
+    ...Object.entries(changes).map(([name, { of, done }]) => ({
+      of,
+      path: `/:id/${name}`,
+      done,
+      next: "/:id",
+    })),
+    {
+      of: newVersion,
+      path: "/:id/versions",
+      done: "versioned",
+      next: ({ json }, { visit }) => surveyPath(visit, JSON.parse(json).data.id),
+    },
+  ],
 });
 
 /** The audience of the survey, its languages and its end. */
 const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
   const words = useWords("surveys");
-  const visit = useVisit();
   return (
     <p class="survey-about">
       <span>{words.audiences[targeting.audience]}</span>
@@ -83,12 +99,12 @@ const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
       )}
       {closed_at ? (
         <span>
-          {words.closed} <Moment at={closed_at} locale={visit.locale} />
+          {words.closed} <Moment at={closed_at} />
         </span>
       ) : (
         closes_at && (
           <span>
-            {words.closesAt} <Moment at={closes_at} locale={visit.locale} />
+            {words.closesAt} <Moment at={closes_at} />
           </span>
         )
       )}
@@ -100,14 +116,13 @@ const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
 const Actions = ({ survey: { id, status, version_of } }: Props) => {
   const words = useWords("surveys");
   const visit = useVisit();
-  const post = (action: string, label: string, icon: IconName, isMain = false) => (
-    <form method="post" action={surveyPath(visit, id, `/${action}`)}>
-      {action === "versions" && <FormId />}
-      <button type="submit" class={isMain ? "button main" : "button"}>
-        <Icon name={icon} />
-        {label}
+  const change = (name: keyof typeof changes, kind = "button main") => (
+    <Form of={changes[name].of} hasProblem={false}>
+      <button type="submit" class={kind}>
+        <Icon name={changes[name].icon} />
+        {words[name]}
       </button>
-    </form>
+    </Form>
   );
   const link = (path: string, label: string, icon: IconName, isDanger = false) => (
     <a class={isDanger ? "button danger" : "button"} href={surveyPath(visit, id, path)}>
@@ -117,11 +132,18 @@ const Actions = ({ survey: { id, status, version_of } }: Props) => {
   );
   return (
     <div class="buttons">
-      {status === "draft" && post("publish", words.publish, "send", true)}
+      {status === "draft" && change("publish")}
       {status === "draft" && link("/edit", words.edit, "pencil")}
-      {status === "published" && post("pause", words.pause, "pause")}
-      {status === "paused" && post("resume", words.resume, "play", true)}
-      {(status === "published" || status === "paused") && post("versions", words.newVersion, "copy")}
+      {status === "published" && change("pause", "button")}
+      {status === "paused" && change("resume")}
+      {(status === "published" || status === "paused") && (
+        <Form of={newVersion} isOnce hasProblem={false}>
+          <button type="submit" class="button">
+            <Icon name="copy" />
+            {words.newVersion}
+          </button>
+        </Form>
+      )}
       {status !== "archived" && link("/archive", words.archive, "archive")}
       {link("/delete", words.delete, "trash-2", true)}
       {version_of && (
@@ -215,7 +237,7 @@ const Results = (props: ResultsProps) => {
               id="sentiment-plot"
               title={words.columns.responses}
               axis={words.sentiment}
-              bars={(["positive", "neutral", "negative"] as const).map((kind) => ({
+              bars={sentiments.map((kind) => ({
                 label: words.sentiments[kind],
                 value: sentiment[`${kind}_count`],
                 kind: `sentiment-${kind}`,
@@ -237,50 +259,7 @@ const Results = (props: ResultsProps) => {
 type Question = Survey["questions"][number];
 type QuestionProps = ResultsProps & { question: Question; number: number };
 
-const QuestionResult = (props: QuestionProps) => {
-  const words = useWords("surveys");
-  const visit = useVisit();
-  const { survey, question, number } = props;
-  const measured = survey.analytics.breakdown_by_question?.find(
-    ({ question_id }) => question_id === question.id,
-  );
-  const total = measured?.answer_count ?? 0;
-  const counts = Object.entries(measured?.responses ?? {});
-  return (
-    <li class="card stack" id={`result-${question.id}`}>
-      <header class="result-head">
-        <h2>
-          <span class="question-number">{number}</span> {question.text}
-        </h2>
-        <p class="quiet small">
-          {words.types[question.type]} · {words.answerCount(total)}
-        </p>
-      </header>
-      {total === 0 ? <p class="quiet">{words.noTexts}</p> : resultOf({ ...props, total, counts }, visit)}
-    </li>
-  );
-};
-
 type Measured = QuestionProps & { total: number; counts: [value: string, count: number][] };
-
-function resultOf(props: Measured, visit: Visit): JSX.Element | null {
-  switch (props.question.type) {
-    case "nps":
-      return <NpsResult {...props} />;
-    case "rating":
-      return <RatingResult {...props} />;
-    case "multiple_choice":
-      return <ChoiceResult {...props} />;
-    case "text":
-      return <TextResult {...props} />;
-    case "email":
-      return (
-        <a class="link" href={surveyPath(visit, props.survey.id, "/responses")}>
-          {visit.messages.admin.surveys.seeAnswers}
-        </a>
-      );
-  }
-}
 
 /** A number of answers with their share of all. */
 const withShare =
@@ -386,6 +365,48 @@ const TextResult = ({ survey, question, texts }: Measured) => {
         {words.allTexts}
       </a>
     </>
+  );
+};
+
+const EmailResult = ({ survey }: Measured) => (
+  <a class="link" href={surveyPath(useVisit(), survey.id, "/responses")}>
+    {useWords("surveys").seeAnswers}
+  </a>
+);
+
+const resultsByType = {
+  nps: NpsResult,
+  rating: RatingResult,
+  multiple_choice: ChoiceResult,
+  text: TextResult,
+  email: EmailResult,
+};
+
+const QuestionResult = (props: QuestionProps) => {
+  const words = useWords("surveys");
+  const { survey, question, number } = props;
+  const measured = survey.analytics.breakdown_by_question?.find(
+    ({ question_id }) => question_id === question.id,
+  );
+  const total = measured?.answer_count ?? 0;
+  const Result = resultsByType[question.type];
+  const counts = Object.entries(measured?.responses ?? {});
+  return (
+    <li class="card stack" id={`result-${question.id}`}>
+      <header class="result-head">
+        <h2>
+          <span class="question-number">{number}</span> {question.text}
+        </h2>
+        <p class="quiet small">
+          {words.types[question.type]} · {words.answerCount(total)}
+        </p>
+      </header>
+      {total === 0 ? (
+        <p class="quiet">{words.noTexts}</p>
+      ) : (
+        <Result {...props} total={total} counts={counts} />
+      )}
+    </li>
   );
 };
 

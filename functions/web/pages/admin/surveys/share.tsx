@@ -1,42 +1,29 @@
-import type { z } from "zod";
-import type { organizationDetailAnswer } from "../../../../../shared/organizations.ts";
 import { notFound } from "../../../../_shared/http/api-error.ts";
 import { organizationDetail } from "../../../../_shared/statements/organizations.ts";
-import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import { parsed } from "../../../../_shared/statements/shapes.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
 import { CopyButton } from "../../../components/admin/copy-button.tsx";
 import { Problem } from "../../../components/field.tsx";
-import { FormId } from "../../../components/form-id.tsx";
+import { Form } from "../../../components/form.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { QrCode } from "../../../components/qr-code.tsx";
 import { endpointOf, plain } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
-import { adminAction, adminPage } from "../admin-page.tsx";
+import { adminPage } from "../admin-page.tsx";
 import { areas } from "../areas.ts";
-import { type Survey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
-
-type Organization = z.output<typeof organizationDetailAnswer>["data"];
+import { ofSurvey, readSurvey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
 
 export const shareSurvey = adminPage({
-  area: "surveys",
-  path: "/:id/share",
-  row: ({ params: { id } }) => ({ resource: "surveys", id }),
-  call: ({ params: { id } }) => [
-    requireSurvey(id, "surveys:read"),
-    surveyDetail(id, ["targeting"]),
-    organizationDetail(),
-  ],
-  view: ([, [detail], [found]], { visit, words }) => {
-    if (!detail) throw notFound("survey");
-    const { mail_enabled }: Organization = JSON.parse(found?.data ?? "{}");
-    const survey: Survey = JSON.parse(detail.data);
+  ...ofSurvey("/share"),
+  read: ({ params: { id } }) => [...readSurvey(id, ["targeting"]), organizationDetail()],
+  view: ([, survey, { mail_enabled }], { visit, words }) => {
     const embed = `<iframe src="${survey.url.replace("/surveys/", "/embed/surveys/")}" width="100%" height="640"></iframe>`;
     return {
       title: words.views.share,
       trail: trailOf(visit, survey),
       content: (
         <>
-          <SurveyViews id={survey.id} current="share" />
+          <SurveyViews current="share" />
           {survey.status === "draft" && <p class="notice">{words.shareDraft}</p>}
           <div class="share">
             <div class="stack">
@@ -58,7 +45,7 @@ export const shareSurvey = adminPage({
               </section>
               <section class="card stack" aria-labelledby="mail-title">
                 <h2 id="mail-title">{words.mailTitle}</h2>
-                {survey.targeting?.audience === "everyone" ? (
+                {survey.targeting.audience === "everyone" ? (
                   <p class="quiet">{words.mailAudience}</p>
                 ) : !mail_enabled ? (
                   <>
@@ -75,13 +62,11 @@ export const shareSurvey = adminPage({
                     <Problem />
                     <div class="buttons">
                       {[false, true].map((isReminder) => (
-                        <form method="post" action={surveyPath(visit, survey.id, "/mail")}>
-                          <FormId />
-                          <input type="hidden" name="reminder" value={String(isReminder)} />
+                        <Form isOnce hasProblem={false} hidden={{ reminder: String(isReminder) }}>
                           <button type="submit" class="button" disabled={survey.status !== "published"}>
                             {isReminder ? words.mailReminder : words.mailNow}
                           </button>
-                        </form>
+                        </Form>
                       ))}
                     </div>
                   </>
@@ -112,14 +97,14 @@ export const shareSurvey = adminPage({
       ),
     };
   },
-});
-
-export const mailSurveyForm = adminAction(endpointOf(surveys, "post", "/surveys/:id/mail"), {
-  area: "surveys",
-  path: "/:id/mail",
-  formPage: shareSurvey,
-  doneMessage: "mailed",
-  redirectTo: (_response, { visit, params }) => surveyPath(visit, params.id ?? "", "/share"),
+  actions: [
+    {
+      of: endpointOf(surveys, "post", "/surveys/:id/mail"),
+      path: "/:id/mail",
+      done: "mailed",
+      next: "/:id/share",
+    },
+  ],
 });
 
 /** The QR code as a file. */
@@ -129,10 +114,10 @@ export const surveyQr = plain({
   isData: true,
   access: "person",
   ofOrganization: true,
-  call: ({ params: { id } }) => [requireSurvey(id, "surveys:read"), surveyDetail(id, [])],
+  call: ({ params: { id } }) => readSurvey(id),
   respond: ([, [detail]]) => {
     if (!detail) throw notFound("survey");
-    const { id, url }: Survey = JSON.parse(detail.data);
+    const { id, url } = parsed(detail.data);
     return {
       status: 200,
       json: String(<QrCode text={url} label={url} />),
