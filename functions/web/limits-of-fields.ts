@@ -16,6 +16,7 @@ type Schema = {
   additionalProperties?: Schema;
   items?: Schema;
   anyOf?: Schema[];
+  oneOf?: Schema[];
 };
 
 /** Attributes of a field by the schema of the body. A pattern is left to the server, whose message says what is wrong. */
@@ -45,7 +46,9 @@ export function limitsOf({ body, method }: Pick<Route, "body" | "method">, name:
   let isNamed = false;
   for (const part of name.split(".")) {
     isNamed = schema?.required?.includes(part) ?? false;
-    schema = resolved(schema?.properties?.[part] ?? schema?.additionalProperties ?? schema?.items);
+    const variants = [schema, ...(schema?.oneOf ?? schema?.anyOf ?? []).map(resolved)];
+    const object = variants.find((variant) => variant?.properties?.[part]);
+    schema = resolved(object?.properties?.[part] || schema?.additionalProperties || schema?.items);
   }
   if (!schema) return {};
   const variants = schema.anyOf?.filter(({ type }) => type !== "null").map(resolved) ?? [schema];

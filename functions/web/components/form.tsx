@@ -38,13 +38,15 @@ type Props = PropsWithChildren<{
   /** Values of the fields by their names, such as the row to change. */
   values?: object;
   /** Hidden fields. */
-  hidden?: Record<string, string> | undefined;
+  hidden?: Record<string, string | readonly string[]> | undefined;
   /** The next page, in place of the action's. */
   returnTo?: string;
   /** Without it a form with `submit` is a card. */
   class?: string;
   id?: string;
   island?: string;
+  "aria-label"?: string;
+  "data-turbo-action"?: "replace";
   /** Posted again it creates no second row. Without it that holds for forms that create a secret. */
   isOnce?: boolean;
   /** False if the page shows the problem elsewhere. */
@@ -88,14 +90,16 @@ export const Form = (props: Props) => {
         {...made}
         class={className}
         id={id}
+        aria-label={props["aria-label"]}
+        data-turbo-action={props["data-turbo-action"]}
         data-island={island}
         data-turbo={route.showsSecret ? "false" : made["data-turbo"]}
       >
         {hasProblem && <Problem visit={{ ...visit, refused }} />}
         {(props.isOnce ?? route.showsSecret) && <FormId />}
-        {Object.entries(fields).map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
+        {Object.entries(fields).flatMap(([name, values]) =>
+          [values].flat().map((value) => <input type="hidden" name={name} value={value} />),
+        )}
         {children}
         {submit !== undefined && (
           <div class="buttons">

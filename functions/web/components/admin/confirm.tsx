@@ -15,7 +15,7 @@ type Props = {
   /** Where the form is sent to, if that is not the action's path with the parameters of this page. */
   to?: string;
   /** Hidden fields. */
-  hidden?: Record<string, string>;
+  hidden?: Record<string, string | readonly string[]>;
   /** In place of an action of the page: where the form is sent to, with `fields` as hidden inputs. */
   action?: string;
   fields?: [name: string, value: string][];
