@@ -4,6 +4,7 @@ import { showInvite } from "../../_shared/statements/members.ts";
 import { parsed } from "../../_shared/statements/shapes.ts";
 import { members } from "../../endpoints/members.ts";
 import { messagesOf } from "../../words/index.ts";
+import { Button } from "../components/button.tsx";
 import { Problem } from "../components/field.tsx";
 import { action, endpointOf, page } from "../page.tsx";
 import { optional } from "../shown.ts";
@@ -32,9 +33,7 @@ export const acceptInvite = page({
             <>
               <p>{words.acceptErrors.FORBIDDEN}</p>
               <form method="post" action="/sign-out" data-turbo="false">
-                <button type="submit" class="button">
-                  {visit.messages.nav.signOut}
-                </button>
+                <Button>{visit.messages.nav.signOut}</Button>
               </form>
             </>
           ) : invite.status === "open" ? (
@@ -44,9 +43,7 @@ export const acceptInvite = page({
               <form method="post" action="/invite" class="stack" data-turbo="false">
                 <Problem />
                 <input type="hidden" name="token" value={tokenOf(visit, query)} />
-                <button type="submit" class="button main">
-                  {words.accept}
-                </button>
+                <Button kind="main">{words.accept}</Button>
               </form>
             </>
           ) : (

@@ -13,6 +13,7 @@ import { moderateMany, moderationQueue } from "../../../_shared/statements/moder
 import { type DataOf, parsed } from "../../../_shared/statements/shapes.ts";
 import { Tabs } from "../../components/admin/tabs.tsx";
 import { Avatar } from "../../components/avatar.tsx";
+import { Button } from "../../components/button.tsx";
 import { Day } from "../../components/day.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
@@ -155,10 +156,7 @@ const Undo = ({ items }: { items: string[] }) => {
   const visit = useVisit();
   return (
     <Form to={addressOf(visit)} hidden={{ items }} data-turbo-action="replace" hasProblem={false}>
-      <button type="submit" class="button small" name="action" value="reopen">
-        <Icon name="undo-2" />
-        {words.undo}
-      </button>
+      <Button kind="small" icon="undo-2" name="action" value="reopen" label={words.undo} />
     </Form>
   );
 };

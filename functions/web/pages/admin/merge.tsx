@@ -13,6 +13,7 @@ import {
 } from "../../../_shared/statements/submissions.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
 import { DataTable, day } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -123,9 +124,12 @@ const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Candi
   const visit = useVisit();
   const ids = sources.map(({ id }) => id);
   const into = (row: Candidate) => (
-    <a class="button small" href={mergeHref(visit, ids, row.id)} aria-label={`${words.into}: ${row.title}`}>
-      {words.into}
-    </a>
+    <Button
+      kind="small"
+      href={mergeHref(visit, ids, row.id)}
+      aria-label={`${words.into}: ${row.title}`}
+      label={words.into}
+    />
   );
   return (
     <>
@@ -146,9 +150,7 @@ const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Candi
               <input type="hidden" name="ids" value={id} />
             ))}
             <SearchField label={words.mergeSearch} value={visit.query.get("q")} />
-            <button type="submit" class="button">
-              {visit.messages.board.search}
-            </button>
+            <Button>{visit.messages.board.search}</Button>
           </form>
         </search>
         {candidates.length > 0 ? (
@@ -157,13 +159,12 @@ const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Candi
               <Item row={row}>
                 <div class="buttons">
                   {ids.length < maxSources && (
-                    <a
-                      class="button small"
+                    <Button
+                      kind="small"
                       href={mergeHref(visit, [...ids, row.id])}
                       aria-label={`${words.mergeToo}: ${row.title}`}
-                    >
-                      {words.mergeToo}
-                    </a>
+                      label={words.mergeToo}
+                    />
                   )}
                   {into(row)}
                 </div>
@@ -217,13 +218,8 @@ const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[];
         hidden={{ source_ids: ids, target_id: target.id }}
         hasProblem={false}
       >
-        <button type="submit" class="button main">
-          <Icon name="merge" />
-          {words.mergeNow(sources.length)}
-        </button>
-        <a class="button" href={mergeHref(visit, [...ids, target.id])}>
-          {words.otherTarget}
-        </a>
+        <Button kind="main" icon="merge" label={words.mergeNow(sources.length)} />
+        <Button href={mergeHref(visit, [...ids, target.id])}>{words.otherTarget}</Button>
       </Form>
     </section>
   );
@@ -264,10 +260,12 @@ export const mergedSubmissions = adminPage({
                 hasQuietLabel: true,
                 cell: ({ id, title }) => (
                   <Form hidden={{ submission_id: id }} hasProblem={false}>
-                    <button type="submit" class="button small" aria-label={`${words.unmerge}: ${title}`}>
-                      <Icon name="undo-2" />
-                      {words.unmerge}
-                    </button>
+                    <Button
+                      kind="small"
+                      icon="undo-2"
+                      aria-label={`${words.unmerge}: ${title}`}
+                      label={words.unmerge}
+                    />
                   </Form>
                 ),
               },
@@ -311,18 +309,17 @@ export const similarSubmissions = adminPage({
               <section class="card stack">
                 <div class="card-head">
                   <h2>{words.alike(group.length)}</h2>
-                  <a
-                    class="button small"
+                  <Button
+                    kind="small"
+                    icon="merge"
                     href={mergeHref(
                       visit,
                       group.slice(1).map(({ id }) => id),
                       group[0]?.id,
                     )}
                     aria-label={`${words.merge}: ${group[0]?.title}`}
-                  >
-                    <Icon name="merge" />
-                    {words.merge}
-                  </a>
+                    label={words.merge}
+                  />
                 </div>
                 <ul class="list">
                   {group.map((row) => (

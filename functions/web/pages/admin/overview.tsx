@@ -5,6 +5,7 @@ import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable, number } from "../../components/admin/table.tsx";
 import { Tabs } from "../../components/admin/tabs.tsx";
+import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatDay, formatNumber, formatShortDay } from "../../format.ts";
@@ -67,9 +68,7 @@ const Spans = ({ query, now }: { query: OverviewQuery; now: Analytics }) => {
           <input type="hidden" name="plot" value={query.plot} />
           <Field name="from" type="date" label={words.from} value={now.from} required />
           <Field name="to" type="date" label={words.to} value={now.to} required />
-          <button type="submit" class="button main">
-            {words.show}
-          </button>
+          <Button kind="main">{words.show}</Button>
         </form>
       </details>
     </div>

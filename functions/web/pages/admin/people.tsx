@@ -21,10 +21,10 @@ import { Properties } from "../../components/admin/properties.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
 import { DataTable, day } from "../../components/admin/table.tsx";
 import { Tabs } from "../../components/admin/tabs.tsx";
+import { Button } from "../../components/button.tsx";
 import { Day } from "../../components/day.tsx";
 import { Field } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
-import { Icon } from "../../components/icon.tsx";
 import { Pages } from "../../components/next-page.tsx";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
@@ -72,12 +72,7 @@ export const PeopleTabs = ({ here, admin }: { here: (typeof tabs)[number][0]; ad
 const InviteLink = () => {
   const words = useWords("people");
   const visit = useVisit();
-  return (
-    <a class="button main" href={`${base(visit)}/invites/new`}>
-      <Icon name="plus" />
-      {words.invite}
-    </a>
-  );
+  return <Button kind="main" icon="plus" href={`${base(visit)}/invites/new`} label={words.invite} />;
 };
 
 const people = adminPage({
@@ -196,20 +191,12 @@ const member = adminPage({
             </Form>
           )}
           <div class="buttons">
-            {isOwner && !isSelf && (
-              <a class="button" href={`${path}/transfer`}>
-                {words.transfer}
-              </a>
-            )}
+            {isOwner && !isSelf && <Button href={`${path}/transfer`}>{words.transfer}</Button>}
             {of.has_second_factor && !isSelf && (
-              <a class="button" href={`${path}/second-factor`}>
-                {words.resetFactor}
-              </a>
+              <Button href={`${path}/second-factor`}>{words.resetFactor}</Button>
             )}
             {(isSelf || mayChange) && (
-              <a class="button danger" href={`${path}/remove`}>
-                {isSelf ? words.leave : words.remove}
-              </a>
+              <Button kind="danger" href={`${path}/remove`} label={isSelf ? words.leave : words.remove} />
             )}
           </div>
         </>
@@ -362,24 +349,20 @@ const invites = adminPage({
                         hidden={{ email, role }}
                         hasProblem={false}
                       >
-                        <button
-                          type="submit"
-                          class="button small"
+                        <Button
+                          kind="small"
                           aria-label={`${words.inviteAgain}: ${email}`}
-                        >
-                          {words.inviteAgain}
-                        </button>
+                          label={words.inviteAgain}
+                        />
                       </Form>
                     )}
                     {status === "open" && (
                       <Form of={revoke} to={`${base(visit)}/invites/${id}`} hasProblem={false}>
-                        <button
-                          type="submit"
-                          class="button small danger"
+                        <Button
+                          kind="small danger"
                           aria-label={`${words.revoke}: ${email}`}
-                        >
-                          {words.revoke}
-                        </button>
+                          label={words.revoke}
+                        />
                       </Form>
                     )}
                   </span>

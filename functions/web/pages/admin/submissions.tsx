@@ -16,6 +16,7 @@ import { listTaxonomy } from "../../../_shared/statements/taxonomy.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
 import { DataTable, day, number } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Dot } from "../../components/dot.tsx";
 import { Field } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
@@ -59,12 +60,8 @@ export const adminSubmissions = adminPage({
       status: visit.answered ? 422 : undefined,
       actions: (
         <div class="buttons">
-          <a class="button small" href={adminPath(visit, "/submissions/similar")}>
-            {words.similar}
-          </a>
-          <a class="button small" href={adminPath(visit, "/submissions/merged")}>
-            {words.merged}
-          </a>
+          <Button kind="small" href={adminPath(visit, "/submissions/similar")} label={words.similar} />
+          <Button kind="small" href={adminPath(visit, "/submissions/merged")} label={words.merged} />
         </div>
       ),
       content: (
@@ -191,9 +188,7 @@ const Filters = ({ query, categories, tags, total }: Props) => {
             </select>
           </label>
         ))}
-        <button type="submit" class="button">
-          {board.filter}
-        </button>
+        <Button>{board.filter}</Button>
       </form>
       <p class="chosen">
         <span class="quiet" role="status">
@@ -304,9 +299,7 @@ const BulkGroup = ({ id, name, label, options, does, children }: BulkGroupProps)
       ))}
     </select>
     {Object.entries(does).map(([action, text]) => (
-      <button type="submit" class="button small" name="action" value={action}>
-        {text}
-      </button>
+      <Button kind="small" name="action" value={action} label={text} />
     ))}
     {children}
   </div>
@@ -436,9 +429,7 @@ export const NothingChosen = () => {
   return (
     <div class="empty">
       <p>{words.chooseFirst}</p>
-      <a class="button" href={adminPath(visit, "/submissions")}>
-        {words.title}
-      </a>
+      <Button href={adminPath(visit, "/submissions")}>{words.title}</Button>
     </div>
   );
 };

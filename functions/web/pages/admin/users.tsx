@@ -9,10 +9,10 @@ import { Person } from "../../components/admin/person.tsx";
 import { Properties } from "../../components/admin/properties.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable, number } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Day } from "../../components/day.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
-import { Icon } from "../../components/icon.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
 import { endpointOf, plain } from "../../page.tsx";
@@ -54,10 +54,7 @@ const users = adminPage({
           <PeopleTabs here="users" admin={admin} />
           <form method="get" action={base(visit)} class="filter">
             <Field name="search" label={words.search} hint={words.searchHint} type="search" value={search} />
-            <button type="submit" class="button">
-              <Icon name="search" />
-              {words.find}
-            </button>
+            <Button icon="search">{words.find}</Button>
           </form>
           <section class="stack">
             <h2>{search ? words.found : words.recent}</h2>
@@ -126,9 +123,7 @@ const user = adminPage({
                     false: words.decisions.checked,
                   }}
                 />
-                <button type="submit" class="button">
-                  {words.save}
-                </button>
+                <Button>{words.save}</Button>
               </Form>
             )}
           </section>
@@ -144,15 +139,14 @@ const user = adminPage({
             <h2>{words.data}</h2>
             <p class="quiet">{words.dataText}</p>
             <div class="buttons">
-              <a class="button" href={`${path}/data.json`} download="person.json" data-turbo="false">
-                <Icon name="download" />
-                {words.export}
-              </a>
-              {!of.role && (
-                <a class="button danger" href={`${path}/erase`}>
-                  {words.erase}
-                </a>
-              )}
+              <Button
+                icon="download"
+                href={`${path}/data.json`}
+                download="person.json"
+                data-turbo="false"
+                label={words.export}
+              />
+              {!of.role && <Button kind="danger" href={`${path}/erase`} label={words.erase} />}
             </div>
           </section>
         </>

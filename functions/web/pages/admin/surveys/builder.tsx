@@ -8,6 +8,7 @@ import { surveys } from "../../../../endpoints/surveys.ts";
 import { type AreaTexts, messagesOf } from "../../../../words/index.ts";
 import { ArrangeButton, QuestionEditor } from "../../../components/admin/question-editor.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
 import { Form } from "../../../components/form.tsx";
 import { Icon } from "../../../components/icon.tsx";
@@ -167,16 +168,12 @@ const Builder = ({ form, candidates, save, isPatch, cancel }: Props) => {
             </div>
           </section>
           <div class="buttons builder-buttons">
-            <button type="submit" class="button main" {...how}>
-              {words.save}
-            </button>
+            <Button kind="main" {...how} label={words.save} />
             <ArrangeButton class="button" does="preview" frame="preview">
               <Icon name="eye" />
               {words.showPreview}
             </ArrangeButton>
-            <a class="button" href={cancel}>
-              {words.cancel}
-            </a>
+            <Button href={cancel}>{words.cancel}</Button>
           </div>
         </Form>
         <aside class="builder-preview" aria-labelledby="preview-title">

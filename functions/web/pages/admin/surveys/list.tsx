@@ -5,7 +5,7 @@ import { nextCursor } from "../../../../_shared/http/cursor.ts";
 import { listSurveys } from "../../../../_shared/statements/surveys.ts";
 import { DataTable, day, number } from "../../../components/admin/table.tsx";
 import { Tabs } from "../../../components/admin/tabs.tsx";
-import { Icon } from "../../../components/icon.tsx";
+import { Button } from "../../../components/button.tsx";
 import { withoutEmpty } from "../../../page.tsx";
 import { adminPath, hrefWith } from "../../../paths.ts";
 import { adminPage } from "../admin-page.tsx";
@@ -18,12 +18,7 @@ export const surveyList = adminPage({
   view: ([list], { query, visit, words }) => {
     return {
       title: words.title,
-      actions: (
-        <a class="button main" href={adminPath(visit, "/surveys/new")}>
-          <Icon name="plus" />
-          {words.new}
-        </a>
-      ),
+      actions: <Button kind="main" icon="plus" href={adminPath(visit, "/surveys/new")} label={words.new} />,
       content: (
         <>
           <Tabs

@@ -11,6 +11,7 @@ import {
 import { surveyResponses as endpoints } from "../../../../endpoints/survey-responses.ts";
 import { messagesOf } from "../../../../words/index.ts";
 import { DataTable, number } from "../../../components/admin/table.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { action, endpointOf, withoutEmpty } from "../../../page.tsx";
 import { adminPage } from "../admin-page.tsx";
@@ -53,10 +54,9 @@ export const surveyResponses = adminPage({
             query={query}
             isFiltered={filter.size > 0}
             actions={
-              <a class="button" href={`${path}.csv${filter.size > 0 ? `?${filter}` : ""}`} download="">
-                <Icon name="download" />
+              <Button icon="download" href={`${path}.csv${filter.size > 0 ? `?${filter}` : ""}`} download="">
                 {words.downloadCsv}
-              </a>
+              </Button>
             }
           />
           <p class="quiet" role="status">
@@ -125,17 +125,12 @@ export const oneResponse = adminPage({
       trail: [...trailOf(visit, survey), { label: words.views.responses, href: path }],
       actions: (
         <nav class="buttons" aria-label={words.views.responses}>
-          {newer && (
-            <a class="button" href={`${path}/${newer}`}>
-              <Icon name="arrow-left" />
-              {words.newer}
-            </a>
-          )}
+          {newer && <Button icon="arrow-left" href={`${path}/${newer}`} label={words.newer} />}
           {older && (
-            <a class="button" href={`${path}/${older}`}>
+            <Button href={`${path}/${older}`}>
               {words.older}
               <Icon name="arrow-right" />
-            </a>
+            </Button>
           )}
         </nav>
       ),

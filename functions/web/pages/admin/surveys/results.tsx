@@ -10,6 +10,7 @@ import { messagesOf } from "../../../../words/index.ts";
 import { BarPlot, LinePlot } from "../../../components/admin/plot.tsx";
 import { Stat } from "../../../components/admin/stat.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Problem } from "../../../components/field.tsx";
 import { Form } from "../../../components/form.tsx";
 import { Icon } from "../../../components/icon.tsx";
@@ -138,10 +139,7 @@ const Actions = ({ survey: { id, status, version_of } }: Props) => {
       {status === "paused" && change("resume")}
       {(status === "published" || status === "paused") && (
         <Form of={newVersion} isOnce hasProblem={false}>
-          <button type="submit" class="button">
-            <Icon name="copy" />
-            {words.newVersion}
-          </button>
+          <Button icon="copy">{words.newVersion}</Button>
         </Form>
       )}
       {status !== "archived" && link("/archive", words.archive, "archive")}
@@ -190,10 +188,12 @@ const Results = (props: ResultsProps) => {
       <div class="empty">
         <h2>{words.noResponses}</h2>
         <p>{words.noResponsesText}</p>
-        <a class="button main" href={surveyPath(visit, survey.id, "/share")}>
-          <Icon name="qr-code" />
-          {words.views.share}
-        </a>
+        <Button
+          kind="main"
+          icon="qr-code"
+          href={surveyPath(visit, survey.id, "/share")}
+          label={words.views.share}
+        />
       </div>
     );
   return (

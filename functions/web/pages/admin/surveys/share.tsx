@@ -3,6 +3,7 @@ import { organizationDetail } from "../../../../_shared/statements/organizations
 import { parsed } from "../../../../_shared/statements/shapes.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
 import { CopyButton } from "../../../components/admin/copy-button.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Problem } from "../../../components/field.tsx";
 import { Form } from "../../../components/form.tsx";
 import { Icon } from "../../../components/icon.tsx";
@@ -63,9 +64,10 @@ export const shareSurvey = adminPage({
                     <div class="buttons">
                       {[false, true].map((isReminder) => (
                         <Form isOnce hasProblem={false} hidden={{ reminder: String(isReminder) }}>
-                          <button type="submit" class="button" disabled={survey.status !== "published"}>
-                            {isReminder ? words.mailReminder : words.mailNow}
-                          </button>
+                          <Button
+                            disabled={survey.status !== "published"}
+                            label={isReminder ? words.mailReminder : words.mailNow}
+                          />
                         </Form>
                       ))}
                     </div>
@@ -86,10 +88,12 @@ export const shareSurvey = adminPage({
               <p class="quiet">{words.qrHint}</p>
               <QrCode id="survey-qr" text={survey.url} label={`${words.qrCode}: ${survey.url}`} />
               <p>
-                <a class="button" href={surveyPath(visit, survey.id, "/qr.svg")} download="">
-                  <Icon name="download" />
-                  {words.downloadQr}
-                </a>
+                <Button
+                  icon="download"
+                  href={surveyPath(visit, survey.id, "/qr.svg")}
+                  download=""
+                  label={words.downloadQr}
+                />
               </p>
             </section>
           </div>

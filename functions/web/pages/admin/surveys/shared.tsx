@@ -4,8 +4,8 @@ import type { SurveyExpansions } from "../../../../../shared/surveys.ts";
 import type { SurveyResponse } from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, type SurveyDetail, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { Tabs } from "../../../components/admin/tabs.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Field } from "../../../components/field.tsx";
-import { Icon } from "../../../components/icon.tsx";
 import type { PageInput } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
 import { useRendering, useVisit, useWords } from "../../../rendering.ts";
@@ -122,10 +122,7 @@ export const AnswerFilters = ({ action, query, isFiltered, children, actions }: 
         <Field name="start_date" type="date" label={words.from} value={query.start_date} />
         <Field name="end_date" type="date" label={words.to} value={query.end_date} />
         <div class="buttons">
-          <button type="submit" class="button">
-            <Icon name="sliders-horizontal" />
-            {words.filter}
-          </button>
+          <Button icon="sliders-horizontal">{words.filter}</Button>
           {isFiltered && <a href={action}>{words.clear}</a>}
           {actions}
         </div>
