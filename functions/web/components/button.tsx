@@ -7,10 +7,13 @@ type Props = Omit<JSX.IntrinsicElements["a"] & JSX.IntrinsicElements["button"], 
   kind?: "main" | "danger" | "small" | "small main" | "small danger" | undefined;
   icon?: IconName;
   label?: Child;
+  /** What it is about, for who does not see where it stands. */
+  of?: string | undefined;
 };
 
 /** A link that looks like a button; without `href`, the button that sends its form. */
-export const Button = ({ kind, icon, label, children, ...more }: Props) => {
+export const Button = ({ kind, icon, label, of, children, ...given }: Props) => {
+  const more = of === undefined ? given : { ...given, "aria-label": `${label}: ${of}` };
   const className = kind ? `button ${kind}` : "button";
   const content = (
     <>

@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import type { z } from "zod";
 import type { mergedAnswer } from "../../../../shared/moderation.ts";
 import type { Statement } from "../../../_shared/database/run.ts";
@@ -98,24 +99,31 @@ function mergeHref(visit: Visit, ids: string[], target?: string): string {
   return `${adminPath(visit, "/submissions/merge")}?${query}`;
 }
 
-const Item = ({ row, children }: { row: Candidate; children?: unknown }) => {
+type ItemsProps = { rows: Candidate[]; after?: ((row: Candidate) => Child) | undefined };
+
+/** Submissions, each with buttons after it. */
+const Items = ({ rows, after }: ItemsProps) => {
   const visit = useVisit();
   return (
-    <li class="row plain">
-      <div class="row-text">
-        <h3>
-          <a href={submissionPath(row.id, row.title)}>{row.title}</a>
-        </h3>
-        <div class="facts">
-          <Status status={row.status} messages={visit.messages} />
-          <span class="with-icon">
-            <Icon name="chevron-up" />
-            {formatNumber(row.vote_count, visit.locale)}
-          </span>
-        </div>
-      </div>
-      {children}
-    </li>
+    <ul class="list">
+      {rows.map((row) => (
+        <li class="row plain">
+          <div class="row-text">
+            <h3>
+              <a href={submissionPath(row.id, row.title)}>{row.title}</a>
+            </h3>
+            <div class="facts">
+              <Status status={row.status} messages={visit.messages} />
+              <span class="with-icon">
+                <Icon name="chevron-up" />
+                {formatNumber(row.vote_count, visit.locale)}
+              </span>
+            </div>
+          </div>
+          {after?.(row)}
+        </li>
+      ))}
+    </ul>
   );
 };
 
@@ -124,23 +132,14 @@ const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Candi
   const visit = useVisit();
   const ids = sources.map(({ id }) => id);
   const into = (row: Candidate) => (
-    <Button
-      kind="small"
-      href={mergeHref(visit, ids, row.id)}
-      aria-label={`${words.into}: ${row.title}`}
-      label={words.into}
-    />
+    <Button kind="small" href={mergeHref(visit, ids, row.id)} label={words.into} of={row.title} />
   );
   return (
     <>
       <p class="quiet">{words.mergeText}</p>
       <section class="stack">
         <h2>{words.chosenOnes}</h2>
-        <ul class="list">
-          {sources.map((row) => (
-            <Item row={row}>{sources.length > 1 && into(row)}</Item>
-          ))}
-        </ul>
+        <Items rows={sources} after={sources.length > 1 ? into : undefined} />
       </section>
       <section class="stack">
         <h2>{words.others}</h2>
@@ -154,23 +153,22 @@ const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Candi
           </form>
         </search>
         {candidates.length > 0 ? (
-          <ul class="list">
-            {candidates.map((row) => (
-              <Item row={row}>
-                <div class="buttons">
-                  {ids.length < maxSources && (
-                    <Button
-                      kind="small"
-                      href={mergeHref(visit, [...ids, row.id])}
-                      aria-label={`${words.mergeToo}: ${row.title}`}
-                      label={words.mergeToo}
-                    />
-                  )}
-                  {into(row)}
-                </div>
-              </Item>
-            ))}
-          </ul>
+          <Items
+            rows={candidates}
+            after={(row) => (
+              <div class="buttons">
+                {ids.length < maxSources && (
+                  <Button
+                    kind="small"
+                    href={mergeHref(visit, [...ids, row.id])}
+                    label={words.mergeToo}
+                    of={row.title}
+                  />
+                )}
+                {into(row)}
+              </div>
+            )}
+          />
         ) : (
           <p>{words.noCandidates}</p>
         )}
@@ -189,15 +187,9 @@ const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[];
   return (
     <section class="card confirm">
       <h2>{words.planned(sources.length)}</h2>
-      <ul class="list">
-        {sources.map((row) => (
-          <Item row={row} />
-        ))}
-      </ul>
+      <Items rows={sources} />
       <h2>{words.intoThis}</h2>
-      <ul class="list">
-        <Item row={target} />
-      </ul>
+      <Items rows={[target]} />
       <h2>{words.makes}</h2>
       <ul class="lost" id="merge-makes">
         <li>{words.votesAfter(made.vote_count)}</li>
@@ -260,12 +252,7 @@ export const mergedSubmissions = adminPage({
                 hasQuietLabel: true,
                 cell: ({ id, title }) => (
                   <Form hidden={{ submission_id: id }} hasProblem={false}>
-                    <Button
-                      kind="small"
-                      icon="undo-2"
-                      aria-label={`${words.unmerge}: ${title}`}
-                      label={words.unmerge}
-                    />
+                    <Button kind="small" icon="undo-2" label={words.unmerge} of={title} />
                   </Form>
                 ),
               },
@@ -317,15 +304,11 @@ export const similarSubmissions = adminPage({
                       group.slice(1).map(({ id }) => id),
                       group[0]?.id,
                     )}
-                    aria-label={`${words.merge}: ${group[0]?.title}`}
                     label={words.merge}
+                    of={group[0]?.title}
                   />
                 </div>
-                <ul class="list">
-                  {group.map((row) => (
-                    <Item row={row} />
-                  ))}
-                </ul>
+                <Items rows={group} />
               </section>
             ))
           )}

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type MadeByMember, type newInviteAnswer, roleChange } from "../../../../shared/members.ts";
-import { memberRoles } from "../../../../shared/organizations.ts";
+import { type MemberRole, memberRoles } from "../../../../shared/organizations.ts";
 import type { Input, StatementEndpoint } from "../../../_shared/http/endpoint.ts";
 import { environment } from "../../../_shared/runtime/environment.ts";
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
@@ -30,7 +30,7 @@ import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { adminPage } from "./admin-page.tsx";
+import { type AdminAction, adminPage } from "./admin-page.tsx";
 import { isAtLeast } from "./areas.ts";
 
 /** The token is null in the response to a repeated form. */
@@ -215,77 +215,74 @@ const removalByForm = {
   call: (input: Input) => removal.call({ ...input, query: input.body } as never),
 };
 
-const removeMemberPage = adminPage({
-  area,
-  path: "/members/:user_id/remove",
-  role: "member",
-  read: ({ params: { user_id } }) => [showMember(user_id), madeBy(user_id)],
-  view: ([of, made], { visit, words }, frame) => {
-    const isSelf = of.user_id === frame.viewer?.id;
-    return {
-      title: isSelf ? words.leave : words.remove,
-      trail: [{ label: of.name, href: memberPath(visit, of) }],
-      content: (
-        <Confirm
-          text={isSelf ? words.leaveText : words.removeText(of.name)}
-          lost={isSelf ? [words.leaveLost] : [words.removeLost]}
-          // After leaving, the caller has no page of this team.
-          hidden={{ return_to: isSelf ? "/me" : base(visit) }}
-          submit={isSelf ? words.leave : words.remove}
-          back={memberPath(visit, of)}
-        >
-          <Made made={made} of={of} label={words.revokeMade} />
-        </Confirm>
-      ),
-    };
-  },
-  actions: [{ of: removalByForm, done: "removed" }],
-});
+type Asked = Pick<Parameters<typeof Confirm>[0], "text" | "lost" | "hidden" | "submit"> & {
+  /** Asks whether what they made ends. */
+  revoke?: string;
+};
 
-const resetFactorPage = adminPage({
-  area,
-  path: "/members/:user_id/second-factor",
-  role: "owner",
-  read: ({ params: { user_id } }) => [showMember(user_id)],
-  view: ([of], { visit, words }) => {
-    return {
-      title: words.resetFactor,
-      trail: [{ label: of.name, href: memberPath(visit, of) }],
-      content: (
-        <Confirm
-          text={words.resetFactorText(of.name)}
-          lost={[words.resetFactorLost]}
-          submit={words.resetFactor}
-          back={memberPath(visit, of)}
-        />
-      ),
-    };
-  },
-  actions: [{ of: ofApi("delete", "/members/:user_id/second-factor"), done: "factorReset" }],
-});
+/** Asks before something is done to a member. */
+const asking = (
+  path: string,
+  role: MemberRole,
+  action: AdminAction,
+  ask: (of: Member, words: AreaTexts["people"], isSelf: boolean, visit: Visit) => Asked,
+) =>
+  adminPage({
+    area,
+    path: `/members/:user_id${path}`,
+    role,
+    read: ({ params: { user_id } }) => [showMember(user_id), madeBy(user_id)],
+    view: ([of, made], { visit, words }, { viewer }) => {
+      const { revoke, ...asked } = ask(of, words, of.user_id === viewer?.id, visit);
+      return {
+        title: asked.submit,
+        trail: [{ label: of.name, href: memberPath(visit, of) }],
+        content: (
+          <Confirm {...asked} back={memberPath(visit, of)}>
+            {revoke && <Made made={made} of={of} label={revoke} />}
+          </Confirm>
+        ),
+      };
+    },
+    actions: [action],
+  });
 
-const transferPage = adminPage({
-  area,
-  path: "/members/:user_id/transfer",
-  role: "owner",
-  read: ({ params: { user_id } }) => [showMember(user_id)],
-  view: ([of], { visit, words }) => {
-    return {
-      title: words.transfer,
-      trail: [{ label: of.name, href: memberPath(visit, of) }],
-      content: (
-        <Confirm
-          text={words.transferText(of.name)}
-          lost={[words.transferLost]}
-          hidden={{ user_id: of.user_id }}
-          submit={words.transfer}
-          back={memberPath(visit, of)}
-        />
-      ),
-    };
-  },
-  actions: [{ of: ofApi("post", "/transfer"), done: "transferred" }],
-});
+const removeMemberPage = asking(
+  "/remove",
+  "member",
+  { of: removalByForm, done: "removed" },
+  (of, words, isSelf, visit) => ({
+    text: isSelf ? words.leaveText : words.removeText(of.name),
+    lost: [isSelf ? words.leaveLost : words.removeLost],
+    // After leaving, the caller has no page of this team.
+    hidden: { return_to: isSelf ? "/me" : base(visit) },
+    submit: isSelf ? words.leave : words.remove,
+    revoke: words.revokeMade,
+  }),
+);
+
+const resetFactorPage = asking(
+  "/second-factor",
+  "owner",
+  { of: ofApi("delete", "/members/:user_id/second-factor"), done: "factorReset" },
+  (of, words) => ({
+    text: words.resetFactorText(of.name),
+    lost: [words.resetFactorLost],
+    submit: words.resetFactor,
+  }),
+);
+
+const transferPage = asking(
+  "/transfer",
+  "owner",
+  { of: ofApi("post", "/transfer"), done: "transferred" },
+  (of, words) => ({
+    text: words.transferText(of.name),
+    lost: [words.transferLost],
+    hidden: { user_id: of.user_id },
+    submit: words.transfer,
+  }),
+);
 
 // Invites --------------------------------------------------------------------------------------------------------
 
@@ -349,20 +346,12 @@ const invites = adminPage({
                         hidden={{ email, role }}
                         hasProblem={false}
                       >
-                        <Button
-                          kind="small"
-                          aria-label={`${words.inviteAgain}: ${email}`}
-                          label={words.inviteAgain}
-                        />
+                        <Button kind="small" label={words.inviteAgain} of={email} />
                       </Form>
                     )}
                     {status === "open" && (
                       <Form of={revoke} to={`${base(visit)}/invites/${id}`} hasProblem={false}>
-                        <Button
-                          kind="small danger"
-                          aria-label={`${words.revoke}: ${email}`}
-                          label={words.revoke}
-                        />
+                        <Button kind="small danger" label={words.revoke} of={email} />
                       </Form>
                     )}
                   </span>

@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import {
   newestTexts,
   type ResponseSeries,
@@ -13,11 +14,9 @@ import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
 import { Button } from "../../../components/button.tsx";
 import { Problem } from "../../../components/field.tsx";
 import { Form } from "../../../components/form.tsx";
-import { Icon } from "../../../components/icon.tsx";
 import { formatDay, formatNumber } from "../../../format.ts";
-import type { IconName } from "../../../icons.ts";
 import { endpointOf } from "../../../page.tsx";
-import { useVisit, useWords } from "../../../rendering.ts";
+import { useRendering, useVisit, useWords } from "../../../rendering.ts";
 import type { Visit } from "../../../visit.ts";
 import { adminPage } from "../admin-page.tsx";
 import {
@@ -34,6 +33,7 @@ import {
   surveyPath,
 } from "./shared.tsx";
 
+type Plot = Parameters<typeof BarPlot>[0];
 type Survey = Required<SurveyDetail>;
 type Props = { survey: Survey };
 
@@ -98,16 +98,10 @@ const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
       {targeting.locales && (
         <span>{targeting.locales.map((locale) => messagesOf(locale).language).join(", ")}</span>
       )}
-      {closed_at ? (
+      {(closed_at ?? closes_at) && (
         <span>
-          {words.closed} <Moment at={closed_at} />
+          {closed_at ? words.closed : words.closesAt} <Moment at={closed_at ?? closes_at ?? ""} />
         </span>
-      ) : (
-        closes_at && (
-          <span>
-            {words.closesAt} <Moment at={closes_at} />
-          </span>
-        )
       )}
     </p>
   );
@@ -117,33 +111,25 @@ const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
 const Actions = ({ survey: { id, status, version_of } }: Props) => {
   const words = useWords("surveys");
   const visit = useVisit();
-  const change = (name: keyof typeof changes, kind = "button main") => (
+  const path = surveyPath(visit, id);
+  const change = (name: keyof typeof changes, kind?: "main") => (
     <Form of={changes[name].of} hasProblem={false}>
-      <button type="submit" class={kind}>
-        <Icon name={changes[name].icon} />
-        {words[name]}
-      </button>
+      <Button kind={kind} icon={changes[name].icon} label={words[name]} />
     </Form>
-  );
-  const link = (path: string, label: string, icon: IconName, isDanger = false) => (
-    <a class={isDanger ? "button danger" : "button"} href={surveyPath(visit, id, path)}>
-      <Icon name={icon} />
-      {label}
-    </a>
   );
   return (
     <div class="buttons">
-      {status === "draft" && change("publish")}
-      {status === "draft" && link("/edit", words.edit, "pencil")}
-      {status === "published" && change("pause", "button")}
-      {status === "paused" && change("resume")}
+      {status === "draft" && change("publish", "main")}
+      {status === "draft" && <Button icon="pencil" href={`${path}/edit`} label={words.edit} />}
+      {status === "published" && change("pause")}
+      {status === "paused" && change("resume", "main")}
       {(status === "published" || status === "paused") && (
         <Form of={newVersion} isOnce hasProblem={false}>
           <Button icon="copy">{words.newVersion}</Button>
         </Form>
       )}
-      {status !== "archived" && link("/archive", words.archive, "archive")}
-      {link("/delete", words.delete, "trash-2", true)}
+      {status !== "archived" && <Button icon="archive" href={`${path}/archive`} label={words.archive} />}
+      <Button kind="danger" icon="trash-2" href={`${path}/delete`} label={words.delete} />
       {version_of && (
         <a class="link" href={surveyPath(visit, version_of)}>
           {words.versionOf}
@@ -261,11 +247,37 @@ type QuestionProps = ResultsProps & { question: Question; number: number };
 
 type Measured = QuestionProps & { total: number; counts: [value: string, count: number][] };
 
-/** A number of answers with their share of all. */
+/** Writes a number of answers with its share of all. */
 const withShare =
   (total: number, { locale }: Visit) =>
   (value: number) =>
     `${formatNumber(value, locale)} (${formatShare(value / total, locale)})`;
+
+const Score = ({ children }: { children?: Child }) => (
+  <p class="result-score">
+    <strong>{children}</strong>
+  </p>
+);
+
+/** How often each number was answered. */
+const Numbers = ({
+  question,
+  counts,
+  format,
+}: Pick<Measured, "question" | "counts"> & Pick<Plot, "format">) => {
+  const words = useWords("surveys");
+  return (
+    <div class="of-numbers">
+      <BarPlot
+        id={`answers-${question.id}`}
+        title={words.answers}
+        axis={words.answer}
+        bars={counts.map(([label, value]) => ({ label, value }))}
+        format={format}
+      />
+    </div>
+  );
+};
 
 const NpsResult = ({ question, total, counts }: Measured) => {
   const words = useWords("surveys");
@@ -278,11 +290,7 @@ const NpsResult = ({ question, total, counts }: Measured) => {
   const [promoters, passives, detractors] = [sum(9, 10), sum(7, 8), sum(0, 6)];
   return (
     <>
-      <p class="result-score">
-        <strong>
-          {words.scoreOf(formatDecimal((100 * (promoters - detractors)) / total, visit.locale))}
-        </strong>
-      </p>
+      <Score>{words.scoreOf(formatDecimal((100 * (promoters - detractors)) / total, visit.locale))}</Score>
       <div class="result-pair">
         <BarPlot
           id={`parts-${question.id}`}
@@ -295,14 +303,7 @@ const NpsResult = ({ question, total, counts }: Measured) => {
           ]}
           format={withShare(total, visit)}
         />
-        <div class="of-numbers">
-          <BarPlot
-            id={`answers-${question.id}`}
-            title={words.answers}
-            axis={words.answer}
-            bars={counts.map(([label, value]) => ({ label, value }))}
-          />
-        </div>
+        <Numbers question={question} counts={counts} />
       </div>
     </>
   );
@@ -312,29 +313,17 @@ const RatingResult = ({ question, total, counts }: Measured) => {
   const words = useWords("surveys");
   const visit = useVisit();
   const mean = counts.reduce((sum, [value, count]) => sum + Number(value) * count, 0) / total;
+  const highest = formatNumber(question.scale ?? 5, visit.locale);
   return (
     <>
-      <p class="result-score">
-        <strong>
-          {words.average(formatDecimal(mean, visit.locale), formatNumber(question.scale ?? 5, visit.locale))}
-        </strong>
-      </p>
-      <div class="of-numbers">
-        <BarPlot
-          id={`answers-${question.id}`}
-          title={words.answers}
-          axis={words.answer}
-          bars={counts.map(([label, value]) => ({ label, value }))}
-          format={withShare(total, visit)}
-        />
-      </div>
+      <Score>{words.average(formatDecimal(mean, visit.locale), highest)}</Score>
+      <Numbers question={question} counts={counts} format={withShare(total, visit)} />
     </>
   );
 };
 
 const ChoiceResult = ({ question, total, counts }: Measured) => {
   const words = useWords("surveys");
-  const visit = useVisit();
   // Objects list numeric keys first, so the order comes from the options.
   const byOption = new Map(counts);
   return (
@@ -343,7 +332,7 @@ const ChoiceResult = ({ question, total, counts }: Measured) => {
       title={words.answers}
       axis={words.options}
       bars={(question.options ?? []).map(({ text }) => ({ label: text, value: byOption.get(text) ?? 0 }))}
-      format={withShare(total, visit)}
+      format={withShare(total, useVisit())}
     />
   );
 };
@@ -358,7 +347,7 @@ const TextResult = ({ survey, question, texts }: Measured) => {
         {texts
           .filter(({ question_id }) => question_id === question.id)
           .map((text) => (
-            <TextItem text={text} surveyId={survey.id} />
+            <TextItem text={text} />
           ))}
       </ul>
       <a class="link" href={`${surveyPath(visit, survey.id, "/texts")}?question=${question.id}`}>
@@ -410,21 +399,16 @@ const QuestionResult = (props: QuestionProps) => {
   );
 };
 
-export const TextItem = ({
-  text: { value, submitted_at, sentiment, response_id },
-  surveyId,
-}: {
-  text: TextAnswer;
-  surveyId: string;
-}) => {
+/** An answer, with a link to its response. */
+export const TextItem = ({ text: { value, submitted_at, sentiment, response_id } }: { text: TextAnswer }) => {
   const words = useWords("surveys");
-  const visit = useVisit();
+  const { visit, params } = useRendering();
   return (
     <li>
       <blockquote>{value}</blockquote>
       <p class="facts">
         <SentimentTag sentiment={sentiment} />
-        <a href={surveyPath(visit, surveyId, `/responses/${response_id}`)}>
+        <a href={surveyPath(visit, params.id ?? "", `/responses/${response_id}`)}>
           <span class="unseen">{words.responseTitle}: </span>
           {formatDay(new Date(submitted_at), visit.locale)}
         </a>

@@ -1,3 +1,4 @@
+import type { PropsWithChildren } from "hono/jsx";
 import { notFound } from "../../../../_shared/http/api-error.ts";
 import { organizationDetail } from "../../../../_shared/statements/organizations.ts";
 import { parsed } from "../../../../_shared/statements/shapes.ts";
@@ -14,6 +15,16 @@ import { adminPage } from "../admin-page.tsx";
 import { areas } from "../areas.ts";
 import { ofSurvey, readSurvey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
 
+type PartProps = PropsWithChildren<{ name: string; title: string; hint?: string }>;
+
+const Part = ({ name, title, hint, children }: PartProps) => (
+  <section class="card stack" aria-labelledby={`${name}-title`}>
+    <h2 id={`${name}-title`}>{title}</h2>
+    {hint && <p class="quiet">{hint}</p>}
+    {children}
+  </section>
+);
+
 export const shareSurvey = adminPage({
   ...ofSurvey("/share"),
   read: ({ params: { id } }) => [...readSurvey(id, ["targeting"]), organizationDetail()],
@@ -28,9 +39,7 @@ export const shareSurvey = adminPage({
           {survey.status === "draft" && <p class="notice">{words.shareDraft}</p>}
           <div class="share">
             <div class="stack">
-              <section class="card stack" aria-labelledby="link-title">
-                <h2 id="link-title">{words.link}</h2>
-                <p class="quiet">{words.linkHint}</p>
+              <Part name="link" title={words.link} hint={words.linkHint}>
                 <div class="copy-row">
                   <code class="code" id="survey-link">
                     {survey.url}
@@ -43,9 +52,8 @@ export const shareSurvey = adminPage({
                     <Icon name="external-link" />
                   </a>
                 </p>
-              </section>
-              <section class="card stack" aria-labelledby="mail-title">
-                <h2 id="mail-title">{words.mailTitle}</h2>
+              </Part>
+              <Part name="mail" title={words.mailTitle}>
                 {survey.targeting.audience === "everyone" ? (
                   <p class="quiet">{words.mailAudience}</p>
                 ) : !mail_enabled ? (
@@ -73,19 +81,15 @@ export const shareSurvey = adminPage({
                     </div>
                   </>
                 )}
-              </section>
-              <section class="card stack" aria-labelledby="embed-title">
-                <h2 id="embed-title">{words.embed}</h2>
-                <p class="quiet">{words.embedHint}</p>
+              </Part>
+              <Part name="embed" title={words.embed} hint={words.embedHint}>
                 <div class="copy-row">
                   <code class="code">{embed}</code>
                   <CopyButton id="copy-embed" text={embed} what={words.embed} />
                 </div>
-              </section>
+              </Part>
             </div>
-            <section class="card stack" aria-labelledby="qr-title">
-              <h2 id="qr-title">{words.qrCode}</h2>
-              <p class="quiet">{words.qrHint}</p>
+            <Part name="qr" title={words.qrCode} hint={words.qrHint}>
               <QrCode id="survey-qr" text={survey.url} label={`${words.qrCode}: ${survey.url}`} />
               <p>
                 <Button
@@ -95,7 +99,7 @@ export const shareSurvey = adminPage({
                   label={words.downloadQr}
                 />
               </p>
-            </section>
+            </Part>
           </div>
         </>
       ),

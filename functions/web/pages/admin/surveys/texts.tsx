@@ -77,7 +77,7 @@ export const surveyTexts = adminPage({
                 {list.data.length > 0 ? (
                   <ul class="text-answers card">
                     {list.data.map((text) => (
-                      <TextItem text={text} surveyId={survey.id} />
+                      <TextItem text={text} />
                     ))}
                   </ul>
                 ) : (
