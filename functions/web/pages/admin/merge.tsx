@@ -222,47 +222,45 @@ export const mergedSubmissions = adminPage({
   area: "submissions",
   path: "/merged",
   read: () => [listMerged(100)],
-  view: ([rows], { words }) => {
-    return {
-      title: words.merged,
-      trail: [],
-      content: (
-        <>
-          <Problem />
-          <p class="quiet">{words.mergedText}</p>
-          <DataTable
-            id="merged"
-            caption={words.merged}
-            rows={rows}
-            rowId={({ id }) => id}
-            columns={[
-              {
-                label: words.source,
-                cell: ({ id, title }) => <a href={submissionPath(id, title)}>{title}</a>,
-              },
-              {
-                label: words.target,
-                cell: ({ target_id, target_title }) => (
-                  <a href={submissionPath(target_id, target_title)}>{target_title}</a>
-                ),
-              },
-              day("merged_at", words.changed),
-              {
-                label: words.unmerge,
-                hasQuietLabel: true,
-                cell: ({ id, title }) => (
-                  <Form hidden={{ submission_id: id }} hasProblem={false}>
-                    <Button kind="small" icon="undo-2" label={words.unmerge} of={title} />
-                  </Form>
-                ),
-              },
-            ]}
-            empty={<p>{words.noneMerged}</p>}
-          />
-        </>
-      ),
-    };
-  },
+  view: ([rows], { words }) => ({
+    title: words.merged,
+    trail: [],
+    content: (
+      <>
+        <Problem />
+        <p class="quiet">{words.mergedText}</p>
+        <DataTable
+          id="merged"
+          caption={words.merged}
+          rows={rows}
+          rowId={({ id }) => id}
+          columns={[
+            {
+              label: words.source,
+              cell: ({ id, title }) => <a href={submissionPath(id, title)}>{title}</a>,
+            },
+            {
+              label: words.target,
+              cell: ({ target_id, target_title }) => (
+                <a href={submissionPath(target_id, target_title)}>{target_title}</a>
+              ),
+            },
+            day("merged_at", words.changed),
+            {
+              label: words.unmerge,
+              hasQuietLabel: true,
+              cell: ({ id, title }) => (
+                <Form hidden={{ submission_id: id }} hasProblem={false}>
+                  <Button kind="small" icon="undo-2" label={words.unmerge} of={title} />
+                </Form>
+              ),
+            },
+          ]}
+          empty={<p>{words.noneMerged}</p>}
+        />
+      </>
+    ),
+  }),
   actions: [
     {
       of: endpointOf(adminModeration, "post", "/admin/unmerge"),

@@ -80,46 +80,43 @@ const people = adminPage({
   role: "member",
   query: pageNumber,
   read: ({ query: { page } }) => [listMembers(undefined, { page, limit })],
-  view: ([{ data: team, total }], { visit, words, admin, query }, frame) => {
-    return {
-      title: words.title,
-      actions: isAtLeast(admin.role, "admin") ? <InviteLink /> : undefined,
-      content: (
-        <>
-          <PeopleTabs here="team" admin={admin} />
-          <DataTable
-            id="team"
-            caption={words.team}
-            columns={[
-              {
-                label: words.name,
-                cell: (one) => (
-                  <Person {...one} href={memberPath(visit, one)}>
-                    {one.user_id === frame.viewer?.id && <span class="quiet"> ({words.you})</span>}
-                  </Person>
-                ),
-              },
-              { label: words.role, cell: ({ role }) => words.roles[role] },
-              ...(admin.role === "owner"
-                ? [
-                    {
-                      label: words.factor,
-                      cell: ({ has_second_factor }: Member) =>
-                        words.factorIs[has_second_factor ? "yes" : "no"],
-                    },
-                  ]
-                : []),
-              day("joined_at", words.joined),
-            ]}
-            rows={team}
-            rowId={({ user_id }) => user_id}
-            empty=""
-          />
-          <Pages page={query.page} limit={limit} total={total} />
-        </>
-      ),
-    };
-  },
+  view: ([{ data: team, total }], { visit, words, admin, query }, frame) => ({
+    title: words.title,
+    actions: isAtLeast(admin.role, "admin") ? <InviteLink /> : undefined,
+    content: (
+      <>
+        <PeopleTabs here="team" admin={admin} />
+        <DataTable
+          id="team"
+          caption={words.team}
+          columns={[
+            {
+              label: words.name,
+              cell: (one) => (
+                <Person {...one} href={memberPath(visit, one)}>
+                  {one.user_id === frame.viewer?.id && <span class="quiet"> ({words.you})</span>}
+                </Person>
+              ),
+            },
+            { label: words.role, cell: ({ role }) => words.roles[role] },
+            ...(admin.role === "owner"
+              ? [
+                  {
+                    label: words.factor,
+                    cell: ({ has_second_factor }: Member) => words.factorIs[has_second_factor ? "yes" : "no"],
+                  },
+                ]
+              : []),
+            day("joined_at", words.joined),
+          ]}
+          rows={team}
+          rowId={({ user_id }) => user_id}
+          empty=""
+        />
+        <Pages page={query.page} limit={limit} total={total} />
+      </>
+    ),
+  }),
 });
 
 const memberPath = (visit: Visit, { user_id }: Member) => `${base(visit)}/members/${user_id}`;

@@ -45,44 +45,47 @@ const users = adminPage({
   path: "/users",
   query: z.object({ search: z.string().trim().max(254).catch("") }).partial(),
   read: ({ query: { search = "" } }) => [searchPeople(search)],
-  view: ([found], { visit, words, admin, query: { search = "" } }) => {
-    return {
-      title: words.users,
-      trail: [],
-      content: (
-        <>
-          <PeopleTabs here="users" admin={admin} />
-          <form method="get" action={base(visit)} class="filter">
-            <Field name="search" label={words.search} hint={words.searchHint} type="search" value={search} />
-            <Button icon="search">{words.find}</Button>
-          </form>
-          <section class="stack">
-            <h2>{search ? words.found : words.recent}</h2>
-            <DataTable
-              id="people"
-              caption={search ? words.found : words.recent}
-              columns={[
-                {
-                  label: words.name,
-                  cell: (one) => (
-                    <Person {...one} avatar={one.avatar_url} href={`${base(visit)}/${one.id}`} />
-                  ),
-                },
-                { label: words.trust, cell: (one) => <Trust of={one} /> },
-                number("submissions", words.numbers.submissions),
-                number("comments", words.numbers.comments),
-                number("votes", words.numbers.votes),
-              ]}
-              rows={found}
-              rowId={({ id }) => id}
-              empty={<p>{search ? words.nobody : words.nobodyYet}</p>}
-            />
-            {found.length === 50 && <p class="quiet">{words.first50}</p>}
-          </section>
-        </>
-      ),
-    };
-  },
+  view: ([found], { visit, words, admin, query: { search = "" } }) => ({
+    title: words.users,
+    trail: [],
+    content: (
+      <>
+        <PeopleTabs here="users" admin={admin} />
+        <form method="get" action={base(visit)} class="filter">
+          <Field
+            name="search"
+            label={words.search}
+            hint={words.searchHint}
+            type="search"
+            value={search}
+            maxlength={254}
+          />
+          <Button icon="search">{words.find}</Button>
+        </form>
+        <section class="stack">
+          <h2>{search ? words.found : words.recent}</h2>
+          <DataTable
+            id="people"
+            caption={search ? words.found : words.recent}
+            columns={[
+              {
+                label: words.name,
+                cell: (one) => <Person {...one} avatar={one.avatar_url} href={`${base(visit)}/${one.id}`} />,
+              },
+              { label: words.trust, cell: (one) => <Trust of={one} /> },
+              number("submissions", words.numbers.submissions),
+              number("comments", words.numbers.comments),
+              number("votes", words.numbers.votes),
+            ]}
+            rows={found}
+            rowId={({ id }) => id}
+            empty={<p>{search ? words.nobody : words.nobodyYet}</p>}
+          />
+          {found.length === 50 && <p class="quiet">{words.first50}</p>}
+        </section>
+      </>
+    ),
+  }),
 });
 
 const user = adminPage({

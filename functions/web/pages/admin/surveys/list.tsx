@@ -15,52 +15,50 @@ export const surveyList = adminPage({
   area: "surveys",
   query: z.preprocess(withoutEmpty, surveyListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) })),
   read: ({ query }) => [listSurveys(query)],
-  view: ([list], { query, visit, words }) => {
-    return {
-      title: words.title,
-      actions: <Button kind="main" icon="plus" href={adminPath(visit, "/surveys/new")} label={words.new} />,
-      content: (
-        <>
-          <Tabs
-            label={words.columns.status}
-            tabs={[undefined, ...surveyStatus.options].map((status) => ({
-              href: hrefWith(visit, { status: status ?? null }),
-              label: status ? words.statuses[status] : words.all,
-              isHere: query.status === status,
-            }))}
-          />
-          <DataTable
-            id="surveys"
-            caption={words.title}
-            columns={[
-              {
-                label: words.columns.title,
-                cell: ({ id, title }) => <a href={adminPath(visit, `/surveys/${id}`)}>{title}</a>,
-              },
-              { label: words.columns.status, cell: ({ status }) => <SurveyStatus status={status} /> },
-              number("response_count", words.columns.responses),
-              number("completion_rate", words.columns.completion, {
-                cell: ({ completion_rate }) => formatShare(completion_rate, visit.locale),
-              }),
-              day("created_at", words.columns.created),
-              day("closes_at", words.columns.closes),
-            ]}
-            rows={list.data}
-            rowId={({ id }) => id}
-            empty={
-              query.status ? (
-                <p>{words.noneOfStatus}</p>
-              ) : (
-                <>
-                  <h2>{words.empty}</h2>
-                  <p>{words.emptyText}</p>
-                </>
-              )
-            }
-            next={nextCursor(list, "created_at", "desc")}
-          />
-        </>
-      ),
-    };
-  },
+  view: ([list], { query, visit, words }) => ({
+    title: words.title,
+    actions: <Button kind="main" icon="plus" href={adminPath(visit, "/surveys/new")} label={words.new} />,
+    content: (
+      <>
+        <Tabs
+          label={words.columns.status}
+          tabs={[undefined, ...surveyStatus.options].map((status) => ({
+            href: hrefWith(visit, { status: status ?? null }),
+            label: status ? words.statuses[status] : words.all,
+            isHere: query.status === status,
+          }))}
+        />
+        <DataTable
+          id="surveys"
+          caption={words.title}
+          columns={[
+            {
+              label: words.columns.title,
+              cell: ({ id, title }) => <a href={adminPath(visit, `/surveys/${id}`)}>{title}</a>,
+            },
+            { label: words.columns.status, cell: ({ status }) => <SurveyStatus status={status} /> },
+            number("response_count", words.columns.responses),
+            number("completion_rate", words.columns.completion, {
+              cell: ({ completion_rate }) => formatShare(completion_rate, visit.locale),
+            }),
+            day("created_at", words.columns.created),
+            day("closes_at", words.columns.closes),
+          ]}
+          rows={list.data}
+          rowId={({ id }) => id}
+          empty={
+            query.status ? (
+              <p>{words.noneOfStatus}</p>
+            ) : (
+              <>
+                <h2>{words.empty}</h2>
+                <p>{words.emptyText}</p>
+              </>
+            )
+          }
+          next={nextCursor(list, "created_at", "desc")}
+        />
+      </>
+    ),
+  }),
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Locale } from "../../../../../shared/locales.ts";
 import { queryInteger } from "../../../../../shared/pagination.ts";
 import { surveyResponseListQuery } from "../../../../../shared/survey-responses.ts";
 import { nextCursor } from "../../../../_shared/http/cursor.ts";
@@ -10,6 +11,7 @@ import {
 } from "../../../../_shared/statements/survey-responses.ts";
 import { surveyResponses as endpoints } from "../../../../endpoints/survey-responses.ts";
 import { messagesOf } from "../../../../words/index.ts";
+import { Properties } from "../../../components/admin/properties.tsx";
 import { DataTable, number } from "../../../components/admin/table.tsx";
 import { Button } from "../../../components/button.tsx";
 import { Icon } from "../../../components/icon.tsx";
@@ -27,6 +29,8 @@ import {
   surveyPath,
   trailOf,
 } from "./shared.tsx";
+
+const languageOf = (locale: Locale) => <span lang={locale}>{messagesOf(locale).language}</span>;
 
 export const surveyResponses = adminPage({
   ...ofSurvey("/responses"),
@@ -85,8 +89,7 @@ export const surveyResponses = adminPage({
               }),
               {
                 label: words.language,
-                cell: ({ locale }) =>
-                  locale ? <span lang={locale}>{messagesOf(locale).language}</span> : "–",
+                cell: ({ locale }) => (locale ? languageOf(locale) : "–"),
               },
             ]}
             rows={list.data}
@@ -149,29 +152,24 @@ export const oneResponse = adminPage({
               </li>
             ))}
           </ol>
-          <dl class="card response-facts">
-            <dt>{words.respondent}</dt>
-            <dd>{response.respondent?.name ?? words.anonymous}</dd>
-            <dt>{words.submitted}</dt>
-            <dd>
-              <Moment at={response.submitted_at} />
-            </dd>
-            <dt>{words.duration}</dt>
-            <dd>{formatDuration(response.duration_seconds)}</dd>
-            <dt>{words.sentiment}</dt>
-            <dd>
-              <SentimentTag sentiment={response.sentiment} />
-              {response.sentiment_score !== null && (
-                <span class="number"> {formatDecimal(response.sentiment_score, visit.locale, 2)}</span>
-              )}
-            </dd>
-            {response.locale && (
-              <>
-                <dt>{words.language}</dt>
-                <dd lang={response.locale}>{messagesOf(response.locale).language}</dd>
-              </>
-            )}
-          </dl>
+          <Properties
+            class="card response-facts"
+            of={[
+              [words.respondent, response.respondent?.name ?? words.anonymous],
+              [words.submitted, <Moment at={response.submitted_at} />],
+              [words.duration, formatDuration(response.duration_seconds)],
+              [
+                words.sentiment,
+                <>
+                  <SentimentTag sentiment={response.sentiment} />
+                  {response.sentiment_score !== null && (
+                    <span class="number"> {formatDecimal(response.sentiment_score, visit.locale, 2)}</span>
+                  )}
+                </>,
+              ],
+              [words.language, response.locale && languageOf(response.locale)],
+            ]}
+          />
         </div>
       ),
     };
