@@ -17,7 +17,7 @@ import { adminPath } from "../../../paths.ts";
 import { RenderingContext, useRendering, useVisit, useWords } from "../../../rendering.ts";
 import { adminPage } from "../admin-page.tsx";
 import { arranged, draftFields, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
-import { ofSurvey, readSurvey, surveyPath, trailOf } from "./shared.tsx";
+import { madeSurvey, ofSurvey, readSurvey, surveyPath, trailOf } from "./shared.tsx";
 
 const create = endpointOf(surveys, "post", "/surveys");
 const blank = new URLSearchParams({ "settings.show_branding": "true", "targeting.audience": "everyone" });
@@ -41,7 +41,7 @@ export const newSurvey = adminPage({
       path: "",
       readForm: surveyOf,
       done: "created",
-      next: ({ json }, { visit }) => surveyPath(visit, JSON.parse(json).data.id),
+      next: madeSurvey,
     },
   ],
 });

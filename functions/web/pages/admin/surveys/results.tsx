@@ -24,6 +24,7 @@ import {
   formatDuration,
   formatShare,
   Moment,
+  madeSurvey,
   ofSurvey,
   readSurvey,
   SentimentTag,
@@ -84,7 +85,7 @@ export const surveyResults = adminPage({
       of: newVersion,
       path: "/:id/versions",
       done: "versioned",
-      next: ({ json }, { visit }) => surveyPath(visit, JSON.parse(json).data.id),
+      next: madeSurvey,
     },
   ],
 });

@@ -1,6 +1,8 @@
 import type { Child } from "hono/jsx";
 import type { Locale } from "../../../../../shared/locales.ts";
 import type { SurveyExpansions } from "../../../../../shared/surveys.ts";
+import type { JsonResponse } from "../../../../_shared/http/endpoint.ts";
+import { parsed } from "../../../../_shared/statements/shapes.ts";
 import type { SurveyResponse } from "../../../../_shared/statements/survey-responses.ts";
 import { requireSurvey, type SurveyDetail, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { Tabs } from "../../../components/admin/tabs.tsx";
@@ -30,6 +32,10 @@ export const readSurvey = <const Name extends SurveyExpansions[number] = never>(
 ) => [requireSurvey(id, scope), surveyDetail(id, expand)] as const;
 
 export const surveyPath = (visit: Visit, id: string, path = "") => adminPath(visit, `/surveys/${id}${path}`);
+
+/** The page of the survey that an action made. */
+export const madeSurvey = ({ json }: JsonResponse, { visit }: { visit: Visit }) =>
+  surveyPath(visit, parsed<{ data: Pick<SurveyDetail, "id"> }>(json).data.id);
 
 /** Breadcrumb of the survey, for the pages below it. */
 export const trailOf = (visit: Visit, { id, title }: Pick<SurveyDetail, "id" | "title">) => [
