@@ -14,6 +14,7 @@ import { editComment } from "./pages/edit-comment.tsx";
 import { editSubmission, tagSubmission } from "./pages/edit-submission.tsx";
 import { factorPages } from "./pages/factors.tsx";
 import { boardFeed, submissionFeed } from "./pages/feeds.ts";
+import { acceptInvite } from "./pages/invite.tsx";
 import { mailPages } from "./pages/mail.tsx";
 import { me } from "./pages/me.tsx";
 import { mergeSubmission } from "./pages/merge-submission.tsx";
@@ -56,6 +57,7 @@ const pages: Page[] = [
   ...mailSignInPages,
   ...passwordPages,
   ...linkPages,
+  acceptInvite,
   me,
   notificationsPage,
   ...settingsPages,

@@ -14,7 +14,9 @@ type Schema = {
   required?: string[];
   properties?: Record<string, Schema>;
   additionalProperties?: Schema;
+  items?: Schema;
   anyOf?: Schema[];
+  oneOf?: Schema[];
 };
 
 /** Attributes of a field by the schema of the body. A pattern is left to the server, whose message says what is wrong. */
@@ -35,7 +37,7 @@ function schemaOf(body: z.ZodType): Schema {
   return made;
 }
 
-/** What the body of a route allows in a field; names of nested fields have dots. */
+/** What the body of a route allows in a field; names of nested fields and of items have dots. */
 export function limitsOf({ body, method }: Pick<Route, "body" | "method">, name: string): Limits {
   const root = body && schemaOf(body);
   const resolved = (schema: Schema | undefined) =>
@@ -44,7 +46,9 @@ export function limitsOf({ body, method }: Pick<Route, "body" | "method">, name:
   let isNamed = false;
   for (const part of name.split(".")) {
     isNamed = schema?.required?.includes(part) ?? false;
-    schema = resolved(schema?.properties?.[part] ?? schema?.additionalProperties);
+    const variants = [schema, ...(schema?.oneOf ?? schema?.anyOf ?? []).map(resolved)];
+    const object = variants.find((variant) => variant?.properties?.[part]);
+    schema = resolved(object?.properties?.[part] || schema?.additionalProperties || schema?.items);
   }
   if (!schema) return {};
   const variants = schema.anyOf?.filter(({ type }) => type !== "null").map(resolved) ?? [schema];

@@ -27,7 +27,7 @@ import type { Visit } from "./visit.ts";
 export type PageInput<Query = unknown, Body = unknown> = Input<
   Query,
   Body,
-  "id" | "key_id" | "webhook_id" | "event_id" | "user_id"
+  "id" | "key_id" | "webhook_id" | "event_id" | "user_id" | "response_id"
 > & { visit: Visit };
 
 /** For the query of a page with filters: a form sends the empty ones too. */
@@ -77,7 +77,7 @@ export type Page = Route & {
   formPage?: Page | undefined;
   /** Renders the response of the action once, such as a secret, instead of a redirect. */
   resultPage?: Page | undefined;
-  /** Whether `resultPage` is rendered, if that depends on the response. */
+  /** Whether `resultPage`, by default the action's page, is rendered, if that depends on the response. */
   isShown?: ((json: string) => boolean) | undefined;
   /** `work` reads the body, which has a file: the only form at its path. */
   readsBody?: boolean;
@@ -165,7 +165,15 @@ export function page<
   };
   const { path, ofOrganization, isEmbeddable } = own;
   own.actions = actions.map(
-    (action): Page => ({ path, ofOrganization, isEmbeddable, formPage: own, ...action }) as Page,
+    (action): Page =>
+      ({
+        path,
+        ofOrganization,
+        isEmbeddable,
+        formPage: own,
+        ...(action.isShown && { resultPage: own }),
+        ...action,
+      }) as Page,
   );
   return own;
 }

@@ -1,6 +1,6 @@
 import type { AnalyticsQuery, analyticsAnswer } from "../../../shared/analytics.ts";
 import type { Statement } from "../database/run.ts";
-import { call, type DataOf, type Json } from "./shapes.ts";
+import { call, type Data, type DataOf } from "./shapes.ts";
 
 export type Analytics = DataOf<typeof analyticsAnswer>;
 type Range = { from?: string | null; to?: string | null };
@@ -12,10 +12,11 @@ export const analytics = ({ from, to, interval }: Range & Pick<AnalyticsQuery, "
 export function analyticsCompared(
   { from = null, to = null, days }: Range & { days: number },
   interval: AnalyticsQuery["interval"],
-): Statement<{ data: Json<Analytics>; before: Json<Analytics> }> {
+): Statement<Data<{ now: Analytics; before: Analytics }>> {
   return (sql) => sql`
-    select private.admin_analytics(r.first_day::text, r.last_day::text, ${interval})::text as data,
-      private.admin_analytics((r.first_day - (r.last_day - r.first_day) - 1)::text, (r.first_day - 1)::text, 'month')::text as before
+    select json_build_object(
+      'now', private.admin_analytics(r.first_day::text, r.last_day::text, ${interval}),
+      'before', private.admin_analytics((r.first_day - (r.last_day - r.first_day) - 1)::text, (r.first_day - 1)::text, 'month'))::text as data
     from (
       select coalesce(${from}::date, l.last_day - ${days - 1}::integer) as first_day, l.last_day
       from (

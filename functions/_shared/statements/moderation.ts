@@ -65,6 +65,14 @@ export const moderateMany = (
     targets.map(({ updated_at }) => updated_at ?? null),
   );
 
+export type MergePreview = Pick<DataOf<typeof mergedAnswer>, "vote_count" | "comment_count"> & {
+  follower_count: number;
+  /** Merges of the sources. */
+  earlier_count: number;
+  /** Tags that the target gains. */
+  tags: string[];
+};
+
 /** The result that a merge would have. */
 export const mergePreview = (sourceIds: string[], targetId: string) =>
-  call<DataOf<typeof mergedAnswer>>("admin_merge_preview", sourceIds, targetId);
+  call<MergePreview>("admin_merge_preview", sourceIds, targetId);

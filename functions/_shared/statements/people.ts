@@ -16,7 +16,10 @@ type PersonalData = DataOf<typeof personalDataAnswer>;
 
 export const findPeople = (email: string) => call<People>("admin_find_people", email);
 
-export const searchPeople = (search: string) => call<People>("admin_search_people", search);
+/** A person in the list of the dashboard. */
+type ListedPerson = Omit<PersonDetail, `newest_${"submissions" | "comments" | "votes"}`>;
+
+export const searchPeople = (search: string) => call<ListedPerson[]>("admin_search_people", search);
 
 export const showPerson = (id: string) => call<PersonDetail | null>("admin_person", id);
 

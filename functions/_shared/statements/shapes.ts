@@ -29,6 +29,11 @@ export function read<Value>(name: string, ...args: Argument[]): Statement<{ data
   return () => sql`select ${called(name, args)} as data`;
 }
 
+/** Calls a function of schema private that raises an error or writes; nobody reads what it returns. */
+export function run(name: string, ...args: Argument[]): Statement<Record<never, never>> {
+  return () => sql`select ${called(name, args)}`;
+}
+
 function called(name: string, args: Argument[]) {
   const [first, ...others] = args.map((arg) => sql`${parameterOf(arg)}`);
   const list = others.reduce((all, one) => sql`${all}, ${one}`, first ?? sql``);

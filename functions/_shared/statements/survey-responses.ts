@@ -9,7 +9,7 @@ import type {
 import type { Sql, Statement } from "../database/run.ts";
 import { decodeCursor, type Page } from "../http/cursor.ts";
 import type { Sentiment } from "../sentiment/answers.ts";
-import { call, type Data, type DataOf } from "./shapes.ts";
+import { call, type Data, type DataOf, run } from "./shapes.ts";
 
 export type SurveyResponse = DataOf<typeof surveyResponseListAnswer>[number];
 
@@ -201,7 +201,7 @@ export function listTexts(
 }
 
 /** Logs that the caller reads or exports responses. */
-export const auditResponses = (id: string, action: "read" | "export") => call("audit_responses", id, action);
+export const auditResponses = (id: string, action: "read" | "export") => run("audit_responses", id, action);
 
 const maxRows = 5000;
 const maxBytes = 4_000_000;

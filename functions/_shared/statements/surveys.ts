@@ -11,7 +11,7 @@ import type {
 import type { Sql, Statement } from "../database/run.ts";
 import { decodeCursor, type Page } from "../http/cursor.ts";
 import { surveyPage } from "../http/web-pages.ts";
-import { call, type Data, type DataOf, organizationOf, read } from "./shapes.ts";
+import { call, type Data, type DataOf, organizationOf, read, run } from "./shapes.ts";
 import type { Submission } from "./submissions.ts";
 
 export type Survey = DataOf<typeof surveyListAnswer>[number];
@@ -23,7 +23,7 @@ export const requireSurveyReader = () => call("require_admin", organizationOf(),
 /**
  * Raises NOT_FOUND if the caller does not see the survey, FORBIDDEN if a scope is given and the caller is not Admin.
  */
-export const requireSurvey = (id: string, scope: string | null) => call("require_survey", id, scope);
+export const requireSurvey = (id: string, scope: string | null) => run("require_survey", id, scope);
 
 /** One page, plus one row to detect a following page and its cursor. */
 export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): Statement<Page<Survey>> {
@@ -50,9 +50,14 @@ export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): S
   };
 }
 
+type Expanded<Name extends SurveyExpansions[number]> = SurveyDetail & Required<Pick<SurveyDetail, Name>>;
+
 /** A survey with all detail fields; no row if the caller sees none. */
-export function surveyDetail(id: string, expand: SurveyExpansions): Statement<Data<SurveyDetail>> {
-  const shows = (name: SurveyExpansions[number]) => expand.includes(name);
+export function surveyDetail<const Name extends SurveyExpansions[number] = never>(
+  id: string,
+  expand: Name[],
+): Statement<Data<Expanded<Name>>> {
+  const shows = (name: SurveyExpansions[number]) => (expand as SurveyExpansions).includes(name);
   return (sql) => sql`
     select json_build_object(
       'id', s.id, 'title', s.title, 'description', s.description, 'status', s.status,
@@ -76,12 +81,14 @@ const questions = (sql: Sql) => sql`coalesce((
     'multiple', case when q.type = 'multiple_choice' then q.multiple end, 'scale', q.scale)) order by q.position)
   from public.survey_questions q where q.survey_id = s.id), '[]')`;
 
+export type Candidate = Pick<Submission, "id" | "title" | "vote_count">;
+
 /** Submissions to choose a survey's audience from: the stored one, the chosen one, and up to ten search results. */
 export function audienceSubmissions(
   id: string | undefined,
   chosenId: string | undefined,
   words: string | undefined,
-): Statement<Data<Pick<Submission, "id" | "title" | "vote_count">[]>> {
+): Statement<Data<Candidate[]>> {
   return (sql) => sql`
     with found (submission_id, rank) as materialized (
       select n, 'infinity'::real from unnest(array[${chosenId ?? null}::uuid,

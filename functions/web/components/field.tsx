@@ -38,7 +38,7 @@ export const Field = (props: Props) => {
   const form = useForm(visit);
   const { type: ownType, ...limits } = form.limitsOf(name);
   const before = value ?? textOf(valueIn(form.values, name));
-  if (ownType === "checkbox")
+  if (ownType === "checkbox" && !choices)
     return <CheckField name={name} label={label} hint={hint} checked={before === "true"} />;
   const { type = ownType ?? "text", ...attributes } = more;
   const problem = form.refused?.details.find(({ field }) => field === name)?.message;

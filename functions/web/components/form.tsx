@@ -22,8 +22,9 @@ export function useForm(visit: Visit): FormState {
   return useContext(FormContext) ?? { values: {}, refused: visit.refused, limitsOf: () => ({}) };
 }
 
-/** The value of a field; names of nested fields have dots. */
+/** The value of a field; names of nested fields have dots, which a form that is shown again has in its names. */
 export function valueIn(values: object, name: string): unknown {
+  if (Object.hasOwn(values, name)) return values[name as keyof typeof values];
   return name
     .split(".")
     .reduce<unknown>((value, part) => (value as Record<string, unknown> | null)?.[part], values);
@@ -37,13 +38,15 @@ type Props = PropsWithChildren<{
   /** Values of the fields by their names, such as the row to change. */
   values?: object;
   /** Hidden fields. */
-  hidden?: Record<string, string | undefined>;
+  hidden?: Record<string, string | readonly string[] | undefined> | undefined;
   /** The next page, in place of the action's. */
   returnTo?: string;
   /** Without it a form with `submit` is a card. In a "stack" without `back` the button is as wide as the fields. */
   class?: string;
   id?: string;
   island?: string;
+  "aria-label"?: string;
+  "data-turbo-action"?: "replace";
   /** Posted again it creates no second row. Without it that holds for forms that create a secret. */
   isOnce?: boolean;
   /** Of several forms of one action: whether the input is that of this form. */
@@ -100,14 +103,16 @@ export const Form = (props: Props) => {
         {...made}
         class={className}
         id={id}
+        aria-label={props["aria-label"]}
+        data-turbo-action={props["data-turbo-action"]}
         data-island={island}
         data-turbo={route.showsSecret || !hasTurbo ? "false" : made["data-turbo"]}
       >
         {hasProblem && <Problem visit={{ ...visit, refused }} />}
         {(props.isOnce ?? route.showsSecret) && <FormId />}
-        {Object.entries(fields).map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
+        {Object.entries(fields).flatMap(([name, values]) =>
+          [values].flat().map((value) => <input type="hidden" name={name} value={value} />),
+        )}
         {children}
         {back === undefined && className === "stack"
           ? button

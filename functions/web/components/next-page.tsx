@@ -24,3 +24,10 @@ export const NextPage = ({ next, isFirst, by = "cursor" }: Props) => {
     </nav>
   );
 };
+
+type PagesProps = { page: number; limit: number; total: number };
+
+/** The link below a list with numbered pages. */
+export const Pages = ({ page, limit, total }: PagesProps) => (
+  <NextPage by="page" next={page * limit < total ? String(page + 1) : null} isFirst={page === 1} />
+);

@@ -12,6 +12,10 @@ type Props = {
   lost?: Child[];
   /** The endpoint of the page's action; without it the only one. */
   of?: Route;
+  /** Where the form is sent to, if that is not the action's path with the parameters of this page. */
+  to?: string;
+  /** Hidden fields. */
+  hidden?: Record<string, string | readonly string[]>;
   /** In place of an action of the page: where the form is sent to, with `fields` as hidden inputs. */
   action?: string;
   fields?: [name: string, value: string][];
@@ -32,6 +36,8 @@ export const Confirm = ({
   text,
   lost = [],
   of,
+  to,
+  hidden,
   action,
   fields = [],
   submit,
@@ -71,7 +77,16 @@ export const Confirm = ({
         </>
       )}
       {action === undefined ? (
-        <Form of={of} class="stack" hasProblem={false} submit={submit} isDanger back={back}>
+        <Form
+          of={of}
+          to={to}
+          hidden={hidden}
+          class="stack"
+          hasProblem={false}
+          submit={submit}
+          isDanger
+          back={back}
+        >
           {children}
           {typed}
         </Form>

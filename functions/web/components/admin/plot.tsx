@@ -15,79 +15,61 @@ type LineProps = {
   format?: (value: number) => string;
 };
 
-// A wide and a narrow drawing: text in a picture that is made smaller cannot be read.
-const sizes = [
-  { name: "wide", width: 720, height: 200, labels: 5 },
-  { name: "slim", width: 340, height: 180, labels: 3 },
-];
+// Pixels: the drawing is as wide as its place, so that texts keep their size.
+const height = 200;
+const top = 14;
+const bottom = 28;
+const labelCount = 5;
 
 /** Values over time, with their numbers as a table. */
 export const LinePlot = ({ id, title, axis, points, format }: LineProps) => {
-  const visit = useVisit();
-  const written = format ?? ((value: number) => formatNumber(value, visit.locale));
+  const { locale } = useVisit();
+  const written = format ?? ((value: number) => formatNumber(value, locale));
+  const values = points.map(({ value }) => value);
+  const y = scaleLinear([0, Math.max(1, ...values)], [height - bottom, top]).nice(3);
+  const ticks = y.ticks(3).filter((tick) => Number.isInteger(tick) || !values.every(Number.isInteger));
+  const x = scaleLinear([0, Math.max(1, points.length - 1)], [0, 100]);
+  const at = values.map((value, index): [number, number] => [x(index), y(value)]);
+  const draw = { line: line().curve(curveMonotoneX), area: area().curve(curveMonotoneX).y0(y(0)) };
+  const step = Math.max(1, Math.ceil((points.length - 1) / (labelCount - 1)));
+  const labels = points.flatMap(({ label, short = label }, index) => (index % step ? [] : { short, index }));
   return (
     <figure class="plot">
-      {sizes.map((size) => (
-        <Lines title={title} points={points} written={written} {...size} />
-      ))}
+      <div class="lines">
+        <div class="ticks" aria-hidden="true">
+          {ticks.toReversed().map((tick) => (
+            <span>{written(tick)}</span>
+          ))}
+        </div>
+        <svg
+          height={height}
+          role="img"
+          aria-label={`${title}: ${written(Math.min(...values))}–${written(Math.max(...values))}`}
+        >
+          <svg viewBox={`0 0 100 ${height}`} preserveAspectRatio="none" aria-hidden="true">
+            <g class="grid">
+              {ticks.map((tick) => (
+                <line x2={100} y1={y(tick)} y2={y(tick)} />
+              ))}
+            </g>
+            <path class="area" d={draw.area(at) ?? ""} />
+            <path class="stroke" d={draw.line(at) ?? ""} />
+          </svg>
+          {values.length === 1 && <circle class="point" cx="4" cy={at[0]?.[1]} r="3" />}
+          {labels.map(({ short, index }, place) => (
+            <text
+              class={place % 2 ? "between" : undefined}
+              x={`${x(index)}%`}
+              y={height - 8}
+              text-anchor={index === 0 ? "start" : index === points.length - 1 ? "end" : "middle"}
+            >
+              {short}
+            </text>
+          ))}
+        </svg>
+      </div>
       <Numbers id={id} title={title} axis={axis} rows={points} written={written} />
     </figure>
-  );
-};
-
-type LinesProps = Pick<LineProps, "title" | "points"> & {
-  written: (value: number) => string;
-  name: string;
-  width: number;
-  height: number;
-  labels: number;
-};
-
-const Lines = ({ title, points, written, name, width, height, labels }: LinesProps) => {
-  const values = points.map(({ value }) => value);
-  const most = Math.max(1, ...values);
-  const y = scaleLinear([0, most], [height - 28, 14]).nice(3);
-  const ticks = y.ticks(3).filter((tick) => Number.isInteger(tick) || !values.every(Number.isInteger));
-  const left = 14 + 7 * Math.max(...ticks.map((tick) => written(tick).length));
-  const x = scaleLinear([0, Math.max(1, points.length - 1)], [left, width - 8]);
-  const at = points.map(({ value }, index): [number, number] => [x(index), y(value)]);
-  const draw = { line: line().curve(curveMonotoneX), area: area().curve(curveMonotoneX).y0(y(0)) };
-  const step = Math.max(1, Math.ceil((points.length - 1) / (labels - 1)));
-  return (
-    <svg
-      class={`plot-${name}`}
-      viewBox={`0 0 ${width} ${height}`}
-      role="img"
-      aria-label={`${title}: ${written(Math.min(...values))}–${written(Math.max(...values))}`}
-    >
-      <g class="grid">
-        {ticks.map((tick) => (
-          <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
-        ))}
-      </g>
-      <path class="area" d={draw.area(at) ?? ""} />
-      <path class="stroke" d={draw.line(at) ?? ""} />
-      {at.length === 1 && <circle class="point" cx={at[0]?.[0]} cy={at[0]?.[1]} r="3" />}
-      <g>
-        {ticks.map((tick) => (
-          <text x={left - 8} y={y(tick) + 4} text-anchor="end">
-            {written(tick)}
-          </text>
-        ))}
-        {points.map(
-          ({ label, short }, index) =>
-            index % step === 0 && (
-              <text
-                x={x(index)}
-                y={height - 8}
-                text-anchor={index === 0 ? "start" : index === points.length - 1 ? "end" : "middle"}
-              >
-                {short ?? label}
-              </text>
-            ),
-        )}
-      </g>
-    </svg>
   );
 };
 

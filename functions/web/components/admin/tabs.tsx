@@ -1,10 +1,12 @@
-type Tab = { href: string; label: string; isHere: boolean };
+type Tab = { href: string; target?: string | undefined; label: string; isHere: boolean };
 
-/** The pages of one area. */
-export const Tabs = ({ label, tabs }: { label: string; tabs: Tab[] }) => (
+type Props = { label: string; tabs: Tab[] /** Of a filter "true". */; current?: "page" | "true" };
+
+/** The pages of one area, or the values of a filter. */
+export const Tabs = ({ label, tabs, current = "page" }: Props) => (
   <nav class="tabs" aria-label={label}>
-    {tabs.map(({ href, label, isHere }) => (
-      <a href={href} aria-current={isHere ? "page" : undefined}>
+    {tabs.map(({ label, isHere, ...link }) => (
+      <a {...link} aria-current={isHere ? current : undefined}>
         {label}
       </a>
     ))}

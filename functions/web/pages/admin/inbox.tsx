@@ -10,22 +10,24 @@ import { queryInteger } from "../../../../shared/pagination.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { endpointsOf, row } from "../../../_shared/http/endpoint.ts";
 import { moderateMany, moderationQueue } from "../../../_shared/statements/moderation.ts";
-import type { Frame } from "../../../_shared/statements/pages.ts";
+import { type DataOf, parsed } from "../../../_shared/statements/shapes.ts";
+import { Tabs } from "../../components/admin/tabs.tsx";
 import { Avatar } from "../../components/avatar.tsx";
+import { Button } from "../../components/button.tsx";
 import { Day } from "../../components/day.tsx";
-import { Problem } from "../../components/field.tsx";
+import { Field, Problem } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { LinkedText } from "../../components/linked-text.tsx";
 import { liveInbox } from "../../components/live.ts";
 import { NextPage } from "../../components/next-page.tsx";
 import type { IconName } from "../../icons.ts";
-import type { Page } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
-import { useVisit, useWords } from "../../rendering.ts";
+import { useFrame, useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { adminPage } from "./admin-page.tsx";
 
-type Item = z.output<typeof moderationQueueAnswer>["data"][number];
+type Item = DataOf<typeof moderationQueueAnswer>[number];
 type Target = Pick<Moderation, "target_type" | "target_id" | "updated_at">;
 type Result = Target & { ok: boolean; error?: { code: ErrorCode } };
 
@@ -51,12 +53,20 @@ const shortcuts = {
   undo: "u",
 } as const;
 
-export const inbox: Page = adminPage({
+const decide = endpointsOf({ tag: "", access: "person" }).post("/admin/inbox", {
+  summary: "",
+  runsLong: true,
+  responses: {},
+  body: verdict,
+  call: ({ body }) => [moderateMany(body.items.map(targetOf), body)],
+  respond: row("organization"),
+});
+
+export const inbox = adminPage({
   area: "inbox",
   query: inboxQuery,
-  call: ({ query }) => [moderationQueue(query)],
-  view: ([[queue]], { query, words, visit }, frame) => {
-    const items: Item[] = JSON.parse(queue?.data ?? "[]");
+  read: ({ query }) => [moderationQueue(query)],
+  view: ([queue], { query, words, visit }, frame) => {
     const undo = undoable(visit);
     return {
       title: words.title,
@@ -66,20 +76,39 @@ export const inbox: Page = adminPage({
         <>
           <Failures />
           <Problem />
-          <Filters query={query} total={queue?.total ?? 0} />
-          {items.length > 0 ? (
-            <Queue items={items} query={query} frame={frame} />
+          <Filters query={query} total={queue.total} />
+          {queue.data.length > 0 ? (
+            <Queue items={queue.data} query={query} />
           ) : (
             <div class="empty" id="inbox" {...liveInbox(frame)} data-state={query.state}>
               <h2>{query.state === "pending" ? words.emptyTitle : words.noneTitle}</h2>
               {query.state === "pending" && <p>{words.emptyText}</p>}
             </div>
           )}
-          <NextPage next={queue ? nextCursor(queue, "created_at", "asc") : null} isFirst={!query.cursor} />
+          <NextPage next={nextCursor(queue, "created_at", "asc")} isFirst={!query.cursor} />
         </>
       ),
     };
   },
+  actions: [
+    {
+      of: decide,
+      isShown: (json) => resultsOf(json).some(({ ok }) => !ok),
+      readForm: (form) => ({
+        items: form.getAll("items"),
+        action: form.get("action") ?? undefined,
+        reason: form.get("reason") ?? undefined,
+        // Trust applies to approvals only.
+        trust_author:
+          form.get("action") === "approve" && form.get("trust_author") === "true" ? true : undefined,
+      }),
+      done: ({ json }, { visit }) => ({ done: doneOf(visit.form), count: resultsOf(json).length }),
+      next: ({ json }, { visit }) => {
+        const items = resultsOf(json).map(({ target_type, target_id }) => `${target_type}:${target_id}`);
+        return hrefWith(visit, { undo: doneOf(visit.form) === "reopen" ? null : items.join(",") });
+      },
+    },
+  ],
 });
 
 const undoPattern = /^(submission|comment):[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -91,39 +120,6 @@ const undoable = ({ query }: Visit) =>
     .filter((item) => undoPattern.test(item))
     .slice(0, 50);
 
-export const decide = adminAction(
-  endpointsOf({ tag: "", access: "person" }).post("/admin/inbox", {
-    summary: "",
-    runsLong: true,
-    responses: {},
-    body: verdict,
-    call: ({ body }) => [moderateMany(body.items.map(targetOf), body)],
-    respond: row("organization"),
-  }),
-  {
-    area: "inbox",
-    formPage: inbox,
-    resultPage: inbox,
-    isShown: (json) => resultsOf(json).some(({ ok }) => !ok),
-    readForm: (form) => ({
-      items: form.getAll("items"),
-      action: form.get("action") ?? undefined,
-      reason: form.get("reason") ?? undefined,
-      // Trust applies to approvals only.
-      trust_author:
-        form.get("action") === "approve" && form.get("trust_author") === "true" ? true : undefined,
-    }),
-    doneMessage: ({ json }, { visit }) => ({
-      done: doneOf(visit.form),
-      count: resultsOf(json).length,
-    }),
-    redirectTo: ({ json }, { visit }) => {
-      const items = resultsOf(json).map(({ target_type, target_id }) => `${target_type}:${target_id}`);
-      return hrefWith(visit, { undo: doneOf(visit.form) === "reopen" ? null : items.join(",") });
-    },
-  },
-);
-
 /** Of `<type>:<id>@<updated_at>`; undoing names no text. */
 function targetOf(item: string): Target {
   const [, type, target_id = "", updated_at] = /^(\w+):([^@]+)@?(.*)$/.exec(item) ?? [];
@@ -134,7 +130,7 @@ function targetOf(item: string): Target {
   };
 }
 
-const resultsOf = (json: string): Result[] => JSON.parse(json).data;
+const resultsOf = (json: string) => parsed<{ data: Result[] }>(json).data;
 const doneOf = (form: Visit["form"]) => (form instanceof URLSearchParams && form.get("action")) || "approve";
 
 /** The numbers of failed and successful decisions about several items. */
@@ -159,15 +155,9 @@ const Undo = ({ items }: { items: string[] }) => {
   const words = useWords("inbox");
   const visit = useVisit();
   return (
-    <form method="post" action={addressOf(visit)} data-turbo-action="replace">
-      {items.map((item) => (
-        <input type="hidden" name="items" value={item} />
-      ))}
-      <button type="submit" class="button small" name="action" value="reopen">
-        <Icon name="undo-2" />
-        {words.undo}
-      </button>
-    </form>
+    <Form to={addressOf(visit)} hidden={{ items }} data-turbo-action="replace" hasProblem={false}>
+      <Button kind="small" icon="undo-2" name="action" value="reopen" label={words.undo} />
+    </Form>
   );
 };
 
@@ -180,26 +170,24 @@ const Filters = ({ query, total }: { query: InboxQuery; total: number }) => {
   const visit = useVisit();
   return (
     <div class="bar inbox-bar">
-      <nav class="tabs" aria-label={words.state}>
-        {states.map((state) => (
-          <a
-            {...linkWith(visit, { state: state === "pending" ? null : state, undo: null })}
-            aria-current={query.state === state ? "true" : undefined}
-          >
-            {words.states[state]}
-          </a>
-        ))}
-      </nav>
-      <nav class="tabs" aria-label={words.kind}>
-        {([undefined, "submission", "comment"] as const).map((type) => (
-          <a
-            {...linkWith(visit, { type: type ?? null, undo: null })}
-            aria-current={query.type === type ? "true" : undefined}
-          >
-            {words.kinds[type ?? "all"]}
-          </a>
-        ))}
-      </nav>
+      <Tabs
+        label={words.state}
+        current="true"
+        tabs={states.map((state) => ({
+          ...linkWith(visit, { state: state === "pending" ? null : state, undo: null }),
+          label: words.states[state],
+          isHere: query.state === state,
+        }))}
+      />
+      <Tabs
+        label={words.kind}
+        current="true"
+        tabs={([undefined, "submission", "comment"] as const).map((type) => ({
+          ...linkWith(visit, { type: type ?? null, undo: null }),
+          label: words.kinds[type ?? "all"],
+          isHere: query.type === type,
+        }))}
+      />
       <span class="quiet" role="status">
         {words.count(total)}
       </span>
@@ -207,31 +195,31 @@ const Filters = ({ query, total }: { query: InboxQuery; total: number }) => {
   );
 };
 
-const Queue = ({ items, query, frame }: { items: Item[]; query: InboxQuery; frame: Frame }) => {
+const Queue = ({ items, query }: { items: Item[]; query: InboxQuery }) => {
   const words = useWords("inbox");
   const visit = useVisit();
   return (
     <div
       id="inbox"
-      {...liveInbox(frame)}
+      {...liveInbox(useFrame())}
       data-state={query.state}
       data-decided={JSON.stringify(words.decided)}
     >
       <div id="inbox-keys" data-island="inbox" class="stack">
-        <form
-          method="post"
-          action={addressOf(visit)}
+        <Form
+          to={addressOf(visit)}
           id="inbox-bulk"
           class="bulk"
           data-turbo-action="replace"
           aria-label={words.bulk}
+          hasProblem={false}
         >
           <label class="check">
             <input type="checkbox" class="needs-script" data-all />
             <span>{words.bulk}</span>
           </label>
           <Verdicts query={query} isSmall />
-        </form>
+        </Form>
         <ul class="inbox">
           {items.map((item) => (
             <Entry item={item} query={query} />
@@ -332,8 +320,13 @@ const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
             <LinkedText text={body} />
           </div>
           <p class="notice" data-by-other hidden />
-          <form method="post" action={addressOf(visit)} class="verdict" data-turbo-action="replace">
-            <input type="hidden" name="items" value={value} />
+          <Form
+            to={addressOf(visit)}
+            class="verdict"
+            hidden={{ items: value }}
+            data-turbo-action="replace"
+            hasProblem={false}
+          >
             <Verdicts query={query} />
             <details class="action" id={`more-${id}`}>
               <summary>{words.more}</summary>
@@ -344,13 +337,10 @@ const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
                     {words.trust}
                   </label>
                 )}
-                <div class="field">
-                  <label for={`reason-${id}`}>{words.reason}</label>
-                  <input id={`reason-${id}`} name="reason" maxlength={500} />
-                </div>
+                <Field id={`reason-${id}`} name="reason" label={words.reason} />
               </div>
             </details>
-          </form>
+          </Form>
         </div>
       </article>
     </li>

@@ -8,15 +8,15 @@ import { exportFile, exporting } from "./export.tsx";
 import { generalPages } from "./general.tsx";
 import { identifyPages } from "./identify.tsx";
 import { applyImport, cancelImport, importPage, imports, sendImport } from "./import.tsx";
-import { decide, inbox } from "./inbox.tsx";
+import { inbox } from "./inbox.tsx";
 import { categoryPages, tagPages } from "./labels.tsx";
 import { limits } from "./limits.tsx";
 import { mailPages } from "./mail.tsx";
-import { mergeChosen, mergedSubmissions, mergeSubmissions, similarSubmissions, unmerge } from "./merge.tsx";
+import { mergedSubmissions, mergeSubmissions, similarSubmissions } from "./merge.tsx";
 import { originPages } from "./origins.tsx";
 import { overview } from "./overview.tsx";
 import { peoplePages } from "./people.tsx";
-import { adminSubmissions, changeSubmissions, deleteSubmissions } from "./submissions.tsx";
+import { adminSubmissions, deleteSubmissions } from "./submissions.tsx";
 import { surveyPages } from "./surveys/index.ts";
 import { userPages } from "./users.tsx";
 import { webhookPages } from "./webhooks.tsx";
@@ -27,14 +27,10 @@ export const adminPages: Page[] = [
   // Work
   overview,
   inbox,
-  decide,
   adminSubmissions,
-  changeSubmissions,
   deleteSubmissions,
   mergeSubmissions,
-  mergeChosen,
   mergedSubmissions,
-  unmerge,
   similarSubmissions,
   ...surveyPages,
   ...peoplePages,

@@ -1,7 +1,11 @@
+import type { Child } from "hono/jsx";
+import type { z } from "zod";
+import type { mergedAnswer } from "../../../../shared/moderation.ts";
 import type { Statement } from "../../../_shared/database/run.ts";
-import { mergePreview } from "../../../_shared/statements/moderation.ts";
-import type { Data } from "../../../_shared/statements/shapes.ts";
+import { type MergePreview, mergePreview } from "../../../_shared/statements/moderation.ts";
+import { type Data, parsed } from "../../../_shared/statements/shapes.ts";
 import {
+  type Candidate,
   type Chosen,
   chosenSubmissions,
   mergedSubmissions as listMerged,
@@ -9,29 +13,27 @@ import {
   similarPairs,
 } from "../../../_shared/statements/submissions.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
-import { DataTable } from "../../components/admin/table.tsx";
-import { Day } from "../../components/day.tsx";
+import { DataTable, day } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Problem } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
+import { SearchField } from "../../components/search-field.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
-import { endpointOf, type Page } from "../../page.tsx";
+import { endpointOf } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
+import { optional } from "../../shown.ts";
 import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { adminPage } from "./admin-page.tsx";
 import { idsOf, NothingChosen } from "./submissions.tsx";
 
-type Preview = {
-  vote_count: number;
-  comment_count: number;
-  follower_count: number;
-  earlier_count: number;
-  tags: string[];
-};
-
 const maxSources = 20;
-const nothing: Statement<Data> = (sql) => sql`select 'null' as data`;
+const nothing =
+  <Value,>(): Statement<Data<Value>> =>
+  (sql) =>
+    sql`select null::text as data`;
 
 /** The selected sources and target, and the search words, from the URL. */
 const planOf = (visit: Visit) => {
@@ -44,27 +46,22 @@ const planOf = (visit: Visit) => {
   };
 };
 
-export const mergeSubmissions: Page = adminPage({
+export const mergeSubmissions = adminPage({
   area: "submissions",
   path: "/merge",
-  call: ({ visit }) => {
+  read: ({ visit }) => {
     const { sources, target, words } = planOf(visit);
     const [first] = sources;
     return [
       chosenSubmissions(target ? [...sources, target] : sources),
-      first && !target ? mergeCandidates(first, words) : nothing,
-      first && target ? mergePreview(sources, target) : nothing,
+      optional(first && !target ? mergeCandidates(first, words) : nothing<Candidate[]>()),
+      optional(first && target ? mergePreview(sources, target) : nothing<MergePreview>()),
     ];
   },
-  view: ([[chosen], [found], [preview]], { words, visit }) => {
-    const rows: Chosen[] = JSON.parse(chosen?.data ?? "[]");
-    const target = rows.find(({ id }) => id === planOf(visit).target);
-    const sources = rows.filter((row) => row !== target);
-    const chosenIds = new Set(rows.map(({ id }) => id));
-    const candidates: Chosen[] = (JSON.parse(found?.data ?? "null") ?? []).filter(
-      ({ id }: Chosen) => !chosenIds.has(id),
-    );
-    const made: Preview | null = JSON.parse(preview?.data ?? "null");
+  view: ([chosen, found = [], made], { words, visit }) => {
+    const target = chosen.find(({ id }) => id === planOf(visit).target);
+    const sources = chosen.filter((row) => row !== target);
+    const candidates = found.filter(({ id }) => chosen.every((row) => row.id !== id));
     return {
       title: words.mergeTitle,
       trail: [],
@@ -83,6 +80,16 @@ export const mergeSubmissions: Page = adminPage({
       ),
     };
   },
+  actions: [
+    {
+      of: endpointOf(adminModeration, "post", "/admin/merge"),
+      done: ({ json }) => ({
+        done: "merged",
+        count: parsed<z.output<typeof mergedAnswer>>(json).data.source_ids.length,
+      }),
+      next: "/merged",
+    },
+  ],
 });
 
 /** The merge page of these. */
@@ -92,46 +99,47 @@ function mergeHref(visit: Visit, ids: string[], target?: string): string {
   return `${adminPath(visit, "/submissions/merge")}?${query}`;
 }
 
-const Item = ({ row, children }: { row: Chosen; children?: unknown }) => {
+type ItemsProps = { rows: Candidate[]; after?: ((row: Candidate) => Child) | undefined };
+
+/** Submissions, each with buttons after it. */
+const Items = ({ rows, after }: ItemsProps) => {
   const visit = useVisit();
   return (
-    <li class="row plain">
-      <div class="row-text">
-        <h3>
-          <a href={submissionPath(row.id, row.title)}>{row.title}</a>
-        </h3>
-        <div class="facts">
-          <Status status={row.status} messages={visit.messages} />
-          <span class="with-icon">
-            <Icon name="chevron-up" />
-            {formatNumber(row.vote_count, visit.locale)}
-          </span>
-        </div>
-      </div>
-      {children}
-    </li>
+    <ul class="list">
+      {rows.map((row) => (
+        <li class="row plain">
+          <div class="row-text">
+            <h3>
+              <a href={submissionPath(row.id, row.title)}>{row.title}</a>
+            </h3>
+            <div class="facts">
+              <Status status={row.status} messages={visit.messages} />
+              <span class="with-icon">
+                <Icon name="chevron-up" />
+                {formatNumber(row.vote_count, visit.locale)}
+              </span>
+            </div>
+          </div>
+          {after?.(row)}
+        </li>
+      ))}
+    </ul>
   );
 };
 
-const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Chosen[] }) => {
+const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Candidate[] }) => {
   const words = useWords("submissions");
   const visit = useVisit();
   const ids = sources.map(({ id }) => id);
-  const into = (row: Chosen) => (
-    <a class="button small" href={mergeHref(visit, ids, row.id)} aria-label={`${words.into}: ${row.title}`}>
-      {words.into}
-    </a>
+  const into = (row: Candidate) => (
+    <Button kind="small" href={mergeHref(visit, ids, row.id)} label={words.into} of={row.title} />
   );
   return (
     <>
       <p class="quiet">{words.mergeText}</p>
       <section class="stack">
         <h2>{words.chosenOnes}</h2>
-        <ul class="list">
-          {sources.map((row) => (
-            <Item row={row}>{sources.length > 1 && into(row)}</Item>
-          ))}
-        </ul>
+        <Items rows={sources} after={sources.length > 1 ? into : undefined} />
       </section>
       <section class="stack">
         <h2>{words.others}</h2>
@@ -140,41 +148,27 @@ const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Chose
             {ids.map((id) => (
               <input type="hidden" name="ids" value={id} />
             ))}
-            <label class="search grow">
-              <Icon name="search" />
-              <input
-                type="search"
-                name="q"
-                value={visit.query.get("q") ?? ""}
-                maxlength={200}
-                aria-label={words.mergeSearch}
-                placeholder={words.mergeSearch}
-              />
-            </label>
-            <button type="submit" class="button">
-              {visit.messages.board.search}
-            </button>
+            <SearchField label={words.mergeSearch} value={visit.query.get("q")} />
+            <Button>{visit.messages.board.search}</Button>
           </form>
         </search>
         {candidates.length > 0 ? (
-          <ul class="list">
-            {candidates.map((row) => (
-              <Item row={row}>
-                <div class="buttons">
-                  {ids.length < maxSources && (
-                    <a
-                      class="button small"
-                      href={mergeHref(visit, [...ids, row.id])}
-                      aria-label={`${words.mergeToo}: ${row.title}`}
-                    >
-                      {words.mergeToo}
-                    </a>
-                  )}
-                  {into(row)}
-                </div>
-              </Item>
-            ))}
-          </ul>
+          <Items
+            rows={candidates}
+            after={(row) => (
+              <div class="buttons">
+                {ids.length < maxSources && (
+                  <Button
+                    kind="small"
+                    href={mergeHref(visit, [...ids, row.id])}
+                    label={words.mergeToo}
+                    of={row.title}
+                  />
+                )}
+                {into(row)}
+              </div>
+            )}
+          />
         ) : (
           <p>{words.noCandidates}</p>
         )}
@@ -183,7 +177,7 @@ const Targets = ({ sources, candidates }: { sources: Chosen[]; candidates: Chose
   );
 };
 
-const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[]; made: Preview }) => {
+const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[]; made: MergePreview }) => {
   const words = useWords("submissions");
   const visit = useVisit();
   const ids = sources.map(({ id }) => id);
@@ -193,15 +187,9 @@ const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[];
   return (
     <section class="card confirm">
       <h2>{words.planned(sources.length)}</h2>
-      <ul class="list">
-        {sources.map((row) => (
-          <Item row={row} />
-        ))}
-      </ul>
+      <Items rows={sources} />
       <h2>{words.intoThis}</h2>
-      <ul class="list">
-        <Item row={target} />
-      </ul>
+      <Items rows={[target]} />
       <h2>{words.makes}</h2>
       <ul class="lost" id="merge-makes">
         <li>{words.votesAfter(made.vote_count)}</li>
@@ -216,99 +204,71 @@ const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[];
         <li>{words.told(made.follower_count)}</li>
         <li>{words.canUndo}</li>
       </ul>
-      <form method="post" action={mergeHref(visit, ids, target.id)} class="buttons">
-        {ids.map((id) => (
-          <input type="hidden" name="source_ids" value={id} />
-        ))}
-        <input type="hidden" name="target_id" value={target.id} />
-        <button type="submit" class="button main">
-          <Icon name="merge" />
-          {words.mergeNow(sources.length)}
-        </button>
-        <a class="button" href={mergeHref(visit, [...ids, target.id])}>
-          {words.otherTarget}
-        </a>
-      </form>
+      <Form
+        to={mergeHref(visit, ids, target.id)}
+        class="buttons"
+        hidden={{ source_ids: ids, target_id: target.id }}
+        hasProblem={false}
+      >
+        <Button kind="main" icon="merge" label={words.mergeNow(sources.length)} />
+        <Button href={mergeHref(visit, [...ids, target.id])}>{words.otherTarget}</Button>
+      </Form>
     </section>
   );
 };
 
-export const mergeChosen = adminAction(endpointOf(adminModeration, "post", "/admin/merge"), {
-  area: "submissions",
-  path: "/merge",
-  formPage: mergeSubmissions,
-  doneMessage: ({ json }) => ({ done: "merged", count: JSON.parse(json).data.source_ids.length }),
-  redirectTo: (_response, { visit }) => adminPath(visit, "/submissions/merged"),
-});
-
-type Merged = { id: string; title: string; merged_at: string; target_id: string; target_title: string };
-
 /** Merged submissions, which can be unmerged. */
-export const mergedSubmissions: Page = adminPage({
+export const mergedSubmissions = adminPage({
   area: "submissions",
   path: "/merged",
-  call: () => [listMerged(100)],
-  view: ([[list]], { words, visit }) => {
-    const rows: Merged[] = JSON.parse(list?.data ?? "[]");
-    return {
-      title: words.merged,
-      trail: [],
-      content: (
-        <>
-          <Problem />
-          <p class="quiet">{words.mergedText}</p>
-          <DataTable
-            id="merged"
-            caption={words.merged}
-            rows={rows}
-            rowId={({ id }) => id}
-            columns={[
-              {
-                key: "source",
-                label: words.source,
-                cell: ({ id, title }) => <a href={submissionPath(id, title)}>{title}</a>,
-              },
-              {
-                key: "target",
-                label: words.target,
-                cell: ({ target_id, target_title }) => (
-                  <a href={submissionPath(target_id, target_title)}>{target_title}</a>
-                ),
-              },
-              {
-                key: "at",
-                label: words.changed,
-                cell: ({ merged_at }) => <Day at={merged_at} locale={visit.locale} />,
-              },
-              {
-                key: "unmerge",
-                label: words.unmerge,
-                hasQuietLabel: true,
-                cell: ({ id, title }) => (
-                  <form method="post" action={adminPath(visit, "/submissions/unmerge")}>
-                    <input type="hidden" name="submission_id" value={id} />
-                    <button type="submit" class="button small" aria-label={`${words.unmerge}: ${title}`}>
-                      <Icon name="undo-2" />
-                      {words.unmerge}
-                    </button>
-                  </form>
-                ),
-              },
-            ]}
-            empty={<p>{words.noneMerged}</p>}
-          />
-        </>
-      ),
-    };
-  },
-});
-
-export const unmerge = adminAction(endpointOf(adminModeration, "post", "/admin/unmerge"), {
-  area: "submissions",
-  path: "/unmerge",
-  formPage: mergedSubmissions,
-  doneMessage: "unmerged",
-  redirectTo: (_response, { visit }) => adminPath(visit, "/submissions/merged"),
+  read: () => [listMerged(100)],
+  view: ([rows], { words }) => ({
+    title: words.merged,
+    trail: [],
+    content: (
+      <>
+        <Problem />
+        <p class="quiet">{words.mergedText}</p>
+        <DataTable
+          id="merged"
+          caption={words.merged}
+          rows={rows}
+          rowId={({ id }) => id}
+          columns={[
+            {
+              label: words.source,
+              cell: ({ id, title }) => <a href={submissionPath(id, title)}>{title}</a>,
+            },
+            {
+              label: words.target,
+              cell: ({ target_id, target_title }) => (
+                <a href={submissionPath(target_id, target_title)}>{target_title}</a>
+              ),
+            },
+            day("merged_at", words.changed),
+            {
+              label: words.unmerge,
+              hasQuietLabel: true,
+              cell: ({ id, title }) => (
+                <Form hidden={{ submission_id: id }} hasProblem={false}>
+                  <Button kind="small" icon="undo-2" label={words.unmerge} of={title} />
+                </Form>
+              ),
+            },
+          ]}
+          empty={<p>{words.noneMerged}</p>}
+        />
+      </>
+    ),
+  }),
+  actions: [
+    {
+      of: endpointOf(adminModeration, "post", "/admin/unmerge"),
+      path: "/unmerge",
+      done: "unmerged",
+      next: "/merged",
+    },
+  ],
 });
 
 /** Groups of similar submissions, the largest first. */
@@ -316,9 +276,9 @@ export const similarSubmissions = adminPage({
   area: "submissions",
   path: "/similar",
   runsLong: true,
-  call: () => [similarPairs(60)],
-  view: ([[pairs]], { words, visit }) => {
-    const groups = groupsOf(JSON.parse(pairs?.data ?? "[]"));
+  read: () => [similarPairs(60)],
+  view: ([pairs], { words, visit }) => {
+    const groups = groupsOf(pairs);
     return {
       title: words.similar,
       trail: [],
@@ -334,24 +294,19 @@ export const similarSubmissions = adminPage({
               <section class="card stack">
                 <div class="card-head">
                   <h2>{words.alike(group.length)}</h2>
-                  <a
-                    class="button small"
+                  <Button
+                    kind="small"
+                    icon="merge"
                     href={mergeHref(
                       visit,
                       group.slice(1).map(({ id }) => id),
                       group[0]?.id,
                     )}
-                    aria-label={`${words.merge}: ${group[0]?.title}`}
-                  >
-                    <Icon name="merge" />
-                    {words.merge}
-                  </a>
+                    label={words.merge}
+                    of={group[0]?.title}
+                  />
                 </div>
-                <ul class="list">
-                  {group.map((row) => (
-                    <Item row={row} />
-                  ))}
-                </ul>
+                <Items rows={group} />
               </section>
             ))
           )}

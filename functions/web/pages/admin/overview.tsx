@@ -1,18 +1,18 @@
 import { z } from "zod";
-import type { analyticsAnswer } from "../../../../shared/analytics.ts";
-import { analyticsCompared } from "../../../_shared/statements/analytics.ts";
+import { type Analytics, analyticsCompared } from "../../../_shared/statements/analytics.ts";
 import { formatDuration } from "../../components/admin/duration.ts";
 import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
-import { DataTable } from "../../components/admin/table.tsx";
+import { DataTable, number } from "../../components/admin/table.tsx";
+import { Tabs } from "../../components/admin/tabs.tsx";
+import { Button } from "../../components/button.tsx";
+import { Field } from "../../components/field.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatDay, formatNumber, formatShortDay } from "../../format.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminPage } from "./admin-page.tsx";
-
-type Analytics = z.output<typeof analyticsAnswer>["data"];
 
 const spans = [7, 30, 90, 365];
 const plots = ["votes", "submissions", "comments", "active_people"] as const;
@@ -30,16 +30,12 @@ type OverviewQuery = z.output<typeof overviewQuery>;
 export const overview = adminPage({
   area: "overview",
   query: overviewQuery,
-  call: ({ query }) => [analyticsCompared(query, intervalOf(query))],
-  view: ([[measured]], { query, words }) => {
-    const now: Analytics = JSON.parse(measured?.data ?? "null");
-    const before: Analytics = JSON.parse(measured?.before ?? "null");
-    return {
-      title: words.title,
-      actions: <Spans query={query} now={now} />,
-      content: <Numbers now={now} before={before} plot={query.plot} />,
-    };
-  },
+  read: ({ query }) => [analyticsCompared(query, intervalOf(query))],
+  view: ([{ now, before }], { query, words }) => ({
+    title: words.title,
+    actions: <Spans query={query} now={now} />,
+    content: <Numbers now={now} before={before} plot={query.plot} />,
+  }),
 });
 
 /** So that a plot has some dozens of points. */
@@ -55,33 +51,24 @@ const Spans = ({ query, now }: { query: OverviewQuery; now: Analytics }) => {
   const isNamed = query.from !== undefined || query.to !== undefined;
   return (
     <div class="spans">
-      <nav class="tabs" aria-label={words.time}>
-        {spans.map((days) => (
-          <a
-            {...linkWith(visit, { days: String(days), from: null, to: null })}
-            aria-current={!isNamed && query.days === days ? "true" : undefined}
-          >
-            {days === 365 ? words.year : words.days(days)}
-          </a>
-        ))}
-      </nav>
+      <Tabs
+        label={words.time}
+        current="true"
+        tabs={spans.map((days) => ({
+          ...linkWith(visit, { days: String(days), from: null, to: null }),
+          label: days === 365 ? words.year : words.days(days),
+          isHere: !isNamed && query.days === days,
+        }))}
+      />
       <details class="menu span-menu" id="span" data-island="menu">
         <summary class={isNamed ? "button small chosen" : "button small"}>
-          {isNamed ? `${day(now.from, visit)} – ${day(now.to, visit)}` : words.otherTime}
+          {isNamed ? range(now, visit) : words.otherTime}
         </summary>
         <form method="get" class="menu-items stack">
           <input type="hidden" name="plot" value={query.plot} />
-          <div class="field">
-            <label for="from">{words.from}</label>
-            <input type="date" id="from" name="from" value={now.from} required />
-          </div>
-          <div class="field">
-            <label for="to">{words.to}</label>
-            <input type="date" id="to" name="to" value={now.to} required />
-          </div>
-          <button type="submit" class="button main">
-            {words.show}
-          </button>
+          <Field name="from" type="date" label={words.from} value={now.from} required />
+          <Field name="to" type="date" label={words.to} value={now.to} required />
+          <Button kind="main">{words.show}</Button>
         </form>
       </details>
     </div>
@@ -90,27 +77,49 @@ const Spans = ({ query, now }: { query: OverviewQuery; now: Analytics }) => {
 
 const day = (date: string, { locale }: Visit) => formatDay(new Date(date), locale);
 
-const Numbers = ({
-  now,
-  before,
-  plot,
-}: {
-  now: Analytics;
-  before: Analytics;
-  plot: (typeof plots)[number];
-}) => {
+const range = ({ from, to }: Analytics, visit: Visit) => `${day(from, visit)} – ${day(to, visit)}`;
+
+type NumbersProps = { now: Analytics; before: Analytics; plot: OverviewQuery["plot"] };
+
+const Numbers = ({ now, before, plot }: NumbersProps) => {
   const words = useWords("overview");
   const visit = useVisit();
   const count = (value: number) => formatNumber(value, visit.locale);
   const { first_official_reply: reply } = now;
+  const bars = [
+    {
+      id: "status",
+      heading: words.byStatus,
+      axis: words.status,
+      bars: now.by_status.map(({ status, submissions }) => ({
+        label: visit.messages.statuses[status],
+        value: submissions,
+        kind: status,
+        href: adminPath(visit, `/submissions?status=${status}`),
+      })),
+    },
+    {
+      id: "category",
+      heading: words.byCategory,
+      axis: words.category,
+      bars: now.by_category.map(({ name, slug, submissions }) => ({
+        label: name ?? words.noCategory,
+        value: submissions,
+        href: slug ? adminPath(visit, `/submissions?category=${slug}`) : undefined,
+      })),
+    },
+    {
+      id: "source",
+      heading: words.bySource,
+      axis: words.source,
+      bars: now.by_source
+        .slice(0, 10)
+        .map(({ source, submissions }) => ({ label: source ?? words.noSource, value: submissions })),
+    },
+  ];
   return (
     <>
-      <p class="quiet compared">
-        {words.compared(
-          `${day(now.from, visit)} – ${day(now.to, visit)}`,
-          `${day(before.from, visit)} – ${day(before.to, visit)}`,
-        )}
-      </p>
+      <p class="quiet compared">{words.compared(range(now, visit), range(before, visit))}</p>
       <dl class="stats">
         {(["submissions", "votes", "comments", "active_people"] as const).map((name) => (
           <Stat
@@ -132,16 +141,15 @@ const Numbers = ({
       <section class="card" id="over-time">
         <div class="card-head">
           <h2>{words.overTime}</h2>
-          <nav class="tabs" aria-label={words.overTime}>
-            {plots.map((name) => (
-              <a
-                {...linkWith(visit, { plot: name === "votes" ? null : name })}
-                aria-current={name === plot ? "true" : undefined}
-              >
-                {words.totals[name]}
-              </a>
-            ))}
-          </nav>
+          <Tabs
+            label={words.overTime}
+            current="true"
+            tabs={plots.map((name) => ({
+              ...linkWith(visit, { plot: name === "votes" ? null : name }),
+              label: words.totals[name],
+              isHere: name === plot,
+            }))}
+          />
         </div>
         <LinePlot
           id="plot"
@@ -163,18 +171,15 @@ const Numbers = ({
           rowId={({ submission_id }) => submission_id}
           columns={[
             {
-              key: "title",
               label: words.submission,
               cell: ({ submission_id, title }) => <a href={submissionPath(submission_id, title)}>{title}</a>,
             },
             {
-              key: "status",
               label: words.status,
               cell: ({ status }) => <Status status={status} messages={visit.messages} />,
             },
-            { key: "votes", label: words.votes, isNumber: true, cell: ({ vote_count }) => count(vote_count) },
+            number("vote_count", words.votes),
             {
-              key: "gained",
               label: words.gained,
               isNumber: true,
               cell: ({ votes }) => <span class="change up">+{count(votes)}</span>,
@@ -185,44 +190,12 @@ const Numbers = ({
       </section>
       {now.totals.submissions > 0 && (
         <div class="kinds">
-          <section class="card">
-            <h2>{words.byStatus}</h2>
-            <BarPlot
-              id="by-status"
-              title={words.totals.submissions}
-              axis={words.status}
-              bars={now.by_status.map(({ status, submissions }) => ({
-                label: visit.messages.statuses[status],
-                value: submissions,
-                kind: status,
-                href: adminPath(visit, `/submissions?status=${status}`),
-              }))}
-            />
-          </section>
-          <section class="card">
-            <h2>{words.byCategory}</h2>
-            <BarPlot
-              id="by-category"
-              title={words.totals.submissions}
-              axis={words.category}
-              bars={now.by_category.map(({ name, slug, submissions }) => ({
-                label: name ?? words.noCategory,
-                value: submissions,
-                href: slug ? adminPath(visit, `/submissions?category=${slug}`) : undefined,
-              }))}
-            />
-          </section>
-          <section class="card">
-            <h2>{words.bySource}</h2>
-            <BarPlot
-              id="by-source"
-              title={words.totals.submissions}
-              axis={words.source}
-              bars={now.by_source
-                .slice(0, 10)
-                .map(({ source, submissions }) => ({ label: source ?? words.noSource, value: submissions }))}
-            />
-          </section>
+          {bars.map(({ id, heading, ...plot }) => (
+            <section class="card">
+              <h2>{heading}</h2>
+              <BarPlot id={`by-${id}`} title={words.totals.submissions} {...plot} />
+            </section>
+          ))}
         </div>
       )}
     </>

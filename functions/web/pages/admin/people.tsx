@@ -1,49 +1,40 @@
 import { z } from "zod";
-import {
-  type inviteListAnswer,
-  type MadeByMember,
-  type memberListAnswer,
-  type newInviteAnswer,
-  roleChange,
-} from "../../../../shared/members.ts";
-import { memberRoles, type organizationDetailAnswer } from "../../../../shared/organizations.ts";
-import { notFound } from "../../../_shared/http/api-error.ts";
+import { type MadeByMember, type newInviteAnswer, roleChange } from "../../../../shared/members.ts";
+import { type MemberRole, memberRoles } from "../../../../shared/organizations.ts";
 import type { Input, StatementEndpoint } from "../../../_shared/http/endpoint.ts";
 import { environment } from "../../../_shared/runtime/environment.ts";
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
 import {
   listInvites,
   listMembers,
+  type Member,
   madeBy,
-  showInvite,
   showMember,
 } from "../../../_shared/statements/members.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
+import { type DataOf, parsed } from "../../../_shared/statements/shapes.ts";
 import { members as endpoints } from "../../../endpoints/members.ts";
-import { type AreaTexts, messagesOf } from "../../../words/index.ts";
-import { Cancel } from "../../components/admin/cancel.tsx";
-import { CheckField } from "../../components/admin/check.tsx";
+import type { AreaTexts } from "../../../words/index.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
+import { Person } from "../../components/admin/person.tsx";
+import { Properties } from "../../components/admin/properties.tsx";
 import { Secret } from "../../components/admin/secret.tsx";
-import { DataTable } from "../../components/admin/table.tsx";
+import { DataTable, day } from "../../components/admin/table.tsx";
 import { Tabs } from "../../components/admin/tabs.tsx";
-import { Avatar } from "../../components/avatar.tsx";
+import { Button } from "../../components/button.tsx";
 import { Day } from "../../components/day.tsx";
-import { Field, Problem } from "../../components/field.tsx";
-import { FormId } from "../../components/form-id.tsx";
-import { Icon } from "../../components/icon.tsx";
-import { action, endpointOf, page } from "../../page.tsx";
-import { adminPath, hrefWith } from "../../paths.ts";
+import { Field } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { Pages } from "../../components/next-page.tsx";
+import { endpointOf } from "../../page.tsx";
+import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { type AdminAction, adminPage } from "./admin-page.tsx";
 import { isAtLeast } from "./areas.ts";
 
-type Organization = z.output<typeof organizationDetailAnswer>["data"];
-type Member = z.output<typeof memberListAnswer>["data"][number];
-type Invite = z.output<typeof inviteListAnswer>["data"][number];
 /** The token is null in the response to a repeated form. */
-type NewInvite = Omit<z.output<typeof newInviteAnswer>["data"], "token"> & { token: string | null };
+type NewInvite = Omit<DataOf<typeof newInviteAnswer>, "token"> & { token: string | null };
 
 const area = "people";
 const limit = 50;
@@ -51,120 +42,83 @@ const pageNumber = z.object({ page: z.coerce.number().int().min(1).max(1000).cat
 
 const base = (visit: Visit) => adminPath(visit, "/people");
 
+const ofApi = (method: "post" | "patch" | "delete", path: string) =>
+  endpointOf(endpoints, method, `/organizations/:id${path}`);
+const invite = ofApi("post", "/invites");
+const revoke = ofApi("delete", "/invites/:invite_id");
+
+const tabs = [
+  ["team", ""],
+  ["invites", "/invites"],
+  ["users", "/users"],
+] as const;
+
 /** Team, invites and users; members see only the team. */
-export const PeopleTabs = ({ here, admin }: TabsProps) => {
+export const PeopleTabs = ({ here, admin }: { here: (typeof tabs)[number][0]; admin: AdminFrame }) => {
   const words = useWords("people");
   const visit = useVisit();
   return isAtLeast(admin.role, "admin") ? (
     <Tabs
       label={words.title}
-      tabs={[
-        { href: base(visit), label: words.team, isHere: here === "team" },
-        { href: `${base(visit)}/invites`, label: words.invites, isHere: here === "invites" },
-        { href: `${base(visit)}/users`, label: words.users, isHere: here === "users" },
-      ]}
+      tabs={tabs.map(([name, path]) => ({
+        href: base(visit) + path,
+        label: words[name],
+        isHere: name === here,
+      }))}
     />
   ) : null;
-};
-type TabsProps = {
-  here: "team" | "invites" | "users";
-  admin: AdminFrame;
-};
-
-/** Links to the pages before and after this one of a numbered list. */
-const Pages = ({ page, total }: { page: number; total: number }) => {
-  const visit = useVisit();
-  const { board } = visit.messages;
-  const hasMore = page * limit < total;
-  if (page === 1 && !hasMore) return null;
-  return (
-    <nav class="pages" aria-label={board.more}>
-      {page > 1 && <a href={hrefWith(visit, { page: null })}>{board.first}</a>}
-      {hasMore && (
-        <a class="button" rel="next" href={hrefWith(visit, { page: String(page + 1) })}>
-          {board.more}
-        </a>
-      )}
-    </nav>
-  );
 };
 
 const InviteLink = () => {
   const words = useWords("people");
   const visit = useVisit();
-  return (
-    <a class="button main" href={`${base(visit)}/invites/new`}>
-      <Icon name="plus" />
-      {words.invite}
-    </a>
-  );
+  return <Button kind="main" icon="plus" href={`${base(visit)}/invites/new`} label={words.invite} />;
 };
 
 const people = adminPage({
   area,
   role: "member",
   query: pageNumber,
-  call: ({ query: { page } }) => [listMembers(undefined, { page, limit })],
-  view: ([[list]], { visit, words, admin, query }, frame) => {
-    const team: Member[] = JSON.parse(list?.data ?? "[]");
-    return {
-      title: words.title,
-      actions: isAtLeast(admin.role, "admin") ? <InviteLink /> : undefined,
-      content: (
-        <>
-          <PeopleTabs here="team" admin={admin} />
-          <DataTable
-            id="team"
-            caption={words.team}
-            columns={[
-              {
-                key: "name",
-                label: words.name,
-                cell: ({ user_id, name, avatar, email }) => (
-                  <span class="person">
-                    <Avatar name={name} url={avatar} />
-                    <span>
-                      <a class="link" href={`${base(visit)}/members/${user_id}`}>
-                        {name}
-                      </a>
-                      {user_id === frame.viewer?.id && <span class="quiet"> ({words.you})</span>}
-                      {email && <span class="quiet small person-email">{email}</span>}
-                    </span>
-                  </span>
-                ),
-              },
-              { key: "role", label: words.role, cell: ({ role }) => words.roles[role] },
-              ...(admin.role === "owner"
-                ? [
-                    {
-                      key: "factor",
-                      label: words.factor,
-                      cell: ({ has_second_factor }: Member) =>
-                        words.factorIs[has_second_factor ? "yes" : "no"],
-                    },
-                  ]
-                : []),
-              {
-                key: "joined",
-                label: words.joined,
-                cell: ({ joined_at }) => <Day at={joined_at} locale={visit.locale} />,
-              },
-            ]}
-            rows={team}
-            rowId={({ user_id }) => user_id}
-            empty=""
-          />
-          <Pages page={query.page} total={list?.total ?? 0} />
-        </>
-      ),
-    };
-  },
+  read: ({ query: { page } }) => [listMembers(undefined, { page, limit })],
+  view: ([{ data: team, total }], { visit, words, admin, query }, frame) => ({
+    title: words.title,
+    actions: isAtLeast(admin.role, "admin") ? <InviteLink /> : undefined,
+    content: (
+      <>
+        <PeopleTabs here="team" admin={admin} />
+        <DataTable
+          id="team"
+          caption={words.team}
+          columns={[
+            {
+              label: words.name,
+              cell: (one) => (
+                <Person {...one} href={memberPath(visit, one)}>
+                  {one.user_id === frame.viewer?.id && <span class="quiet"> ({words.you})</span>}
+                </Person>
+              ),
+            },
+            { label: words.role, cell: ({ role }) => words.roles[role] },
+            ...(admin.role === "owner"
+              ? [
+                  {
+                    label: words.factor,
+                    cell: ({ has_second_factor }: Member) => words.factorIs[has_second_factor ? "yes" : "no"],
+                  },
+                ]
+              : []),
+            day("joined_at", words.joined),
+          ]}
+          rows={team}
+          rowId={({ user_id }) => user_id}
+          empty=""
+        />
+        <Pages page={query.page} limit={limit} total={total} />
+      </>
+    ),
+  }),
 });
 
-function memberOf([row]: readonly { data: string }[]): Member {
-  if (!row) throw notFound("member");
-  return JSON.parse(row.data);
-}
 const memberPath = (visit: Visit, { user_id }: Member) => `${base(visit)}/members/${user_id}`;
 const roleOptions = (words: AreaTexts["people"], { role }: AdminFrame) =>
   memberRoles
@@ -172,25 +126,23 @@ const roleOptions = (words: AreaTexts["people"], { role }: AdminFrame) =>
     .toReversed()
     .map((value) => ({ value, label: `${words.roles[value]}: ${words.roleTexts[value]}` }));
 
-type MadeProps = { rows: readonly { data: string }[]; of: Member; label: string };
+type MadeProps = { made: MadeByMember[]; of: Member; label: string };
 
 /** What the member made that works on without them, and a checkbox to end it. */
-const Made = ({ rows, of, label }: MadeProps) => {
-  const visit = useVisit();
-  const made: MadeByMember[] = JSON.parse(rows[0]?.data ?? "[]");
-  const own = visit.messages.admin.people;
+const Made = ({ made, of, label }: MadeProps) => {
+  const words = useWords("people");
   if (made.length === 0) return null;
   return (
     <div class="stack">
-      <p>{own.made(of.name)}</p>
+      <p>{words.made(of.name)}</p>
       <ul class="lost">
         {made.map(({ type, name }) => (
           <li>
-            {own.madeTypes[type]}: {name}
+            {words.madeTypes[type]}: {name}
           </li>
         ))}
       </ul>
-      <CheckField name="revoke" label={label} checked />
+      <Field name="revoke" label={label} value="true" />
     </div>
   );
 };
@@ -199,9 +151,8 @@ const member = adminPage({
   area,
   path: "/members/:user_id",
   role: "member",
-  call: ({ params: { user_id = "" } }) => [showMember(user_id), madeBy(user_id)],
-  view: ([rows, made], { visit, words, admin }, frame) => {
-    const of = memberOf(rows);
+  read: ({ params: { user_id } }) => [showMember(user_id), madeBy(user_id)],
+  view: ([of, made], { visit, words, admin }, frame) => {
     const isSelf = of.user_id === frame.viewer?.id;
     const isOwner = admin.role === "owner";
     const mayChange = isOwner || (admin.role === "admin" && of.role !== "owner");
@@ -212,28 +163,17 @@ const member = adminPage({
       content: (
         <>
           <section class="card stack">
-            <dl class="properties">
-              {of.email && (
-                <>
-                  <dt>{words.email}</dt>
-                  <dd>{of.email}</dd>
-                </>
-              )}
-              <dt>{words.role}</dt>
-              <dd>
-                {words.roles[of.role]}: {words.roleTexts[of.role]}
-              </dd>
-              <dt>{words.joined}</dt>
-              <dd>
-                <Day at={of.joined_at} locale={visit.locale} />
-              </dd>
-              {of.has_second_factor !== null && (
-                <>
-                  <dt>{words.factor}</dt>
-                  <dd>{words.factorIs[of.has_second_factor ? "yes" : "no"]}</dd>
-                </>
-              )}
-            </dl>
+            <Properties
+              of={[
+                [words.email, of.email],
+                [words.role, `${words.roles[of.role]}: ${words.roleTexts[of.role]}`],
+                [words.joined, <Day at={of.joined_at} locale={visit.locale} />],
+                [
+                  words.factor,
+                  of.has_second_factor !== null && words.factorIs[of.has_second_factor ? "yes" : "no"],
+                ],
+              ]}
+            />
             {isAtLeast(admin.role, "admin") && (
               <a class="link" href={`${base(visit)}/users/${of.user_id}`}>
                 {words.whatTheyDid}
@@ -241,128 +181,105 @@ const member = adminPage({
             )}
           </section>
           {mayChange && (
-            <form method="post" action={path} class="card settings-form">
-              <Problem />
+            <Form values={of} submit={words.save}>
               <h2>{words.changeRole}</h2>
-              <input type="hidden" name="_method" value="patch" />
-              <input type="hidden" name="organization_id" value={admin.organization_id} />
-              <Field name="role" label={words.role} value={of.role} options={roleOptions(words, admin)} />
-              <Made rows={made} of={of} label={words.revokeAsMember} />
-              <div class="buttons">
-                <button type="submit" class="button main">
-                  {words.save}
-                </button>
-              </div>
-            </form>
+              <Field name="role" label={words.role} options={roleOptions(words, admin)} />
+              <Made made={made} of={of} label={words.revokeAsMember} />
+            </Form>
           )}
           <div class="buttons">
-            {isOwner && !isSelf && (
-              <a class="button" href={`${path}/transfer`}>
-                {words.transfer}
-              </a>
-            )}
+            {isOwner && !isSelf && <Button href={`${path}/transfer`}>{words.transfer}</Button>}
             {of.has_second_factor && !isSelf && (
-              <a class="button" href={`${path}/second-factor`}>
-                {words.resetFactor}
-              </a>
+              <Button href={`${path}/second-factor`}>{words.resetFactor}</Button>
             )}
             {(isSelf || mayChange) && (
-              <a class="button danger" href={`${path}/remove`}>
-                {isSelf ? words.leave : words.remove}
-              </a>
+              <Button kind="danger" href={`${path}/remove`} label={isSelf ? words.leave : words.remove} />
             )}
           </div>
         </>
       ),
     };
   },
+  actions: [{ of: ofApi("patch", "/members/:user_id"), done: "role" }],
 });
 
-const removeMemberPage = adminPage({
-  area,
-  path: "/members/:user_id/remove",
-  role: "member",
-  call: ({ params: { user_id = "" } }) => [showMember(user_id), madeBy(user_id)],
-  view: ([rows, made], { visit, words, admin }, frame) => {
-    const of = memberOf(rows);
-    const isSelf = of.user_id === frame.viewer?.id;
-    return {
-      title: isSelf ? words.leave : words.remove,
-      trail: [{ label: of.name, href: memberPath(visit, of) }],
-      content: (
-        <Confirm
-          text={isSelf ? words.leaveText : words.removeText(of.name)}
-          lost={isSelf ? [words.leaveLost] : [words.removeLost]}
-          action={`${memberPath(visit, of)}/remove`}
-          fields={[
-            ["organization_id", admin.organization_id],
-            ["_method", "delete"],
-            // After leaving, the caller has no page of this team.
-            ["return_to", isSelf ? "/me" : base(visit)],
-          ]}
-          submit={isSelf ? words.leave : words.remove}
-          back={memberPath(visit, of)}
-        >
-          <Made rows={made} of={of} label={words.revokeMade} />
-        </Confirm>
-      ),
-    };
-  },
-});
+const removal = ofApi("delete", "/members/:user_id") as StatementEndpoint;
+/** A form has no query: its fields are the body. */
+const removalByForm = {
+  ...removal,
+  query: undefined,
+  body: roleChange.pick({ revoke: true }),
+  call: (input: Input) => removal.call({ ...input, query: input.body } as never),
+};
 
-const resetFactorPage = adminPage({
-  area,
-  path: "/members/:user_id/second-factor",
-  role: "owner",
-  call: ({ params }) => [showMember(params.user_id ?? "")],
-  view: ([rows], { visit, words, admin }) => {
-    const of = memberOf(rows);
-    return {
-      title: words.resetFactor,
-      trail: [{ label: of.name, href: memberPath(visit, of) }],
-      content: (
-        <Confirm
-          text={words.resetFactorText(of.name)}
-          lost={[words.resetFactorLost]}
-          action={`${memberPath(visit, of)}/second-factor`}
-          fields={[
-            ["organization_id", admin.organization_id],
-            ["_method", "delete"],
-          ]}
-          submit={words.resetFactor}
-          back={memberPath(visit, of)}
-        />
-      ),
-    };
-  },
-});
+type Asked = Pick<Parameters<typeof Confirm>[0], "text" | "lost" | "hidden" | "submit"> & {
+  /** Asks whether what they made ends. */
+  revoke?: string;
+};
 
-const transferPage = adminPage({
-  area,
-  path: "/members/:user_id/transfer",
-  role: "owner",
-  call: ({ params }) => [showMember(params.user_id ?? "")],
-  view: ([rows], { visit, words, admin }) => {
-    const of = memberOf(rows);
-    return {
-      title: words.transfer,
-      trail: [{ label: of.name, href: memberPath(visit, of) }],
-      content: (
-        <Confirm
-          text={words.transferText(of.name)}
-          lost={[words.transferLost]}
-          action={`${memberPath(visit, of)}/transfer`}
-          fields={[
-            ["organization_id", admin.organization_id],
-            ["user_id", of.user_id],
-          ]}
-          submit={words.transfer}
-          back={memberPath(visit, of)}
-        />
-      ),
-    };
-  },
-});
+/** Asks before something is done to a member. */
+const asking = (
+  path: string,
+  role: MemberRole,
+  action: AdminAction,
+  ask: (of: Member, words: AreaTexts["people"], isSelf: boolean, visit: Visit) => Asked,
+) =>
+  adminPage({
+    area,
+    path: `/members/:user_id${path}`,
+    role,
+    read: ({ params: { user_id } }) => [showMember(user_id), madeBy(user_id)],
+    view: ([of, made], { visit, words }, { viewer }) => {
+      const { revoke, ...asked } = ask(of, words, of.user_id === viewer?.id, visit);
+      return {
+        title: asked.submit,
+        trail: [{ label: of.name, href: memberPath(visit, of) }],
+        content: (
+          <Confirm {...asked} back={memberPath(visit, of)}>
+            {revoke && <Made made={made} of={of} label={revoke} />}
+          </Confirm>
+        ),
+      };
+    },
+    actions: [action],
+  });
+
+const removeMemberPage = asking(
+  "/remove",
+  "member",
+  { of: removalByForm, done: "removed" },
+  (of, words, isSelf, visit) => ({
+    text: isSelf ? words.leaveText : words.removeText(of.name),
+    lost: [isSelf ? words.leaveLost : words.removeLost],
+    // After leaving, the caller has no page of this team.
+    hidden: { return_to: isSelf ? "/me" : base(visit) },
+    submit: isSelf ? words.leave : words.remove,
+    revoke: words.revokeMade,
+  }),
+);
+
+const resetFactorPage = asking(
+  "/second-factor",
+  "owner",
+  { of: ofApi("delete", "/members/:user_id/second-factor"), done: "factorReset" },
+  (of, words) => ({
+    text: words.resetFactorText(of.name),
+    lost: [words.resetFactorLost],
+    submit: words.resetFactor,
+  }),
+);
+
+const transferPage = asking(
+  "/transfer",
+  "owner",
+  { of: ofApi("post", "/transfer"), done: "transferred" },
+  (of, words) => ({
+    text: words.transferText(of.name),
+    lost: [words.transferLost],
+    hidden: { user_id: of.user_id },
+    submit: words.transfer,
+  }),
+);
 
 // Invites --------------------------------------------------------------------------------------------------------
 
@@ -370,10 +287,9 @@ const invites = adminPage({
   area,
   path: "/invites",
   query: pageNumber,
-  call: ({ query: { page } }) => [listInvites(undefined, { page, limit })],
-  view: ([[list]], { visit, words, admin, query }) => {
-    const rows: Invite[] = JSON.parse(list?.data ?? "[]");
-    const made = visit.answered && (JSON.parse(visit.answered).data as NewInvite);
+  read: ({ query: { page } }) => [listInvites(undefined, { page, limit })],
+  view: ([{ data: rows, total }], { visit, words, admin, query }) => {
+    const made = visit.answered && parsed<{ data: NewInvite }>(visit.answered).data;
     return {
       title: words.invites,
       actions: <InviteLink />,
@@ -398,10 +314,9 @@ const invites = adminPage({
             id="invites"
             caption={words.invites}
             columns={[
-              { key: "email", label: words.email, cell: ({ email }) => email },
-              { key: "role", label: words.role, cell: ({ role }) => words.roles[role] },
+              { label: words.email, cell: ({ email }) => email },
+              { label: words.role, cell: ({ role }) => words.roles[role] },
               {
-                key: "state",
                 label: words.state,
                 cell: ({ status, expires_at }) => (
                   <span>
@@ -415,40 +330,26 @@ const invites = adminPage({
                   </span>
                 ),
               },
-              { key: "by", label: words.invitedBy, cell: ({ invited_by }) => invited_by?.name ?? "" },
+              { label: words.invitedBy, cell: ({ invited_by }) => invited_by?.name ?? "" },
               {
-                key: "actions",
                 label: words.actions,
                 hasQuietLabel: true,
                 cell: ({ id, email, role, status }) => (
                   <span class="row-actions">
                     {status !== "accepted" && (admin.role === "owner" || role !== "owner") && (
-                      <form method="post" action={`${base(visit)}/invites`} data-turbo="false">
-                        <FormId />
-                        <input type="hidden" name="organization_id" value={admin.organization_id} />
-                        <input type="hidden" name="email" value={email} />
-                        <input type="hidden" name="role" value={role} />
-                        <button
-                          type="submit"
-                          class="button small"
-                          aria-label={`${words.inviteAgain}: ${email}`}
-                        >
-                          {words.inviteAgain}
-                        </button>
-                      </form>
+                      <Form
+                        of={invite}
+                        to={`${base(visit)}/invites`}
+                        hidden={{ email, role }}
+                        hasProblem={false}
+                      >
+                        <Button kind="small" label={words.inviteAgain} of={email} />
+                      </Form>
                     )}
                     {status === "open" && (
-                      <form method="post" action={`${base(visit)}/invites/${id}`}>
-                        <input type="hidden" name="_method" value="delete" />
-                        <input type="hidden" name="organization_id" value={admin.organization_id} />
-                        <button
-                          type="submit"
-                          class="button small danger"
-                          aria-label={`${words.revoke}: ${email}`}
-                        >
-                          {words.revoke}
-                        </button>
-                      </form>
+                      <Form of={revoke} to={`${base(visit)}/invites/${id}`} hasProblem={false}>
+                        <Button kind="small danger" label={words.revoke} of={email} />
+                      </Form>
                     )}
                   </span>
                 ),
@@ -458,11 +359,12 @@ const invites = adminPage({
             rowId={({ id }) => id}
             empty={<p>{words.noInvites}</p>}
           />
-          <Pages page={query.page} total={list?.total ?? 0} />
+          <Pages page={query.page} limit={limit} total={total} />
         </>
       ),
     };
   },
+  actions: [{ of: revoke, path: "/invites/:invite_id", done: "revoked", next: "/invites" }],
 });
 
 const inviteAddress = (token: string) => `${environment.siteUrl}/invite?token=${encodeURIComponent(token)}`;
@@ -470,94 +372,19 @@ const inviteAddress = (token: string) => `${environment.siteUrl}/invite?token=${
 const newInvite = adminPage({
   area,
   path: "/invites/new",
-  call: () => [organizationDetail()],
-  view: ([[found]], { visit, words, admin }) => {
-    const { mail_enabled }: Organization = JSON.parse(found?.data ?? "{}");
-    return {
-      title: words.invite,
-      trail: [{ label: words.invites, href: `${base(visit)}/invites` }],
-      content: (
-        <form method="post" action={`${base(visit)}/invites`} class="card settings-form" data-turbo="false">
-          <Problem />
-          <FormId />
-          <input type="hidden" name="organization_id" value={admin.organization_id} />
-          <Field
-            name="email"
-            label={words.email}
-            hint={words.emailHint}
-            type="email"
-            required
-            maxlength={254}
-            autocomplete="off"
-          />
-          <Field name="role" label={words.role} value="member" options={roleOptions(words, admin)} />
-          <div class="buttons">
-            <button type="submit" class="button main">
-              {mail_enabled ? words.mailInvite : words.makeLink}
-            </button>
-            <Cancel href={`${base(visit)}/invites`} />
-          </div>
-        </form>
-      ),
-    };
-  },
+  read: () => [organizationDetail()],
+  view: ([{ mail_enabled }], { visit, words, admin }) => ({
+    title: words.invite,
+    trail: [{ label: words.invites, href: `${base(visit)}/invites` }],
+    content: (
+      <Form submit={mail_enabled ? words.mailInvite : words.makeLink} back={`${base(visit)}/invites`}>
+        <Field name="email" label={words.email} hint={words.emailHint} autocomplete="off" />
+        <Field name="role" label={words.role} value="member" options={roleOptions(words, admin)} />
+      </Form>
+    ),
+  }),
+  actions: [{ of: invite, path: "/invites", resultPage: invites }],
 });
-
-/** The page of an invite's link, where a user with the invited address joins the team. */
-const acceptInvitePage = page({
-  path: "/invite",
-  access: "person",
-  query: z.object({ token: z.string().max(200).optional() }),
-  call: ({ query, visit }) => [showInvite(tokenOf(visit, query))],
-  view: ([[found]], { visit, query }, { viewer }) => {
-    const words = visit.messages.admin.people;
-    const invite = found?.data;
-    return {
-      title: words.acceptTitle,
-      noindex: true,
-      content: (
-        <section class="card narrow stack">
-          <h1>{words.acceptTitle}</h1>
-          {!invite ? (
-            <p>{words.acceptErrors.NOT_FOUND}</p>
-          ) : !invite.is_for_caller ? (
-            <>
-              <p>{words.acceptErrors.FORBIDDEN}</p>
-              <form method="post" action="/sign-out" data-turbo="false">
-                <button type="submit" class="button">
-                  {visit.messages.nav.signOut}
-                </button>
-              </form>
-            </>
-          ) : invite.status === "open" ? (
-            <>
-              <p>{words.acceptInto(invite.organization, words.roles[invite.role])}</p>
-              <p class="quiet">{words.acceptText(viewer?.name ?? "")}</p>
-              <form method="post" action="/invite" class="stack" data-turbo="false">
-                <Problem />
-                <input type="hidden" name="token" value={tokenOf(visit, query)} />
-                <button type="submit" class="button main">
-                  {words.accept}
-                </button>
-              </form>
-            </>
-          ) : (
-            <p>{words.acceptErrors.GONE}</p>
-          )}
-        </section>
-      ),
-    };
-  },
-});
-
-const tokenOf = (visit: Visit, { token }: { token?: string }) =>
-  token ?? visit.refused?.typed.get("token") ?? "";
-
-const ofApi = (method: "post" | "patch" | "delete", path: string) =>
-  endpointOf(endpoints, method, `/organizations/:id${path}`);
-const params = { id: "organization_id" };
-const removal = ofApi("delete", "/members/:user_id") as StatementEndpoint;
-const removalOf = (input: Input) => removal.call({ ...input, query: input.body } as never);
 
 export const peoplePages = [
   people,
@@ -567,58 +394,4 @@ export const peoplePages = [
   transferPage,
   invites,
   newInvite,
-  acceptInvitePage,
-  action(endpointOf(endpoints, "post", "/invites/accept"), {
-    path: "/invite",
-    formPage: acceptInvitePage,
-    errorTexts: (locale) => messagesOf(locale).admin.people.acceptErrors,
-    redirectTo: ({ json }) => `/o/${JSON.parse(json).data.organization.slug}/admin/people`,
-  }),
-  adminAction(ofApi("patch", "/members/:user_id"), {
-    area,
-    path: "/members/:user_id",
-    formPage: member,
-    params,
-    doneMessage: "role",
-  }),
-  // A form has no query.
-  adminAction(
-    { ...removal, query: undefined, body: roleChange.pick({ revoke: true }), call: removalOf },
-    {
-      area,
-      path: "/members/:user_id/remove",
-      formPage: removeMemberPage,
-      params,
-      doneMessage: "removed",
-    },
-  ),
-  adminAction(ofApi("delete", "/members/:user_id/second-factor"), {
-    area,
-    path: "/members/:user_id/second-factor",
-    formPage: resetFactorPage,
-    params,
-    doneMessage: "factorReset",
-  }),
-  adminAction(ofApi("post", "/transfer"), {
-    area,
-    path: "/members/:user_id/transfer",
-    formPage: transferPage,
-    params,
-    doneMessage: "transferred",
-  }),
-  adminAction(ofApi("post", "/invites"), {
-    area,
-    path: "/invites",
-    formPage: newInvite,
-    resultPage: invites,
-    params,
-  }),
-  adminAction(ofApi("delete", "/invites/:invite_id"), {
-    area,
-    path: "/invites/:invite_id",
-    formPage: invites,
-    params,
-    doneMessage: "revoked",
-    redirectTo: (_response, { visit }) => `${base(visit)}/invites`,
-  }),
 ];

@@ -1,43 +1,40 @@
+import type { Child } from "hono/jsx";
 import { z } from "zod";
 import { isUuid } from "../../../../shared/fields.ts";
 import type { bulkAnswer } from "../../../../shared/moderation.ts";
 import { queryInteger } from "../../../../shared/pagination.ts";
 import {
   type SubmissionListQuery,
-  type SubmissionStatus,
   submissionListQuery,
   submissionStatuses,
 } from "../../../../shared/submissions.ts";
+import type { categoryList } from "../../../../shared/taxonomy.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
-import { type Chosen, chosenSubmissions, listSubmissions } from "../../../_shared/statements/submissions.ts";
+import { type DataOf, parsed } from "../../../_shared/statements/shapes.ts";
+import { chosenSubmissions, type Listed, listSubmissions } from "../../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../../_shared/statements/taxonomy.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
-import { DataTable } from "../../components/admin/table.tsx";
-import { Day } from "../../components/day.tsx";
+import { DataTable, day, number } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Dot } from "../../components/dot.tsx";
+import { Field } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
+import { SearchField } from "../../components/search-field.tsx";
 import { Status } from "../../components/status.tsx";
-import { formatNumber } from "../../format.ts";
-import { bestFirst, endpointOf, type Page } from "../../page.tsx";
+import type { IconName } from "../../icons.ts";
+import { bestFirst, endpointOf } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { adminPage } from "./admin-page.tsx";
 
-type Listed = {
-  id: string;
-  title: string;
-  type: "idea" | "problem";
-  status: SubmissionStatus;
-  vote_count: number;
-  comment_count: number;
-  category_id: string | null;
-  tags: string[];
-  created_at: string;
-};
-type Label = { id: string; name: string; slug: string; color: string };
 type Results = z.output<typeof bulkAnswer>;
+type Label = DataOf<typeof categoryList>[number];
+
+const bulk = endpointOf(adminModeration, "post", "/admin/bulk");
+const statusesToSet = submissionStatuses.filter((status) => status !== "duplicate");
 
 /** The query of the API's list; with words, best first. */
 const tableQuery = z.preprocess(
@@ -47,34 +44,24 @@ const tableQuery = z.preprocess(
 
 const filterNames = ["q", "status", "type", "category", "tag", "author"] as const;
 
-export const adminSubmissions: Page = adminPage({
+export const adminSubmissions = adminPage({
   area: "submissions",
   query: tableQuery,
-  call: ({ query, locale }) => [
+  read: ({ query, locale }) => [
     listSubmissions(query),
     listTaxonomy(undefined, "categories", locale),
     listTaxonomy(undefined, "tags", locale),
   ],
-  view: ([[list], [categories], [tags]], { query, words, visit }) => {
-    const props: Props = {
-      query,
-      rows: JSON.parse(list?.data ?? "[]"),
-      total: list?.total ?? 0,
-      next: list ? nextCursor(list, query.sort, query.order) : null,
-      categories: JSON.parse(categories?.data ?? "[]"),
-      tags: JSON.parse(tags?.data ?? "[]"),
-    };
+  view: ([list, categories, tags], { query, words, visit }) => {
+    const next = nextCursor(list, query.sort, query.order);
+    const props: Props = { query, rows: list.data, total: list.total, next, categories, tags };
     return {
       title: words.title,
       status: visit.answered ? 422 : undefined,
       actions: (
         <div class="buttons">
-          <a class="button small" href={adminPath(visit, "/submissions/similar")}>
-            {words.similar}
-          </a>
-          <a class="button small" href={adminPath(visit, "/submissions/merged")}>
-            {words.merged}
-          </a>
+          <Button kind="small" href={adminPath(visit, "/submissions/similar")} label={words.similar} />
+          <Button kind="small" href={adminPath(visit, "/submissions/merged")} label={words.merged} />
         </div>
       ),
       content: (
@@ -87,7 +74,34 @@ export const adminSubmissions: Page = adminPage({
       ),
     };
   },
+  actions: [
+    {
+      of: bulk,
+      isShown: (json) => parsed<Results>(json).meta.failed > 0,
+      readForm: bulkOf,
+      done: ({ json }, { visit: { form } }) => ({
+        done: (form instanceof URLSearchParams && form.get("action")) || "",
+        count: parsed<Results>(json).meta.succeeded,
+      }),
+      next: (_response, { visit }) => hrefWith(visit, {}),
+    },
+  ],
 });
+
+/** The body of the API: each change has a value of its own. */
+function bulkOf(form: URLSearchParams): object {
+  const action = form.get("action");
+  const chosen = { ids: form.getAll("ids"), action };
+  if (action === "set_status")
+    return {
+      ...chosen,
+      value: form.get("status"),
+      note: form.get("note") || null,
+      notify: form.get("notify") === "true",
+    };
+  if (action === "set_category") return { ...chosen, value: form.get("category") || null };
+  return action === "delete" ? chosen : { ...chosen, value: form.getAll("tags") };
+}
 
 type Props = {
   query: SubmissionListQuery;
@@ -112,7 +126,7 @@ const Failures = ({ rows }: Props) => {
       </div>
     );
   if (!visit.answered) return null;
-  const { data, meta }: Results = JSON.parse(visit.answered);
+  const { data, meta } = parsed<Results>(visit.answered);
   return (
     <div class="notice problem" role="alert">
       <p>{words.failed(meta.failed)}</p>
@@ -145,23 +159,13 @@ const Filters = ({ query, categories, tags, total }: Props) => {
   const words = useWords("submissions");
   const visit = useVisit();
   const { statuses, types, board } = visit.messages;
-  const choice = (
-    name: "status" | "type" | "category" | "tag",
-    label: string,
-    options: [string, string][],
-  ) => (
-    <label class="filter">
-      <span>{label}</span>
-      <select name={name}>
-        <option value="">{board.all}</option>
-        {options.map(([value, text]) => (
-          <option value={value} selected={query[name] === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const named = (labels: Label[]) => labels.map(({ slug, name }) => [slug, name]);
+  const choices = [
+    ["status", board.status, statusesToSet.map((status) => [status, statuses[status]])],
+    ["type", board.type, Object.entries(types)],
+    ["category", board.category, named(categories)],
+    ["tag", words.tag, named(tags)],
+  ] as const;
   return (
     <search>
       <form method="get" action={visit.path} class="filter-bar" id="filters" data-turbo-action="replace">
@@ -170,41 +174,21 @@ const Filters = ({ query, categories, tags, total }: Props) => {
           (name) =>
             visit.query.get(name) && <input type="hidden" name={name} value={visit.query.get(name) ?? ""} />,
         )}
-        <label class="search grow">
-          <Icon name="search" />
-          <input
-            type="search"
-            name="q"
-            value={query.q}
-            maxlength={200}
-            aria-label={board.search}
-            placeholder={board.search}
-          />
-        </label>
-        {choice(
-          "status",
-          board.status,
-          submissionStatuses
-            .filter((status) => status !== "duplicate")
-            .map((status) => [status, statuses[status]]),
-        )}
-        {choice("type", board.type, [
-          ["idea", types.idea],
-          ["problem", types.problem],
-        ])}
-        {choice(
-          "category",
-          board.category,
-          categories.map(({ slug, name }) => [slug, name]),
-        )}
-        {choice(
-          "tag",
-          words.tag,
-          tags.map(({ slug, name }) => [slug, name]),
-        )}
-        <button type="submit" class="button">
-          {board.filter}
-        </button>
+        <SearchField label={board.search} value={query.q} />
+        {choices.map(([name, label, options]) => (
+          <label class="filter">
+            <span>{label}</span>
+            <select name={name}>
+              <option value="">{board.all}</option>
+              {options.map(([value, text]) => (
+                <option value={value} selected={query[name] === value}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          </label>
+        ))}
+        <Button>{board.filter}</Button>
       </form>
       <p class="chosen">
         <span class="quiet" role="status">
@@ -230,7 +214,6 @@ const Table = ({ query, rows, next, categories, tags }: Props) => {
   const words = useWords("submissions");
   const visit = useVisit();
   const { board } = visit.messages;
-  const number = (value: number) => formatNumber(value, visit.locale);
   return (
     <DataTable
       id="submissions"
@@ -242,7 +225,6 @@ const Table = ({ query, rows, next, categories, tags }: Props) => {
       next={next}
       columns={[
         {
-          key: "title",
           label: words.submission,
           sort: "title",
           cell: ({ id, title, type, tags: own }) => (
@@ -262,12 +244,10 @@ const Table = ({ query, rows, next, categories, tags }: Props) => {
           ),
         },
         {
-          key: "status",
           label: board.status,
           cell: ({ status }) => <Status status={status} messages={visit.messages} />,
         },
         {
-          key: "category",
           label: board.category,
           cell: ({ category_id }) => {
             const category = categories.find(({ id }) => id === category_id);
@@ -281,26 +261,9 @@ const Table = ({ query, rows, next, categories, tags }: Props) => {
             );
           },
         },
-        {
-          key: "votes",
-          label: words.votes,
-          sort: "votes",
-          isNumber: true,
-          cell: ({ vote_count }) => number(vote_count),
-        },
-        {
-          key: "comments",
-          label: words.comments,
-          sort: "comments",
-          isNumber: true,
-          cell: ({ comment_count }) => number(comment_count),
-        },
-        {
-          key: "created_at",
-          label: words.submitted,
-          sort: "created_at",
-          cell: ({ created_at }) => <Day at={created_at} locale={visit.locale} />,
-        },
+        number("vote_count", words.votes, { sort: "votes" }),
+        number("comment_count", words.comments, { sort: "comments" }),
+        day("created_at", words.submitted, { sort: "created_at" }),
       ]}
       empty={
         isFilteredBy(query) ? (
@@ -316,127 +279,104 @@ const Table = ({ query, rows, next, categories, tags }: Props) => {
   );
 };
 
+type BulkGroupProps = {
+  id: string;
+  name: string;
+  label: string;
+  options: readonly (readonly [value: string, label: string])[];
+  /** Buttons by what they do. */
+  does: Record<string, string>;
+  children?: Child;
+};
+
+/** A value for the selected submissions. */
+const BulkGroup = ({ id, name, label, options, does, children }: BulkGroupProps) => (
+  <div class="bulk-group">
+    <label for={id}>{label}</label>
+    <select id={id} name={name}>
+      {options.map(([value, text]) => (
+        <option value={value}>{text}</option>
+      ))}
+    </select>
+    {Object.entries(does).map(([action, text]) => (
+      <Button kind="small" name="action" value={action} label={text} />
+    ))}
+    {children}
+  </div>
+);
+
 /** Actions for the selected submissions. */
 const Bulk = ({ categories, tags }: Props) => {
   const words = useWords("submissions");
   const visit = useVisit();
   const { statuses, board } = visit.messages;
-  const act = (action: string, label: string) => (
-    <button type="submit" class="button small" name="action" value={action}>
+  const other = (path: string, label: string, icon: IconName, kind = "button small") => (
+    <button
+      type="submit"
+      class={kind}
+      formmethod="get"
+      formaction={adminPath(visit, `/submissions/${path}`)}
+      data-turbo-action="advance"
+    >
+      <Icon name={icon} />
       {label}
     </button>
   );
   return (
-    <form
-      method="post"
-      action={hrefWith({ ...visit, path: adminPath(visit, "/submissions") }, {})}
+    <Form
+      to={hrefWith({ ...visit, path: adminPath(visit, "/submissions") }, {})}
       id="bulk"
       class="bulk-bar card"
       aria-label={words.bulk}
       data-turbo-action="replace"
+      hasProblem={false}
     >
       <p>
         <b class="number" data-chosen /> {words.bulk}
       </p>
-      <div class="bulk-group">
-        <label for="bulk-status">{board.status}</label>
-        <select id="bulk-status" name="status">
-          {submissionStatuses
-            .filter((status) => status !== "duplicate")
-            .map((status) => (
-              <option value={status}>{statuses[status]}</option>
-            ))}
-        </select>
-        {act("set_status", words.set)}
+      <BulkGroup
+        id="bulk-status"
+        name="status"
+        label={board.status}
+        options={statusesToSet.map((status) => [status, statuses[status]])}
+        does={{ set_status: words.set }}
+      >
         <details class="action" id="bulk-note">
           <summary>{words.noteAndNotice}</summary>
           <div class="stack">
-            <div class="field">
-              <label for="note">{words.note}</label>
-              <textarea id="note" name="note" rows={2} maxlength={2000} />
-            </div>
+            <Field name="note" label={words.note} rows={2} />
             <label class="check">
               <input type="checkbox" name="notify" value="true" checked />
               {words.notify}
             </label>
           </div>
         </details>
-      </div>
+      </BulkGroup>
       {categories.length > 0 && (
-        <div class="bulk-group">
-          <label for="bulk-category">{board.category}</label>
-          <select id="bulk-category" name="category">
-            <option value="">{words.noCategory}</option>
-            {categories.map(({ id, name }) => (
-              <option value={id}>{name}</option>
-            ))}
-          </select>
-          {act("set_category", words.set)}
-        </div>
+        <BulkGroup
+          id="bulk-category"
+          name="category"
+          label={board.category}
+          options={[["", words.noCategory], ...categories.map(({ id, name }) => [id, name] as const)]}
+          does={{ set_category: words.set }}
+        />
       )}
       {tags.length > 0 && (
-        <div class="bulk-group">
-          <label for="bulk-tag">{words.tag}</label>
-          <select id="bulk-tag" name="tags">
-            {tags.map(({ slug, name }) => (
-              <option value={slug}>{name}</option>
-            ))}
-          </select>
-          {act("add_tags", words.add)}
-          {act("remove_tags", words.remove)}
-        </div>
+        <BulkGroup
+          id="bulk-tag"
+          name="tags"
+          label={words.tag}
+          options={tags.map(({ slug, name }) => [slug, name])}
+          does={{ add_tags: words.add, remove_tags: words.remove }}
+        />
       )}
       <div class="bulk-group">
-        <button
-          type="submit"
-          class="button small"
-          formmethod="get"
-          formaction={adminPath(visit, "/submissions/merge")}
-          data-turbo-action="advance"
-        >
-          <Icon name="merge" />
-          {words.merge}
-        </button>
-        <button
-          type="submit"
-          class="button small danger"
-          formmethod="get"
-          formaction={adminPath(visit, "/submissions/delete")}
-          data-turbo-action="advance"
-        >
-          <Icon name="trash-2" />
-          {words.delete}
-        </button>
+        {other("merge", words.merge, "merge")}
+        {other("delete", words.delete, "trash-2", "button small danger")}
       </div>
-    </form>
+    </Form>
   );
 };
-
-export const changeSubmissions = adminAction(endpointOf(adminModeration, "post", "/admin/bulk"), {
-  area: "submissions",
-  formPage: adminSubmissions,
-  resultPage: adminSubmissions,
-  isShown: (json) => (JSON.parse(json) as Results).meta.failed > 0,
-  readForm: (form) => {
-    const action = form.get("action");
-    const chosen = { ids: form.getAll("ids"), action };
-    if (action === "set_status")
-      return {
-        ...chosen,
-        value: form.get("status"),
-        note: form.get("note") || null,
-        notify: form.get("notify") === "true",
-      };
-    if (action === "set_category") return { ...chosen, value: form.get("category") || null };
-    if (action === "delete") return chosen;
-    return { ...chosen, value: form.getAll("tags") };
-  },
-  doneMessage: ({ json }, { visit }) => ({
-    done: (visit.form instanceof URLSearchParams && visit.form.get("action")) || "",
-    count: (JSON.parse(json) as Results).meta.succeeded,
-  }),
-  redirectTo: (_response, { visit }) => hrefWith(visit, {}),
-});
 
 /** The ids that the address names. */
 export const idsOf = ({ query }: Visit, name: string, most: number) =>
@@ -445,9 +385,8 @@ export const idsOf = ({ query }: Visit, name: string, most: number) =>
 export const deleteSubmissions = adminPage({
   area: "submissions",
   path: "/delete",
-  call: ({ visit }) => [chosenSubmissions(idsOf(visit, "ids", 100))],
-  view: ([[chosen]], { words, visit }) => {
-    const rows: Chosen[] = JSON.parse(chosen?.data ?? "[]");
+  read: ({ visit }) => [chosenSubmissions(idsOf(visit, "ids", 100))],
+  view: ([rows], { words, visit }) => {
     const sum = (name: "vote_count" | "comment_count") => rows.reduce((total, row) => total + row[name], 0);
     const back = adminPath(visit, "/submissions");
     return {
@@ -473,8 +412,9 @@ export const deleteSubmissions = adminPage({
               words.lostVotes(sum("vote_count")),
               words.lostComments(sum("comment_count")),
             ]}
-            action={back}
-            fields={[["action", "delete"], ...rows.map(({ id }): [string, string] => ["ids", id])]}
+            of={bulk}
+            to={back}
+            hidden={{ action: "delete", ids: rows.map(({ id }) => id) }}
             submit={words.deleteNow(rows.length)}
             back={back}
           />
@@ -489,9 +429,7 @@ export const NothingChosen = () => {
   return (
     <div class="empty">
       <p>{words.chooseFirst}</p>
-      <a class="button" href={adminPath(visit, "/submissions")}>
-        {words.title}
-      </a>
+      <Button href={adminPath(visit, "/submissions")}>{words.title}</Button>
     </div>
   );
 };

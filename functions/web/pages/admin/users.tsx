@@ -1,48 +1,37 @@
 import { z } from "zod";
 import type { PersonDetail } from "../../../../shared/people.ts";
-import type { SubmissionStatus } from "../../../../shared/submissions.ts";
 import { notFound } from "../../../_shared/http/api-error.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { personalData, searchPeople, showPerson } from "../../../_shared/statements/people.ts";
 import { people as endpoints } from "../../../endpoints/people.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
+import { Person } from "../../components/admin/person.tsx";
+import { Properties } from "../../components/admin/properties.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
-import { type Column, DataTable } from "../../components/admin/table.tsx";
-import { Avatar } from "../../components/avatar.tsx";
+import { DataTable, number } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Day } from "../../components/day.tsx";
 import { Field, Problem } from "../../components/field.tsx";
-import { Icon } from "../../components/icon.tsx";
+import { Form } from "../../components/form.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
 import { endpointOf, plain } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { adminPage } from "./admin-page.tsx";
 import { areas } from "./areas.ts";
 import { PeopleTabs } from "./people.tsx";
 
 const area = "people";
 const numbers = ["submissions", "comments", "votes", "follows", "answers"] as const;
 
-type Person = Pick<
-  PersonDetail,
-  (typeof numbers)[number] | "id" | "name" | "email" | "avatar_url" | "role" | "is_trusted"
->;
-type Contribution = (
-  | PersonDetail["newest_submissions"][number]
-  | PersonDetail["newest_comments"][number]
-  | PersonDetail["newest_votes"][number]
-) & {
-  status?: SubmissionStatus;
-  body?: string;
-  comment_id?: string;
-  moderation_state?: PersonDetail["newest_comments"][number]["moderation_state"];
-};
+type Contribution = Omit<PersonDetail["newest_votes"][number], "status"> &
+  Partial<PersonDetail["newest_submissions"][number] & PersonDetail["newest_comments"][number]>;
 
 const base = (visit: Visit) => adminPath(visit, "/people/users");
 
-const Trust = ({ of }: { of: Person }) => {
+const Trust = ({ of }: { of: Pick<PersonDetail, "role" | "is_trusted"> }) => {
   const words = useWords("people");
   return (
     <span class={`status ${of.is_trusted ? "completed" : "open"}`}>
@@ -55,82 +44,55 @@ const users = adminPage({
   area,
   path: "/users",
   query: z.object({ search: z.string().trim().max(254).catch("") }).partial(),
-  call: ({ query: { search = "" } }) => [searchPeople(search)],
-  view: ([[found]], { visit, words, admin, query: { search = "" } }) => {
-    const list: Person[] = JSON.parse(found?.data ?? "[]");
-    const columns: Column<Person>[] = [
-      {
-        key: "name",
-        label: words.name,
-        cell: ({ id, name, avatar_url, email }) => (
-          <span class="person">
-            <Avatar name={name} url={avatar_url} />
-            <span>
-              <a class="link" href={`${base(visit)}/${id}`}>
-                {name}
-              </a>
-              {email && <span class="quiet small person-email">{email}</span>}
-            </span>
-          </span>
-        ),
-      },
-      { key: "trust", label: words.trust, cell: (of) => <Trust of={of} /> },
-      ...(["submissions", "comments", "votes"] as const).map((what) => ({
-        key: what,
-        label: words.numbers[what],
-        isNumber: true,
-        cell: (of: Person) => formatNumber(of[what], visit.locale),
-      })),
-    ];
-    return {
-      title: words.users,
-      trail: [],
-      content: (
-        <>
-          <PeopleTabs here="users" admin={admin} />
-          <form method="get" action={base(visit)} class="filter">
-            <Field
-              name="search"
-              label={words.search}
-              hint={words.searchHint}
-              type="search"
-              value={search}
-              maxlength={254}
-            />
-            <button type="submit" class="button">
-              <Icon name="search" />
-              {words.find}
-            </button>
-          </form>
-          <section class="stack">
-            <h2>{search ? words.found : words.recent}</h2>
-            <DataTable
-              id="people"
-              caption={search ? words.found : words.recent}
-              columns={columns}
-              rows={list}
-              rowId={({ id }) => id}
-              empty={<p>{search ? words.nobody : words.nobodyYet}</p>}
-            />
-            {list.length === 50 && <p class="quiet">{words.first50}</p>}
-          </section>
-        </>
-      ),
-    };
-  },
+  read: ({ query: { search = "" } }) => [searchPeople(search)],
+  view: ([found], { visit, words, admin, query: { search = "" } }) => ({
+    title: words.users,
+    trail: [],
+    content: (
+      <>
+        <PeopleTabs here="users" admin={admin} />
+        <form method="get" action={base(visit)} class="filter">
+          <Field
+            name="search"
+            label={words.search}
+            hint={words.searchHint}
+            type="search"
+            value={search}
+            maxlength={254}
+          />
+          <Button icon="search">{words.find}</Button>
+        </form>
+        <section class="stack">
+          <h2>{search ? words.found : words.recent}</h2>
+          <DataTable
+            id="people"
+            caption={search ? words.found : words.recent}
+            columns={[
+              {
+                label: words.name,
+                cell: (one) => <Person {...one} avatar={one.avatar_url} href={`${base(visit)}/${one.id}`} />,
+              },
+              { label: words.trust, cell: (one) => <Trust of={one} /> },
+              number("submissions", words.numbers.submissions),
+              number("comments", words.numbers.comments),
+              number("votes", words.numbers.votes),
+            ]}
+            rows={found}
+            rowId={({ id }) => id}
+            empty={<p>{search ? words.nobody : words.nobodyYet}</p>}
+          />
+          {found.length === 50 && <p class="quiet">{words.first50}</p>}
+        </section>
+      </>
+    ),
+  }),
 });
-
-function personOf([row]: readonly { data: string | null }[]): PersonDetail {
-  if (!row?.data) throw notFound("person");
-  return JSON.parse(row.data);
-}
 
 const user = adminPage({
   area,
   path: "/users/:id",
-  call: ({ params }) => [showPerson(params.id ?? "")],
-  view: ([rows], { visit, words }) => {
-    const of = personOf(rows);
+  read: ({ params: { id } }) => [showPerson(id)],
+  view: ([of], { visit, words }) => {
     const path = `${base(visit)}/${of.id}`;
     return {
       title: of.name,
@@ -139,46 +101,33 @@ const user = adminPage({
         <>
           <Problem />
           <section class="card stack">
-            <dl class="properties">
-              <dt>{words.kind}</dt>
-              <dd>{words.kinds[of.kind]}</dd>
-              {of.email && (
-                <>
-                  <dt>{words.email}</dt>
-                  <dd>{of.email}</dd>
-                </>
-              )}
-              <dt>{words.since}</dt>
-              <dd>
-                <Day at={of.created_at} locale={visit.locale} />
-              </dd>
-              <dt>{words.trust}</dt>
-              <dd>
-                <Trust of={of} />
-              </dd>
-            </dl>
+            <Properties
+              of={[
+                [words.kind, words.kinds[of.kind]],
+                [words.email, of.email],
+                [words.since, <Day at={of.created_at} locale={visit.locale} />],
+                [words.trust, <Trust of={of} />],
+              ]}
+            />
             {of.role ? (
               <a class="link" href={adminPath(visit, `/people/members/${of.id}`)}>
                 {words.onTeam}
               </a>
             ) : (
-              <form method="post" action={`${path}/trust`} class="filter">
-                <input type="hidden" name="_method" value="put" />
+              <Form class="filter" hasProblem={false}>
                 <Field
                   name="trusted"
                   label={words.decide}
                   hint={words.decideHint}
                   value={String(of.decided ?? "")}
-                  options={[
-                    { value: "", label: words.decisions.none },
-                    { value: "true", label: words.decisions.trusted },
-                    { value: "false", label: words.decisions.checked },
-                  ]}
+                  options={{
+                    "": words.decisions.none,
+                    true: words.decisions.trusted,
+                    false: words.decisions.checked,
+                  }}
                 />
-                <button type="submit" class="button">
-                  {words.save}
-                </button>
-              </form>
+                <Button>{words.save}</Button>
+              </Form>
             )}
           </section>
           <dl class="stats">
@@ -186,28 +135,35 @@ const user = adminPage({
               <Stat label={words.numbers[what]} value={formatNumber(of[what], visit.locale)} />
             ))}
           </dl>
-          <Contributions label={words.numbers.submissions} rows={of.newest_submissions} />
-          <Contributions label={words.numbers.comments} rows={of.newest_comments} />
-          <Contributions label={words.numbers.votes} rows={of.newest_votes} />
+          {(["submissions", "comments", "votes"] as const).map((what) => (
+            <Contributions label={words.numbers[what]} rows={of[`newest_${what}`]} />
+          ))}
           <section class="stack">
             <h2>{words.data}</h2>
             <p class="quiet">{words.dataText}</p>
             <div class="buttons">
-              <a class="button" href={`${path}/data.json`} download="person.json" data-turbo="false">
-                <Icon name="download" />
-                {words.export}
-              </a>
-              {!of.role && (
-                <a class="button danger" href={`${path}/erase`}>
-                  {words.erase}
-                </a>
-              )}
+              <Button
+                icon="download"
+                href={`${path}/data.json`}
+                download="person.json"
+                data-turbo="false"
+                label={words.export}
+              />
+              {!of.role && <Button kind="danger" href={`${path}/erase`} label={words.erase} />}
             </div>
           </section>
         </>
       ),
     };
   },
+  actions: [
+    {
+      of: endpointOf(endpoints, "put", "/admin/people/:id/trust"),
+      path: "/users/:id/trust",
+      done: "trust",
+      next: "/users/:id",
+    },
+  ],
 });
 
 const Contributions = ({ label, rows }: { label: string; rows: Contribution[] }) => {
@@ -241,9 +197,8 @@ const Contributions = ({ label, rows }: { label: string; rows: Contribution[] })
 const eraseUser = adminPage({
   area,
   path: "/users/:id/erase",
-  call: ({ params }) => [showPerson(params.id ?? "")],
-  view: ([rows], { visit, words }) => {
-    const of = personOf(rows);
+  read: ({ params: { id } }) => [showPerson(id)],
+  view: ([of], { visit, words }) => {
     const path = `${base(visit)}/${of.id}`;
     return {
       title: words.erase,
@@ -255,13 +210,13 @@ const eraseUser = adminPage({
         <Confirm
           text={words.eraseText(of.name)}
           lost={[words.eraseLost.name, words.eraseLost.private, words.eraseLost.final]}
-          action={`${path}/erase`}
           submit={words.erase}
           back={path}
         />
       ),
     };
   },
+  actions: [{ of: endpointOf(endpoints, "post", "/admin/people/:id/erase"), done: "erased", next: "/users" }],
 });
 
 /** Downloads the API's export of a user's data. */
@@ -272,7 +227,7 @@ const userData = plain({
   access: "person",
   ofOrganization: true,
   runsLong: true,
-  call: ({ params }) => [adminFrame("admin"), personalData(params.id ?? "")],
+  call: ({ params }) => [adminFrame("admin"), personalData(params.id)],
   respond: ([, [found]]) => {
     if (!found?.data) throw notFound("person");
     return {
@@ -286,23 +241,4 @@ const userData = plain({
   },
 });
 
-export const userPages = [
-  users,
-  user,
-  eraseUser,
-  userData,
-  adminAction(endpointOf(endpoints, "put", "/admin/people/:id/trust"), {
-    area,
-    path: "/users/:id/trust",
-    formPage: user,
-    doneMessage: "trust",
-    redirectTo: (_response, { visit, params }) => `${base(visit)}/${params.id}`,
-  }),
-  adminAction(endpointOf(endpoints, "post", "/admin/people/:id/erase"), {
-    area,
-    path: "/users/:id/erase",
-    formPage: eraseUser,
-    doneMessage: "erased",
-    redirectTo: (_response, { visit }) => base(visit),
-  }),
-];
+export const userPages = [users, user, eraseUser, userData];

@@ -1,107 +1,80 @@
-import type { JSX } from "hono/jsx/jsx-runtime";
 import { isUuid } from "../../../../../shared/fields.ts";
 import { locales } from "../../../../../shared/locales.ts";
 import { audience as audienceSchema, questionTypes } from "../../../../../shared/surveys.ts";
 import { trimText } from "../../../../../shared/text.ts";
-import type { Statement } from "../../../../_shared/database/run.ts";
-import { notFound } from "../../../../_shared/http/api-error.ts";
-import type { Data } from "../../../../_shared/statements/shapes.ts";
-import { audienceSubmissions, requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import type { ErrorDetail } from "../../../../../shared/validation.ts";
+import { audienceSubmissions, type Candidate } from "../../../../_shared/statements/surveys.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
-import { messagesOf } from "../../../../words/index.ts";
-import { Check, QuestionEditor } from "../../../components/admin/question-editor.tsx";
+import { type AreaTexts, messagesOf } from "../../../../words/index.ts";
+import { ArrangeButton, QuestionEditor } from "../../../components/admin/question-editor.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Field, Problem } from "../../../components/field.tsx";
-import { FormId } from "../../../components/form-id.tsx";
+import { Form } from "../../../components/form.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { endpointOf, form, type Page } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
 import { RenderingContext, useRendering, useVisit, useWords } from "../../../rendering.ts";
-import { adminAction, adminPage } from "../admin-page.tsx";
+import { adminPage } from "../admin-page.tsx";
 import { arranged, draftFields, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
-import { type Survey, surveyPath, trailOf } from "./shared.tsx";
+import { madeSurvey, ofSurvey, readSurvey, surveyPath, trailOf } from "./shared.tsx";
 
-const nothing = new URLSearchParams({ "settings.show_branding": "true", "targeting.audience": "everyone" });
+const create = endpointOf(surveys, "post", "/surveys");
+const blank = new URLSearchParams({ "settings.show_branding": "true", "targeting.audience": "everyone" });
 
-/** Says what of its form is kept over a sign-in. */
-function keeping(builder: Page): Page {
-  return { ...builder, keeps: draftFields };
-}
-
-export const newSurvey = keeping(
-  adminPage({
-    area: "surveys",
-    path: "/new",
-    call: ({ visit }) => [audienceOf(undefined, shownForm(visit, nothing))],
-    view: ([[found]], { visit, words }) => ({
+export const newSurvey = adminPage({
+  area: "surveys",
+  path: "/new",
+  keeps: draftFields,
+  read: ({ visit }) => [audienceOf(undefined, shownForm(visit, blank))],
+  view: ([candidates], { visit, words }) => {
+    const path = adminPath(visit, "/surveys");
+    return {
       title: words.newTitle,
       trail: [],
-      content: (
-        <Builder
-          form={shownForm(visit, nothing)}
-          found={found}
-          save={adminPath(visit, "/surveys")}
-          arrange={adminPath(visit, "/surveys/new")}
-          cancel={adminPath(visit, "/surveys")}
-        />
-      ),
-    }),
-  }),
-);
-
-export const editSurvey = keeping(
-  adminPage({
-    area: "surveys",
-    path: "/:id/edit",
-    row: ({ params: { id } }) => ({ resource: "surveys", id }),
-    call: ({ params: { id }, visit }) => [
-      requireSurvey(id, "surveys:read"),
-      surveyDetail(id, ["questions", "targeting"]),
-      audienceOf(id, shownForm(visit, new URLSearchParams())),
-    ],
-    view: ([, [detail], [found]], { visit, words }) => {
-      if (!detail) throw notFound("survey");
-      const survey: Survey = JSON.parse(detail.data);
-      const path = surveyPath(visit, survey.id, "/edit");
-      return {
-        title: words.editTitle,
-        trail: trailOf(visit, survey),
-        content:
-          survey.status === "draft" ? (
-            <Builder
-              form={shownForm(visit, formOf(survey))}
-              found={found}
-              save={path}
-              isPatch
-              arrange={path}
-              cancel={surveyPath(visit, survey.id)}
-            />
-          ) : (
-            <>
-              <Problem />
-              <p class="notice">{words.notADraft}</p>
-            </>
-          ),
-      };
+      content: <Builder form={shownForm(visit, blank)} candidates={candidates} save={path} cancel={path} />,
+    };
+  },
+  actions: [
+    {
+      of: create,
+      path: "",
+      readForm: surveyOf,
+      done: "created",
+      next: madeSurvey,
     },
-  }),
-);
-
-export const createSurvey = adminAction(endpointOf(surveys, "post", "/surveys"), {
-  area: "surveys",
-  formPage: newSurvey,
-  readForm: surveyOf,
-  doneMessage: "created",
-  redirectTo: ({ json }, { visit }) => surveyPath(visit, JSON.parse(json).data.id),
+  ],
 });
 
-export const saveSurvey = adminAction(endpointOf(surveys, "patch", "/surveys/:id"), {
-  area: "surveys",
-  path: "/:id/edit",
-  formPage: editSurvey,
-  readForm: surveyOf,
-  doneMessage: "saved",
-  redirectTo: (_response, { visit, params }) => surveyPath(visit, params.id ?? ""),
+export const editSurvey = adminPage({
+  ...ofSurvey("/edit"),
+  keeps: draftFields,
+  read: ({ params: { id }, visit }) => [
+    ...readSurvey(id, ["questions", "targeting"]),
+    audienceOf(id, shownForm(visit, new URLSearchParams())),
+  ],
+  view: ([, survey, candidates], { visit, words }) => ({
+    title: words.editTitle,
+    trail: trailOf(visit, survey),
+    content:
+      survey.status === "draft" ? (
+        <Builder
+          form={shownForm(visit, formOf(survey))}
+          candidates={candidates}
+          save={surveyPath(visit, survey.id, "/edit")}
+          isPatch
+          cancel={surveyPath(visit, survey.id)}
+        />
+      ) : (
+        <>
+          <Problem />
+          <p class="notice">{words.notADraft}</p>
+        </>
+      ),
+  }),
+  actions: [
+    { of: endpointOf(surveys, "patch", "/surveys/:id"), readForm: surveyOf, done: "saved", next: "/:id" },
+  ],
 });
 
 /** Shows the builder again after one of its buttons that save nothing. */
@@ -120,7 +93,7 @@ export const arrangeNew = arranging(newSurvey);
 export const arrangeSurvey = arranging(editSurvey);
 
 /** Submissions to choose from, as far as the form names or looks for any. */
-function audienceOf(surveyId: string | undefined, form: URLSearchParams): Statement<Data> {
+function audienceOf(surveyId: string | undefined, form: URLSearchParams) {
   const chosen = form.get("targeting.submission_id") ?? "";
   const words = trimText(form.get("find") ?? "").slice(0, 200);
   return audienceSubmissions(
@@ -133,109 +106,76 @@ function audienceOf(surveyId: string | undefined, form: URLSearchParams): Statem
 
 type Props = {
   form: URLSearchParams;
-  found: Data | undefined;
+  candidates: Candidate[];
   save: string;
   isPatch?: boolean;
-  arrange: string;
   cancel: string;
 };
 
-const last = (form: URLSearchParams, name: string) => form.getAll(name).at(-1) ?? "";
-
-const Builder = (props: Props) => {
+const Builder = ({ form, candidates, save, isPatch, cancel }: Props) => {
   const words = useWords("surveys");
-  const { form, save, isPatch, arrange, cancel } = props;
   // Errors are looked up by the current names of the questions' fields.
   const rendering = useRendering();
   const { refused } = rendering.visit;
-  const visit = { ...rendering.visit, refused: refused && { ...refused, typed: form } };
+  const shown = refused && { ...refused, typed: form, details: withOptions(refused.details, words) };
+  // On the buttons: those that arrange the form send no method.
   const how = isPatch ? { name: "_method", value: "patch" } : {};
   return (
-    <RenderingContext.Provider value={{ ...rendering, visit }}>
+    <RenderingContext.Provider value={{ ...rendering, visit: { ...rendering.visit, refused: shown } }}>
       <div class="builder">
-        <form method="post" action={save} id="survey-builder" class="stack" data-island="survey-builder">
-          {!isPatch && <FormId />}
+        <Form
+          of={create}
+          to={save}
+          values={Object.fromEntries(form)}
+          class="stack"
+          id="survey-builder"
+          island="survey-builder"
+          isOnce={!isPatch}
+        >
           {/* What Enter in a field presses. */}
           <button type="submit" class="unseen" tabindex={-1} {...how}>
             {words.save}
           </button>
-          <Problem />
           <section class="card stack">
-            <Field
-              name="title"
-              label={words.titleField}
-              value={form.get("title") ?? ""}
-              required
-              maxlength={200}
-            />
-            <Field
-              name="description"
-              label={words.description}
-              hint={words.descriptionHint}
-              value={form.get("description") ?? ""}
-              rows={3}
-              maxlength={5000}
-            />
+            <Field name="title" label={words.titleField} />
+            <Field name="description" label={words.description} hint={words.descriptionHint} rows={3} />
           </section>
           <section class="stack" aria-labelledby="questions-title">
             <h2 id="questions-title">{words.questions}</h2>
             <turbo-frame id="questions">
-              <Questions form={form} arrange={arrange} />
+              <Questions form={form} />
             </turbo-frame>
           </section>
           <section class="card stack">
             <h2>{words.audience}</h2>
             <turbo-frame id="audience">
-              <Audience {...props} />
+              <Audience form={form} candidates={candidates} />
             </turbo-frame>
             <Languages form={form} />
           </section>
           <section class="card stack">
             <h2>{words.settings}</h2>
-            <DateTime form={form} />
+            <Field name="closes_at" type="datetime-local" label={words.closesAt} hint={words.closesHint} />
             <Field
               name="settings.redirect_url"
-              type="url"
               label={words.redirectUrl}
               hint={words.redirectHint}
-              value={form.get("settings.redirect_url") ?? ""}
-              maxlength={2000}
               placeholder="https://"
             />
             <div>
-              <Check
-                name="settings.allow_multiple_responses"
-                label={words.allowMultiple}
-                checked={last(form, "settings.allow_multiple_responses") === "true"}
-              />
-              <Check
-                name="settings.show_branding"
-                label={words.showBranding}
-                checked={last(form, "settings.show_branding") === "true"}
-              />
+              <Field name="settings.allow_multiple_responses" label={words.allowMultiple} />
+              <Field name="settings.show_branding" label={words.showBranding} />
             </div>
           </section>
           <div class="buttons builder-buttons">
-            <button type="submit" class="button main" {...how}>
-              {words.save}
-            </button>
-            <button
-              type="submit"
-              class="button"
-              name="do"
-              value="preview"
-              formaction={arrange}
-              formnovalidate
-              data-turbo-frame="preview"
-            >
+            <Button kind="main" {...how} label={words.save} />
+            <ArrangeButton class="button" does="preview" frame="preview">
               <Icon name="eye" />
               {words.showPreview}
-            </button>
-            <a class="button" href={cancel}>
-              {words.cancel}
-            </a>
+            </ArrangeButton>
+            <Button href={cancel}>{words.cancel}</Button>
           </div>
-        </form>
+        </Form>
         <aside class="builder-preview" aria-labelledby="preview-title">
           <h2 id="preview-title">{words.preview}</h2>
           <p class="quiet small">{words.previewHint}</p>
@@ -253,9 +193,20 @@ const Builder = (props: Props) => {
   );
 };
 
-type PartProps = Pick<Props, "form"> & { arrange: string };
+/** Moves the errors of single options to the field that contains all options. */
+function withOptions(details: ErrorDetail[], words: AreaTexts["surveys"]): ErrorDetail[] {
+  const messages = new Map<string, string[]>();
+  for (const { field, message } of details) {
+    const [, all = field, line] = /^(questions\.\d+\.options)\.(\d+)$/.exec(field) ?? [];
+    const said = line ? `${words.optionLine(Number(line) + 1)}: ${message}` : message;
+    messages.set(all, [...(messages.get(all) ?? []), said]);
+  }
+  return [...messages].map(([field, all]) => ({ field, message: all.join("; ") }));
+}
 
-const Questions = ({ form, arrange }: PartProps) => {
+type FormProps = Pick<Props, "form">;
+
+const Questions = ({ form }: FormProps) => {
   const words = useWords("surveys");
   const questions = questionsOf(form);
   const focus = form.get("focus");
@@ -266,13 +217,7 @@ const Questions = ({ form, arrange }: PartProps) => {
       ) : (
         <ol class="question-editors">
           {questions.map((question, index) => (
-            <QuestionEditor
-              question={question}
-              index={index}
-              count={questions.length}
-              arrange={arrange}
-              focus={focus}
-            />
+            <QuestionEditor question={question} index={index} count={questions.length} focus={focus} />
           ))}
         </ol>
       )}
@@ -280,19 +225,10 @@ const Questions = ({ form, arrange }: PartProps) => {
         <legend>{words.addQuestion}</legend>
         <div class="buttons">
           {questionTypes.map((type, index) => (
-            <button
-              type="submit"
-              class="button small"
-              name="do"
-              value={`add.${type}`}
-              formaction={arrange}
-              formnovalidate
-              data-turbo-frame="questions"
-              autofocus={focus === "add" && index === 0}
-            >
+            <ArrangeButton does={`add.${type}`} autofocus={focus === "add" && index === 0}>
               <Icon name="plus" />
               {words.types[type]}
-            </button>
+            </ArrangeButton>
           ))}
         </div>
       </fieldset>
@@ -300,14 +236,11 @@ const Questions = ({ form, arrange }: PartProps) => {
   );
 };
 
-type Candidate = { id: string; title: string; vote_count: number };
-
-const Audience = ({ form, found, arrange }: Props) => {
+const Audience = ({ form, candidates }: Pick<Props, "form" | "candidates">) => {
   const words = useWords("surveys");
   const visit = useVisit();
   const audience = form.get("targeting.audience") || "everyone";
   const chosen = form.get("targeting.submission_id");
-  const candidates: Candidate[] = JSON.parse(found?.data ?? "[]");
   const problem = visit.refused?.details.some(({ field }) => field === "targeting.submission_id");
   return (
     <div class="stack audience">
@@ -351,30 +284,21 @@ const Audience = ({ form, found, arrange }: Props) => {
               type="search"
               name="find"
               value={form.get("find") ?? ""}
-              maxlength={200}
               placeholder={words.findSubmission}
               aria-label={words.findSubmission}
               autofocus={form.get("do") === "find"}
             />
           </label>
-          <button
-            type="submit"
-            class="button"
-            name="do"
-            value="find"
-            formaction={arrange}
-            formnovalidate
-            data-turbo-frame="audience"
-          >
+          <ArrangeButton class="button" does="find" frame="audience">
             {words.find}
-          </button>
+          </ArrangeButton>
         </div>
       </fieldset>
     </div>
   );
 };
 
-const Languages = ({ form }: Pick<Props, "form">): JSX.Element => {
+const Languages = ({ form }: FormProps) => {
   const words = useWords("surveys");
   const chosen = form.getAll("targeting.locales");
   return (
@@ -397,18 +321,5 @@ const Languages = ({ form }: Pick<Props, "form">): JSX.Element => {
         ))}
       </div>
     </fieldset>
-  );
-};
-
-const DateTime = ({ form }: Pick<Props, "form">) => {
-  const words = useWords("surveys");
-  return (
-    <Field
-      name="closes_at"
-      type="datetime-local"
-      label={words.closesAt}
-      hint={words.closesHint}
-      value={form.get("closes_at") ?? ""}
-    />
   );
 };

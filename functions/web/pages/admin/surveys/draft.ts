@@ -173,30 +173,19 @@ export function shownForm(
 
 /** The questions as respondents would see them; those without a text yet are left out. */
 export function previewOf(form: URLSearchParams): Question[] {
-  return questionsOf(form).flatMap(
-    ({ type, text, required, options, multiple, scale }, index): Question[] => {
-      const known = questionTypes.find((one) => one === type);
-      if (!known || text.trim() === "") return [];
-      const id = `preview-${index}`;
-      const highest = /^([2-9]|10)$/.test(scale) ? Number(scale) : 5;
-      return [
-        {
-          id,
-          type: known,
-          text: text.trim(),
-          required: required === "true",
-          order: index + 1,
-          ...(known === "multiple_choice" && {
-            options: optionsOf(options).map((option, n) => ({
-              id: `${id}-${n}`,
-              text: option,
-              order: n + 1,
-            })),
-            multiple: multiple === "true",
-          }),
-          ...(known === "rating" && { scale: highest }),
-        },
-      ];
-    },
-  );
+  return questionsOf(form).flatMap((question, index): Question[] => {
+    const text = question.text.trim();
+    const type = questionTypes.find((known) => known === question.type);
+    if (!type || text === "") return [];
+    const id = `preview-${index}`;
+    const scale = /^([2-9]|10)$/.test(question.scale) ? Number(question.scale) : 5;
+    const options = optionsOf(question.options).map((text, n) => ({ id: `${id}-${n}`, text, order: n + 1 }));
+    return [
+      {
+        ...{ id, type, text, required: question.required === "true", order: index + 1 },
+        ...(type === "multiple_choice" && { options, multiple: question.multiple === "true" }),
+        ...(type === "rating" && { scale }),
+      },
+    ];
+  });
 }

@@ -1,129 +1,98 @@
 import { z } from "zod";
+import type { Locale } from "../../../../../shared/locales.ts";
 import { queryInteger } from "../../../../../shared/pagination.ts";
-import {
-  type surveyResponse as responseSchema,
-  surveyResponseListQuery,
-} from "../../../../../shared/survey-responses.ts";
-import { notFound } from "../../../../_shared/http/api-error.ts";
+import { surveyResponseListQuery } from "../../../../../shared/survey-responses.ts";
 import { nextCursor } from "../../../../_shared/http/cursor.ts";
 import {
   auditResponses,
   listResponses,
   responseDetail,
+  type SurveyResponse,
 } from "../../../../_shared/statements/survey-responses.ts";
-import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
 import { surveyResponses as endpoints } from "../../../../endpoints/survey-responses.ts";
 import { messagesOf } from "../../../../words/index.ts";
-import { type Column, DataTable } from "../../../components/admin/table.tsx";
+import { Properties } from "../../../components/admin/properties.tsx";
+import { DataTable, number } from "../../../components/admin/table.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Icon } from "../../../components/icon.tsx";
-import { action, endpointOf } from "../../../page.tsx";
+import { action, endpointOf, withoutEmpty } from "../../../page.tsx";
 import { adminPage } from "../admin-page.tsx";
 import {
   AnswerFilters,
   formatDecimal,
   formatDuration,
   Moment,
+  ofSurvey,
+  readSurvey,
   SentimentTag,
-  type Survey,
   SurveyViews,
   surveyPath,
   trailOf,
-  withoutEmpty,
 } from "./shared.tsx";
 
-type Response = z.infer<typeof responseSchema>;
+const languageOf = (locale: Locale) => <span lang={locale}>{messagesOf(locale).language}</span>;
 
 export const surveyResponses = adminPage({
-  area: "surveys",
-  path: "/:id/responses",
+  ...ofSurvey("/responses"),
   query: z.preprocess(
     withoutEmpty,
     surveyResponseListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
   ),
-  row: ({ params: { id } }) => ({ resource: "surveys", id }),
-  call: ({ params: { id }, query }) => [
-    requireSurvey(id, "responses:read"),
-    surveyDetail(id, []),
+  read: ({ params: { id }, query }) => [
+    ...readSurvey(id, [], "responses:read"),
     listResponses(id, query),
     auditResponses(id, "read"),
   ],
-  view: ([, [detail], [list]], { query, visit, words }) => {
-    if (!detail || !list) throw notFound("survey");
-    const survey: Survey = JSON.parse(detail.data);
-    const rows: Response[] = JSON.parse(list.data);
+  view: ([, survey, list], { query, visit, words }) => {
     const path = surveyPath(visit, survey.id, "/responses");
-    const { sentiment, start_date, end_date } = query;
-    const filter = new URLSearchParams(
-      withoutEmpty({
-        sentiment: sentiment ?? "",
-        start_date: start_date ?? "",
-        end_date: end_date ?? "",
-      }),
-    );
-    const columns: Column<Response>[] = [
-      {
-        key: "submitted",
-        label: words.submitted,
-        cell: ({ id, submitted_at }) => (
-          <a href={`${path}/${id}`}>
-            <Moment at={submitted_at} locale={visit.locale} />
-          </a>
-        ),
-      },
-      {
-        key: "respondent",
-        label: words.respondent,
-        cell: ({ respondent }) => respondent?.name ?? words.anonymous,
-      },
-      {
-        key: "sentiment",
-        label: words.sentiment,
-        cell: (response) => <SentimentTag sentiment={response.sentiment} />,
-      },
-      {
-        key: "score",
-        label: words.score,
-        isNumber: true,
-        cell: ({ sentiment_score }) =>
-          sentiment_score === null ? "–" : formatDecimal(sentiment_score, visit.locale, 2),
-      },
-      {
-        key: "duration",
-        label: words.duration,
-        isNumber: true,
-        cell: ({ duration_seconds }) => formatDuration(duration_seconds),
-      },
-      {
-        key: "language",
-        label: words.language,
-        cell: ({ locale }) => (locale ? <span lang={locale}>{messagesOf(locale).language}</span> : "–"),
-      },
-    ];
+    const { sentiment = "", start_date = "", end_date = "" } = query;
+    const filter = new URLSearchParams(withoutEmpty({ sentiment, start_date, end_date }));
     return {
       title: words.views.responses,
       trail: trailOf(visit, survey),
       content: (
         <>
-          <SurveyViews id={survey.id} current="responses" />
+          <SurveyViews current="responses" />
           <AnswerFilters
             action={path}
             query={query}
             isFiltered={filter.size > 0}
             actions={
-              <a class="button" href={`${path}.csv${filter.size > 0 ? `?${filter}` : ""}`} download="">
-                <Icon name="download" />
+              <Button icon="download" href={`${path}.csv${filter.size > 0 ? `?${filter}` : ""}`} download="">
                 {words.downloadCsv}
-              </a>
+              </Button>
             }
           />
           <p class="quiet" role="status">
-            {words.responseCount(Number(list.total))}
+            {words.responseCount(list.total)}
           </p>
           <DataTable
             id="responses"
             caption={words.views.responses}
-            columns={columns}
-            rows={rows}
+            columns={[
+              {
+                label: words.submitted,
+                cell: ({ id, submitted_at }) => (
+                  <a href={`${path}/${id}`}>
+                    <Moment at={submitted_at} />
+                  </a>
+                ),
+              },
+              { label: words.respondent, cell: ({ respondent }) => respondent?.name ?? words.anonymous },
+              { label: words.sentiment, cell: ({ sentiment }) => <SentimentTag sentiment={sentiment} /> },
+              number("sentiment_score", words.score, {
+                cell: ({ sentiment_score: score }) =>
+                  score === null ? "–" : formatDecimal(score, visit.locale, 2),
+              }),
+              number("duration_seconds", words.duration, {
+                cell: ({ duration_seconds }) => formatDuration(duration_seconds),
+              }),
+              {
+                label: words.language,
+                cell: ({ locale }) => (locale ? languageOf(locale) : "–"),
+              },
+            ]}
+            rows={list.data}
             rowId={({ id }) => id}
             empty={<p>{filter.size > 0 ? words.noneFound : words.noResponses}</p>}
             next={nextCursor(list, "submitted_at", "desc")}
@@ -145,19 +114,13 @@ export const responsesCsv = action(
 );
 
 export const oneResponse = adminPage({
-  area: "surveys",
-  path: "/:id/responses/:response_id",
-  row: ({ params: { id } }) => ({ resource: "surveys", id }),
-  call: ({ params }) => [
-    requireSurvey(params.id, "responses:read"),
-    surveyDetail(params.id, ["questions"]),
-    responseDetail(params.id, (params as Record<string, string>).response_id ?? ""),
-    auditResponses(params.id, "read"),
+  ...ofSurvey("/responses/:response_id"),
+  read: ({ params: { id, response_id } }) => [
+    ...readSurvey(id, ["questions"], "responses:read"),
+    responseDetail(id, response_id),
+    auditResponses(id, "read"),
   ],
-  view: ([, [detail], [found]], { visit, words }) => {
-    if (!detail || !found) throw notFound("response");
-    const survey: Survey = JSON.parse(detail.data);
-    const response: Response = JSON.parse(found.data);
+  view: ([, survey, { data: response, newer, older }], { visit, words }) => {
     const path = surveyPath(visit, survey.id, "/responses");
     const answers = new Map(response.answers.map(({ question_id, value }) => [question_id, value]));
     return {
@@ -165,17 +128,12 @@ export const oneResponse = adminPage({
       trail: [...trailOf(visit, survey), { label: words.views.responses, href: path }],
       actions: (
         <nav class="buttons" aria-label={words.views.responses}>
-          {found.newer && (
-            <a class="button" href={`${path}/${found.newer}`}>
-              <Icon name="arrow-left" />
-              {words.newer}
-            </a>
-          )}
-          {found.older && (
-            <a class="button" href={`${path}/${found.older}`}>
+          {newer && <Button icon="arrow-left" href={`${path}/${newer}`} label={words.newer} />}
+          {older && (
+            <Button href={`${path}/${older}`}>
               {words.older}
               <Icon name="arrow-right" />
-            </a>
+            </Button>
           )}
         </nav>
       ),
@@ -194,29 +152,24 @@ export const oneResponse = adminPage({
               </li>
             ))}
           </ol>
-          <dl class="card response-facts">
-            <dt>{words.respondent}</dt>
-            <dd>{response.respondent?.name ?? words.anonymous}</dd>
-            <dt>{words.submitted}</dt>
-            <dd>
-              <Moment at={response.submitted_at} locale={visit.locale} />
-            </dd>
-            <dt>{words.duration}</dt>
-            <dd>{formatDuration(response.duration_seconds)}</dd>
-            <dt>{words.sentiment}</dt>
-            <dd>
-              <SentimentTag sentiment={response.sentiment} />
-              {response.sentiment_score !== null && (
-                <span class="number"> {formatDecimal(response.sentiment_score, visit.locale, 2)}</span>
-              )}
-            </dd>
-            {response.locale && (
-              <>
-                <dt>{words.language}</dt>
-                <dd lang={response.locale}>{messagesOf(response.locale).language}</dd>
-              </>
-            )}
-          </dl>
+          <Properties
+            class="card response-facts"
+            of={[
+              [words.respondent, response.respondent?.name ?? words.anonymous],
+              [words.submitted, <Moment at={response.submitted_at} />],
+              [words.duration, formatDuration(response.duration_seconds)],
+              [
+                words.sentiment,
+                <>
+                  <SentimentTag sentiment={response.sentiment} />
+                  {response.sentiment_score !== null && (
+                    <span class="number"> {formatDecimal(response.sentiment_score, visit.locale, 2)}</span>
+                  )}
+                </>,
+              ],
+              [words.language, response.locale && languageOf(response.locale)],
+            ]}
+          />
         </div>
       ),
     };
@@ -224,7 +177,7 @@ export const oneResponse = adminPage({
 });
 
 type AnswerProps = {
-  value: Response["answers"][number]["value"] | undefined;
+  value: SurveyResponse["answers"][number]["value"] | undefined;
   /** Maximum of a numeric answer. */
   highest: number | undefined;
   none: string;

@@ -1,22 +1,22 @@
-import type { JSX } from "hono/jsx/jsx-runtime";
-import { notFound } from "../../../../_shared/http/api-error.ts";
+import type { Child } from "hono/jsx";
 import {
   newestTexts,
   type ResponseSeries,
   responseSeries,
   type TextAnswer,
 } from "../../../../_shared/statements/survey-responses.ts";
-import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import type { SurveyDetail } from "../../../../_shared/statements/surveys.ts";
+import { surveys } from "../../../../endpoints/surveys.ts";
 import { messagesOf } from "../../../../words/index.ts";
 import { BarPlot, LinePlot } from "../../../components/admin/plot.tsx";
 import { Stat } from "../../../components/admin/stat.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Problem } from "../../../components/field.tsx";
-import { FormId } from "../../../components/form-id.tsx";
-import { Icon } from "../../../components/icon.tsx";
+import { Form } from "../../../components/form.tsx";
 import { formatDay, formatNumber } from "../../../format.ts";
-import type { IconName } from "../../../icons.ts";
-import { useVisit, useWords } from "../../../rendering.ts";
+import { endpointOf } from "../../../page.tsx";
+import { useRendering, useVisit, useWords } from "../../../rendering.ts";
 import type { Visit } from "../../../visit.ts";
 import { adminPage } from "../admin-page.tsx";
 import {
@@ -24,73 +24,85 @@ import {
   formatDuration,
   formatShare,
   Moment,
+  madeSurvey,
+  ofSurvey,
+  readSurvey,
   SentimentTag,
-  type Survey,
   SurveyStatus,
   SurveyViews,
+  sentiments,
   surveyPath,
 } from "./shared.tsx";
 
+type Plot = Parameters<typeof BarPlot>[0];
+type Survey = Required<SurveyDetail>;
 type Props = { survey: Survey };
+
+const ofApi = (path: string) => endpointOf(surveys, "post", `/surveys/:id/${path}`);
+const changes = {
+  publish: { of: ofApi("publish"), done: "published", icon: "send" },
+  pause: { of: ofApi("pause"), done: "paused", icon: "pause" },
+  resume: { of: ofApi("resume"), done: "resumed", icon: "play" },
+} as const;
+const newVersion = ofApi("versions");
 
 /** A survey: a draft with its preview, any other with its results. */
 export const surveyResults = adminPage({
-  area: "surveys",
-  path: "/:id",
-  row: ({ params: { id } }) => ({ resource: "surveys", id }),
-  call: ({ params: { id } }) => [
-    requireSurvey(id, "surveys:read"),
-    surveyDetail(id, ["questions", "targeting", "analytics"]),
+  ...ofSurvey(""),
+  read: ({ params: { id } }) => [
+    ...readSurvey(id, ["questions", "targeting", "analytics"]),
     responseSeries(id),
     newestTexts(id, 3),
   ],
-  view: ([, [detail], [series], [texts]], { visit, words }) => {
-    if (!detail || !series) throw notFound("survey");
-    const survey: Survey = JSON.parse(detail.data);
-    const props = { survey, words, visit };
-    return {
-      title: survey.title,
-      trail: [],
-      actions: <SurveyStatus status={survey.status} />,
-      content: (
-        <>
-          <Problem />
-          <About {...props} />
-          <Actions {...props} />
-          {survey.status === "draft" ? (
-            <Draft {...props} />
-          ) : (
-            <>
-              <SurveyViews id={survey.id} current="results" />
-              <Results {...props} series={series.data} texts={JSON.parse(texts?.data ?? "[]")} />
-            </>
-          )}
-        </>
-      ),
-    };
-  },
+  view: ([, survey, series, texts]) => ({
+    title: survey.title,
+    trail: [],
+    actions: <SurveyStatus status={survey.status} />,
+    content: (
+      <>
+        <Problem />
+        <About survey={survey} />
+        <Actions survey={survey} />
+        {survey.status === "draft" ? (
+          <Draft survey={survey} />
+        ) : (
+          <>
+            <SurveyViews current="results" />
+            <Results survey={survey} series={series} texts={texts} />
+          </>
+        )}
+      </>
+    ),
+  }),
+  actions: [
+    ...Object.entries(changes).map(([name, { of, done }]) => ({
+      of,
+      path: `/:id/${name}`,
+      done,
+      next: "/:id",
+    })),
+    {
+      of: newVersion,
+      path: "/:id/versions",
+      done: "versioned",
+      next: madeSurvey,
+    },
+  ],
 });
 
 /** The audience of the survey, its languages and its end. */
 const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
   const words = useWords("surveys");
-  const visit = useVisit();
   return (
     <p class="survey-about">
       <span>{words.audiences[targeting.audience]}</span>
       {targeting.locales && (
         <span>{targeting.locales.map((locale) => messagesOf(locale).language).join(", ")}</span>
       )}
-      {closed_at ? (
+      {(closed_at ?? closes_at) && (
         <span>
-          {words.closed} <Moment at={closed_at} locale={visit.locale} />
+          {closed_at ? words.closed : words.closesAt} <Moment at={closed_at ?? closes_at ?? ""} />
         </span>
-      ) : (
-        closes_at && (
-          <span>
-            {words.closesAt} <Moment at={closes_at} locale={visit.locale} />
-          </span>
-        )
       )}
     </p>
   );
@@ -100,30 +112,25 @@ const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
 const Actions = ({ survey: { id, status, version_of } }: Props) => {
   const words = useWords("surveys");
   const visit = useVisit();
-  const post = (action: string, label: string, icon: IconName, isMain = false) => (
-    <form method="post" action={surveyPath(visit, id, `/${action}`)}>
-      {action === "versions" && <FormId />}
-      <button type="submit" class={isMain ? "button main" : "button"}>
-        <Icon name={icon} />
-        {label}
-      </button>
-    </form>
-  );
-  const link = (path: string, label: string, icon: IconName, isDanger = false) => (
-    <a class={isDanger ? "button danger" : "button"} href={surveyPath(visit, id, path)}>
-      <Icon name={icon} />
-      {label}
-    </a>
+  const path = surveyPath(visit, id);
+  const change = (name: keyof typeof changes, kind?: "main") => (
+    <Form of={changes[name].of} hasProblem={false}>
+      <Button kind={kind} icon={changes[name].icon} label={words[name]} />
+    </Form>
   );
   return (
     <div class="buttons">
-      {status === "draft" && post("publish", words.publish, "send", true)}
-      {status === "draft" && link("/edit", words.edit, "pencil")}
-      {status === "published" && post("pause", words.pause, "pause")}
-      {status === "paused" && post("resume", words.resume, "play", true)}
-      {(status === "published" || status === "paused") && post("versions", words.newVersion, "copy")}
-      {status !== "archived" && link("/archive", words.archive, "archive")}
-      {link("/delete", words.delete, "trash-2", true)}
+      {status === "draft" && change("publish", "main")}
+      {status === "draft" && <Button icon="pencil" href={`${path}/edit`} label={words.edit} />}
+      {status === "published" && change("pause")}
+      {status === "paused" && change("resume", "main")}
+      {(status === "published" || status === "paused") && (
+        <Form of={newVersion} isOnce hasProblem={false}>
+          <Button icon="copy">{words.newVersion}</Button>
+        </Form>
+      )}
+      {status !== "archived" && <Button icon="archive" href={`${path}/archive`} label={words.archive} />}
+      <Button kind="danger" icon="trash-2" href={`${path}/delete`} label={words.delete} />
       {version_of && (
         <a class="link" href={surveyPath(visit, version_of)}>
           {words.versionOf}
@@ -168,10 +175,12 @@ const Results = (props: ResultsProps) => {
       <div class="empty">
         <h2>{words.noResponses}</h2>
         <p>{words.noResponsesText}</p>
-        <a class="button main" href={surveyPath(visit, survey.id, "/share")}>
-          <Icon name="qr-code" />
-          {words.views.share}
-        </a>
+        <Button
+          kind="main"
+          icon="qr-code"
+          href={surveyPath(visit, survey.id, "/share")}
+          label={words.views.share}
+        />
       </div>
     );
   return (
@@ -215,7 +224,7 @@ const Results = (props: ResultsProps) => {
               id="sentiment-plot"
               title={words.columns.responses}
               axis={words.sentiment}
-              bars={(["positive", "neutral", "negative"] as const).map((kind) => ({
+              bars={sentiments.map((kind) => ({
                 label: words.sentiments[kind],
                 value: sentiment[`${kind}_count`],
                 kind: `sentiment-${kind}`,
@@ -237,56 +246,39 @@ const Results = (props: ResultsProps) => {
 type Question = Survey["questions"][number];
 type QuestionProps = ResultsProps & { question: Question; number: number };
 
-const QuestionResult = (props: QuestionProps) => {
-  const words = useWords("surveys");
-  const visit = useVisit();
-  const { survey, question, number } = props;
-  const measured = survey.analytics.breakdown_by_question?.find(
-    ({ question_id }) => question_id === question.id,
-  );
-  const total = measured?.answer_count ?? 0;
-  const counts = Object.entries(measured?.responses ?? {});
-  return (
-    <li class="card stack" id={`result-${question.id}`}>
-      <header class="result-head">
-        <h2>
-          <span class="question-number">{number}</span> {question.text}
-        </h2>
-        <p class="quiet small">
-          {words.types[question.type]} · {words.answerCount(total)}
-        </p>
-      </header>
-      {total === 0 ? <p class="quiet">{words.noTexts}</p> : resultOf({ ...props, total, counts }, visit)}
-    </li>
-  );
-};
-
 type Measured = QuestionProps & { total: number; counts: [value: string, count: number][] };
 
-function resultOf(props: Measured, visit: Visit): JSX.Element | null {
-  switch (props.question.type) {
-    case "nps":
-      return <NpsResult {...props} />;
-    case "rating":
-      return <RatingResult {...props} />;
-    case "multiple_choice":
-      return <ChoiceResult {...props} />;
-    case "text":
-      return <TextResult {...props} />;
-    case "email":
-      return (
-        <a class="link" href={surveyPath(visit, props.survey.id, "/responses")}>
-          {visit.messages.admin.surveys.seeAnswers}
-        </a>
-      );
-  }
-}
-
-/** A number of answers with their share of all. */
+/** Writes a number of answers with its share of all. */
 const withShare =
   (total: number, { locale }: Visit) =>
   (value: number) =>
     `${formatNumber(value, locale)} (${formatShare(value / total, locale)})`;
+
+const Score = ({ children }: { children?: Child }) => (
+  <p class="result-score">
+    <strong>{children}</strong>
+  </p>
+);
+
+/** How often each number was answered. */
+const Numbers = ({
+  question,
+  counts,
+  format,
+}: Pick<Measured, "question" | "counts"> & Pick<Plot, "format">) => {
+  const words = useWords("surveys");
+  return (
+    <div class="of-numbers">
+      <BarPlot
+        id={`answers-${question.id}`}
+        title={words.answers}
+        axis={words.answer}
+        bars={counts.map(([label, value]) => ({ label, value }))}
+        format={format}
+      />
+    </div>
+  );
+};
 
 const NpsResult = ({ question, total, counts }: Measured) => {
   const words = useWords("surveys");
@@ -299,11 +291,7 @@ const NpsResult = ({ question, total, counts }: Measured) => {
   const [promoters, passives, detractors] = [sum(9, 10), sum(7, 8), sum(0, 6)];
   return (
     <>
-      <p class="result-score">
-        <strong>
-          {words.scoreOf(formatDecimal((100 * (promoters - detractors)) / total, visit.locale))}
-        </strong>
-      </p>
+      <Score>{words.scoreOf(formatDecimal((100 * (promoters - detractors)) / total, visit.locale))}</Score>
       <div class="result-pair">
         <BarPlot
           id={`parts-${question.id}`}
@@ -316,14 +304,7 @@ const NpsResult = ({ question, total, counts }: Measured) => {
           ]}
           format={withShare(total, visit)}
         />
-        <div class="of-numbers">
-          <BarPlot
-            id={`answers-${question.id}`}
-            title={words.answers}
-            axis={words.answer}
-            bars={counts.map(([label, value]) => ({ label, value }))}
-          />
-        </div>
+        <Numbers question={question} counts={counts} />
       </div>
     </>
   );
@@ -333,29 +314,17 @@ const RatingResult = ({ question, total, counts }: Measured) => {
   const words = useWords("surveys");
   const visit = useVisit();
   const mean = counts.reduce((sum, [value, count]) => sum + Number(value) * count, 0) / total;
+  const highest = formatNumber(question.scale ?? 5, visit.locale);
   return (
     <>
-      <p class="result-score">
-        <strong>
-          {words.average(formatDecimal(mean, visit.locale), formatNumber(question.scale ?? 5, visit.locale))}
-        </strong>
-      </p>
-      <div class="of-numbers">
-        <BarPlot
-          id={`answers-${question.id}`}
-          title={words.answers}
-          axis={words.answer}
-          bars={counts.map(([label, value]) => ({ label, value }))}
-          format={withShare(total, visit)}
-        />
-      </div>
+      <Score>{words.average(formatDecimal(mean, visit.locale), highest)}</Score>
+      <Numbers question={question} counts={counts} format={withShare(total, visit)} />
     </>
   );
 };
 
 const ChoiceResult = ({ question, total, counts }: Measured) => {
   const words = useWords("surveys");
-  const visit = useVisit();
   // Objects list numeric keys first, so the order comes from the options.
   const byOption = new Map(counts);
   return (
@@ -364,7 +333,7 @@ const ChoiceResult = ({ question, total, counts }: Measured) => {
       title={words.answers}
       axis={words.options}
       bars={(question.options ?? []).map(({ text }) => ({ label: text, value: byOption.get(text) ?? 0 }))}
-      format={withShare(total, visit)}
+      format={withShare(total, useVisit())}
     />
   );
 };
@@ -379,7 +348,7 @@ const TextResult = ({ survey, question, texts }: Measured) => {
         {texts
           .filter(({ question_id }) => question_id === question.id)
           .map((text) => (
-            <TextItem text={text} surveyId={survey.id} />
+            <TextItem text={text} />
           ))}
       </ul>
       <a class="link" href={`${surveyPath(visit, survey.id, "/texts")}?question=${question.id}`}>
@@ -389,21 +358,58 @@ const TextResult = ({ survey, question, texts }: Measured) => {
   );
 };
 
-export const TextItem = ({
-  text: { value, submitted_at, sentiment, response_id },
-  surveyId,
-}: {
-  text: TextAnswer;
-  surveyId: string;
-}) => {
+const EmailResult = ({ survey }: Measured) => (
+  <a class="link" href={surveyPath(useVisit(), survey.id, "/responses")}>
+    {useWords("surveys").seeAnswers}
+  </a>
+);
+
+const resultsByType = {
+  nps: NpsResult,
+  rating: RatingResult,
+  multiple_choice: ChoiceResult,
+  text: TextResult,
+  email: EmailResult,
+};
+
+const QuestionResult = (props: QuestionProps) => {
   const words = useWords("surveys");
-  const visit = useVisit();
+  const { survey, question, number } = props;
+  const measured = survey.analytics.breakdown_by_question?.find(
+    ({ question_id }) => question_id === question.id,
+  );
+  const total = measured?.answer_count ?? 0;
+  const Result = resultsByType[question.type];
+  const counts = Object.entries(measured?.responses ?? {});
+  return (
+    <li class="card stack" id={`result-${question.id}`}>
+      <header class="result-head">
+        <h2>
+          <span class="question-number">{number}</span> {question.text}
+        </h2>
+        <p class="quiet small">
+          {words.types[question.type]} · {words.answerCount(total)}
+        </p>
+      </header>
+      {total === 0 ? (
+        <p class="quiet">{words.noTexts}</p>
+      ) : (
+        <Result {...props} total={total} counts={counts} />
+      )}
+    </li>
+  );
+};
+
+/** An answer, with a link to its response. */
+export const TextItem = ({ text: { value, submitted_at, sentiment, response_id } }: { text: TextAnswer }) => {
+  const words = useWords("surveys");
+  const { visit, params } = useRendering();
   return (
     <li>
       <blockquote>{value}</blockquote>
       <p class="facts">
         <SentimentTag sentiment={sentiment} />
-        <a href={surveyPath(visit, surveyId, `/responses/${response_id}`)}>
+        <a href={surveyPath(visit, params.id ?? "", `/responses/${response_id}`)}>
           <span class="unseen">{words.responseTitle}: </span>
           {formatDay(new Date(submitted_at), visit.locale)}
         </a>

@@ -1,48 +1,45 @@
-import type { z } from "zod";
-import type { organizationDetailAnswer } from "../../../../../shared/organizations.ts";
+import type { PropsWithChildren } from "hono/jsx";
 import { notFound } from "../../../../_shared/http/api-error.ts";
 import { organizationDetail } from "../../../../_shared/statements/organizations.ts";
-import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import { parsed } from "../../../../_shared/statements/shapes.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
 import { CopyButton } from "../../../components/admin/copy-button.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Problem } from "../../../components/field.tsx";
-import { FormId } from "../../../components/form-id.tsx";
+import { Form } from "../../../components/form.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { QrCode } from "../../../components/qr-code.tsx";
 import { endpointOf, plain } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
-import { adminAction, adminPage } from "../admin-page.tsx";
+import { adminPage } from "../admin-page.tsx";
 import { areas } from "../areas.ts";
-import { type Survey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
+import { ofSurvey, readSurvey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
 
-type Organization = z.output<typeof organizationDetailAnswer>["data"];
+type PartProps = PropsWithChildren<{ name: string; title: string; hint?: string }>;
+
+const Part = ({ name, title, hint, children }: PartProps) => (
+  <section class="card stack" aria-labelledby={`${name}-title`}>
+    <h2 id={`${name}-title`}>{title}</h2>
+    {hint && <p class="quiet">{hint}</p>}
+    {children}
+  </section>
+);
 
 export const shareSurvey = adminPage({
-  area: "surveys",
-  path: "/:id/share",
-  row: ({ params: { id } }) => ({ resource: "surveys", id }),
-  call: ({ params: { id } }) => [
-    requireSurvey(id, "surveys:read"),
-    surveyDetail(id, ["targeting"]),
-    organizationDetail(),
-  ],
-  view: ([, [detail], [found]], { visit, words }) => {
-    if (!detail) throw notFound("survey");
-    const { mail_enabled }: Organization = JSON.parse(found?.data ?? "{}");
-    const survey: Survey = JSON.parse(detail.data);
+  ...ofSurvey("/share"),
+  read: ({ params: { id } }) => [...readSurvey(id, ["targeting"]), organizationDetail()],
+  view: ([, survey, { mail_enabled }], { visit, words }) => {
     const embed = `<iframe src="${survey.url.replace("/surveys/", "/embed/surveys/")}" width="100%" height="640"></iframe>`;
     return {
       title: words.views.share,
       trail: trailOf(visit, survey),
       content: (
         <>
-          <SurveyViews id={survey.id} current="share" />
+          <SurveyViews current="share" />
           {survey.status === "draft" && <p class="notice">{words.shareDraft}</p>}
           <div class="share">
             <div class="stack">
-              <section class="card stack" aria-labelledby="link-title">
-                <h2 id="link-title">{words.link}</h2>
-                <p class="quiet">{words.linkHint}</p>
+              <Part name="link" title={words.link} hint={words.linkHint}>
                 <div class="copy-row">
                   <code class="code" id="survey-link">
                     {survey.url}
@@ -55,10 +52,9 @@ export const shareSurvey = adminPage({
                     <Icon name="external-link" />
                   </a>
                 </p>
-              </section>
-              <section class="card stack" aria-labelledby="mail-title">
-                <h2 id="mail-title">{words.mailTitle}</h2>
-                {survey.targeting?.audience === "everyone" ? (
+              </Part>
+              <Part name="mail" title={words.mailTitle}>
+                {survey.targeting.audience === "everyone" ? (
                   <p class="quiet">{words.mailAudience}</p>
                 ) : !mail_enabled ? (
                   <>
@@ -75,51 +71,48 @@ export const shareSurvey = adminPage({
                     <Problem />
                     <div class="buttons">
                       {[false, true].map((isReminder) => (
-                        <form method="post" action={surveyPath(visit, survey.id, "/mail")}>
-                          <FormId />
-                          <input type="hidden" name="reminder" value={String(isReminder)} />
-                          <button type="submit" class="button" disabled={survey.status !== "published"}>
-                            {isReminder ? words.mailReminder : words.mailNow}
-                          </button>
-                        </form>
+                        <Form isOnce hasProblem={false} hidden={{ reminder: String(isReminder) }}>
+                          <Button
+                            disabled={survey.status !== "published"}
+                            label={isReminder ? words.mailReminder : words.mailNow}
+                          />
+                        </Form>
                       ))}
                     </div>
                   </>
                 )}
-              </section>
-              <section class="card stack" aria-labelledby="embed-title">
-                <h2 id="embed-title">{words.embed}</h2>
-                <p class="quiet">{words.embedHint}</p>
+              </Part>
+              <Part name="embed" title={words.embed} hint={words.embedHint}>
                 <div class="copy-row">
                   <code class="code">{embed}</code>
                   <CopyButton id="copy-embed" text={embed} what={words.embed} />
                 </div>
-              </section>
+              </Part>
             </div>
-            <section class="card stack" aria-labelledby="qr-title">
-              <h2 id="qr-title">{words.qrCode}</h2>
-              <p class="quiet">{words.qrHint}</p>
+            <Part name="qr" title={words.qrCode} hint={words.qrHint}>
               <QrCode id="survey-qr" text={survey.url} label={`${words.qrCode}: ${survey.url}`} />
               <p>
-                <a class="button" href={surveyPath(visit, survey.id, "/qr.svg")} download="">
-                  <Icon name="download" />
-                  {words.downloadQr}
-                </a>
+                <Button
+                  icon="download"
+                  href={surveyPath(visit, survey.id, "/qr.svg")}
+                  download=""
+                  label={words.downloadQr}
+                />
               </p>
-            </section>
+            </Part>
           </div>
         </>
       ),
     };
   },
-});
-
-export const mailSurveyForm = adminAction(endpointOf(surveys, "post", "/surveys/:id/mail"), {
-  area: "surveys",
-  path: "/:id/mail",
-  formPage: shareSurvey,
-  doneMessage: "mailed",
-  redirectTo: (_response, { visit, params }) => surveyPath(visit, params.id ?? "", "/share"),
+  actions: [
+    {
+      of: endpointOf(surveys, "post", "/surveys/:id/mail"),
+      path: "/:id/mail",
+      done: "mailed",
+      next: "/:id/share",
+    },
+  ],
 });
 
 /** The QR code as a file. */
@@ -129,10 +122,10 @@ export const surveyQr = plain({
   isData: true,
   access: "person",
   ofOrganization: true,
-  call: ({ params: { id } }) => [requireSurvey(id, "surveys:read"), surveyDetail(id, [])],
+  call: ({ params: { id } }) => readSurvey(id),
   respond: ([, [detail]]) => {
     if (!detail) throw notFound("survey");
-    const { id, url }: Survey = JSON.parse(detail.data);
+    const { id, url } = parsed(detail.data);
     return {
       status: 200,
       json: String(<QrCode text={url} label={url} />),

@@ -1,27 +1,44 @@
 import type { Child } from "hono/jsx";
-import type { z } from "zod";
 import type { Locale } from "../../../../../shared/locales.ts";
-import type { sentiment } from "../../../../../shared/survey-responses.ts";
-import type { surveyDetail } from "../../../../../shared/surveys.ts";
-import type { AreaTexts } from "../../../../words/index.ts";
-import { Icon } from "../../../components/icon.tsx";
+import type { SurveyExpansions } from "../../../../../shared/surveys.ts";
+import type { JsonResponse } from "../../../../_shared/http/endpoint.ts";
+import { parsed } from "../../../../_shared/statements/shapes.ts";
+import type { SurveyResponse } from "../../../../_shared/statements/survey-responses.ts";
+import { requireSurvey, type SurveyDetail, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import { Tabs } from "../../../components/admin/tabs.tsx";
+import { Button } from "../../../components/button.tsx";
+import { Field } from "../../../components/field.tsx";
+import type { PageInput } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
-import { useVisit, useWords } from "../../../rendering.ts";
+import { useRendering, useVisit, useWords } from "../../../rendering.ts";
 import type { Visit } from "../../../visit.ts";
 
-export type Survey = Required<z.infer<typeof surveyDetail>>;
-type Sentiment = z.infer<typeof sentiment>;
+type Sentiment = NonNullable<SurveyResponse["sentiment"]>;
 
-/** The query without empty filters. */
-export const withoutEmpty = (sent: unknown) =>
-  Object.fromEntries(
-    Object.entries(sent as Record<string, string>).filter(([, value]) => value.trim() !== ""),
-  );
+export const sentiments = ["positive", "neutral", "negative"] as const;
+
+/** What the pages of one survey have in common. */
+export const ofSurvey = (path: string) => ({
+  area: "surveys" as const,
+  path: `/:id${path}`,
+  row: ({ params: { id } }: PageInput) => ({ resource: "surveys" as const, id }),
+});
+
+/** Reads a survey, as the second value, if the caller may. */
+export const readSurvey = <const Name extends SurveyExpansions[number] = never>(
+  id: string,
+  expand: Name[] = [],
+  scope = "surveys:read",
+) => [requireSurvey(id, scope), surveyDetail(id, expand)] as const;
 
 export const surveyPath = (visit: Visit, id: string, path = "") => adminPath(visit, `/surveys/${id}${path}`);
 
+/** The page of the survey that an action made. */
+export const madeSurvey = ({ json }: JsonResponse, { visit }: { visit: Visit }) =>
+  surveyPath(visit, parsed<{ data: Pick<SurveyDetail, "id"> }>(json).data.id);
+
 /** Breadcrumb of the survey, for the pages below it. */
-export const trailOf = (visit: Visit, { id, title }: Pick<Survey, "id" | "title">) => [
+export const trailOf = (visit: Visit, { id, title }: Pick<SurveyDetail, "id" | "title">) => [
   { label: title, href: surveyPath(visit, id) },
 ];
 
@@ -42,17 +59,19 @@ export function formatDuration(seconds: number | null): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-function formatMoment(at: string, locale: Locale): string {
-  return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" }).format(
-    new Date(at),
-  );
-}
+/** A moment in UTC, to the minute. */
+export const Moment = ({ at }: { at: string }) => {
+  const { locale } = useVisit();
+  const date = new Date(at);
+  const format = new Intl.DateTimeFormat(locale, {
+    dateStyle: "medium",
+    timeStyle: "short",
+    timeZone: "UTC",
+  });
+  return <time datetime={date.toISOString()}>{format.format(date)} UTC</time>;
+};
 
-export const Moment = ({ at, locale }: { at: string; locale: Locale }) => (
-  <time datetime={new Date(at).toISOString()}>{formatMoment(at, locale)} UTC</time>
-);
-
-export const SurveyStatus = ({ status }: { status: Survey["status"] }) => {
+export const SurveyStatus = ({ status }: { status: SurveyDetail["status"] }) => {
   const words = useWords("surveys");
   return <span class={`status survey-${status}`}>{words.statuses[status]}</span>;
 };
@@ -67,72 +86,49 @@ export const SentimentTag = ({ sentiment }: { sentiment: Sentiment | null }) => 
   );
 };
 
-type ViewName = keyof AreaTexts["surveys"]["views"];
-const viewPaths: Record<ViewName, string> = {
-  results: "",
-  texts: "/texts",
-  responses: "/responses",
-  share: "/share",
-};
+const views = { results: "", texts: "/texts", responses: "/responses", share: "/share" };
 
 /** The pages of one survey. */
-export const SurveyViews = ({ id, current }: { id: string; current: ViewName }) => {
+export const SurveyViews = ({ current }: { current: keyof typeof views }) => {
   const words = useWords("surveys");
-  const visit = useVisit();
+  const { visit, params } = useRendering();
   return (
-    <nav class="tabs" aria-label={words.title}>
-      {Object.entries(viewPaths).map(([name, path]) => (
-        <a href={surveyPath(visit, id, path)} aria-current={name === current ? "page" : undefined}>
-          {words.views[name as ViewName]}
-        </a>
-      ))}
-    </nav>
+    <Tabs
+      label={words.title}
+      tabs={(Object.keys(views) as (keyof typeof views)[]).map((name) => ({
+        href: surveyPath(visit, params.id ?? "", views[name]),
+        label: words.views[name],
+        isHere: name === current,
+      }))}
+    />
   );
 };
 
-/** Filters of responses, in the URL. */
-export const AnswerFilters = ({
-  action,
-  query,
-  isFiltered,
-  children,
-  actions,
-}: {
+type FilterProps = {
   action: string;
   query: { sentiment?: Sentiment; start_date?: string; end_date?: string };
   isFiltered: boolean;
   children?: Child;
   actions?: Child;
-}) => {
+};
+
+/** Filters of responses, in the URL. */
+export const AnswerFilters = ({ action, query, isFiltered, children, actions }: FilterProps) => {
   const words = useWords("surveys");
   return (
     <search>
       <form method="get" action={action} class="answer-filters">
         {children}
-        <div class="field">
-          <label for="sentiment">{words.sentimentOfResponse}</label>
-          <select id="sentiment" name="sentiment">
-            <option value="">{words.anySentiment}</option>
-            {(["positive", "neutral", "negative"] as const).map((sentiment) => (
-              <option value={sentiment} selected={query.sentiment === sentiment}>
-                {words.sentiments[sentiment]}
-              </option>
-            ))}
-          </select>
-        </div>
-        <div class="field">
-          <label for="start_date">{words.from}</label>
-          <input type="date" id="start_date" name="start_date" value={query.start_date} />
-        </div>
-        <div class="field">
-          <label for="end_date">{words.to}</label>
-          <input type="date" id="end_date" name="end_date" value={query.end_date} />
-        </div>
+        <Field
+          name="sentiment"
+          label={words.sentimentOfResponse}
+          value={query.sentiment}
+          options={{ "": words.anySentiment, ...words.sentiments }}
+        />
+        <Field name="start_date" type="date" label={words.from} value={query.start_date} />
+        <Field name="end_date" type="date" label={words.to} value={query.end_date} />
         <div class="buttons">
-          <button type="submit" class="button">
-            <Icon name="sliders-horizontal" />
-            {words.filter}
-          </button>
+          <Button icon="sliders-horizontal">{words.filter}</Button>
           {isFiltered && <a href={action}>{words.clear}</a>}
           {actions}
         </div>

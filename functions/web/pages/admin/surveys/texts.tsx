@@ -3,15 +3,15 @@ import { uuid } from "../../../../../shared/fields.ts";
 import { cursor } from "../../../../../shared/pagination.ts";
 import { surveyResponseListQuery } from "../../../../../shared/survey-responses.ts";
 import { text } from "../../../../../shared/text.ts";
-import { notFound } from "../../../../_shared/http/api-error.ts";
 import { nextCursor } from "../../../../_shared/http/cursor.ts";
-import { listTexts, type TextAnswer } from "../../../../_shared/statements/survey-responses.ts";
-import { requireSurvey, surveyDetail } from "../../../../_shared/statements/surveys.ts";
+import { listTexts } from "../../../../_shared/statements/survey-responses.ts";
+import { Field } from "../../../components/field.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { NextPage } from "../../../components/next-page.tsx";
+import { withoutEmpty } from "../../../page.tsx";
 import { adminPage } from "../admin-page.tsx";
 import { TextItem } from "./results.tsx";
-import { AnswerFilters, type Survey, SurveyViews, surveyPath, trailOf, withoutEmpty } from "./shared.tsx";
+import { AnswerFilters, ofSurvey, readSurvey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
 
 const { sentiment, start_date, end_date } = surveyResponseListQuery.shape;
 
@@ -31,21 +31,15 @@ const pageSize = 25;
 
 /** Text answers, one question at a time. */
 export const surveyTexts = adminPage({
-  area: "surveys",
-  path: "/:id/texts",
+  ...ofSurvey("/texts"),
   query,
-  row: ({ params: { id } }) => ({ resource: "surveys", id }),
-  call: ({ params: { id }, query: { question, ...filter } }) => [
-    requireSurvey(id, "responses:read"),
-    surveyDetail(id, ["questions"]),
+  read: ({ params: { id }, query: { question, ...filter } }) => [
+    ...readSurvey(id, ["questions"], "responses:read"),
     listTexts(id, question, { ...filter, limit: pageSize }),
   ],
-  view: ([, [detail], [list]], { query, visit, words }) => {
-    if (!detail || !list) throw notFound("survey");
-    const survey: Survey = JSON.parse(detail.data);
+  view: ([, survey, list], { query, visit, words }) => {
     const asked = survey.questions.filter(({ type }) => type === "text");
     const question = asked.find(({ id }) => id === query.question?.toLowerCase()) ?? asked[0];
-    const texts: TextAnswer[] = JSON.parse(list.data);
     const { question: _question, cursor: _cursor, ...filter } = query;
     const action = surveyPath(visit, survey.id, "/texts");
     return {
@@ -53,20 +47,18 @@ export const surveyTexts = adminPage({
       trail: trailOf(visit, survey),
       content: (
         <>
-          <SurveyViews id={survey.id} current="texts" />
+          <SurveyViews current="texts" />
           {question ? (
             <>
               <AnswerFilters action={action} query={query} isFiltered={Object.keys(filter).length > 0}>
                 {asked.length > 1 ? (
-                  <div class="field wide">
-                    <label for="question">{words.text}</label>
-                    <select id="question" name="question">
-                      {asked.map(({ id, text }) => (
-                        <option value={id} selected={id === question.id}>
-                          {text}
-                        </option>
-                      ))}
-                    </select>
+                  <div class="wide">
+                    <Field
+                      name="question"
+                      label={words.text}
+                      value={question.id}
+                      options={asked.map(({ id, text }) => ({ value: id, label: text }))}
+                    />
                   </div>
                 ) : null}
                 <label class="search wide">
@@ -75,7 +67,6 @@ export const surveyTexts = adminPage({
                     type="search"
                     name="q"
                     value={query.q}
-                    maxlength={200}
                     placeholder={words.search}
                     aria-label={words.search}
                   />
@@ -83,10 +74,10 @@ export const surveyTexts = adminPage({
               </AnswerFilters>
               <section class="stack" aria-labelledby="texts-title">
                 <h2 id="texts-title">{question.text}</h2>
-                {texts.length > 0 ? (
+                {list.data.length > 0 ? (
                   <ul class="text-answers card">
-                    {texts.map((text) => (
-                      <TextItem text={text} surveyId={survey.id} />
+                    {list.data.map((text) => (
+                      <TextItem text={text} />
                     ))}
                   </ul>
                 ) : (

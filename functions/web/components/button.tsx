@@ -1,0 +1,34 @@
+import type { Child } from "hono/jsx";
+import type { JSX } from "hono/jsx/jsx-runtime";
+import type { IconName } from "../icons.ts";
+import { Icon } from "./icon.tsx";
+
+type Props = Omit<JSX.IntrinsicElements["a"] & JSX.IntrinsicElements["button"], "class" | "type"> & {
+  kind?: "main" | "danger" | "small" | "small main" | "small danger" | undefined;
+  icon?: IconName;
+  label?: Child;
+  /** What it is about, for who does not see where it stands. */
+  of?: string | undefined;
+};
+
+/** A link that looks like a button; without `href`, the button that sends its form. */
+export const Button = ({ kind, icon, label, of, children, ...given }: Props) => {
+  const more = of === undefined ? given : { ...given, "aria-label": `${label}: ${of}` };
+  const className = kind ? `button ${kind}` : "button";
+  const content = (
+    <>
+      {icon && <Icon name={icon} />}
+      {label}
+      {children}
+    </>
+  );
+  return more.href === undefined ? (
+    <button type="submit" class={className} {...more}>
+      {content}
+    </button>
+  ) : (
+    <a class={className} {...more}>
+      {content}
+    </a>
+  );
+};
