@@ -9,6 +9,7 @@ import { type AdminFrame, adminFrame, myTeams } from "../../../_shared/statement
 import type { Frame, FrameOf } from "../../../_shared/statements/pages.ts";
 import type { AreaTexts } from "../../../words/index.ts";
 import { adminScript, adminStylesheet } from "../../assets.generated.ts";
+import { Confirm, type ConfirmProps } from "../../components/admin/confirm.tsx";
 import { AdminSide } from "../../components/admin/side.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { action, type Page, type PageInput, page } from "../../page.tsx";
@@ -25,10 +26,12 @@ type AdminInput<Query, Words> = PageInput<Query> & {
   words: Words;
 };
 
-/** The content of a page of the dashboard. */
+/** A page of the dashboard: its content, or a question. */
 type AdminView = {
   title: string;
-  content: JSX.Element | string;
+  content?: JSX.Element | string;
+  /** Asks for confirmation; canceled, it leads to the last page of the trail. */
+  confirm?: Omit<ConfirmProps, "back"> & { back?: string };
   /** Beside the title. */
   actions?: JSX.Element;
   /** Breadcrumbs between the area and this page, outermost first. */
@@ -198,7 +201,7 @@ function actionOf(area: AreaName, pagePath: string, { of, path, done, next, ...m
 }
 
 const AdminContent = ({
-  view: { title, content, actions, trail, undo },
+  view: { title, content, confirm, actions, trail, undo },
   done,
   area,
   input: { visit },
@@ -240,6 +243,7 @@ const AdminContent = ({
         </div>
       )}
       {content}
+      {confirm && <Confirm back={steps?.at(-1)?.href ?? ""} {...confirm} />}
     </>
   );
 };

@@ -1,5 +1,5 @@
 import type { Page } from "../../page.tsx";
-import { agentPages } from "./agents/index.ts";
+import { agentPages } from "./agents/index.tsx";
 import { apiKeyPages } from "./api-keys.tsx";
 import { audit } from "./audit.tsx";
 import { brandPages } from "./brand.tsx";

@@ -1,12 +1,11 @@
 import { z } from "zod";
 import type { analyticsAnswer } from "../../../../shared/analytics.ts";
 import { analyticsCompared } from "../../../_shared/statements/analytics.ts";
-import { formatDuration } from "../../components/admin/duration.ts";
 import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Status } from "../../components/status.tsx";
-import { formatDay, formatNumber, formatShortDay } from "../../format.ts";
+import { formatDuration, formatDay, formatNumber, formatShortDay } from "../../format.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
