@@ -1,11 +1,14 @@
 import type { Child } from "hono/jsx";
+import { formatNumber } from "../../format.ts";
 import { linkWith } from "../../paths.ts";
 import { useVisit } from "../../rendering.ts";
+import { Day } from "../day.tsx";
 import { Icon } from "../icon.tsx";
 import { NextPage } from "../next-page.tsx";
 
 export type Column<Row> = {
-  key: string;
+  /** Nothing reads it: leave it out. */
+  key?: string;
   label: string;
   cell: (row: Row) => Child;
   /** The value of `sort` in the URL that sorts by this column. */
@@ -13,6 +16,42 @@ export type Column<Row> = {
   isNumber?: boolean;
   /** Only screen readers get the header, for example of a column of buttons. */
   hasQuietLabel?: boolean;
+};
+
+type Extra<Row> = Partial<Pick<Column<Row>, "sort" | "cell">>;
+type Value<Name extends string, Of> = { [Key in Name]: Of };
+
+/** A column of days, whose rows have the moment in the property `name`. */
+export const day = <Name extends string>(
+  name: Name,
+  label: string,
+  more?: Extra<Value<Name, string | null>>,
+): Column<Value<Name, string | null>> => ({
+  label,
+  cell: (row) => <DayCell at={row[name]} />,
+  ...more,
+});
+
+/** A column of numbers, which are in the property `name`; `cell` writes them in another way. */
+export const number = <Name extends string>(
+  name: Name,
+  label: string,
+  more?: Extra<Value<Name, number | null>>,
+): Column<Value<Name, number | null>> => ({
+  label,
+  isNumber: true,
+  cell: (row) => <NumberCell of={row[name]} />,
+  ...more,
+});
+
+const DayCell = ({ at }: { at: string | null }) => {
+  const { locale } = useVisit();
+  return <>{at === null ? "–" : <Day at={at} locale={locale} />}</>;
+};
+
+const NumberCell = ({ of }: { of: number | null }) => {
+  const { locale } = useVisit();
+  return <>{of === null ? "–" : formatNumber(of, locale)}</>;
 };
 
 type Props<Row> = {

@@ -1,59 +1,19 @@
 import { z } from "zod";
 import { queryInteger } from "../../../../../shared/pagination.ts";
-import type { survey as surveySchema } from "../../../../../shared/surveys.ts";
 import { surveyListQuery, surveyStatus } from "../../../../../shared/surveys.ts";
 import { nextCursor } from "../../../../_shared/http/cursor.ts";
 import { listSurveys } from "../../../../_shared/statements/surveys.ts";
-import { type Column, DataTable } from "../../../components/admin/table.tsx";
-import { Day } from "../../../components/day.tsx";
+import { DataTable, day, number } from "../../../components/admin/table.tsx";
 import { Icon } from "../../../components/icon.tsx";
-import { formatNumber } from "../../../format.ts";
 import { adminPath, hrefWith } from "../../../paths.ts";
 import { adminPage } from "../admin-page.tsx";
 import { formatShare, SurveyStatus, withoutEmpty } from "./shared.tsx";
 
-type Survey = z.infer<typeof surveySchema>;
-
 export const surveyList = adminPage({
   area: "surveys",
   query: z.preprocess(withoutEmpty, surveyListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) })),
-  call: ({ query }) => [listSurveys(query)],
-  view: ([[list]], { query, visit, words }) => {
-    const rows: Survey[] = JSON.parse(list?.data ?? "[]");
-    const columns: Column<Survey>[] = [
-      {
-        key: "title",
-        label: words.columns.title,
-        cell: ({ id, title }) => <a href={adminPath(visit, `/surveys/${id}`)}>{title}</a>,
-      },
-      {
-        key: "status",
-        label: words.columns.status,
-        cell: ({ status }) => <SurveyStatus status={status} />,
-      },
-      {
-        key: "responses",
-        label: words.columns.responses,
-        isNumber: true,
-        cell: ({ response_count }) => formatNumber(response_count, visit.locale),
-      },
-      {
-        key: "completion",
-        label: words.columns.completion,
-        isNumber: true,
-        cell: ({ completion_rate }) => formatShare(completion_rate, visit.locale),
-      },
-      {
-        key: "created",
-        label: words.columns.created,
-        cell: ({ created_at }) => <Day at={created_at} locale={visit.locale} />,
-      },
-      {
-        key: "closes",
-        label: words.columns.closes,
-        cell: ({ closes_at }) => (closes_at ? <Day at={closes_at} locale={visit.locale} /> : "–"),
-      },
-    ];
+  read: ({ query }) => [listSurveys(query)],
+  view: ([list], { query, visit, words }) => {
     return {
       title: words.title,
       actions: (
@@ -77,8 +37,20 @@ export const surveyList = adminPage({
           <DataTable
             id="surveys"
             caption={words.title}
-            columns={columns}
-            rows={rows}
+            columns={[
+              {
+                label: words.columns.title,
+                cell: ({ id, title }) => <a href={adminPath(visit, `/surveys/${id}`)}>{title}</a>,
+              },
+              { label: words.columns.status, cell: ({ status }) => <SurveyStatus status={status} /> },
+              number("response_count", words.columns.responses),
+              number("completion_rate", words.columns.completion, {
+                cell: ({ completion_rate }) => formatShare(completion_rate, visit.locale),
+              }),
+              day("created_at", words.columns.created),
+              day("closes_at", words.columns.closes),
+            ]}
+            rows={list.data}
             rowId={({ id }) => id}
             empty={
               query.status ? (
@@ -90,7 +62,7 @@ export const surveyList = adminPage({
                 </>
               )
             }
-            next={list ? nextCursor(list, "created_at", "desc") : null}
+            next={nextCursor(list, "created_at", "desc")}
           />
         </>
       ),
