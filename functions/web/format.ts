@@ -31,11 +31,16 @@ export const isLong = (count: string) => count.length > 4;
 
 const moments = new Map<string, Intl.DateTimeFormat>();
 
-/** A time with seconds and the name of its zone. */
-export function formatMoment(at: string, locale: Locale, timeZone = "UTC"): string {
+/** A time to the second: in UTC, which it names, or in the time zone that the reader knows. */
+export function formatMoment(at: string, locale: Locale, timeZone?: string): string {
   const key = `${locale} ${timeZone}`;
   const format =
-    moments.get(key) ?? new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long", timeZone });
+    moments.get(key) ??
+    new Intl.DateTimeFormat(locale, {
+      dateStyle: "medium",
+      timeStyle: timeZone ? "medium" : "long",
+      timeZone: timeZone ?? "UTC",
+    });
   moments.set(key, format);
   return format.format(new Date(at));
 }
@@ -58,7 +63,9 @@ export function formatDuration(
   const [unit, length] = units[first] ?? units[3];
   const next = units[first + 1];
   const format = (count: number, of: string) =>
-    new Intl.NumberFormat(locale, { style: "unit", unit: of, unitDisplay, maximumFractionDigits: 1 }).format(count);
+    new Intl.NumberFormat(locale, { style: "unit", unit: of, unitDisplay, maximumFractionDigits: 1 }).format(
+      count,
+    );
   if (length <= 1 || !next) return format(seconds / length, unit);
   const rest = Math.floor((seconds % length) / next[1]);
   return format(Math.floor(seconds / length), unit) + (rest > 0 ? ` ${format(rest, next[0])}` : "");

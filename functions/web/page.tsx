@@ -77,6 +77,8 @@ export type Page = Route & {
   formPage?: Page | undefined;
   /** Renders the response of the action once, such as a secret, instead of a redirect. */
   resultPage?: Page | undefined;
+  /** The page of the form is the `resultPage`. */
+  showsResult?: boolean | undefined;
   /** Whether `resultPage` is rendered, if that depends on the response. */
   isShown?: ((json: string) => boolean) | undefined;
   /** `work` reads the body, which has a file: the only form at its path. */
@@ -165,7 +167,12 @@ export function page<
   };
   const { path, ofOrganization, isEmbeddable } = own;
   own.actions = actions.map(
-    (action): Page => ({ path, ofOrganization, isEmbeddable, formPage: own, ...action }) as Page,
+    (action): Page =>
+      ({
+        ...{ path, ofOrganization, isEmbeddable, formPage: own },
+        ...(action.showsResult && { resultPage: own }),
+        ...action,
+      }) as Page,
   );
   return own;
 }
@@ -232,6 +239,7 @@ export function action(
       | "readForm"
       | "formPage"
       | "resultPage"
+      | "showsResult"
       | "isShown"
       | "redirectTo"
       | "errorTexts"

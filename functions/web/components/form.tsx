@@ -15,7 +15,7 @@ type FormState = {
   limitsOf: (name: string) => Limits;
 };
 
-const FormContext = createContext<FormState | undefined>(undefined);
+export const FormContext = createContext<FormState | undefined>(undefined);
 
 /** The form around a field; a field outside of one has no limits. */
 export function useForm(visit: Visit): FormState {
@@ -30,7 +30,7 @@ export function valueIn(values: object, name: string): unknown {
 }
 
 type Props = PropsWithChildren<{
-  /** The endpoint of one of the page's actions, which says what fields may contain; without it the page's only action. */
+  /** One of the page's actions or its endpoint, which says what fields may contain; without it the page's only action. */
   of?: Route | undefined;
   /** Where it is sent to, if that is not the action's path with the parameters of this page. */
   to?: string | undefined;
@@ -48,6 +48,10 @@ type Props = PropsWithChildren<{
   isOnce?: boolean;
   /** False if the page shows the problem elsewhere. */
   hasProblem?: boolean;
+  /** False if the browser loads the next page, such as after a sign-in. */
+  hasTurbo?: boolean;
+  /** Whether one of its fields is a file. */
+  hasFile?: boolean;
   /** Text of its button; without it the children have one. */
   submit?: Child;
   /** For what deletes; a secret that is made is no danger. */
@@ -59,12 +63,12 @@ type Props = PropsWithChildren<{
 /** A form with what every form has: hidden fields, the problem of a rejected input, buttons. */
 export const Form = (props: Props) => {
   const { visit, frame, page, params } = useRendering();
-  const { of, hidden = {}, values = {}, hasProblem = true } = props;
+  const { of, hidden = {}, values = {}, hasProblem = true, hasTurbo = true } = props;
   const { submit, back, children, returnTo, id, island } = props;
   const className = props.class ?? (submit === undefined ? undefined : "card settings-form");
   const actions = page?.actions ?? [];
   const action = of
-    ? actions.find(({ endpoint }) => endpoint === of)
+    ? actions.find((one) => one.endpoint === of || (one.path === of.path && one.method === of.method))
     : actions.length === 1
       ? actions[0]
       : undefined;
@@ -82,13 +86,20 @@ export const Form = (props: Props) => {
   };
   const made = personForm(visit, to);
   return (
-    <FormContext.Provider value={{ values, refused, limitsOf: (name) => limitsOf(route, name) }}>
+    <FormContext.Provider
+      value={{
+        values,
+        refused,
+        limitsOf: (name) => limitsOf({ ...route, body: route.body ?? route.query }, name),
+      }}
+    >
       <form
+        enctype={props.hasFile ? "multipart/form-data" : undefined}
         {...made}
         class={className}
         id={id}
         data-island={island}
-        data-turbo={route.showsSecret ? "false" : made["data-turbo"]}
+        data-turbo={route.showsSecret || props.hasFile || !hasTurbo ? "false" : made["data-turbo"]}
       >
         {hasProblem && <Problem visit={{ ...visit, refused }} />}
         {(props.isOnce ?? route.showsSecret) && <FormId />}

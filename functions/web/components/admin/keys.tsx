@@ -47,21 +47,13 @@ export const Keys = ({ keys, base }: Props) => {
       key: "scopes",
       label: words.scopes,
       cell: ({ scopes: granted }) =>
-        granted.length === 0 ? (
-          <span class="quiet">{words.noScopes}</span>
-        ) : (
-          <Tags of={granted} />
-        ),
+        granted.length === 0 ? <span class="quiet">{words.noScopes}</span> : <Tags of={granted} />,
     },
     {
       key: "last",
       label: words.lastUse,
       cell: ({ last_used_at }) =>
-        last_used_at ? (
-          <Day at={last_used_at} />
-        ) : (
-          <span class="quiet">{words.unused}</span>
-        ),
+        last_used_at ? <Day at={last_used_at} /> : <span class="quiet">{words.unused}</span>,
     },
   ];
   const columns: Column<ApiKey>[] = [

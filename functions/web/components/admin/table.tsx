@@ -60,7 +60,8 @@ type Props<Row> = {
   caption: string;
   columns: Column<Row>[];
   rows: Row[];
-  rowId: (row: Row) => string;
+  /** By default its id. */
+  rowId?: (row: Row) => string;
   /** Checkboxes that belong to the form of this id, named `name`; the bar `bar` shows the number of selected rows. */
   select?: {
     form: string;
@@ -76,10 +77,12 @@ type Props<Row> = {
   next?: string | null;
 };
 
+const idOf = (row: unknown) => String((row as { id?: unknown }).id);
+
 /** Rows with a header. On a phone each row is a block with its cells stacked. */
 export const DataTable = <Row,>(props: Props<Row>) => {
   const visit = useVisit();
-  const { id, caption, columns, rows, rowId, select, sorted, empty, next } = props;
+  const { id, caption, columns, rows, rowId = idOf, select, sorted, empty, next } = props;
   const words = visit.messages.admin.frame;
   const isFirst = !visit.query.has("cursor");
   return (

@@ -85,7 +85,7 @@ const elsewhere = page({
 });
 
 /** An action of a page of the dashboard: an endpoint of the API, with a redirect for an answer. */
-export type AdminAction = Pick<Page, "readForm" | "isShown"> & {
+export type AdminAction = Pick<Page, "readForm" | "showsResult" | "isShown"> & {
   of: Endpoint;
   /** Path below the area; by default that of the page. */
   path?: string;
@@ -126,7 +126,7 @@ export function adminPage<
     frame: Frame,
   ) => AdminView;
   /** What its forms are sent to. */
-  actions?: readonly AdminAction[];
+  actions?: readonly (AdminAction | Page)[];
 }): Page {
   const { area, path = "", role = "admin", runsLong, query, row, read, call, view } = definition;
   const statementsOf = (read ?? call) as ((input: PageInput) => readonly Statement[]) | undefined;
@@ -140,12 +140,12 @@ export function adminPage<
     frame: row as never,
     call: (input: PageInput): readonly Statement[] => [adminFrame(role), ...(statementsOf?.(input) ?? [])],
     view: (results, input, frame) => {
-      const [[first], ...own] = results as unknown as [[{ data: AdminFrame }], ...Results<Statement[]>];
+      const [[first], ...rows] = results as unknown as [[{ data: AdminFrame }], ...Results<Statement[]>];
       const admin = first.data;
       if (frame.organization?.id !== admin.organization_id) throw notFound("page");
       const { visit } = input;
       const words = visit.messages.admin[area];
-      const values = read ? shownOf(own, () => statementsOf?.(input) ?? []) : own;
+      const values = read ? shownOf(rows, () => statementsOf?.(input) ?? []) : rows;
       const shown = view(values as never, { ...input, admin, words } as never, frame);
       return {
         title: shown.title,
@@ -170,7 +170,7 @@ export function adminPage<
         ),
       };
     },
-    actions: definition.actions?.map((action) => actionOf(area, path, action)),
+    actions: definition.actions?.map((action) => ("of" in action ? actionOf(area, path, action) : action)),
   });
 }
 

@@ -7,7 +7,7 @@ import { events } from "./events.tsx";
 import { exportFile, exporting } from "./export.tsx";
 import { generalPages } from "./general.tsx";
 import { identifyPages } from "./identify.tsx";
-import { applyImport, cancelImport, importPage, imports, sendImport } from "./import.tsx";
+import { importPages } from "./import.tsx";
 import { decide, inbox } from "./inbox.tsx";
 import { categoryPages, tagPages } from "./labels.tsx";
 import { limits } from "./limits.tsx";
@@ -41,11 +41,7 @@ export const adminPages: Page[] = [
   ...userPages,
   welcome,
   // Data
-  imports,
-  sendImport,
-  importPage,
-  cancelImport,
-  applyImport,
+  ...importPages,
   exporting,
   exportFile,
   audit,

@@ -5,7 +5,7 @@ import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Status } from "../../components/status.tsx";
-import { formatDuration, formatDay, formatNumber, formatShortDay } from "../../format.ts";
+import { formatDay, formatDuration, formatNumber, formatShortDay } from "../../format.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";

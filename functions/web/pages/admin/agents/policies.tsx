@@ -25,7 +25,10 @@ export const Policies = ({ of }: { of: AgentPolicies }) => {
       of={[
         [words.readOnly, yes(of.read_only)],
         [words.confirm, yes(of.confirm_destructive)],
-        [words.callsADay, of.calls_a_day === null ? words.noLimit : formatNumber(of.calls_a_day, visit.locale)],
+        [
+          words.callsADay,
+          of.calls_a_day === null ? words.noLimit : formatNumber(of.calls_a_day, visit.locale),
+        ],
         [words.tools, of.tools === null ? words.all : <Tags of={of.tools} />],
         [words.categories, listed(of.category_ids)],
         [words.surveys, listed(of.survey_ids)],
