@@ -1,11 +1,11 @@
 import type { Island } from "./island.ts";
 
-/** A checkbox that selects all rows of its table. A bar named by data-bar shows the number of selected rows. */
+/** A checkbox that selects all rows of its table or all entries of the inbox. A bar named by data-bar shows the number of selected rows. */
 export const connect: Island = (element, signal) => {
   const all = element as HTMLInputElement;
-  const table = all.closest("table");
+  const list = all.closest<HTMLElement>("table, [data-island=inbox]");
   const bar = document.getElementById(all.dataset.bar ?? "");
-  const boxes = () => [...(table?.querySelectorAll<HTMLInputElement>("tbody input[type=checkbox]") ?? [])];
+  const boxes = () => [...(list?.querySelectorAll<HTMLInputElement>("input[type=checkbox][form]") ?? [])];
   const selectAll = () => {
     for (const box of boxes()) box.checked = all.checked;
     update();
@@ -19,7 +19,7 @@ export const connect: Island = (element, signal) => {
     bar?.toggleAttribute("data-any", chosen > 0);
   };
   all.addEventListener("change", selectAll, { signal });
-  table?.addEventListener("change", update, { signal });
+  list?.addEventListener("change", update, { signal });
   // Checked before the script was loaded.
   if (all.checked) selectAll();
   else update();

@@ -227,7 +227,7 @@ const Queue = ({ items, query, frame }: { items: Item[]; query: InboxQuery; fram
           aria-label={words.bulk}
         >
           <label class="check">
-            <input type="checkbox" class="needs-script" data-all />
+            <input type="checkbox" id="inbox-all" class="needs-script" data-island="select-all" />
             <span>{words.bulk}</span>
           </label>
           <Verdicts query={query} isSmall />

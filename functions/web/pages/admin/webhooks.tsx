@@ -209,7 +209,7 @@ const webhook = adminPage({
                 </a>
               </span>
             </div>
-            {deliveries.some(isUnderWay) && <div id="pending" data-island="pending" hidden />}
+            {deliveries.some(isUnderWay) && <div id="pending" data-island="follow" data-for="60" hidden />}
             <DataTable
               id="log"
               caption={words.deliveries}
@@ -282,7 +282,7 @@ const delivery = adminPage({
       content: (
         <>
           <Problem />
-          {isUnderWay(sent) && <div id="pending" data-island="pending" hidden />}
+          {isUnderWay(sent) && <div id="pending" data-island="follow" data-for="60" hidden />}
           <section class="card stack">
             <Properties
               of={[
