@@ -332,7 +332,7 @@ export const similarSubmissions = adminPage({
           ) : (
             groups.map((group) => (
               <section class="card stack">
-                <div class="card-head">
+                <div class="heading">
                   <h2>{words.alike(group.length)}</h2>
                   <a
                     class="button small"

@@ -129,7 +129,7 @@ const Numbers = ({
         />
       </dl>
       <section class="card" id="over-time">
-        <div class="card-head">
+        <div class="heading">
           <h2>{words.overTime}</h2>
           <nav class="tabs" aria-label={words.overTime}>
             {plots.map((name) => (

@@ -200,7 +200,7 @@ const webhook = adminPage({
             )}
           </section>
           <section class="stack" id="deliveries">
-            <div class="section-head">
+            <div class="heading">
               <h2>{words.deliveries}</h2>
               <span class="quiet small">
                 {words.deliveriesText}{" "}

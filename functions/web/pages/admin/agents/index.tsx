@@ -147,7 +147,7 @@ const agent = adminPage({
             </div>
           </section>
           <section class="stack">
-            <div class="section-head">
+            <div class="heading">
               <h2>{words.keys}</h2>
               {!shown.retired_at && (
                 <a class="button" href={`${path}/keys/new`}>
@@ -159,7 +159,7 @@ const agent = adminPage({
             <Keys keys={keys} base={`${path}/keys`} />
           </section>
           <section class="card stack">
-            <div class="section-head">
+            <div class="heading">
               <h2>{words.policies}</h2>
               {!shown.retired_at && (
                 <a
