@@ -1,7 +1,7 @@
 import { type Child, createContext, type PropsWithChildren, useContext } from "hono/jsx";
 import type { Route } from "../../_shared/http/endpoint.ts";
 import { type Limits, limitsOf } from "../limits-of-fields.ts";
-import { filled, isOfOrganization, personForm } from "../paths.ts";
+import { filled, personForm } from "../paths.ts";
 import { useRendering } from "../rendering.ts";
 import type { RefusedForm, Visit } from "../visit.ts";
 import { Problem } from "./field.tsx";
@@ -62,7 +62,7 @@ type Props = PropsWithChildren<{
 
 /** A form with what every form has: hidden fields, the problem of a rejected input, buttons. */
 export const Form = (props: Props) => {
-  const { visit, frame, page, params } = useRendering();
+  const { visit, page, params } = useRendering();
   const { of, hidden = {}, values = {}, hasProblem = true, hasTurbo = true } = props;
   const { submit, back, children, returnTo, id, island } = props;
   const className = props.class ?? (submit === undefined ? undefined : "card settings-form");
@@ -80,7 +80,6 @@ export const Form = (props: Props) => {
   const to = props.to ?? base + filled(action?.path ?? "", params);
   const fields = {
     ...(route.method !== "post" && { _method: route.method }),
-    ...(isOfOrganization(action?.endpoint ?? route) && { organization_id: frame.organization?.id ?? "" }),
     ...hidden,
     ...(returnTo !== undefined && { return_to: returnTo }),
   };

@@ -32,7 +32,6 @@ export const Keys = ({ keys, base }: Props) => {
   const old = current.filter(isOld).length;
   const shared: Column<ApiKey>[] = [
     {
-      key: "name",
       label: words.key,
       cell: (key) => (
         <div class="key-name">
@@ -44,13 +43,11 @@ export const Keys = ({ keys, base }: Props) => {
       ),
     },
     {
-      key: "scopes",
       label: words.scopes,
       cell: ({ scopes: granted }) =>
         granted.length === 0 ? <span class="quiet">{words.noScopes}</span> : <Tags of={granted} />,
     },
     {
-      key: "last",
       label: words.lastUse,
       cell: ({ last_used_at }) =>
         last_used_at ? <Day at={last_used_at} /> : <span class="quiet">{words.unused}</span>,
@@ -59,7 +56,6 @@ export const Keys = ({ keys, base }: Props) => {
   const columns: Column<ApiKey>[] = [
     ...shared,
     {
-      key: "created",
       label: words.created,
       cell: (key) => (
         <div>
@@ -74,27 +70,24 @@ export const Keys = ({ keys, base }: Props) => {
       ),
     },
     {
-      key: "expires",
       label: words.expires,
       cell: ({ expires_at }) =>
         expires_at ? <Day at={expires_at} /> : <span class="quiet">{words.never}</span>,
     },
     {
-      key: "actions",
       label: words.actions,
       hasQuietLabel: true,
       cell: ({ id, name }) => (
         <div class="row-actions">
-          <a class="button small" href={`${base}/${id}/rotate`} aria-label={`${words.rotate}: ${name}`}>
-            {words.rotate}
-          </a>
-          <a
-            class="button small danger"
-            href={`${base}/${id}/revoke`}
-            aria-label={`${words.revoke}: ${name}`}
-          >
-            {words.revoke}
-          </a>
+          {(["rotate", "revoke"] as const).map((what) => (
+            <a
+              class={what === "revoke" ? "button small danger" : "button small"}
+              href={`${base}/${id}/${what}`}
+              aria-label={`${words[what]}: ${name}`}
+            >
+              {words[what]}
+            </a>
+          ))}
         </div>
       ),
     },
@@ -102,7 +95,6 @@ export const Keys = ({ keys, base }: Props) => {
   const endedColumns: Column<ApiKey>[] = [
     ...shared,
     {
-      key: "end",
       label: words.end,
       cell: ({ revoked_at, expires_at }) => (
         <div>
@@ -126,7 +118,6 @@ export const Keys = ({ keys, base }: Props) => {
         caption={words.title}
         columns={columns}
         rows={current}
-        rowId={({ id }) => id}
         empty={<p>{words.empty}</p>}
       />
       {ended.length > 0 && (
@@ -134,14 +125,7 @@ export const Keys = ({ keys, base }: Props) => {
           <summary class="quiet">
             {words.ended}: {ended.length}
           </summary>
-          <DataTable
-            id="ended"
-            caption={words.ended}
-            columns={endedColumns}
-            rows={ended}
-            rowId={({ id }) => id}
-            empty=""
-          />
+          <DataTable id="ended" caption={words.ended} columns={endedColumns} rows={ended} empty="" />
         </details>
       )}
     </>
