@@ -75,6 +75,8 @@ type Props<Row> = {
   empty: Child;
   /** The cursor of the next page; undefined where the list has no pages. */
   next?: string | null;
+  /** The parameter of the query that says where a page starts. */
+  cursor?: string;
 };
 
 const idOf = (row: unknown) => String((row as { id?: unknown }).id);
@@ -82,9 +84,9 @@ const idOf = (row: unknown) => String((row as { id?: unknown }).id);
 /** Rows with a header. On a phone each row is a block with its cells stacked. */
 export const DataTable = <Row,>(props: Props<Row>) => {
   const visit = useVisit();
-  const { id, caption, columns, rows, rowId = idOf, select, sorted, empty, next } = props;
+  const { id, caption, columns, rows, rowId = idOf, select, sorted, empty, next, cursor } = props;
   const words = visit.messages.admin.frame;
-  const isFirst = !visit.query.has("cursor");
+  const isFirst = !visit.query.has(cursor ?? "cursor");
   return (
     <>
       {rows.length === 0 ? (
@@ -138,7 +140,7 @@ export const DataTable = <Row,>(props: Props<Row>) => {
           </table>
         </div>
       )}
-      {next !== undefined && <NextPage next={next} isFirst={isFirst} />}
+      {next !== undefined && <NextPage next={next} isFirst={isFirst} cursor={cursor} />}
     </>
   );
 };

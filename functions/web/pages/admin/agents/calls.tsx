@@ -8,7 +8,6 @@ import { DataTable } from "../../../components/admin/table.tsx";
 import { Field } from "../../../components/field.tsx";
 import { formatDuration } from "../../../format.ts";
 import { withoutEmpty } from "../../../page.tsx";
-import { hrefWith } from "../../../paths.ts";
 import { rowOf } from "../../../shown.ts";
 import { adminPage } from "../admin-page.tsx";
 import { area, trailOf } from "./shared.tsx";
@@ -58,15 +57,9 @@ export const agentCalls = adminPage({
             ]}
             rows={calls}
             empty={<p>{words.noCalls}</p>}
+            next={last ? String(last.id) : null}
+            cursor="before"
           />
-          <nav class="pages" aria-label={words.calls}>
-            {query.before !== undefined && <a href={hrefWith(visit, { before: null })}>{words.newest}</a>}
-            {last && (
-              <a class="button" rel="next" href={hrefWith(visit, { before: String(last.id) })}>
-                {words.older}
-              </a>
-            )}
-          </nav>
         </>
       ),
     };
