@@ -28,10 +28,47 @@ export const formatCount = (n: number, locale: Locale) => (isPlain(n) ? String(n
 
 /** A count that needs smaller type to fit its button: 12.345 or 12 тыс. Islands ask the same. */
 export const isLong = (count: string) => count.length > 4;
-/** A moment in a time zone, with seconds. */
-export function momentFormat(locale: Locale, timeZone: string): (at: string) => string {
-  const format = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium", timeZone });
-  return (at) => format.format(new Date(at));
+
+const moments = new Map<string, Intl.DateTimeFormat>();
+
+/** A time to the second: in UTC, which it names, or in the time zone that the reader knows. */
+export function formatMoment(at: string, locale: Locale, timeZone?: string): string {
+  const key = `${locale} ${timeZone}`;
+  const format =
+    moments.get(key) ??
+    new Intl.DateTimeFormat(locale, {
+      dateStyle: "medium",
+      timeStyle: timeZone ? "medium" : "long",
+      timeZone: timeZone ?? "UTC",
+    });
+  moments.set(key, format);
+  return format.format(new Date(at));
+}
+
+const units = [
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+  ["millisecond", 0.001],
+] as const;
+
+/** A length of time by its two largest units, such as 1d 6h; below a minute by one, such as 1.5s. */
+export function formatDuration(
+  seconds: number,
+  locale: Locale,
+  unitDisplay: "narrow" | "short" | "long" = "narrow",
+): string {
+  const first = units.findIndex(([, length]) => seconds >= length);
+  const [unit, length] = units[first] ?? units[3];
+  const next = units[first + 1];
+  const format = (count: number, of: string) =>
+    new Intl.NumberFormat(locale, { style: "unit", unit: of, unitDisplay, maximumFractionDigits: 1 }).format(
+      count,
+    );
+  if (length <= 1 || !next) return format(seconds / length, unit);
+  const rest = Math.floor((seconds % length) / next[1]);
+  return format(Math.floor(seconds / length), unit) + (rest > 0 ? ` ${format(rest, next[0])}` : "");
 }
 
 const maxKnownDays = 5000;

@@ -32,7 +32,9 @@ const schemas = new WeakMap<z.ZodType, Schema>();
 function schemaOf(body: z.ZodType): Schema {
   const known = schemas.get(body);
   if (known) return known;
-  const made = z.toJSONSchema(body, { io: "input", unrepresentable: "any", reused: "inline" }) as Schema;
+  const core =
+    body instanceof z.ZodPipe && body.in instanceof z.ZodTransform ? (body.out as z.ZodType) : body;
+  const made = z.toJSONSchema(core, { io: "input", unrepresentable: "any", reused: "inline" }) as Schema;
   schemas.set(body, made);
   return made;
 }

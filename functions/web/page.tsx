@@ -77,7 +77,9 @@ export type Page = Route & {
   formPage?: Page | undefined;
   /** Renders the response of the action once, such as a secret, instead of a redirect. */
   resultPage?: Page | undefined;
-  /** Whether `resultPage`, by default the action's page, is rendered, if that depends on the response. */
+  /** The page of the form is the `resultPage`. */
+  showsResult?: boolean | undefined;
+  /** Whether `resultPage`, by default the page of the form, is rendered, if that depends on the response. */
   isShown?: ((json: string) => boolean) | undefined;
   /** `work` reads the body, which has a file: the only form at its path. */
   readsBody?: boolean;
@@ -167,11 +169,8 @@ export function page<
   own.actions = actions.map(
     (action): Page =>
       ({
-        path,
-        ofOrganization,
-        isEmbeddable,
-        formPage: own,
-        ...(action.isShown && { resultPage: own }),
+        ...{ path, ofOrganization, isEmbeddable, formPage: own },
+        ...((action.showsResult || action.isShown) && { resultPage: own }),
         ...action,
       }) as Page,
   );
@@ -240,6 +239,7 @@ export function action(
       | "readForm"
       | "formPage"
       | "resultPage"
+      | "showsResult"
       | "isShown"
       | "redirectTo"
       | "errorTexts"

@@ -16,9 +16,6 @@ export const adminPath = ({ base }: Visit, path = "") => `${base}/admin${path}`;
 export const filled = (path: string, params: Record<string, string>) =>
   path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
 
-/** Whether the path of an endpoint names the organization, which pages take from their own address. */
-export const isOfOrganization = ({ path }: { path: string }) => /^\/organizations\/:id(\/|$)/.test(path);
-
 /** The title after the id is for readers of the URL; the path also works without it. */
 export function submissionPath(id: string, title: string): string {
   const slug = /^[\x20-\x7e]*$/.test(title) ? asciiSlug(title) : encodeURIComponent(anySlug(title));

@@ -44,3 +44,10 @@ export function shownOf<const Statements extends readonly Statement[]>(
     return rows.columns.length === 1 ? data : { ...row, data };
   }) as Shown<Statements>;
 }
+
+/** The row of a list that a page is about. */
+export function rowOf<Found extends { id: string }>(rows: readonly Found[], id: string): Found {
+  const found = rows.find((row) => row.id === id.toLowerCase());
+  if (!found) throw notFound("resource");
+  return found;
+}

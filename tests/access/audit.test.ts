@@ -84,7 +84,7 @@ const unloggedForms: Record<string, string> = {
   "POST /people/members/:member/second-factor": "has none; tests/web/factors.test.ts removes one",
   "POST /people/members/:member/transfer": refused,
   "POST /settings/identify/check": "changes nothing",
-  'POST /settings/webhooks {"organization_id":":organization","url":"https://192.0.2.1/hooks","events":"survey.closed"}':
+  'POST /settings/webhooks {"url":"https://192.0.2.1/hooks","events":"survey.closed"}':
     refused,
   "POST /settings/webhooks/:webhook/test": deliveries,
   "POST /settings/webhooks/:delivery/redeliver": deliveries,

@@ -7,7 +7,8 @@ import type {
 } from "../../../shared/admin.ts";
 import type { NewApiKey } from "../../../shared/api-keys.ts";
 import type { Statement } from "../database/run.ts";
-import { call, type DataOf } from "./shapes.ts";
+import type { Organization } from "./organizations.ts";
+import { call, type Data, type DataOf } from "./shapes.ts";
 
 export type ApiKey = DataOf<typeof apiKeyAnswer>;
 
@@ -35,8 +36,10 @@ export const revokeApiKey = (id: string, agentId: string | null = null) =>
 export const allowedOrigins = (origins: string[] | null) =>
   call<DataOf<typeof originsAnswer>>("admin_origins", origins);
 
+export type RateLimitRule = { name: string; max_requests: number; window_seconds: number };
+
 /** The rate limit rules, and the plan and usage of the request's organization. */
-export function limitsInForce(): Statement<{ rates: string; plan: string }> {
-  return (sql) => sql`select private.rate_limits()::text as rates,
-    (private.admin_organization(private.current_organization_id()) -> 'plan')::text as plan`;
+export function limitsInForce(): Statement<Data<{ rates: RateLimitRule[]; plan: Organization["plan"] }>> {
+  return (sql) => sql`select json_build_object('rates', private.rate_limits(),
+    'plan', private.admin_organization(private.current_organization_id()) -> 'plan')::text as data`;
 }

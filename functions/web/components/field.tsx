@@ -28,13 +28,15 @@ type Props = {
   inputmode?: "numeric";
   /** Options of a select, in place of a text input; an object has their labels by value. */
   options?: Option[] | Record<string, string>;
+  /** The field is a file. */
+  file?: { types: string[]; maxBytes: number; tooLarge: string };
   visit?: Visit;
 };
 
 /** A labelled field with its hint and, after a rejection, the entered value and the error. A boolean is a checkbox. */
 export const Field = (props: Props) => {
   const given = useVisit();
-  const { name, id = name, label, hint, rows, options: choices, visit = given, value, ...more } = props;
+  const { name, id = name, label, hint, rows, options: choices, file, visit = given, value, ...more } = props;
   const form = useForm(visit);
   const { type: ownType, ...limits } = form.limitsOf(name);
   const before = value ?? textOf(valueIn(form.values, name));
@@ -51,6 +53,14 @@ export const Field = (props: Props) => {
     "aria-invalid": problem ? ("true" as const) : undefined,
     ...(!choices && type !== "color" && limits),
     ...attributes,
+    ...(file && {
+      type: "file",
+      required: true,
+      accept: file.types.join(","),
+      "data-island": "file-size",
+      "data-max": String(file.maxBytes),
+      "data-too-large": file.tooLarge,
+    }),
   };
   const options = choices && !Array.isArray(choices) ? optionsOf(choices) : choices;
   return (

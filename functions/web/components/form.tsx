@@ -1,7 +1,7 @@
 import { type Child, createContext, type PropsWithChildren, useContext } from "hono/jsx";
 import type { Route } from "../../_shared/http/endpoint.ts";
 import { type Limits, limitsOf } from "../limits-of-fields.ts";
-import { filled, isOfOrganization, personForm } from "../paths.ts";
+import { filled, personForm } from "../paths.ts";
 import { useRendering } from "../rendering.ts";
 import type { RefusedForm, Visit } from "../visit.ts";
 import { Problem } from "./field.tsx";
@@ -15,7 +15,7 @@ type FormState = {
   limitsOf: (name: string) => Limits;
 };
 
-const FormContext = createContext<FormState | undefined>(undefined);
+export const FormContext = createContext<FormState | undefined>(undefined);
 
 /** The form around a field; a field outside of one has no limits. */
 export function useForm(visit: Visit): FormState {
@@ -55,6 +55,8 @@ type Props = PropsWithChildren<{
   hasProblem?: boolean;
   /** False if the browser loads the next page, such as after a sign-in. */
   hasTurbo?: boolean;
+  /** Whether one of its fields is a file. */
+  hasFile?: boolean;
   /** Text of its button; without it the children have one. */
   submit?: Child;
   /** For what deletes; a secret that is made is no danger. */
@@ -65,14 +67,13 @@ type Props = PropsWithChildren<{
 
 /** A form with what every form has: hidden fields, the problem of a rejected input, buttons. */
 export const Form = (props: Props) => {
-  const { visit, frame, page, params } = useRendering();
+  const { visit, page, params } = useRendering();
   const { of, hidden = {}, values = {}, hasProblem = true, hasTurbo = true } = props;
   const { submit, back, children, returnTo, id, island } = props;
   const className = props.class ?? (submit === undefined ? undefined : "card settings-form");
   const actions = page?.actions ?? [];
   const action = of
-    ? (actions.find(({ endpoint }) => endpoint === of) ??
-      actions.find(({ path, method }) => path === of.path && method === of.method))
+    ? actions.find((one) => one.endpoint === of || (one.path === of.path && one.method === of.method))
     : actions.length === 1
       ? actions[0]
       : undefined;
@@ -87,7 +88,6 @@ export const Form = (props: Props) => {
   const to = props.to ?? base + filled(action?.path ?? "", params);
   const fields = {
     ...(route.method !== "post" && { _method: route.method }),
-    ...(isOfOrganization(action?.endpoint ?? route) && { organization_id: frame.organization?.id ?? "" }),
     ...hidden,
     ...(returnTo !== undefined && { return_to: returnTo }),
   };
@@ -98,15 +98,22 @@ export const Form = (props: Props) => {
     </button>
   );
   return (
-    <FormContext.Provider value={{ values, refused, limitsOf: (name) => limitsOf(route, name) }}>
+    <FormContext.Provider
+      value={{
+        values,
+        refused,
+        limitsOf: (name) => limitsOf({ ...route, body: route.body ?? route.query }, name),
+      }}
+    >
       <form
+        enctype={props.hasFile ? "multipart/form-data" : undefined}
         {...made}
         class={className}
         id={id}
         aria-label={props["aria-label"]}
         data-turbo-action={props["data-turbo-action"]}
         data-island={island}
-        data-turbo={route.showsSecret || !hasTurbo ? "false" : made["data-turbo"]}
+        data-turbo={route.showsSecret || props.hasFile || !hasTurbo ? "false" : made["data-turbo"]}
       >
         {hasProblem && <Problem visit={{ ...visit, refused }} />}
         {(props.isOnce ?? route.showsSecret) && <FormId />}

@@ -5,7 +5,8 @@ type Props = {
   /** The cursor or number of the next page. */
   next: string | null;
   isFirst: boolean;
-  by?: "cursor" | "page";
+  /** The parameter of the query that says where a page starts. */
+  by?: string | undefined;
 };
 
 /** The links below a list. */

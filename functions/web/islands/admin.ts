@@ -7,7 +7,6 @@ addIslands({
   "file-size": () => import("./file-size.ts"),
   follow: () => import("./follow.ts"),
   copy: () => import("./copy.ts"),
-  pending: () => import("./pending.ts"),
   "select-all": () => import("./select-all.ts"),
   "survey-builder": () => import("./survey-builder.ts"),
 });

@@ -7,7 +7,6 @@ const actions: Record<string, string> = { a: "approve", r: "reject", s: "spam" }
 /** Keyboard shortcuts of moderators. A decided item disappears immediately; the request and the refresh follow. */
 export const connect: Island = (element, signal) => {
   const said = element.querySelector<HTMLElement>("[data-said]");
-  const all = element.querySelector<HTMLInputElement>("[data-all]");
   const toggle = element.querySelector<HTMLInputElement>("[data-toggle]");
   const done: HTMLElement[] = [];
   let current: string | undefined;
@@ -16,7 +15,6 @@ export const connect: Island = (element, signal) => {
   let pending = 0;
 
   const items = () => [...element.querySelectorAll<HTMLElement>("[data-item]:not([data-gone], [inert])")];
-  const boxes = () => [...element.querySelectorAll<HTMLInputElement>(".entry-choice")];
 
   function select(to: number, focus = true) {
     const list = items();
@@ -109,13 +107,6 @@ export const connect: Island = (element, signal) => {
   toggle?.addEventListener(
     "change",
     () => (toggle.checked ? localStorage.removeItem(keysOff) : localStorage.setItem(keysOff, "yes")),
-    { signal },
-  );
-  all?.addEventListener(
-    "change",
-    () => {
-      for (const box of boxes()) box.checked = all.checked;
-    },
     { signal },
   );
   element.addEventListener(

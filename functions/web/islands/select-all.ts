@@ -1,11 +1,11 @@
 import type { Island } from "./island.ts";
 
-/** A checkbox selects all rows of its table. The bar that `data-bar` names shows the number of selected rows. */
+/** A checkbox selects all rows of its table, or all entries of the inbox. The bar that `data-bar` names shows how many are selected. */
 export const connect: Island = (element, signal) => {
   const all = element as HTMLInputElement;
-  const table = all.closest("table");
+  const list = all.closest<HTMLElement>("table, [data-island=inbox]");
   const bar = document.getElementById(all.dataset.bar ?? "");
-  const boxes = () => [...(table?.querySelectorAll<HTMLInputElement>("tbody input[type=checkbox]") ?? [])];
+  const boxes = () => [...(list?.querySelectorAll<HTMLInputElement>("input[type=checkbox][form]") ?? [])];
   const selectAll = () => {
     for (const box of boxes()) box.checked = all.checked;
     update();
@@ -19,7 +19,7 @@ export const connect: Island = (element, signal) => {
     bar?.toggleAttribute("data-any", chosen > 0);
   };
   all.addEventListener("change", selectAll, { signal });
-  table?.addEventListener("change", update, { signal });
+  list?.addEventListener("change", update, { signal });
   // The box was checked before this script was loaded.
   if (all.checked) selectAll();
   else update();

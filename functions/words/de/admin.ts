@@ -1156,8 +1156,6 @@ export const admin: AdminTexts = {
     key: "Schlüssel",
     noCalls: "Es gibt keine solchen Aufrufe.",
     filter: "Filtern",
-    older: "Ältere Aufrufe",
-    newest: "Neueste Aufrufe",
     empty: "Es gibt noch keine Agenten.",
     done: {
       created: "Der Agent ist erstellt. Zum Aufrufen braucht er einen Schlüssel.",

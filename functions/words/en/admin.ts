@@ -1126,8 +1126,6 @@ export const admin = {
     key: "Key",
     noCalls: "There are no such calls.",
     filter: "Filter",
-    older: "Older calls",
-    newest: "Newest calls",
     empty: "There are no agents yet.",
     done: {
       created: "The agent is created. It needs a key to call.",

@@ -1135,8 +1135,6 @@ export const admin: AdminTexts = {
     key: "Clave",
     noCalls: "No hay llamadas así.",
     filter: "Filtrar",
-    older: "Llamadas anteriores",
-    newest: "Llamadas más recientes",
     empty: "Aún no hay agentes.",
     done: {
       created: "El agente está creado. Necesita una clave para llamar.",

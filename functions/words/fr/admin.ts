@@ -1159,8 +1159,6 @@ export const admin: AdminTexts = {
     key: "Clé",
     noCalls: "Il n’y a pas de tels appels.",
     filter: "Filtrer",
-    older: "Appels plus anciens",
-    newest: "Appels les plus récents",
     empty: "Il n’y a pas encore d’agent.",
     done: {
       created: "L’agent est créé. Il lui faut une clé pour appeler.",

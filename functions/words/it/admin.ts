@@ -1152,8 +1152,6 @@ export const admin: AdminTexts = {
     key: "Chiave",
     noCalls: "Non ci sono chiamate simili.",
     filter: "Filtra",
-    older: "Chiamate precedenti",
-    newest: "Chiamate più recenti",
     empty: "Non ci sono ancora agenti.",
     done: {
       created: "L’agente è creato. Per chiamare gli serve una chiave.",

@@ -1105,8 +1105,6 @@ export const admin: AdminTexts = {
     key: "キー",
     noCalls: "該当する呼び出しはありません。",
     filter: "絞り込む",
-    older: "以前の呼び出し",
-    newest: "最新の呼び出し",
     empty: "エージェントはまだいません。",
     done: {
       created: "エージェントを作成しました。呼び出すにはキーが必要です。",

@@ -1139,8 +1139,6 @@ export const admin: AdminTexts = {
     key: "Chave",
     noCalls: "Não há chamadas assim.",
     filter: "Filtrar",
-    older: "Chamadas anteriores",
-    newest: "Chamadas mais recentes",
     empty: "Ainda não há agentes.",
     done: {
       created: "O agente foi criado. Ele precisa de uma chave para chamar.",

@@ -4,11 +4,7 @@ export const mailArea: AdminArea = {
   name: "mail",
   pages: [["/settings/mail", forAdmins]],
   forms: [
-    [
-      "/settings/mail",
-      { _method: "patch", organization_id: ":organization", "mail_defaults.comment": "weekly" },
-      doneByAdmins,
-    ],
+    ["/settings/mail", { _method: "patch", "mail_defaults.comment": "weekly" }, doneByAdmins],
     ["/settings/mail/:bounced", { _method: "delete" }, doneByAdmins],
   ],
   ids: {

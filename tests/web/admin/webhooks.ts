@@ -25,7 +25,6 @@ async function newDelivery(world: AdminWorld): Promise<string> {
   return `${webhook}/deliveries/evt_${id.replaceAll("-", "")}`;
 }
 
-const of = { organization_id: ":organization" };
 const base = "/settings/webhooks";
 
 /** A paused webhook of the demo data with a delivery that failed, and their pages. */
@@ -64,14 +63,14 @@ export const webhooksArea: AdminArea = {
     [`${base}/:delivery`, forAdmins],
   ],
   forms: [
-    [base, { ...of, url: "https://192.0.2.1/hooks", events: "survey.closed" }, "in 403 403 422 422 403"],
-    [base, { ...of, url: "http://127.0.0.1/hooks", events: "survey.closed" }, shownToAdmins],
-    [`${base}/:webhook/edit`, { ...of, _method: "patch", events: "survey.published" }, doneByAdmins],
-    [`${base}/:webhook/rotate`, of, shownToAdmins],
-    [`${base}/:webhook/test`, of, doneByAdmins],
-    [`${base}/:webhook`, { ...of, _method: "patch", enabled: "false" }, doneByAdmins],
-    [`${base}/:delivery/redeliver`, of, doneByAdmins],
-    [`${base}/:webhook`, { ...of, _method: "delete" }, doneByAdmins],
+    [base, { url: "https://192.0.2.1/hooks", events: "survey.closed" }, "in 403 403 422 422 403"],
+    [base, { url: "http://127.0.0.1/hooks", events: "survey.closed" }, shownToAdmins],
+    [`${base}/:webhook/edit`, { _method: "patch", events: "survey.published" }, doneByAdmins],
+    [`${base}/:webhook/rotate`, {}, shownToAdmins],
+    [`${base}/:webhook/test`, {}, doneByAdmins],
+    [`${base}/:webhook`, { _method: "patch", enabled: "false" }, doneByAdmins],
+    [`${base}/:delivery/redeliver`, {}, doneByAdmins],
+    [`${base}/:webhook`, { _method: "delete" }, doneByAdmins],
   ],
   ids: { ":webhook": newWebhook, ":delivery": newDelivery },
   places: async (_first, { db_url }) => [

@@ -6,7 +6,7 @@ import { Problem } from "../field.tsx";
 import { Form } from "../form.tsx";
 import { FormId } from "../form-id.tsx";
 
-type Props = {
+export type ConfirmProps = {
   text: Child;
   /** List of what will be deleted. */
   lost?: Child[];
@@ -46,7 +46,7 @@ export const Confirm = ({
   makesSecret = false,
   children,
   visit: given,
-}: Props) => {
+}: ConfirmProps) => {
   const own = useVisit();
   const visit = given ?? own;
   const words = visit.messages.admin.frame;

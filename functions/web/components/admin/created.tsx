@@ -12,7 +12,7 @@ export const Created = ({ of: { created_at, created_by } }: Props) => {
   const words = visit.messages.admin.frame;
   return (
     <div>
-      <Day at={created_at} locale={visit.locale} />
+      <Day at={created_at} />
       {created_by && <div class="quiet small">{words.createdBy(created_by.name)}</div>}
       {created_by && !created_by.is_team_member && (
         <div class="warning with-icon">

@@ -1,5 +1,14 @@
+import { type Json, parsed } from "../../../_shared/statements/shapes.ts";
 import { useVisit } from "../../rendering.ts";
+import type { Visit } from "../../visit.ts";
 import { CopyButton } from "./copy-button.tsx";
+
+/** The data of the response that this page shows once; undefined if it shows none. */
+export const answerOf = <Answer,>({ answered }: Visit): Answer | undefined =>
+  answered === undefined ? undefined : parsed(answered as Json<{ data: Answer }>).data;
+
+/** Undefined if none was made, or the form gave it. */
+export const secretIn = (visit: Visit) => answerOf<{ secret?: string | null }>(visit)?.secret;
 
 type Props = {
   id: string;
@@ -7,7 +16,7 @@ type Props = {
   /** Null in the response to a repeated form. */
   secret: string | null;
   /** The text shown then. */
-  gone?: string;
+  gone?: string | undefined;
 };
 
 /** A new secret, shown only in the response that created it, by `resultPage` of the action. */
@@ -29,4 +38,10 @@ export const Secret = ({ id, label, secret, gone }: Props) => {
       )}
     </section>
   );
+};
+
+/** The secret in the response that this page shows once, if it has one. */
+export const MadeSecret = ({ label, gone }: Pick<Props, "label" | "gone">) => {
+  const secret = secretIn(useVisit());
+  return secret === undefined ? null : <Secret id="secret" label={label} secret={secret} gone={gone} />;
 };

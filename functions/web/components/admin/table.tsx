@@ -46,7 +46,7 @@ export const number = <Name extends string>(
 
 const DayCell = ({ at }: { at: string | null }) => {
   const { locale } = useVisit();
-  return <>{at === null ? "–" : <Day at={at} locale={locale} />}</>;
+  return <>{at === null ? "–" : <Day at={at} />}</>;
 };
 
 const NumberCell = ({ of }: { of: number | null }) => {
@@ -60,7 +60,8 @@ type Props<Row> = {
   caption: string;
   columns: Column<Row>[];
   rows: Row[];
-  rowId: (row: Row) => string;
+  /** By default its id. */
+  rowId?: (row: Row) => string;
   /** Checkboxes that belong to the form of this id, named `name`; the bar `bar` shows the number of selected rows. */
   select?: {
     form: string;
@@ -74,14 +75,18 @@ type Props<Row> = {
   empty: Child;
   /** The cursor of the next page; undefined where the list has no pages. */
   next?: string | null;
+  /** The parameter of the query that says where a page starts. */
+  cursor?: string;
 };
+
+const idOf = (row: unknown) => String((row as { id?: unknown }).id);
 
 /** Rows with a header. On a phone each row is a block with its cells stacked. */
 export const DataTable = <Row,>(props: Props<Row>) => {
   const visit = useVisit();
-  const { id, caption, columns, rows, rowId, select, sorted, empty, next } = props;
+  const { id, caption, columns, rows, rowId = idOf, select, sorted, empty, next, cursor } = props;
   const words = visit.messages.admin.frame;
-  const isFirst = !visit.query.has("cursor");
+  const isFirst = !visit.query.has(cursor ?? "cursor");
   return (
     <>
       {rows.length === 0 ? (
@@ -135,7 +140,7 @@ export const DataTable = <Row,>(props: Props<Row>) => {
           </table>
         </div>
       )}
-      {next !== undefined && <NextPage next={next} isFirst={isFirst} />}
+      {next !== undefined && <NextPage next={next} isFirst={isFirst} by={cursor} />}
     </>
   );
 };

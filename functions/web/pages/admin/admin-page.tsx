@@ -1,18 +1,18 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
 import type { z } from "zod";
 import type { MemberRole } from "../../../../shared/organizations.ts";
-import { isPathParameter } from "../../../../shared/path-parameters.ts";
 import type { Results, Statement } from "../../../_shared/database/run.ts";
 import { forbidden, notFound } from "../../../_shared/http/api-error.ts";
-import type { Endpoint, Input, JsonResponse } from "../../../_shared/http/endpoint.ts";
+import type { Endpoint, JsonResponse } from "../../../_shared/http/endpoint.ts";
 import { type AdminFrame, adminFrame, myTeams } from "../../../_shared/statements/admin-frame.ts";
 import type { Frame, FrameOf } from "../../../_shared/statements/pages.ts";
 import type { AreaTexts } from "../../../words/index.ts";
 import { adminScript, adminStylesheet } from "../../assets.generated.ts";
+import { Confirm, type ConfirmProps } from "../../components/admin/confirm.tsx";
 import { AdminSide } from "../../components/admin/side.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { action, type Page, type PageInput, page } from "../../page.tsx";
-import { adminPath, filled, isOfOrganization } from "../../paths.ts";
+import { adminPath, filled } from "../../paths.ts";
 import { type Shown, shownOf } from "../../shown.ts";
 import { ownPath } from "../../visit.ts";
 import { type AreaName, areas } from "./areas.ts";
@@ -25,10 +25,12 @@ type AdminInput<Query, Words> = PageInput<Query> & {
   words: Words;
 };
 
-/** The content of a page of the dashboard. */
+/** A page of the dashboard: its content, or a question. */
 type AdminView = {
   title: string;
-  content: JSX.Element | string;
+  content?: JSX.Element | string | false;
+  /** Asks for confirmation, before the content; canceled, it leads to the last page of the trail. */
+  confirm?: Omit<ConfirmProps, "back"> & { back?: string };
   /** Beside the title. */
   actions?: JSX.Element;
   /** Breadcrumbs between the area and this page, outermost first. */
@@ -82,7 +84,7 @@ const elsewhere = page({
 });
 
 /** An action of a page of the dashboard: an endpoint of the API, with a redirect for an answer. */
-export type AdminAction = Pick<Page, "readForm" | "isShown"> & {
+export type AdminAction = Pick<Page, "readForm" | "showsResult" | "isShown"> & {
   of: Endpoint;
   /** Path below the area; by default that of the page. */
   path?: string;
@@ -125,7 +127,7 @@ export function adminPage<
     frame: Frame,
   ) => AdminView;
   /** What its forms are sent to. */
-  actions?: readonly AdminAction[];
+  actions?: readonly (AdminAction | Page)[];
 }): Page {
   const { area, path = "", role = "admin", runsLong, keeps, query, row, read, call, view } = definition;
   const statementsOf = (read ?? call) as ((input: PageInput) => readonly Statement[]) | undefined;
@@ -140,12 +142,12 @@ export function adminPage<
     frame: row as never,
     call: (input: PageInput): readonly Statement[] => [adminFrame(role), ...(statementsOf?.(input) ?? [])],
     view: (results, input, frame) => {
-      const [[first], ...own] = results as unknown as [[{ data: AdminFrame }], ...Results<Statement[]>];
+      const [[first], ...rows] = results as unknown as [[{ data: AdminFrame }], ...Results<Statement[]>];
       const admin = first.data;
       if (frame.organization?.id !== admin.organization_id) throw notFound("page");
       const { visit } = input;
       const words = visit.messages.admin[area];
-      const values = read ? shownOf(own, () => statementsOf?.(input) ?? []) : own;
+      const values = read ? shownOf(rows, () => statementsOf?.(input) ?? []) : rows;
       const shown = view(values as never, { ...input, admin, words } as never, frame);
       return {
         title: shown.title,
@@ -170,7 +172,7 @@ export function adminPage<
         ),
       };
     },
-    actions: definition.actions?.map((action) => actionOf(area, path, action)),
+    actions: definition.actions?.map((action) => ("of" in action ? actionOf(area, path, action) : action)),
   });
 }
 
@@ -183,11 +185,8 @@ function actionOf(area: AreaName, pagePath: string, { of, path, done, next, ...m
     const named = form instanceof URLSearchParams ? ownPath(form.get("return_to")) : undefined;
     return named ?? adminPath(at.visit, areas[area].path);
   };
-  // Forms take no API keys: a visitor signs in first.
-  const route: Endpoint = {
-    ...(isOfOrganization(of) ? withParams(of, { id: "organization_id" }) : of),
-    access: "person",
-  };
+  // Forms take no API keys: a visitor signs in first. An endpoint of /organizations/:id is given no id: it means the page's.
+  const route: Endpoint = { ...of, access: "person" };
   const { formPage: _, ...made } = {
     ...action(route, { ...more, path: own + (path ?? pagePath), ofOrganization: true }),
     endpoint: of,
@@ -201,7 +200,7 @@ function actionOf(area: AreaName, pagePath: string, { of, path, done, next, ...m
 }
 
 const AdminContent = ({
-  view: { title, content, actions, trail, undo },
+  view: { title, content, confirm, actions, trail, undo },
   done,
   area,
   input: { visit },
@@ -242,6 +241,7 @@ const AdminContent = ({
           {undo}
         </div>
       )}
+      {confirm && <Confirm back={steps?.at(-1)?.href ?? ""} {...confirm} />}
       {content}
     </>
   );
@@ -282,29 +282,4 @@ function withDone(path: string, { done, count }: { done: string; count?: number 
   url.searchParams.delete("count");
   if (count !== undefined) url.searchParams.set("count", String(count));
   return url.pathname + url.search + url.hash;
-}
-
-/** The endpoint, with parameters of its path taken from fields of the form. */
-function withParams(endpoint: Endpoint, fields: Record<string, string>): Endpoint {
-  if (endpoint.work) throw new Error(`${endpoint.path} takes its parameters from its path.`);
-  const given = (input: Input): Input => {
-    const { form } = (input as PageInput).visit;
-    const params: Record<string, string> = { ...input.params };
-    for (const [name, field] of Object.entries(fields)) {
-      const value = (form instanceof URLSearchParams && form.get(field)) || "";
-      if (!isPathParameter(name, value)) throw notFound("resource");
-      params[name] = value;
-    }
-    return { ...input, params };
-  };
-  const { call, respond, precheck } = endpoint;
-  return {
-    ...endpoint,
-    precheck: precheck && {
-      authorize: ((input: Input) => precheck.authorize(given(input) as never)) as never,
-      check: ((input: Input) => precheck.check(given(input) as never)) as never,
-    },
-    call: (input: Input) => call(given(input) as never),
-    respond: (results: never, input: Input) => respond(results, given(input) as never),
-  };
 }

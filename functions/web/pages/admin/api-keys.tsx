@@ -1,30 +1,27 @@
-import { notFound } from "../../../_shared/http/api-error.ts";
 import { environment } from "../../../_shared/runtime/environment.ts";
 import { listApiKeys } from "../../../_shared/statements/admin.ts";
+import { listAgentKeys, listAgents } from "../../../_shared/statements/agents.ts";
 import { admin } from "../../../endpoints/admin.ts";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
-import { type Key, KeyForm, Keys, keyNamed, RevokeKey, RotateKey } from "../../components/admin/keys.tsx";
-import { Secret } from "../../components/admin/secret.tsx";
+import { KeyForm, Keys, OverlapField } from "../../components/admin/keys.tsx";
+import { MadeSecret, secretIn } from "../../components/admin/secret.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { endpointOf } from "../../page.tsx";
+import { endpointOf, type Page } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
-import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
-
-const area = "apiKeys";
-const baseOf = (visit: Visit) => adminPath(visit, "/settings/api-keys");
-const ofApi = (method: "post" | "delete", path: string) =>
-  endpointOf(admin, method, `/admin/api-keys${path}`);
+import { rowOf } from "../../shown.ts";
+import { adminPage } from "./admin-page.tsx";
+import * as ofAgent from "./agents/shared.tsx";
 
 const apiKeys = adminPage({
-  area,
-  call: () => [listApiKeys()],
-  view: ([[list]], { visit, words }) => {
-    const made = visit.answered && (JSON.parse(visit.answered).data as { secret: string | null });
+  area: "apiKeys",
+  read: () => [listApiKeys()],
+  view: ([keys], { visit, words }) => {
+    const base = adminPath(visit, "/settings/api-keys");
+    const secret = secretIn(visit);
     return {
       title: words.title,
       actions: (
-        <a class="button main" href={`${baseOf(visit)}/new`}>
+        <a class="button main" href={`${base}/new`}>
           <Icon name="plus" />
           {words.create}
         </a>
@@ -32,75 +29,83 @@ const apiKeys = adminPage({
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
-          {made && <Secret id="secret" label={words.secret} secret={made.secret} />}
-          {made && made.secret !== null && (
+          <MadeSecret label={words.secret} />
+          {secret && (
             <div data-turbo-temporary>
               <CodeBlock
                 id="try"
                 label={words.tryIt}
-                text={`curl ${environment.supabaseUrl}/api/submissions -H "Authorization: Bearer ${made.secret}"`}
+                text={`curl ${environment.supabaseUrl}/api/submissions -H "Authorization: Bearer ${secret}"`}
               />
             </div>
           )}
-          <Keys keys={JSON.parse(list?.data ?? "[]") as Key[]} base={baseOf(visit)} />
+          <Keys keys={keys} base={base} />
         </>
       ),
     };
   },
 });
 
-const newApiKey = adminPage({
-  area,
-  path: "/new",
-  call: () => [],
-  view: (_rows, { visit, words }) => ({
-    title: words.newTitle,
-    trail: [],
-    content: <KeyForm action={baseOf(visit)} back={baseOf(visit)} />,
-  }),
-});
+/** Makes, rotates and revokes keys of the organization or of an agent, whose page `shownBy` shows a new secret. */
+export function keyPages(area: "apiKeys" | "agents", shownBy: Page): Page[] {
+  const ofAgents = area === "agents";
+  const path = ofAgents ? "/:id/keys" : "";
+  const pathOfOne = `${path}/:${ofAgents ? "key_id" : "id"}`;
+  const ofApi = (method: "post" | "delete", end: string) =>
+    ofAgents ? ofAgent.ofApi(method, end) : endpointOf(admin, method, `/admin/api-keys${end}`);
+  const next = ofAgents ? "/:id" : "";
 
-const rotateApiKey = adminPage({
-  area,
-  path: "/:id/rotate",
-  call: () => [listApiKeys()],
-  view: ([[list]], { visit, words, params }) => {
-    const key = keyNamed(list?.data, params.id);
-    if (!key) throw notFound("key");
-    return {
-      title: words.rotateTitle,
-      trail: [],
-      content: <RotateKey of={key} base={baseOf(visit)} back={baseOf(visit)} />,
-    };
-  },
-});
-
-const revokeApiKey = adminPage({
-  area,
-  path: "/:id/revoke",
-  call: () => [listApiKeys()],
-  view: ([[list]], { visit, words, params }) => {
-    const key = keyNamed(list?.data, params.id);
-    if (!key) throw notFound("key");
-    return {
-      title: words.revokeTitle,
-      trail: [],
-      content: <RevokeKey of={key} base={baseOf(visit)} back={baseOf(visit)} />,
-    };
-  },
-});
-
-export const apiKeyPages = [
-  apiKeys,
-  newApiKey,
-  rotateApiKey,
-  revokeApiKey,
-  adminAction(ofApi("post", ""), { area, formPage: newApiKey, resultPage: apiKeys }),
-  adminAction(ofApi("post", "/:id/rotate"), {
+  const create = adminPage({
     area,
-    path: "/:id/rotate",
-    formPage: rotateApiKey,
-    resultPage: apiKeys,
-  }),
-  adminAction(ofApi("delete", "/:id"), { area, path: "/:id", formPage: apiKeys, doneMessage: "revoked" }),
-];
+    path: `${path}/new`,
+    read: () => (ofAgents ? [listAgents()] : []),
+    view: ([agents], { visit, params }) => {
+      const { apiKeys, agents: words } = visit.messages.admin;
+      const trail = agents ? ofAgent.trailOf(visit, rowOf(agents, params.id)) : [];
+      const back = trail[0]?.href ?? adminPath(visit, "/settings/api-keys");
+      return {
+        title: ofAgents ? words.newKeyTitle : apiKeys.newTitle,
+        trail,
+        content: <KeyForm back={back} />,
+      };
+    },
+    actions: [{ of: ofApi("post", path), path, resultPage: shownBy }],
+  });
+
+  const change = (
+    what: "rotate" | "revoke",
+    action: NonNullable<Parameters<typeof adminPage>[0]["actions"]>[number],
+  ) =>
+    adminPage({
+      area,
+      path: `${pathOfOne}/${what}`,
+      read: ({ params: { id } }) => [
+        ofAgents ? listAgentKeys(id) : listApiKeys(),
+        ...(ofAgents ? [listAgents()] : []),
+      ],
+      view: ([keys, agents], { visit, params }) => {
+        const words = visit.messages.admin.apiKeys;
+        const { name } = rowOf(keys, ofAgents ? params.key_id : params.id);
+        return {
+          title: words[`${what}Title`],
+          trail: agents ? ofAgent.trailOf(visit, rowOf(agents, params.id)) : [],
+          confirm: {
+            text: words[`${what}Text`](name),
+            submit: words[what],
+            ...(what === "revoke"
+              ? { lost: [words.revokeLost] }
+              : { children: <OverlapField label={words.overlap} /> }),
+          },
+        };
+      },
+      actions: [action],
+    });
+
+  return [
+    create,
+    change("rotate", { of: ofApi("post", `${pathOfOne}/rotate`), resultPage: shownBy }),
+    change("revoke", { of: ofApi("delete", pathOfOne), path: pathOfOne, done: "revoked", next }),
+  ];
+}
+
+export const apiKeyPages = [apiKeys, ...keyPages("apiKeys", apiKeys)];

@@ -1,74 +1,76 @@
 import { z } from "zod";
 import { type auditAnswer, auditQuery } from "../../../../shared/audit.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
-import { type AuditChoices, auditChoices, listAudit } from "../../../_shared/statements/audit.ts";
+import { auditChoices, listAudit } from "../../../_shared/statements/audit.ts";
+import type { DataOf } from "../../../_shared/statements/shapes.ts";
 import type { AreaTexts } from "../../../words/index.ts";
 import { Details } from "../../components/admin/details.tsx";
+import { Filters } from "../../components/admin/filters.tsx";
+import { Moment } from "../../components/admin/moment.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field } from "../../components/field.tsx";
-import { momentFormat } from "../../format.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { hrefWith, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
 
-type Entry = z.output<typeof auditAnswer>["data"][number];
-type AuditQuery = z.output<typeof auditQuery>;
+type Entry = DataOf<typeof auditAnswer>[number];
 
 export const audit = adminPage({
   area: "audit",
   query: z.preprocess(withoutEmpty, auditQuery),
-  call: ({ query }) => [listAudit(query), auditChoices()],
-  view: ([[list], [found]], { query, words, visit }) => {
-    const entries: Entry[] = JSON.parse(list?.data ?? "[]");
-    const choices = found?.data ?? { time_zone: "UTC", actions: [], actors: [] };
-    const moment = momentFormat(visit.locale, choices.time_zone);
-    return {
-      title: words.title,
-      content: (
-        <>
-          <p class="quiet">{words.intro}</p>
-          <Filters query={query} choices={choices} />
-          <DataTable
-            id="audit"
-            caption={words.title}
-            rows={entries}
-            rowId={({ id }) => id}
-            columns={[
-              {
-                key: "at",
-                label: `${words.when} (${choices.time_zone})`,
-                cell: ({ at }) => <time datetime={at}>{moment(at)}</time>,
-              },
-              {
-                key: "who",
-                label: words.who,
-                cell: (entry) => <Who of={entry} />,
-              },
-              {
-                key: "action",
-                label: words.action,
-                cell: ({ action }) => <span title={action}>{wordsOf(action, words)}</span>,
-              },
-              {
-                key: "target",
-                label: words.target,
-                cell: (entry) => <Target of={entry} />,
-              },
-              { key: "details", label: words.details, cell: ({ details }) => <Details of={details} /> },
-            ]}
-            empty={
-              <>
-                <h2>{words.none}</h2>
-                <p>{words.noneText}</p>
-              </>
-            }
-            next={list ? nextCursor(list, "created_at", "desc") : null}
+  read: ({ query }) => [listAudit(query), auditChoices()],
+  view: ([{ data: entries, ...place }, { time_zone, actions, actors }], { query, words }) => ({
+    title: words.title,
+    content: (
+      <>
+        <p class="quiet">{words.intro}</p>
+        <Filters submit={words.show} reset={words.reset} keeps={["target_id"]}>
+          <Field
+            name="actor_id"
+            label={words.who}
+            options={{ "": words.anyone, ...Object.fromEntries(actors.map(({ id, name }) => [id, name])) }}
           />
-        </>
-      ),
-    };
-  },
+          <Field
+            name="action"
+            label={words.action}
+            options={{
+              "": words.any,
+              ...Object.fromEntries(actions.map((action) => [action, wordsOf(action, words)])),
+            }}
+          />
+          <Field name="from" type="date" label={words.from} />
+          <Field name="to" type="date" label={words.to} />
+        </Filters>
+        {query.target_id && <p class="quiet small">{words.onlyTarget}</p>}
+        <DataTable
+          id="audit"
+          caption={words.title}
+          rows={entries}
+          columns={[
+            {
+              label: `${words.when} (${time_zone})`,
+              cell: ({ at }) => <Moment at={at} timeZone={time_zone} />,
+            },
+            { label: words.who, cell: (entry) => <Who of={entry} /> },
+            {
+              label: words.action,
+              cell: ({ action }) => <span title={action}>{wordsOf(action, words)}</span>,
+            },
+            { label: words.target, cell: (entry) => <Target of={entry} /> },
+            { label: words.details, cell: ({ details }) => <Details of={details} /> },
+          ]}
+          empty={
+            <>
+              <h2>{words.none}</h2>
+              <p>{words.noneText}</p>
+            </>
+          }
+          next={nextCursor(place, "created_at", "desc")}
+        />
+      </>
+    ),
+  }),
 });
 
 /** In the visitor's language; the code of one without words. */
@@ -76,47 +78,6 @@ function wordsOf(action: string, { nouns, verbs }: AreaTexts["audit"]): string {
   const [noun = "", verb = ""] = action.split(".");
   return nouns[noun] && verbs[verb] ? `${nouns[noun]}: ${verbs[verb]}` : action;
 }
-
-const Filters = ({ query, choices: { actions, actors } }: { query: AuditQuery; choices: AuditChoices }) => {
-  const words = useWords("audit");
-  const visit = useVisit();
-  return (
-    <form method="get" action={visit.path} class="card filter-bar">
-      <Field
-        name="actor_id"
-        label={words.who}
-        value={query.actor_id}
-        options={[
-          { value: "", label: words.anyone },
-          ...actors.map(({ id, name }) => ({ value: id, label: name })),
-        ]}
-      />
-      <Field
-        name="action"
-        label={words.action}
-        value={query.action}
-        options={[
-          { value: "", label: words.any },
-          ...actions.map((name) => ({ value: name, label: wordsOf(name, words) })),
-        ]}
-      />
-      <Field name="from" type="date" label={words.from} value={query.from} />
-      <Field name="to" type="date" label={words.to} value={query.to} />
-      {query.target_id && <input type="hidden" name="target_id" value={query.target_id} />}
-      <div class="buttons">
-        <button type="submit" class="button main">
-          {words.show}
-        </button>
-        {(query.actor_id || query.action || query.from || query.to || query.target_id) && (
-          <a class="link" href={visit.path}>
-            {words.reset}
-          </a>
-        )}
-      </div>
-      {query.target_id && <p class="quiet small">{words.onlyTarget}</p>}
-    </form>
-  );
-};
 
 const Who = ({ of: { actor, key_id } }: { of: Entry }) => {
   const words = useWords("audit");
@@ -145,11 +106,13 @@ const Target = ({ of: { target_type, target_id } }: { of: Entry }) => {
       ) : (
         (words.nouns[target_type] ?? target_type)
       )}
-      {target_id && visit.query.get("target_id") !== target_id && <br />}
       {target_id && visit.query.get("target_id") !== target_id && (
-        <a class="small quiet" href={hrefWith(visit, { target_id })}>
-          {words.only}
-        </a>
+        <>
+          <br />
+          <a class="small quiet" href={hrefWith(visit, { target_id })}>
+            {words.only}
+          </a>
+        </>
       )}
     </span>
   );

@@ -1,29 +1,16 @@
 import { z } from "zod";
-import { type EventName, eventNames } from "../../../../shared/events.ts";
+import { eventNames } from "../../../../shared/events.ts";
 import { cursor } from "../../../../shared/pagination.ts";
 import { decodePlace, encodePlace } from "../../../_shared/http/cursor.ts";
-import { eventsBefore } from "../../../_shared/statements/change-feed.ts";
+import { eventsBefore, type ListedEvent } from "../../../_shared/statements/change-feed.ts";
+import { Filters } from "../../components/admin/filters.tsx";
+import { Moment } from "../../components/admin/moment.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field } from "../../components/field.tsx";
-import { momentFormat } from "../../format.ts";
 import { withoutEmpty } from "../../page.tsx";
 import { submissionPath } from "../../paths.ts";
 import { useVisit } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
-
-type Shown = {
-  id: string;
-  event: EventName;
-  timestamp: string;
-  data: {
-    submission?: { id: string; title: string };
-    submission_id?: string;
-    comment?: { submission_id: string; body: string };
-    member?: { name: string };
-    survey?: { id: string; title: string };
-    survey_id?: string;
-  };
-};
 
 const feedQuery = z.preprocess(
   withoutEmpty,
@@ -34,53 +21,35 @@ const perPage = 50;
 export const events = adminPage({
   area: "events",
   query: feedQuery,
-  call: ({ query: { type, cursor } }) => [
+  read: ({ query: { type, cursor } }) => [
     eventsBefore(type ? [type] : null, cursor ? decodePlace(cursor, "cursor") : null, perPage),
   ],
-  view: ([[page]], { query, words, visit }) => {
-    const shown: Shown[] = JSON.parse(page?.data ?? "[]");
-    const moment = momentFormat(visit.locale, "UTC");
+  view: ([{ data: shown, ...place }], { words, visit }) => {
     const texts = visit.messages.admin.webhooks.eventTexts;
     return {
       title: words.title,
       content: (
         <>
           <p class="quiet">{words.intro}</p>
-          <form method="get" action={visit.path} class="card filter-bar">
+          <Filters submit={words.show}>
             <Field
               name="type"
               label={words.event}
-              value={query.type}
-              options={[
-                { value: "", label: words.any },
-                ...eventNames.map((name) => ({ value: name, label: texts[name] })),
-              ]}
+              options={{
+                "": words.any,
+                ...Object.fromEntries(eventNames.map((name) => [name, texts[name]])),
+              }}
             />
-            <div class="buttons">
-              <button type="submit" class="button main">
-                {words.show}
-              </button>
-            </div>
-          </form>
+          </Filters>
           <DataTable
             id="events"
             caption={words.title}
             rows={shown}
-            rowId={({ id }) => id}
             columns={[
+              { label: words.when, cell: ({ timestamp }) => <Moment at={timestamp} timeZone="UTC" /> },
+              { label: words.event, cell: ({ event }) => <span title={event}>{texts[event]}</span> },
+              { label: words.what, cell: (event) => <About of={event} /> },
               {
-                key: "at",
-                label: words.when,
-                cell: ({ timestamp }) => <time datetime={timestamp}>{moment(timestamp)}</time>,
-              },
-              {
-                key: "event",
-                label: words.event,
-                cell: ({ event }) => <span title={event}>{texts[event]}</span>,
-              },
-              { key: "what", label: words.what, cell: (event) => <About of={event} /> },
-              {
-                key: "data",
                 label: words.data,
                 cell: ({ id, data }) => (
                   <details id={`data-${id}`} class="event-data">
@@ -96,7 +65,7 @@ export const events = adminPage({
                 <p>{words.noneText}</p>
               </>
             }
-            next={page?.more ? encodePlace(page) : null}
+            next={place.more ? encodePlace(place) : null}
           />
         </>
       ),
@@ -104,7 +73,7 @@ export const events = adminPage({
   },
 });
 
-const About = ({ of: { data } }: { of: Shown }) => {
+const About = ({ of: { data } }: { of: ListedEvent }) => {
   const visit = useVisit();
   const { nouns } = visit.messages.admin.audit;
   const { submission, comment, member, survey } = data;

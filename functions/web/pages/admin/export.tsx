@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { exportFiles, exportQuery } from "../../../../shared/imports.ts";
+import { exportQuery } from "../../../../shared/imports.ts";
 import { importExport } from "../../../endpoints/import-export.ts";
 import { Field } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -9,8 +9,7 @@ import { adminPage } from "./admin-page.tsx";
 
 export const exporting = adminPage({
   area: "export",
-  call: () => [],
-  view: (_results, { words, visit }) => ({
+  view: (_none, { words, visit }) => ({
     title: words.title,
     content: (
       <section class="card form-card">
@@ -26,19 +25,8 @@ export const exporting = adminPage({
           id="export"
           data-turbo="false"
         >
-          <Field
-            name="what"
-            label={words.what}
-            options={exportFiles.map((value) => ({ value, label: words.kinds[value] }))}
-          />
-          <Field
-            name="format"
-            label={words.format}
-            hint={words.formatHint}
-            options={exportQuery.shape.format
-              .unwrap()
-              .options.map((value) => ({ value, label: words.formats[value] }))}
-          />
+          <Field name="what" label={words.what} options={words.kinds} />
+          <Field name="format" label={words.format} hint={words.formatHint} options={words.formats} />
           <div class="buttons">
             <button type="submit" class="button main">
               <Icon name="download" />

@@ -1,19 +1,11 @@
-import type { z } from "zod";
 import { locales } from "../../../../shared/locales.ts";
-import type { organizationDetailAnswer } from "../../../../shared/organizations.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
-import { CheckField } from "../../components/admin/check.tsx";
-import { Field, Problem } from "../../components/field.tsx";
+import { Field } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
-import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
-
-const area = "general";
-const path = "/settings/general";
-
-type Organization = z.output<typeof organizationDetailAnswer>["data"];
+import { adminPage } from "./admin-page.tsx";
 
 /** Each language by its own name. */
 const languages = locales.map((value) => ({
@@ -28,108 +20,50 @@ const timeZones = (current: string) =>
     .map((value) => ({ value, label: value.replaceAll("_", " ") }));
 
 const general = adminPage({
-  area,
-  call: () => [organizationDetail()],
-  view: ([[found]], { visit, words, admin }) => {
-    const organization: Organization = JSON.parse(found?.data ?? "{}");
-    const optionsOf = (texts: Record<string, string>) =>
-      Object.entries(texts).map(([value, label]) => ({ value, label }));
-    return {
-      title: words.title,
-      content: (
-        <form method="post" action={adminPath(visit, path)} class="card settings-form">
-          <Problem />
-          <input type="hidden" name="_method" value="patch" />
-          <input type="hidden" name="organization_id" value={admin.organization_id} />
-          <h2>{words.board}</h2>
-          <Field
-            name="name"
-            label={words.name}
-            value={organization.name}
-            required
-            maxlength={100}
-            autocomplete="off"
-          />
-          <Field
-            name="slug"
-            label={words.slug}
-            hint={words.slugHint}
-            value={organization.slug}
-            required
-            maxlength={60}
-            autocomplete="off"
-          />
-          <Field
-            name="visibility"
-            label={words.visibility}
-            hint={words.visibilityHint}
-            value={organization.visibility}
-            options={optionsOf(words.visibilities)}
-          />
-          <CheckField
-            name="allow_indexing"
-            label={words.indexing}
-            hint={words.indexingHint}
-            checked={organization.allow_indexing}
-          />
-          <Field
-            name="default_locale"
-            label={words.language}
-            hint={words.languageHint}
-            value={organization.default_locale}
-            options={languages}
-          />
-          <Field
-            name="time_zone"
-            label={words.timeZone}
-            hint={words.timeZoneHint}
-            value={organization.time_zone}
-            options={timeZones(organization.time_zone)}
-          />
-          <h2>{words.participation}</h2>
-          <Field
-            name="anonymous_may"
-            label={words.anonymous}
-            hint={words.anonymousHint}
-            value={organization.anonymous_may}
-            options={optionsOf(words.rights)}
-          />
-          <CheckField
-            name="require_approval"
-            label={words.approval}
-            hint={words.approvalHint}
-            checked={organization.require_approval}
-          />
-          <Field
-            name="trust_after"
-            label={words.trustAfter}
-            hint={words.trustAfterHint}
-            value={organization.trust_after === null ? "" : String(organization.trust_after)}
-            maxlength={4}
-            autocomplete="off"
-          />
-          <div class="buttons">
-            <button type="submit" class="button main">
-              {words.save}
-            </button>
-          </div>
-        </form>
-      ),
-    };
-  },
+  area: "general",
+  read: () => [organizationDetail()],
+  view: ([organization], { words }) => ({
+    title: words.title,
+    content: (
+      <Form values={organization} submit={words.save}>
+        <h2>{words.board}</h2>
+        <Field name="name" label={words.name} autocomplete="off" />
+        <Field name="slug" label={words.slug} hint={words.slugHint} autocomplete="off" />
+        <Field
+          name="visibility"
+          label={words.visibility}
+          hint={words.visibilityHint}
+          options={words.visibilities}
+        />
+        <Field name="allow_indexing" label={words.indexing} hint={words.indexingHint} />
+        <Field name="default_locale" label={words.language} hint={words.languageHint} options={languages} />
+        <Field
+          name="time_zone"
+          label={words.timeZone}
+          hint={words.timeZoneHint}
+          options={timeZones(organization.time_zone)}
+        />
+        <h2>{words.participation}</h2>
+        <Field
+          name="anonymous_may"
+          label={words.anonymous}
+          hint={words.anonymousHint}
+          options={words.rights}
+        />
+        <Field name="require_approval" label={words.approval} hint={words.approvalHint} />
+        <Field name="trust_after" label={words.trustAfter} hint={words.trustAfterHint} autocomplete="off" />
+      </Form>
+    ),
+  }),
+  actions: [
+    {
+      of: endpointOf(organizations, "patch", "/organizations/:id"),
+      done: "saved",
+      // The slug of the address may be another one now.
+      next: ({ json }, { visit }) =>
+        adminPath({ ...visit, base: visit.base && `/o/${JSON.parse(json).data.slug}` }, "/settings/general"),
+    },
+  ],
 });
 
-/** The slug of the address may be another one now. */
-const basedOn = (visit: Visit, json: string) =>
-  visit.base && { ...visit, base: `/o/${(JSON.parse(json).data as Organization).slug}` };
-
-export const generalPages = [
-  general,
-  adminAction(endpointOf(organizations, "patch", "/organizations/:id"), {
-    area,
-    formPage: general,
-    params: { id: "organization_id" },
-    doneMessage: "saved",
-    redirectTo: ({ json }, { visit }) => adminPath(basedOn(visit, json) || visit, path),
-  }),
-];
+export const generalPages = [general];

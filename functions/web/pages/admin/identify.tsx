@@ -1,63 +1,55 @@
-import type { z } from "zod";
 import type { identifySecretListAnswer, TokenCheck } from "../../../../shared/identify.ts";
-import { notFound } from "../../../_shared/http/api-error.ts";
 import { listIdentifySecrets } from "../../../_shared/statements/identify.ts";
+import type { DataOf } from "../../../_shared/statements/shapes.ts";
 import { adminIdentify } from "../../../endpoints/identify.ts";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
-import { Confirm } from "../../components/admin/confirm.tsx";
 import { Created } from "../../components/admin/created.tsx";
-import { Secret } from "../../components/admin/secret.tsx";
+import { answerOf, MadeSecret } from "../../components/admin/secret.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Day } from "../../components/day.tsx";
-import { Field, forForm, Problem } from "../../components/field.tsx";
-import { FormId } from "../../components/form-id.tsx";
+import { Field } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
-import type { Visit } from "../../visit.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { rowOf } from "../../shown.ts";
+import { adminPage } from "./admin-page.tsx";
 import { identifyExamples } from "./identify-examples.ts";
 
 const area = "identify";
-const baseOf = (visit: Visit) => adminPath(visit, "/settings/identify");
 const ofApi = (method: "post" | "delete", path: string) =>
   endpointOf(adminIdentify, method, `/admin/identify-secrets${path}`);
+const createSecret = ofApi("post", "");
+const checkToken = ofApi("post", "/check");
 
-type SigningSecret = z.output<typeof identifySecretListAnswer>["data"][number];
-type Made = { secret: string | null };
+type SigningSecret = DataOf<typeof identifySecretListAnswer>[number];
 
 const identify = adminPage({
   area,
-  call: () => [listIdentifySecrets()],
-  view: ([[list]], { visit, words }, { organization }) => {
-    const secrets: SigningSecret[] = JSON.parse(list?.data ?? "[]");
-    const answered = visit.answered && (JSON.parse(visit.answered).data as Made | TokenCheck);
-    const made = answered && "secret" in answered ? answered : undefined;
-    const check = answered && "valid" in answered ? answered : undefined;
+  read: () => [listIdentifySecrets()],
+  view: ([secrets], { words }, { organization }) => {
     const audience = organization?.slug ?? "";
     return {
       title: words.title,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
-          {made && <Secret id="secret" label={words.secret} secret={made.secret} gone={words.secretGone} />}
+          <MadeSecret label={words.secret} gone={words.secretGone} />
           <section class="stack">
             <h2>{words.secrets}</h2>
             <p class="quiet">{words.secretsText}</p>
             <Secrets secrets={secrets} />
             {secrets.length < 2 && (
-              <form method="post" action={baseOf(visit)} data-turbo="false">
-                <Problem visit={forForm(visit, (typed) => !typed.has("token"))} />
-                <FormId />
+              <Form of={createSecret}>
                 <button type="submit" class="button main">
                   <Icon name="plus" />
                   {words.create}
                 </button>
-              </form>
+              </Form>
             )}
           </section>
-          <Tester check={check} />
+          <Tester />
           <section class="stack">
             <h2>{words.examples}</h2>
             <p class="quiet">{words.examplesText(audience)}</p>
@@ -72,66 +64,53 @@ const identify = adminPage({
       ),
     };
   },
+  actions: [
+    { of: createSecret, path: "", showsResult: true },
+    { of: checkToken, path: "/check", showsResult: true },
+  ],
 });
 
 const Secrets = ({ secrets }: { secrets: SigningSecret[] }) => {
   const visit = useVisit();
-  const own = visit.messages.admin.identify;
+  const words = useWords("identify");
   return (
     <DataTable
       id="secrets"
-      caption={own.secrets}
+      caption={words.secrets}
       columns={[
+        { label: words.secret, cell: ({ last_four }) => <code class="code">fcs_sig_…{last_four}</code> },
+        { label: words.created, cell: (one) => <Created of={one} /> },
         {
-          key: "secret",
-          label: own.secret,
-          cell: ({ last_four }) => <code class="code">fcs_sig_…{last_four}</code>,
-        },
-        {
-          key: "created",
-          label: own.created,
-          cell: (one) => <Created of={one} />,
-        },
-        {
-          key: "last",
-          label: own.lastUse,
+          label: words.lastUse,
           cell: ({ last_used_at }) =>
-            last_used_at ? (
-              <Day at={last_used_at} locale={visit.locale} />
-            ) : (
-              <span class="quiet">{own.unused}</span>
-            ),
+            last_used_at ? <Day at={last_used_at} /> : <span class="quiet">{words.unused}</span>,
         },
         {
-          key: "actions",
-          label: own.actions,
+          label: words.actions,
           hasQuietLabel: true,
           cell: ({ id, last_four }) => (
             <div class="row-actions">
               <a
                 class="button small danger"
-                href={`${baseOf(visit)}/${id}/delete`}
-                aria-label={`${own.remove}: …${last_four}`}
+                href={adminPath(visit, `/settings/identify/${id}/delete`)}
+                aria-label={`${words.remove}: …${last_four}`}
               >
-                {own.remove}
+                {words.remove}
               </a>
             </div>
           ),
         },
       ]}
       rows={secrets}
-      rowId={({ id }) => id}
-      empty={<p>{own.empty}</p>}
+      empty={<p>{words.empty}</p>}
     />
   );
 };
 
-type TesterProps = { check: TokenCheck | undefined };
-
-const Tester = ({ check }: TesterProps) => {
+const Tester = () => {
   const words = useWords("identify");
-  const visit = useVisit();
-  const own = forForm(visit, (typed) => typed.has("token"));
+  const answer = answerOf<TokenCheck | object>(useVisit());
+  const check = answer && "valid" in answer ? answer : undefined;
   return (
     <section class="stack" id="tester">
       <h2>{words.test}</h2>
@@ -162,24 +141,14 @@ const Tester = ({ check }: TesterProps) => {
           <CodeBlock id="claims" label={words.claims} text={JSON.stringify(check.claims, null, 2)} />
         </div>
       )}
-      <form method="post" action={`${baseOf(visit)}/check`} class="card settings-form" data-turbo="false">
-        <Problem visit={own} />
-        <Field
-          name="token"
-          label={words.token}
-          hint={words.tokenHint}
-          rows={4}
-          required
-          maxlength={8000}
-          autocomplete="off"
-          visit={own}
-        />
+      <Form of={checkToken} class="card settings-form" hasTurbo={false}>
+        <Field name="token" label={words.token} hint={words.tokenHint} rows={4} autocomplete="off" />
         <div class="buttons">
           <button type="submit" class="button">
             {words.check}
           </button>
         </div>
-      </form>
+      </Form>
     </section>
   );
 };
@@ -187,33 +156,17 @@ const Tester = ({ check }: TesterProps) => {
 const deleteSecret = adminPage({
   area,
   path: "/:id/delete",
-  call: () => [listIdentifySecrets()],
-  view: ([[list]], { visit, words, params }) => {
-    const secret = (JSON.parse(list?.data ?? "[]") as SigningSecret[]).find(
-      ({ id }) => id === params.id.toLowerCase(),
-    );
-    if (!secret) throw notFound("signing secret");
-    return {
-      title: words.removeTitle,
-      trail: [],
-      content: (
-        <Confirm
-          text={words.removeText(`…${secret.last_four}`)}
-          lost={[words.removeSessions, words.removeTokens]}
-          action={`${baseOf(visit)}/${secret.id}`}
-          fields={[["_method", "delete"]]}
-          submit={words.remove}
-          back={baseOf(visit)}
-        />
-      ),
-    };
-  },
+  read: () => [listIdentifySecrets()],
+  view: ([secrets], { words, params }) => ({
+    title: words.removeTitle,
+    trail: [],
+    confirm: {
+      text: words.removeText(`…${rowOf(secrets, params.id).last_four}`),
+      lost: [words.removeSessions, words.removeTokens],
+      submit: words.remove,
+    },
+  }),
+  actions: [{ of: ofApi("delete", "/:id"), path: "/:id", done: "removed" }],
 });
 
-export const identifyPages = [
-  identify,
-  deleteSecret,
-  adminAction(ofApi("post", ""), { area, formPage: identify, resultPage: identify }),
-  adminAction(ofApi("post", "/check"), { area, path: "/check", formPage: identify, resultPage: identify }),
-  adminAction(ofApi("delete", "/:id"), { area, path: "/:id", formPage: identify, doneMessage: "removed" }),
-];
+export const identifyPages = [identify, deleteSecret];

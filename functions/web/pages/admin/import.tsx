@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type importAnswer, importFormats, importQuery, recordFiles } from "../../../../shared/imports.ts";
+import { importFormats, importQuery, recordFiles } from "../../../../shared/imports.ts";
 import { submissionType } from "../../../../shared/submissions.ts";
 import {
   fileTypesByName,
@@ -7,23 +7,29 @@ import {
   problemOfType,
   receiveImport,
 } from "../../../_shared/files/import/receive.ts";
-import { ApiError, InvalidInput, notFound } from "../../../_shared/http/api-error.ts";
+import { ApiError, InvalidInput } from "../../../_shared/http/api-error.ts";
 import { discard, readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
-import { listImports, showImport } from "../../../_shared/statements/import-export.ts";
+import { type Import, listImports, showImport } from "../../../_shared/statements/import-export.ts";
 import { importExport } from "../../../endpoints/import-export.ts";
+import { CheckField } from "../../components/admin/check.tsx";
+import { Moment } from "../../components/admin/moment.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
-import { DataTable } from "../../components/admin/table.tsx";
+import { type Column, DataTable, number } from "../../components/admin/table.tsx";
 import { Field, Problem } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { formatNumber, momentFormat } from "../../format.ts";
+import { formatNumber } from "../../format.ts";
 import { endpointOf, form, type Page, seeOther } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { WordedError } from "../../problems.ts";
 import { useVisit, useWords } from "../../rendering.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { adminPage } from "./admin-page.tsx";
 
-type Import = z.output<typeof importAnswer>["data"];
+const area = "import";
+const send = endpointOf(importExport, "post", "/admin/import");
+const cancel = endpointOf(importExport, "delete", "/admin/imports/:id");
+const apply = endpointOf(importExport, "post", "/admin/imports/:id/apply");
 
 const prefilled = z.object({
   format: importQuery.shape.format.unwrap().optional().catch(undefined),
@@ -31,173 +37,13 @@ const prefilled = z.object({
   dry_run: z.literal("false").optional().catch(undefined),
 });
 
-export const imports: Page = adminPage({
-  area: "import",
-  query: prefilled,
-  call: () => [listImports()],
-  view: ([[list]], { query, words }) => ({
-    title: words.title,
-    content: (
-      <>
-        <UploadForm chosen={query} />
-        <section class="stack">
-          <h2>{words.earlier}</h2>
-          <Earlier imports={JSON.parse(list?.data ?? "[]")} />
-        </section>
-      </>
-    ),
-  }),
-});
+const problemOfFile = (message: string) =>
+  new WordedError("VALIDATION_ERROR", message, [{ field: "file", message }]);
 
-const UploadForm = ({ chosen }: { chosen: z.output<typeof prefilled> }) => {
-  const words = useWords("import");
-  const visit = useVisit();
-  const typed = visit.refused?.typed;
-  const problem = visit.refused?.details.find(({ field }) => field === "file")?.message;
-  const runs = (typed?.get("dry_run") ?? chosen.dry_run) === "false";
-  return (
-    <form
-      method="post"
-      action={adminPath(visit, "/import")}
-      enctype="multipart/form-data"
-      class="card form-card stack"
-      id="import-form"
-      data-turbo="false"
-    >
-      <p>{words.intro}</p>
-      <Problem />
-      <Field
-        name="format"
-        label={words.format}
-        value={chosen.format}
-        options={importFormats.map((value) => ({ value, label: words.formats[value] }))}
-      />
-      <fieldset>
-        <legend>{words.mode}</legend>
-        <label class="check">
-          <input type="radio" name="dry_run" value="true" checked={!runs} />
-          {words.check}
-        </label>
-        <label class="check">
-          <input type="radio" name="dry_run" value="false" checked={runs} />
-          {words.run}
-        </label>
-      </fieldset>
-      <details id="import-options" open={visit.refused !== undefined || chosen.source !== undefined}>
-        <summary class="link">{words.options}</summary>
-        <div class="stack form-options">
-          <Field
-            name="what"
-            label={words.what}
-            hint={words.whatHint}
-            options={recordFiles.map((value) => ({ value, label: words.kinds[value] }))}
-          />
-          <Field
-            name="source"
-            label={words.source}
-            hint={words.sourceHint}
-            value={chosen.source}
-            maxlength={64}
-          />
-          <Field
-            name="type"
-            label={words.type}
-            options={submissionType.options.map((value) => ({ value, label: words.types[value] }))}
-          />
-          <Check name="create_missing" label={words.createMissing} checked />
-          <Check name="follow" label={words.follow} />
-          <Check name="anonymous_votes" label={words.anonymousVotes} />
-        </div>
-      </details>
-      {/* After all fields: they are read before it. */}
-      <div class="field">
-        <label for="file">{words.file}</label>
-        <p class="hint" id="file-hint">
-          {words.fileHint}
-        </p>
-        {problem && (
-          <p class="problem" id="file-problem">
-            {words.file}: {problem}
-          </p>
-        )}
-        <input
-          type="file"
-          id="file"
-          name="file"
-          accept={Object.keys(fileTypesByName).join(",")}
-          required
-          aria-describedby={problem ? "file-hint file-problem" : "file-hint"}
-          aria-invalid={problem ? "true" : undefined}
-          data-island="file-size"
-          data-max={String(importFile.maxBytes)}
-          data-too-large={words.tooLarge}
-        />
-      </div>
-      <div class="buttons">
-        <button type="submit" class="button main">
-          <Icon name="upload" />
-          {words.submit}
-        </button>
-      </div>
-    </form>
-  );
-};
-
-const Check = ({ name, label, checked = false }: { name: string; label: string; checked?: boolean }) => {
-  const visit = useVisit();
-  const typed = visit.refused?.typed.getAll(name).at(-1);
-  return (
-    <label class="check">
-      <input type="hidden" name={name} value="false" />
-      <input type="checkbox" name={name} value="true" checked={typed ? typed === "true" : checked} />
-      {label}
-    </label>
-  );
-};
-
-const Earlier = ({ imports }: { imports: Import[] }) => {
-  const words = useWords("import");
-  const visit = useVisit();
-  const moment = momentFormat(visit.locale, "UTC");
-  const number = (value: number) => formatNumber(value, visit.locale);
-  return (
-    <DataTable
-      id="imports"
-      caption={words.earlier}
-      rows={imports}
-      rowId={({ id }) => id}
-      columns={[
-        {
-          key: "at",
-          label: words.when,
-          cell: ({ id, created_at }) => (
-            <a class="link" href={adminPath(visit, `/import/${id}`)}>
-              <time datetime={created_at}>{moment(created_at)}</time>
-            </a>
-          ),
-        },
-        { key: "from", label: words.from, cell: ({ source }) => source },
-        {
-          key: "kind",
-          label: words.kind,
-          cell: ({ dry_run }) => (dry_run ? words.kindCheck : words.kindRun),
-        },
-        { key: "state", label: words.state, cell: ({ state }) => words.states[state] },
-        { key: "created", label: words.created, isNumber: true, cell: ({ created }) => number(created) },
-        { key: "skipped", label: words.skipped, isNumber: true, cell: ({ skipped }) => number(skipped) },
-        { key: "failed", label: words.failed, isNumber: true, cell: ({ failed }) => number(failed) },
-      ]}
-      empty={<p>{words.none}</p>}
-    />
-  );
-};
-
-export const sendImport: Page = form({
+const sendImport: Page = form({
   path: "/admin/import",
   access: "person",
-  ofOrganization: true,
   readsBody: true,
-  formPage: imports,
   work: async ({ visit }, execute, request) => {
     const said = visit.messages.admin.import;
     // Authorize before reading the body.
@@ -224,18 +70,132 @@ export const sendImport: Page = form({
   },
 });
 
-const problemOfFile = (message: string) =>
-  new WordedError("VALIDATION_ERROR", message, [{ field: "file", message }]);
+const imports: Page = adminPage({
+  area,
+  query: prefilled,
+  read: () => [listImports()],
+  view: ([rows], { query, words }) => ({
+    title: words.title,
+    content: (
+      <>
+        <UploadForm chosen={query} />
+        <section class="stack">
+          <h2>{words.earlier}</h2>
+          <Earlier imports={rows} />
+        </section>
+      </>
+    ),
+  }),
+  actions: [sendImport],
+});
 
-export const importPage: Page = adminPage({
-  area: "import",
+const UploadForm = ({ chosen }: { chosen: z.output<typeof prefilled> }) => {
+  const words = useWords("import");
+  const visit = useVisit();
+  const runs = (visit.refused?.typed.get("dry_run") ?? chosen.dry_run) === "false";
+  return (
+    <Form
+      of={send}
+      to={adminPath(visit, "/import")}
+      hasFile
+      values={chosen}
+      class="card form-card stack"
+      id="import-form"
+      submit={
+        <>
+          <Icon name="upload" />
+          {words.submit}
+        </>
+      }
+    >
+      <p>{words.intro}</p>
+      <Field
+        name="format"
+        label={words.format}
+        options={importFormats.map((value) => ({ value, label: words.formats[value] }))}
+      />
+      <fieldset>
+        <legend>{words.mode}</legend>
+        <label class="check">
+          <input type="radio" name="dry_run" value="true" checked={!runs} />
+          {words.check}
+        </label>
+        <label class="check">
+          <input type="radio" name="dry_run" value="false" checked={runs} />
+          {words.run}
+        </label>
+      </fieldset>
+      <details id="import-options" open={visit.refused !== undefined || chosen.source !== undefined}>
+        <summary class="link">{words.options}</summary>
+        <div class="stack form-options">
+          <Field
+            name="what"
+            label={words.what}
+            hint={words.whatHint}
+            options={recordFiles.map((value) => ({ value, label: words.kinds[value] }))}
+          />
+          <Field name="source" label={words.source} hint={words.sourceHint} />
+          <Field
+            name="type"
+            label={words.type}
+            options={submissionType.options.map((value) => ({ value, label: words.types[value] }))}
+          />
+          <CheckField name="create_missing" label={words.createMissing} checked />
+          <CheckField name="follow" label={words.follow} checked={false} />
+          <CheckField name="anonymous_votes" label={words.anonymousVotes} checked={false} />
+        </div>
+      </details>
+      {/* After all fields: they are read before it. */}
+      <Field
+        name="file"
+        label={words.file}
+        hint={words.fileHint}
+        file={{
+          types: Object.keys(fileTypesByName),
+          maxBytes: importFile.maxBytes,
+          tooLarge: words.tooLarge,
+        }}
+      />
+    </Form>
+  );
+};
+
+const Earlier = ({ imports: rows }: { imports: Import[] }) => {
+  const words = useWords("import");
+  const visit = useVisit();
+  return (
+    <DataTable
+      id="imports"
+      caption={words.earlier}
+      rows={rows}
+      columns={[
+        {
+          label: words.when,
+          cell: ({ id, created_at }) => (
+            <a class="link" href={adminPath(visit, `/import/${id}`)}>
+              <Moment at={created_at} timeZone="UTC" />
+            </a>
+          ),
+        },
+        { label: words.from, cell: ({ source }) => source },
+        { label: words.kind, cell: ({ dry_run }) => (dry_run ? words.kindCheck : words.kindRun) },
+        { label: words.state, cell: ({ state }) => words.states[state] },
+        number("created", words.created),
+        number("skipped", words.skipped),
+        number("failed", words.failed),
+      ]}
+      empty={<p>{words.none}</p>}
+    />
+  );
+};
+
+const importPage: Page = adminPage({
+  area,
   path: "/:id",
-  call: ({ params }) => [showImport(params.id)],
-  view: ([[found]], { words, visit }) => {
-    if (!found) throw notFound("import");
-    const shown: Import = JSON.parse(found.data);
+  read: ({ params }) => [showImport(params.id)],
+  view: ([shown], { words, visit }) => {
     const isRunning = shown.state === "receiving" || shown.state === "running";
-    const number = (value: number) => formatNumber(value, visit.locale);
+    const count = (value: number) => formatNumber(value, visit.locale);
     return {
       title: shown.dry_run ? words.checkTitle : words.runTitle,
       trail: [],
@@ -260,27 +220,34 @@ export const importPage: Page = adminPage({
                 value={shown.state === "running" ? shown.bytes_read : undefined}
               />
               <p class="number">{words.soFar(shown.processed)}</p>
-              <form method="post" action={adminPath(visit, `/import/${shown.id}`)} class="buttons">
-                <input type="hidden" name="_method" value="delete" />
+              <Form of={cancel} class="buttons" hasProblem={false}>
                 <button type="submit" class="button danger">
                   {words.cancel}
                 </button>
                 <span class="quiet small">{words.cancelHint}</span>
-              </form>
+              </Form>
             </section>
           ) : (
             <Outcome of={shown} />
           )}
           <dl class="stats">
-            <Stat label={shown.dry_run ? words.wouldCreate : words.created} value={number(shown.created)} />
-            <Stat label={words.skipped} value={number(shown.skipped)} hint={words.skippedHint} />
-            <Stat label={words.failed} value={number(shown.failed)} />
+            <Stat label={shown.dry_run ? words.wouldCreate : words.created} value={count(shown.created)} />
+            <Stat label={words.skipped} value={count(shown.skipped)} hint={words.skippedHint} />
+            <Stat label={words.failed} value={count(shown.failed)} />
           </dl>
           <Errors of={shown} />
         </>
       ),
     };
   },
+  actions: [
+    { of: cancel, done: "canceled", next: "/:id" },
+    {
+      of: apply,
+      path: "/:id/apply",
+      next: ({ json }, { visit }) => adminPath(visit, `/import/${JSON.parse(json).data.id}`),
+    },
+  ],
 });
 
 const Outcome = ({ of: shown }: { of: Import }) => {
@@ -305,12 +272,12 @@ const Outcome = ({ of: shown }: { of: Import }) => {
       )}
       <div class="buttons">
         {shown.can_apply && !wouldCreateNothing ? (
-          <form method="post" action={adminPath(visit, `/import/${shown.id}/apply`)}>
+          <Form of={apply} hasProblem={false}>
             <button type="submit" class="button main">
               <Icon name="upload" />
               {words.next}
             </button>
-          </form>
+          </Form>
         ) : isCompleted && shown.dry_run && !wouldCreateNothing ? (
           <a class="button main" href={adminPath(visit, `/import?${next}`)}>
             {words.next}
@@ -328,9 +295,12 @@ const Outcome = ({ of: shown }: { of: Import }) => {
   );
 };
 
+const maxErrors = 100;
+
 const Errors = ({ of: { errors } }: { of: Import }) => {
   const words = useWords("import");
   const visit = useVisit();
+  const file: Column<Import["errors"][number]> = { label: words.ofFile, cell: (error) => error.file };
   return errors.length === 0 ? null : (
     <section class="stack">
       <h2>{words.errors}</h2>
@@ -338,15 +308,12 @@ const Errors = ({ of: { errors } }: { of: Import }) => {
       <DataTable
         id="import-errors"
         caption={words.errors}
-        rows={errors.map((error, index) => ({ ...error, index }))}
-        rowId={({ index }) => `error-${index}`}
+        rows={errors.map((error, index) => ({ ...error, id: `error-${index}` }))}
         columns={[
-          ...(errors.some(({ file }) => file)
-            ? [{ key: "file", label: words.ofFile, cell: ({ file }: Import["errors"][number]) => file }]
-            : []),
-          { key: "line", label: words.line, cell: ({ line }) => formatNumber(line, visit.locale) },
-          { key: "field", label: words.field, cell: ({ field }) => field && <code>{field}</code> },
-          { key: "message", label: words.message, cell: ({ message }) => <span lang="en">{message}</span> },
+          ...(errors.some((error) => error.file) ? [file] : []),
+          { label: words.line, cell: ({ line }) => formatNumber(line, visit.locale) },
+          { label: words.field, cell: ({ field }) => field && <code>{field}</code> },
+          { label: words.message, cell: ({ message }) => <span lang="en">{message}</span> },
         ]}
         empty=""
       />
@@ -354,19 +321,4 @@ const Errors = ({ of: { errors } }: { of: Import }) => {
   );
 };
 
-const maxErrors = 100;
-
-export const cancelImport = adminAction(endpointOf(importExport, "delete", "/admin/imports/:id"), {
-  area: "import",
-  path: "/:id",
-  formPage: importPage,
-  doneMessage: "canceled",
-  redirectTo: (_response, { visit, params }) => adminPath(visit, `/import/${params.id}`),
-});
-
-export const applyImport = adminAction(endpointOf(importExport, "post", "/admin/imports/:id/apply"), {
-  area: "import",
-  path: "/:id/apply",
-  formPage: importPage,
-  redirectTo: ({ json }, { visit }) => adminPath(visit, `/import/${JSON.parse(json).data.id}`),
-});
+export const importPages = [imports, importPage];

@@ -215,7 +215,7 @@ const Queue = ({ items, query }: { items: Item[]; query: InboxQuery }) => {
           hasProblem={false}
         >
           <label class="check">
-            <input type="checkbox" class="needs-script" data-all />
+            <input type="checkbox" id="inbox-all" class="needs-script" data-island="select-all" />
             <span>{words.bulk}</span>
           </label>
           <Verdicts query={query} isSmall />
@@ -312,7 +312,7 @@ const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
               ) : (
                 <span class="tag">{words.untrusted}</span>
               )}
-              <Day at={item.created_at} locale={visit.locale} />
+              <Day at={item.created_at} />
               {updated_at !== item.created_at && <span>{visit.messages.comments.edited}</span>}
             </p>
           </header>

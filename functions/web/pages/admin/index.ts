@@ -1,5 +1,5 @@
 import type { Page } from "../../page.tsx";
-import { agentPages } from "./agents/index.ts";
+import { agentPages } from "./agents/index.tsx";
 import { apiKeyPages } from "./api-keys.tsx";
 import { audit } from "./audit.tsx";
 import { brandPages } from "./brand.tsx";
@@ -7,7 +7,7 @@ import { events } from "./events.tsx";
 import { exportFile, exporting } from "./export.tsx";
 import { generalPages } from "./general.tsx";
 import { identifyPages } from "./identify.tsx";
-import { applyImport, cancelImport, importPage, imports, sendImport } from "./import.tsx";
+import { importPages } from "./import.tsx";
 import { inbox } from "./inbox.tsx";
 import { categoryPages, tagPages } from "./labels.tsx";
 import { limits } from "./limits.tsx";
@@ -37,11 +37,7 @@ export const adminPages: Page[] = [
   ...userPages,
   welcome,
   // Data
-  imports,
-  sendImport,
-  importPage,
-  cancelImport,
-  applyImport,
+  ...importPages,
   exporting,
   exportFile,
   audit,

@@ -1,9 +1,7 @@
 import { isUuid } from "../../../../shared/fields.ts";
 import { locales } from "../../../../shared/locales.ts";
-import { notFound } from "../../../_shared/http/api-error.ts";
 import { type Label, listKept } from "../../../_shared/statements/taxonomy.ts";
 import { adminTaxonomy } from "../../../endpoints/admin-taxonomy.ts";
-import { Confirm } from "../../components/admin/confirm.tsx";
 import { type Column, DataTable } from "../../components/admin/table.tsx";
 import { Dot } from "../../components/dot.tsx";
 import { Field, Problem } from "../../components/field.tsx";
@@ -12,6 +10,7 @@ import { Icon } from "../../components/icon.tsx";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
+import { rowOf } from "../../shown.ts";
 import type { Visit } from "../../visit.ts";
 import { adminPage } from "./admin-page.tsx";
 
@@ -27,12 +26,6 @@ const baseOf = (visit: Visit, kind: Kind) => adminPath(visit, `/settings/${kind}
 const ofApi = (method: "post" | "patch" | "put" | "delete", path: string) =>
   endpointOf(adminTaxonomy, method, `/admin/${path}`);
 const order = ofApi("put", "categories/order");
-
-function labelNamed(labels: Label[], id: string): Label {
-  const found = labels.find((label) => label.id === id.toLowerCase());
-  if (!found) throw notFound("resource");
-  return found;
-}
 
 const Fields = ({ of }: { of?: Label }) => {
   const visit = useVisit();
@@ -95,7 +88,6 @@ const pagesOf = (area: Kind) => {
     view: ([labels], { visit, words }) => {
       const columns: Column<Label>[] = [
         {
-          key: "name",
           label: words.name,
           cell: ({ id, name, color }) => (
             <a class="link with-icon" href={`${baseOf(visit, area)}/${id}`}>
@@ -104,16 +96,14 @@ const pagesOf = (area: Kind) => {
             </a>
           ),
         },
-        { key: "slug", label: words.slug, cell: ({ slug }) => <code class="quiet">{slug}</code> },
+        { label: words.slug, cell: ({ slug }) => <code class="quiet">{slug}</code> },
         {
-          key: "translations",
           label: words.translations,
           cell: ({ translations }) => (
             <span class="quiet">{Object.keys(translations).sort().join(", ") || words.none}</span>
           ),
         },
         {
-          key: "actions",
           label: words.actions,
           hasQuietLabel: true,
           cell: (label) => {
@@ -155,7 +145,6 @@ const pagesOf = (area: Kind) => {
               caption={words.title}
               columns={columns}
               rows={labels}
-              rowId={({ id }) => id}
               empty={<p>{words.empty}</p>}
             />
           </>
@@ -195,7 +184,7 @@ const pagesOf = (area: Kind) => {
     path: "/:id",
     read: () => [listKept(area)],
     view: ([labels], { visit, words, params }) => {
-      const label = labelNamed(labels, params.id);
+      const label = rowOf(labels, params.id);
       return {
         title: label.name,
         trail: [],
@@ -216,37 +205,33 @@ const pagesOf = (area: Kind) => {
     path: "/:id/delete",
     read: () => [listKept(area)],
     view: ([labels], { visit, words, params }) => {
-      const label = labelNamed(labels, params.id);
+      const label = rowOf(labels, params.id);
       const others = labels.filter(({ id }) => id !== label.id);
       return {
         title: words.removeTitle(label.name),
         trail: [{ label: label.name, href: `${baseOf(visit, area)}/${label.id}` }],
-        content: (
-          <>
-            <Confirm
-              of={removal}
-              text={words.removeText}
-              lost={[words.removeLost, words.removeTranslations]}
-              submit={words.remove}
-              back={baseOf(visit, area)}
+        confirm: {
+          of: removal,
+          text: words.removeText,
+          lost: [words.removeLost, words.removeTranslations],
+          submit: words.remove,
+          back: baseOf(visit, area),
+        },
+        content: others.length > 0 && (
+          <Form of={merge} class="card settings-form" hasProblem={false}>
+            <h2>{words.merge}</h2>
+            <p class="quiet">{words.mergeText}</p>
+            <Field
+              name="into_id"
+              label={words.into}
+              options={others.map(({ id, name }) => ({ value: id, label: name }))}
             />
-            {others.length > 0 && (
-              <Form of={merge} class="card settings-form" hasProblem={false}>
-                <h2>{words.merge}</h2>
-                <p class="quiet">{words.mergeText}</p>
-                <Field
-                  name="into_id"
-                  label={words.into}
-                  options={others.map(({ id, name }) => ({ value: id, label: name }))}
-                />
-                <div class="buttons">
-                  <button type="submit" class="button">
-                    {words.merge}
-                  </button>
-                </div>
-              </Form>
-            )}
-          </>
+            <div class="buttons">
+              <button type="submit" class="button">
+                {words.merge}
+              </button>
+            </div>
+          </Form>
         ),
       };
     },

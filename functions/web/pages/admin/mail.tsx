@@ -1,123 +1,98 @@
 import { z } from "zod";
 import { emailAddress } from "../../../../shared/fields.ts";
 import { mailKinds, type mailSuppressionsAnswer, timingsOf } from "../../../../shared/mail.ts";
-import type { organizationDetailAnswer } from "../../../../shared/organizations.ts";
 import { mailSuppressions } from "../../../_shared/statements/mail.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
+import type { DataOf } from "../../../_shared/statements/shapes.ts";
 import { mail as endpoints } from "../../../endpoints/mail.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
-import { CheckField } from "../../components/admin/check.tsx";
-import { DataTable } from "../../components/admin/table.tsx";
-import { Day } from "../../components/day.tsx";
-import { Field, forForm, Problem } from "../../components/field.tsx";
+import { Filters } from "../../components/admin/filters.tsx";
+import { DataTable, day } from "../../components/admin/table.tsx";
+import { Field, Problem } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { endpointOf, withoutEmpty } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
-import { adminAction, adminPage } from "./admin-page.tsx";
+import { adminPage } from "./admin-page.tsx";
 
-const area = "mail";
-const path = "/settings/mail";
-
-type Organization = z.output<typeof organizationDetailAnswer>["data"];
-type Suppression = z.output<typeof mailSuppressionsAnswer>["data"][number];
+const change = endpointOf(organizations, "patch", "/organizations/:id");
+const lift = endpointOf(endpoints, "delete", "/admin/mail-suppressions/:id");
+const liftByAddress = endpointOf(endpoints, "delete", "/admin/mail-suppressions");
 
 const mail = adminPage({
-  area,
+  area: "mail",
   query: z.preprocess(withoutEmpty, z.object({ email: emailAddress.optional().catch(undefined) })),
-  call: ({ query }) => [organizationDetail(), mailSuppressions(query.email)],
-  view: ([[found], [listed]], { query, visit, words, admin }) => {
-    const { mail_enabled, mail_defaults, plan }: Organization = JSON.parse(found?.data ?? "{}");
-    const own = forForm(visit, (typed) => typed.has("organization_id"));
+  read: ({ query }) => [organizationDetail(), mailSuppressions(query.email)],
+  view: ([organization, suppressions], { query, visit, words }) => {
+    const { unconfirmed_mails, max_unconfirmed_mails } = organization.plan;
     return {
       title: words.title,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>
-          {plan.unconfirmed_mails >= (plan.max_unconfirmed_mails ?? Number.POSITIVE_INFINITY) && (
+          {unconfirmed_mails >= (max_unconfirmed_mails ?? Number.POSITIVE_INFINITY) && (
             <p class="warning">{words.usedUp}</p>
           )}
-          <form method="post" action={adminPath(visit, path)} class="card settings-form">
-            <Problem visit={own} />
-            <input type="hidden" name="_method" value="patch" />
-            <input type="hidden" name="organization_id" value={admin.organization_id} />
-            <CheckField
-              name="mail_enabled"
-              label={words.enabled}
-              hint={words.enabledHint}
-              checked={mail_enabled}
-              visit={own}
-            />
+          <Form of={change} values={organization} submit={words.save}>
+            <Field name="mail_enabled" label={words.enabled} hint={words.enabledHint} />
             {mailKinds.map((kind) => (
               <Field
                 name={`mail_defaults.${kind}`}
                 label={words.kinds[kind]}
-                value={mail_defaults[kind]}
                 options={timingsOf(kind).map((timing) => ({
                   value: timing,
                   label: visit.messages.mail.choices[timing],
                 }))}
-                visit={own}
               />
             ))}
-            <div class="buttons">
-              <button type="submit" class="button main">
-                {words.save}
-              </button>
-            </div>
-          </form>
+          </Form>
           <section class="stack">
             <h2>{words.stopped}</h2>
             <p class="quiet">{words.stoppedText}</p>
-            <Problem visit={forForm(visit, (typed) => !typed.has("organization_id"))} />
-            <form method="get" action={adminPath(visit, path)} class="filter">
-              <Field
-                name="email"
-                label={words.email}
-                type="email"
-                value={query.email}
-                maxlength={254}
-                autocomplete="off"
-              />
-              <button type="submit" class="button">
-                <Icon name="search" />
-                {words.find}
-              </button>
-            </form>
-            <Suppressions
-              rows={JSON.parse(listed?.data ?? "[]")}
-              email={query.email}
-              empty={query.email ? words.notStopped : words.nobody}
-            />
+            {visit.refused?.action?.endpoint !== change && <Problem />}
+            <Filters
+              class="filter"
+              submit={
+                <>
+                  <Icon name="search" />
+                  {words.find}
+                </>
+              }
+            >
+              <Field name="email" type="email" label={words.email} autocomplete="off" />
+            </Filters>
+            <Suppressions rows={suppressions} email={query.email} />
           </section>
         </>
       ),
     };
   },
+  actions: [
+    { of: change, done: "saved" },
+    { of: liftByAddress, done: "lifted" },
+    { of: lift, path: "/:id", done: "lifted" },
+  ],
 });
 
-const Suppressions = ({
-  rows,
-  email = "",
-  empty,
-}: {
-  rows: Suppression[];
+type SuppressionsProps = {
+  rows: DataOf<typeof mailSuppressionsAnswer>;
   /** The address that was looked up. */
-  email?: string | undefined;
-  empty: string;
-}) => {
+  email: string | undefined;
+};
+
+const Suppressions = ({ rows, email }: SuppressionsProps) => {
   const words = useWords("mail");
   const visit = useVisit();
+  const path = adminPath(visit, "/settings/mail");
   return (
     <>
       <DataTable
         id="suppressions"
         caption={words.stopped}
-        rows={rows.map((row, index) => ({ ...row, index }))}
-        rowId={({ index }) => `stopped-${index}`}
+        rows={rows.map((row, index) => ({ ...row, id: `stopped-${index}` }))}
         columns={[
           {
-            key: "name",
             label: words.name,
             cell: ({ profile }) =>
               profile ? (
@@ -128,57 +103,34 @@ const Suppressions = ({
                 <span class="quiet">{words.noAccount}</span>
               ),
           },
-          { key: "reason", label: words.reason, cell: ({ reason }) => words.reasons[reason] },
+          { label: words.reason, cell: ({ reason }) => words.reasons[reason] },
+          day("created_at", words.since),
           {
-            key: "since",
-            label: words.since,
-            cell: ({ created_at }) => <Day at={created_at} locale={visit.locale} />,
-          },
-          {
-            key: "lift",
             label: "",
             cell: ({ profile, reason }) =>
               (profile || email) &&
               reason === "bounced" && (
-                <form
-                  method="post"
-                  action={adminPath(
-                    visit,
-                    profile ? `${path}/${profile.id}` : `${path}?${new URLSearchParams({ email })}`,
-                  )}
+                <Form
+                  of={profile ? lift : liftByAddress}
+                  to={
+                    profile
+                      ? `${path}/${profile.id}`
+                      : `${path}?${new URLSearchParams({ email: email ?? "" })}`
+                  }
+                  hasProblem={false}
                 >
-                  <input type="hidden" name="_method" value="delete" />
                   <button type="submit" class="button">
                     {words.lift}
                   </button>
-                </form>
+                </Form>
               ),
           },
         ]}
-        empty={<p>{empty}</p>}
+        empty={<p>{email ? words.notStopped : words.nobody}</p>}
       />
       {rows.some(({ reason }) => reason === "bounced") && <p class="quiet small">{words.liftHint}</p>}
     </>
   );
 };
 
-export const mailPages = [
-  mail,
-  adminAction(endpointOf(organizations, "patch", "/organizations/:id"), {
-    area,
-    formPage: mail,
-    params: { id: "organization_id" },
-    doneMessage: "saved",
-  }),
-  adminAction(endpointOf(endpoints, "delete", "/admin/mail-suppressions"), {
-    area,
-    formPage: mail,
-    doneMessage: "lifted",
-  }),
-  adminAction(endpointOf(endpoints, "delete", "/admin/mail-suppressions/:id"), {
-    area,
-    path: "/:id",
-    formPage: mail,
-    doneMessage: "lifted",
-  }),
-];
+export const mailPages = [mail];

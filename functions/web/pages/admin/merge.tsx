@@ -292,7 +292,7 @@ export const similarSubmissions = adminPage({
           ) : (
             groups.map((group) => (
               <section class="card stack">
-                <div class="card-head">
+                <div class="heading">
                   <h2>{words.alike(group.length)}</h2>
                   <Button
                     kind="small"

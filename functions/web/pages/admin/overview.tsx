@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { type Analytics, analyticsCompared } from "../../../_shared/statements/analytics.ts";
-import { formatDuration } from "../../components/admin/duration.ts";
 import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { DataTable, number } from "../../components/admin/table.tsx";
@@ -8,7 +7,7 @@ import { Tabs } from "../../components/admin/tabs.tsx";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Status } from "../../components/status.tsx";
-import { formatDay, formatNumber, formatShortDay } from "../../format.ts";
+import { formatDay, formatDuration, formatNumber, formatShortDay } from "../../format.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
@@ -139,7 +138,7 @@ const Numbers = ({ now, before, plot }: NumbersProps) => {
         />
       </dl>
       <section class="card" id="over-time">
-        <div class="card-head">
+        <div class="heading">
           <h2>{words.overTime}</h2>
           <Tabs
             label={words.overTime}

@@ -167,7 +167,7 @@ const member = adminPage({
               of={[
                 [words.email, of.email],
                 [words.role, `${words.roles[of.role]}: ${words.roleTexts[of.role]}`],
-                [words.joined, <Day at={of.joined_at} locale={visit.locale} />],
+                [words.joined, <Day at={of.joined_at} />],
                 [
                   words.factor,
                   of.has_second_factor !== null && words.factorIs[of.has_second_factor ? "yes" : "no"],
@@ -324,7 +324,7 @@ const invites = adminPage({
                     {status === "open" && (
                       <span class="quiet">
                         {", "}
-                        {words.until} <Day at={expires_at} locale={visit.locale} />
+                        {words.until} <Day at={expires_at} />
                       </span>
                     )}
                   </span>

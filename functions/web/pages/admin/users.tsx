@@ -105,7 +105,7 @@ const user = adminPage({
               of={[
                 [words.kind, words.kinds[of.kind]],
                 [words.email, of.email],
-                [words.since, <Day at={of.created_at} locale={visit.locale} />],
+                [words.since, <Day at={of.created_at} />],
                 [words.trust, <Trust of={of} />],
               ]}
             />
@@ -184,7 +184,7 @@ const Contributions = ({ label, rows }: { label: string; rows: Contribution[] })
                 {moderation_state && moderation_state !== "approved" && (
                   <span>{visit.messages.admin.people.states[moderation_state]}</span>
                 )}
-                <Day at={at} locale={visit.locale} />
+                <Day at={at} />
               </div>
             </div>
           </li>

@@ -10,16 +10,17 @@ import {
 import { webhooks as endpoints } from "../../../endpoints/webhooks.ts";
 import { Choices } from "../../components/admin/choices.tsx";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
-import { Confirm } from "../../components/admin/confirm.tsx";
 import { Created } from "../../components/admin/created.tsx";
 import { OverlapField } from "../../components/admin/keys.tsx";
-import { formatMoment, Moment } from "../../components/admin/moment.tsx";
-import { Secret } from "../../components/admin/secret.tsx";
-import { DataTable } from "../../components/admin/table.tsx";
+import { Moment } from "../../components/admin/moment.tsx";
+import { Properties } from "../../components/admin/properties.tsx";
+import { MadeSecret } from "../../components/admin/secret.tsx";
+import { DataTable, number } from "../../components/admin/table.tsx";
+import { Tags } from "../../components/admin/tags.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { formatNumber } from "../../format.ts";
+import { formatDuration, formatMoment, formatNumber } from "../../format.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
@@ -34,17 +35,6 @@ const ofApi = (method: "post" | "patch" | "delete", path: string) =>
   endpointOf(endpoints, method, `/organizations/:id/webhooks${path}`);
 const change = ofApi("patch", "/:webhook_id");
 const test = ofApi("post", "/:webhook_id/test");
-
-/** Undefined where the form gave the secret: nothing is shown then. */
-const secretIn = (visit: Visit) =>
-  visit.answered ? (JSON.parse(visit.answered).data.secret as string | null | undefined) : undefined;
-
-const MadeSecret = () => {
-  const words = useWords("webhooks");
-  const visit = useVisit();
-  const secret = secretIn(visit);
-  return secret === undefined ? null : <Secret id="secret" label={words.secretTitle} secret={secret} />;
-};
 
 const State = ({ of }: { of: Webhook }) => {
   const words = useWords("webhooks");
@@ -71,13 +61,12 @@ const webhooks = adminPage({
     content: (
       <>
         <p class="quiet lead">{words.text}</p>
-        <MadeSecret />
+        <MadeSecret label={words.secretTitle} />
         <DataTable
           id="webhooks"
           caption={words.title}
           columns={[
             {
-              key: "url",
               label: words.url,
               cell: (one) => (
                 <a class="link" href={pathOf(visit, one)}>
@@ -86,20 +75,14 @@ const webhooks = adminPage({
               ),
             },
             {
-              key: "events",
               label: words.events,
               isNumber: true,
               cell: ({ events }) => formatNumber(events.length, visit.locale),
             },
-            { key: "state", label: words.state, cell: (one) => <State of={one} /> },
-            {
-              key: "created",
-              label: words.created,
-              cell: (one) => <Created of={one} />,
-            },
+            { label: words.state, cell: (one) => <State of={one} /> },
+            { label: words.created, cell: (one) => <Created of={one} /> },
           ]}
           rows={rows}
-          rowId={({ id }) => id}
           empty={<p>{words.empty}</p>}
         />
       </>
@@ -167,26 +150,15 @@ const webhook = adminPage({
       content: (
         <>
           <Problem />
-          <MadeSecret />
+          <MadeSecret label={words.secretTitle} />
           <section class="card stack">
-            <dl class="properties">
-              <dt>{words.state}</dt>
-              <dd>
-                <State of={shown} />
-              </dd>
-              <dt>{words.events}</dt>
-              <dd>
-                <ul class="tags">
-                  {shown.events.map((name) => (
-                    <li class="tag">{name}</li>
-                  ))}
-                </ul>
-              </dd>
-              <dt>{words.created}</dt>
-              <dd>
-                <Created of={shown} />
-              </dd>
-            </dl>
+            <Properties
+              of={[
+                [words.state, <State of={shown} />],
+                [words.events, <Tags of={shown.events} />],
+                [words.created, <Created of={shown} />],
+              ]}
+            />
             {shown.previous_secret_expires_at && (
               <p class="quiet">
                 {words.previousUntil(formatMoment(shown.previous_secret_expires_at, visit.locale))}
@@ -228,7 +200,7 @@ const webhook = adminPage({
             )}
           </section>
           <section class="stack" id="deliveries">
-            <div class="section-head">
+            <div class="heading">
               <h2>{words.deliveries}</h2>
               <span class="quiet small">
                 {words.deliveriesText}{" "}
@@ -237,13 +209,12 @@ const webhook = adminPage({
                 </a>
               </span>
             </div>
-            {deliveries.some(isUnderWay) && <div id="pending" data-island="pending" hidden />}
+            {deliveries.some(isUnderWay) && <div id="pending" data-island="follow" data-for="60" hidden />}
             <DataTable
               id="log"
               caption={words.deliveries}
               columns={[
                 {
-                  key: "event",
                   label: words.event,
                   cell: ({ id, event }) => (
                     <a class="link" href={`${path}/deliveries/${id}`}>
@@ -251,36 +222,20 @@ const webhook = adminPage({
                     </a>
                   ),
                 },
+                { label: words.status, cell: (one) => <DeliveryStatus of={one} /> },
                 {
-                  key: "status",
-                  label: words.status,
-                  cell: (one) => <DeliveryStatus of={one} />,
-                },
-                {
-                  key: "answer",
                   label: words.answer,
-                  cell: (one) => <Answer of={one} />,
+                  cell: ({ status_code, error }) => status_code ?? (error ? words.noAnswer : ""),
                 },
                 {
-                  key: "duration",
                   label: words.duration,
                   isNumber: true,
                   cell: ({ duration_ms }) => <Duration ms={duration_ms} />,
                 },
-                {
-                  key: "attempts",
-                  label: words.attempts,
-                  isNumber: true,
-                  cell: ({ attempt_count }) => formatNumber(attempt_count, visit.locale),
-                },
-                {
-                  key: "time",
-                  label: words.time,
-                  cell: ({ created_at }) => <Moment at={created_at} locale={visit.locale} />,
-                },
+                number("attempt_count", words.attempts),
+                { label: words.time, cell: ({ created_at }) => <Moment at={created_at} /> },
               ]}
               rows={deliveries}
-              rowId={({ id }) => id}
               empty={<p>{words.noDeliveries}</p>}
             />
           </section>
@@ -307,25 +262,9 @@ const DeliveryStatus = ({ of }: { of: Delivery }) => {
   return <span class={`status ${of.status}`}>{words.statuses[of.status]}</span>;
 };
 
-type Answered = Pick<Delivery, "status_code" | "error">;
-
-const Answer = ({ of }: { of: Answered }) => {
-  const words = useWords("webhooks");
-  return <span>{of.status_code ?? (of.error ? words.noAnswer : "")}</span>;
-};
-
 const Duration = ({ ms }: { ms: number | null }) => {
   const visit = useVisit();
-  return (
-    <span>
-      {ms !== null &&
-        new Intl.NumberFormat(visit.locale, {
-          style: "unit",
-          unit: ms < 1000 ? "millisecond" : "second",
-          maximumFractionDigits: 1,
-        }).format(ms < 1000 ? ms : ms / 1000)}
-    </span>
-  );
+  return <span>{ms !== null && formatDuration(ms / 1000, visit.locale, "short")}</span>;
 };
 
 const delivery = adminPage({
@@ -343,30 +282,16 @@ const delivery = adminPage({
       content: (
         <>
           <Problem />
-          {isUnderWay(sent) && <div id="pending" data-island="pending" hidden />}
+          {isUnderWay(sent) && <div id="pending" data-island="follow" data-for="60" hidden />}
           <section class="card stack">
-            <dl class="properties">
-              <dt>{words.status}</dt>
-              <dd>
-                <DeliveryStatus of={sent} />
-              </dd>
-              <dt>{words.event}</dt>
-              <dd>
-                <code>{sent.id}</code>
-              </dd>
-              <dt>{words.time}</dt>
-              <dd>
-                <Moment at={sent.created_at} locale={visit.locale} />
-              </dd>
-              {sent.next_attempt_at && (
-                <>
-                  <dt>{words.nextAttempt}</dt>
-                  <dd>
-                    <Moment at={sent.next_attempt_at} locale={visit.locale} />
-                  </dd>
-                </>
-              )}
-            </dl>
+            <Properties
+              of={[
+                [words.status, <DeliveryStatus of={sent} />],
+                [words.event, <code>{sent.id}</code>],
+                [words.time, <Moment at={sent.created_at} />],
+                [words.nextAttempt, sent.next_attempt_at && <Moment at={sent.next_attempt_at} />],
+              ]}
+            />
             <Form class="buttons" hasProblem={false}>
               <button type="submit" class="button main" disabled={!shown.enabled || sent.data === null}>
                 <Icon name="refresh-cw" />
@@ -379,22 +304,16 @@ const delivery = adminPage({
             {sent.attempts.toReversed().map((one) => (
               <section class="card stack" id={`attempt-${one.number}`}>
                 <h3>{words.attempt(one.number)}</h3>
-                <dl class="properties">
-                  <dt>{words.answer}</dt>
-                  <dd>{one.status_code ?? `${words.noAnswer}${one.error ? `: ${one.error}` : ""}`}</dd>
-                  {one.started_at && (
-                    <>
-                      <dt>{words.time}</dt>
-                      <dd>
-                        <Moment at={one.started_at} locale={visit.locale} />
-                      </dd>
-                    </>
-                  )}
-                  <dt>{words.duration}</dt>
-                  <dd>
-                    <Duration ms={one.duration_ms} />
-                  </dd>
-                </dl>
+                <Properties
+                  of={[
+                    [
+                      words.answer,
+                      one.status_code ?? `${words.noAnswer}${one.error ? `: ${one.error}` : ""}`,
+                    ],
+                    [words.time, one.started_at && <Moment at={one.started_at} />],
+                    [words.duration, <Duration ms={one.duration_ms} />],
+                  ]}
+                />
                 {one.response_body ? (
                   <CodeBlock id={`body-${one.number}`} label={words.responseBody} text={one.response_body} />
                 ) : (
@@ -426,18 +345,15 @@ const editWebhook = adminPage({
   area,
   path: "/:webhook_id/edit",
   read: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
-  view: ([shown], { visit, words }) => {
-    const path = pathOf(visit, shown);
-    return {
-      title: words.editTitle,
-      trail: [{ label: shown.url, href: path }],
-      content: (
-        <Form values={shown} submit={words.save} back={path}>
-          <WebhookFields of={shown} />
-        </Form>
-      ),
-    };
-  },
+  view: ([shown], { visit, words }) => ({
+    title: words.editTitle,
+    trail: [{ label: shown.url, href: pathOf(visit, shown) }],
+    content: (
+      <Form values={shown} submit={words.save} back={pathOf(visit, shown)}>
+        <WebhookFields of={shown} />
+      </Form>
+    ),
+  }),
   actions: [{ of: change, done: "saved", next: "/:webhook_id" }],
 });
 
@@ -445,19 +361,20 @@ const rotateWebhook = adminPage({
   area,
   path: "/:webhook_id/rotate",
   read: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
-  view: ([shown], { visit, words }) => {
-    const path = pathOf(visit, shown);
-    return {
-      title: words.rotate,
-      trail: [{ label: shown.url, href: path }],
-      content: (
-        <Confirm text={words.rotateText} submit={words.rotate} back={path}>
-          <OverlapField overlap={words.overlap} />
+  view: ([shown], { visit, words }) => ({
+    title: words.rotate,
+    trail: [{ label: shown.url, href: pathOf(visit, shown) }],
+    confirm: {
+      text: words.rotateText,
+      submit: words.rotate,
+      children: (
+        <>
+          <OverlapField label={words.overlap} />
           <SecretField />
-        </Confirm>
+        </>
       ),
-    };
-  },
+    },
+  }),
   actions: [{ of: ofApi("post", "/:webhook_id/rotate"), resultPage: webhook }],
 });
 
@@ -465,21 +382,15 @@ const deleteWebhook = adminPage({
   area,
   path: "/:webhook_id/delete",
   read: ({ params: { webhook_id } }) => [showWebhook({ webhook_id })],
-  view: ([shown], { visit, words }) => {
-    const path = pathOf(visit, shown);
-    return {
-      title: words.removeTitle,
-      trail: [{ label: shown.url, href: path }],
-      content: (
-        <Confirm
-          text={words.removeText(shown.url)}
-          lost={[words.removeLost.log, words.removeLost.waiting]}
-          submit={words.remove}
-          back={path}
-        />
-      ),
-    };
-  },
+  view: ([shown], { visit, words }) => ({
+    title: words.removeTitle,
+    trail: [{ label: shown.url, href: pathOf(visit, shown) }],
+    confirm: {
+      text: words.removeText(shown.url),
+      lost: [words.removeLost.log, words.removeLost.waiting],
+      submit: words.remove,
+    },
+  }),
   actions: [{ of: ofApi("delete", "/:webhook_id"), path: "/:webhook_id", done: "removed" }],
 });
 

@@ -9,8 +9,7 @@ const next = ["general", "apiKeys", "people", "surveys", "import"] as const;
 export const welcome = adminPage({
   area: "overview",
   path: "/welcome",
-  call: () => [],
-  view: (_results, { visit }, frame) => {
+  view: (_none, { visit }, frame) => {
     const words = visit.messages.admin.setup;
     return {
       title: words.welcome,

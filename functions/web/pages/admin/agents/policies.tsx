@@ -4,12 +4,15 @@ import { agentPolicies, listAgents } from "../../../../_shared/statements/agents
 import { listSurveys } from "../../../../_shared/statements/surveys.ts";
 import { listKept } from "../../../../_shared/statements/taxonomy.ts";
 import { tools } from "../../../../mcp/registry.ts";
-import { Cancel } from "../../../components/admin/cancel.tsx";
-import { Field, Problem } from "../../../components/field.tsx";
+import { Properties } from "../../../components/admin/properties.tsx";
+import { Tags } from "../../../components/admin/tags.tsx";
+import { Field } from "../../../components/field.tsx";
+import { Form, useForm, valueIn } from "../../../components/form.tsx";
 import { formatNumber } from "../../../format.ts";
 import { useVisit, useWords } from "../../../rendering.ts";
+import { rowOf } from "../../../shown.ts";
 import { adminPage } from "../admin-page.tsx";
-import { agentNamed, area, pathOf, trailOf } from "./shared.tsx";
+import { area, ofApi, pathOf, trailOf } from "./shared.tsx";
 
 export const Policies = ({ of }: { of: AgentPolicies }) => {
   const words = useWords("agents");
@@ -18,121 +21,92 @@ export const Policies = ({ of }: { of: AgentPolicies }) => {
   const listed = (list: readonly unknown[] | null) =>
     list === null ? words.all : words.onlyCount(list.length);
   return (
-    <dl class="properties">
-      <dt>{words.readOnly}</dt>
-      <dd>{yes(of.read_only)}</dd>
-      <dt>{words.confirm}</dt>
-      <dd>{yes(of.confirm_destructive)}</dd>
-      <dt>{words.callsADay}</dt>
-      <dd>{of.calls_a_day === null ? words.noLimit : formatNumber(of.calls_a_day, visit.locale)}</dd>
-      <dt>{words.tools}</dt>
-      <dd>
-        {of.tools === null ? (
-          words.all
-        ) : (
-          <ul class="tags">
-            {of.tools.map((name) => (
-              <li class="tag">{name}</li>
-            ))}
-          </ul>
-        )}
-      </dd>
-      <dt>{words.categories}</dt>
-      <dd>{listed(of.category_ids)}</dd>
-      <dt>{words.surveys}</dt>
-      <dd>{listed(of.survey_ids)}</dd>
-    </dl>
+    <Properties
+      of={[
+        [words.readOnly, yes(of.read_only)],
+        [words.confirm, yes(of.confirm_destructive)],
+        [
+          words.callsADay,
+          of.calls_a_day === null ? words.noLimit : formatNumber(of.calls_a_day, visit.locale),
+        ],
+        [words.tools, of.tools === null ? words.all : <Tags of={of.tools} />],
+        [words.categories, listed(of.category_ids)],
+        [words.surveys, listed(of.survey_ids)],
+      ]}
+    />
   );
 };
 
 const narrowed = ["tools", "category_ids", "survey_ids"] as const;
-type Narrowed = (typeof narrowed)[number];
 
 export const agentPoliciesPage = adminPage({
   area,
   path: "/:id/policies",
-  call: ({ params: { id } }) => [
+  read: ({ params: { id } }) => [
     listAgents(),
     agentPolicies(id, null),
     listKept("categories"),
     listSurveys({ page: 1, limit: 100 }),
   ],
-  view: ([list, [kept], [categories], [surveys]], { visit, words, params }) => {
-    const shown = agentNamed(list, params.id);
-    const path = pathOf(visit, shown.id);
-    const policies = JSON.parse(kept?.data ?? "{}") as AgentPolicies;
-    const typed = visit.refused?.typed;
-    const isChecked = (name: "read_only" | "confirm_destructive") =>
-      typed ? typed.getAll(name).at(-1) === "true" : policies[name];
-    const named = JSON.parse(categories?.data ?? "[]") as { id: string; name: string }[];
-    const titled = JSON.parse(surveys?.data ?? "[]") as { id: string; title: string }[];
+  view: ([agents, policies, categories, surveys], { visit, words, params }) => {
+    const shown = rowOf(agents, params.id);
+    const toolOptions = tools.map(({ name, title }) => ({ value: name, label: `${name}: ${title}` }));
     return {
       title: words.policies,
       trail: trailOf(visit, shown),
       content: (
-        <form method="post" action={`${path}/policies`} class="card settings-form">
+        <Form values={policies} submit={words.save} back={pathOf(visit, shown.id)}>
           <p class="quiet">{words.policiesText}</p>
-          <Problem />
-          <input type="hidden" name="_method" value="put" />
-          {(["read_only", "confirm_destructive"] as const).map((name) => (
-            <label class="check">
-              <input type="checkbox" name={name} value="true" checked={isChecked(name)} />
-              {name === "read_only" ? words.readOnly : words.confirm}
-            </label>
-          ))}
-          <Field
-            name="calls_a_day"
-            label={words.callsADay}
-            hint={words.callsHint}
-            value={policies.calls_a_day === null ? "" : String(policies.calls_a_day)}
-            autocomplete="off"
-          />
-          <Narrow
-            name="tools"
-            legend={words.tools}
-            kept={policies.tools}
-            choices={tools.map(({ name, title }) => ({ value: name, label: `${name}: ${title}` }))}
-          />
+          <Field name="read_only" label={words.readOnly} />
+          <Field name="confirm_destructive" label={words.confirm} />
+          <Field name="calls_a_day" label={words.callsADay} hint={words.callsHint} autocomplete="off" />
+          <Narrow name="tools" legend={words.tools} choices={toolOptions} />
           <Narrow
             name="category_ids"
             legend={words.categories}
-            kept={policies.category_ids}
-            choices={named.map(({ id, name }) => ({ value: id, label: name }))}
+            choices={categories.map(({ id, name }) => ({ value: id, label: name }))}
           />
           <Narrow
             name="survey_ids"
             legend={words.surveys}
-            kept={policies.survey_ids}
-            choices={titled.map(({ id, title }) => ({ value: id, label: title }))}
+            choices={surveys.data.map(({ id, title }) => ({ value: id, label: title }))}
           />
-          <div class="buttons">
-            <button type="submit" class="button main">
-              {words.save}
-            </button>
-            <Cancel href={path} />
-          </div>
-        </form>
+        </Form>
       ),
     };
   },
+  actions: [
+    {
+      of: ofApi("put", "/:id/policies"),
+      readForm: (form) => ({
+        ...(valueOfForm(agentPoliciesUpdate, form) as object),
+        ...Object.fromEntries(
+          narrowed.map((name) => [
+            name,
+            form.get(`${name}_of`) === "only" ? form.getAll(name).filter(Boolean) : null,
+          ]),
+        ),
+      }),
+      done: "policies",
+      next: "/:id",
+    },
+  ],
 });
 
 type NarrowProps = {
-  name: Narrowed;
+  name: (typeof narrowed)[number];
   legend: string;
-  /** Null for all. */
-  kept: readonly string[] | null;
   choices: { value: string; label: string }[];
 };
 
-/** Allows all values of a kind, or only the selected ones; without a selection none. */
-const Narrow = ({ name, legend, kept, choices }: NarrowProps) => {
+/** Allows all values of a kind, for which the field is null, or only the selected ones; without a selection none. */
+const Narrow = ({ name, legend, choices }: NarrowProps) => {
   const words = useWords("agents");
-  const visit = useVisit();
-  const typed = visit.refused?.typed;
-  const isOnly = typed ? typed.get(`${name}_of`) === "only" : kept !== null;
-  const chosen = typed ? typed.getAll(name) : (kept ?? []);
-  const problem = visit.refused?.details.find(({ field }) => field.split(".")[0] === name)?.message;
+  const { refused, values } = useForm(useVisit());
+  const kept = valueIn(values, name) as readonly string[] | null;
+  const isOnly = refused ? refused.typed.get(`${name}_of`) === "only" : kept !== null;
+  const chosen = refused?.typed.getAll(name) ?? kept ?? [];
+  const problem = refused?.details.find(({ field }) => field.split(".")[0] === name)?.message;
   const known = new Set(choices.map(({ value }) => value));
   // Keep selected values that are not listed, such as an older survey.
   const others = chosen.filter((value) => !known.has(value)).map((value) => ({ value, label: value }));
@@ -161,13 +135,3 @@ const Narrow = ({ name, legend, kept, choices }: NarrowProps) => {
     </fieldset>
   );
 };
-
-export function policiesOf(form: URLSearchParams): object {
-  const lists = narrowed.map((name) => [
-    name,
-    form.get(`${name}_of`) === "only" ? form.getAll(name).filter(Boolean) : null,
-  ]);
-  return { ...(valueOfForm(agentPoliciesUpdate, form) as object), ...Object.fromEntries(lists) };
-}
-
-/** The API's query, without empty filters. */

@@ -1,21 +1,15 @@
-import type { z } from "zod";
-import type { agentListAnswer } from "../../../../../shared/agents.ts";
-import { notFound } from "../../../../_shared/http/api-error.ts";
+import type { Agent } from "../../../../_shared/statements/agents.ts";
+import { agents as endpoints } from "../../../../endpoints/agents.ts";
+import { endpointOf } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
 import type { Visit } from "../../../visit.ts";
-
-export type Agent = z.output<typeof agentListAnswer>["data"][number];
-type Rows = readonly { data: string }[];
 
 export const area = "agents";
 export const baseOf = (visit: Visit) => adminPath(visit, "/settings/agents");
 export const pathOf = (visit: Visit, id: string) => `${baseOf(visit)}/${id}`;
 
-export function agentNamed([list]: Rows, id: string): Agent {
-  const found = (JSON.parse(list?.data ?? "[]") as Agent[]).find((one) => one.id === id.toLowerCase());
-  if (!found) throw notFound("agent");
-  return found;
-}
-
 /** The page of an agent, between the area and those about it. */
 export const trailOf = (visit: Visit, { id, name }: Agent) => [{ label: name, href: pathOf(visit, id) }];
+
+export const ofApi = (method: "post" | "patch" | "put" | "delete", path: string) =>
+  endpointOf(endpoints, method, `/admin/agents${path}`);
