@@ -2,6 +2,7 @@ import { locales } from "../../../shared/locales.ts";
 import { messagesOf } from "../../words/index.ts";
 import { useVisit } from "../rendering.ts";
 import { themes } from "../visit.ts";
+import { Button } from "./button.tsx";
 
 /** A form that submits itself with JavaScript. */
 export const LanguageAndTheme = ({ returnTo }: { returnTo: string }) => {
@@ -40,9 +41,7 @@ export const LanguageAndTheme = ({ returnTo }: { returnTo: string }) => {
           ))}
         </select>
       </label>
-      <button type="submit" class="button small">
-        {nav.apply}
-      </button>
+      <Button kind="small" label={nav.apply} />
     </form>
   );
 };

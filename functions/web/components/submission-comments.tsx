@@ -1,6 +1,7 @@
 import { frameTarget, linkWith } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 import { withoutEmbed } from "../visit.ts";
+import { Button } from "./button.tsx";
 import { CommentForm, Threads } from "./comments.tsx";
 import type { SubmissionProps } from "./submission-props.ts";
 
@@ -42,13 +43,11 @@ export const SubmissionComments = (props: SubmissionProps) => {
         )
       ) : (
         <p class="sign-in">
-          <a
-            class="button"
+          <Button
             href={`/sign-in?return_to=${encodeURIComponent(`${withoutEmbed(path)}#write`)}`}
             rel="nofollow"
-          >
-            {messages.comments.signIn}
-          </a>
+            label={messages.comments.signIn}
+          />
         </p>
       )}
     </section>

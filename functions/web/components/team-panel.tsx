@@ -1,5 +1,6 @@
 import { changeStatus, unmerge } from "../pages/submission-actions.ts";
 import { useVisit } from "../rendering.ts";
+import { Button } from "./button.tsx";
 import { Form } from "./form.tsx";
 import { FormButton } from "./form-button.tsx";
 import { ModerationForm } from "./moderation-form.tsx";
@@ -22,9 +23,7 @@ export const TeamPanel = ({ submission, path, target }: SubmissionProps) => {
       {!target && (
         <Form of={changeStatus} class="stack" returnTo={path}>
           <StatusFields label={manage.status} status={submission.status} words={manage} />
-          <button type="submit" class="button">
-            {manage.change}
-          </button>
+          <Button label={manage.change} />
         </Form>
       )}
       <details class="action wide" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type MailLink, readMailLink } from "../../_shared/callers/mail-links.ts";
 import { notFound } from "../../_shared/http/api-error.ts";
 import { claimAuthor, openClaim } from "../../_shared/statements/mail.ts";
+import { Button } from "../components/button.tsx";
 import { Form } from "../components/form.tsx";
 import { LinkLine } from "../components/link-line.tsx";
 import { page, plain, seeOther } from "../page.tsx";
@@ -47,9 +48,7 @@ export const claim = page({
           )}
           {open?.is_own_address && (
             <Form to={here} hasTurbo={false} hasProblem={false}>
-              <button type="submit" class="button main">
-                {claim.act}
-              </button>
+              <Button kind="main" label={claim.act} />
             </Form>
           )}
           {open && !open.is_own_address && (
@@ -57,12 +56,8 @@ export const claim = page({
           )}
           {open && !open.is_signed_in && (
             <p class="buttons">
-              <a class="button main" href={withReturn("/sign-in", here)}>
-                {account.signInTitle}
-              </a>{" "}
-              <a class="button" href={withReturn("/sign-up", here)}>
-                {account.signUpTitle}
-              </a>
+              <Button kind="main" href={withReturn("/sign-in", here)} label={account.signInTitle} />{" "}
+              <Button href={withReturn("/sign-up", here)} label={account.signUpTitle} />
             </p>
           )}
         </section>

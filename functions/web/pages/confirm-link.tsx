@@ -7,6 +7,7 @@ import {
   rejectLink,
   undoAccountChange,
 } from "../../_shared/statements/accounts.ts";
+import { Button } from "../components/button.tsx";
 import { Problem } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
 import { form, page, plain, seeOther } from "../page.tsx";
@@ -92,9 +93,7 @@ const confirmLink = page({
           </Form>
           {found && found.kind !== "confirmed" && (
             <Form of={reject} class="stack" hasTurbo={false} hasProblem={false} hidden={{ token_hash }}>
-              <button type="submit" class="button">
-                {account.notMe}
-              </button>
+              <Button label={account.notMe} />
             </Form>
           )}
           <BackToSignIn />
@@ -175,13 +174,9 @@ const linkDone = page({
         <Card title={title} text={text}>
           <p>
             {what === "undone" ? (
-              <a class="button main" href="/reset">
-                {account.newPasswordTitle}
-              </a>
+              <Button kind="main" href="/reset" label={account.newPasswordTitle} />
             ) : (
-              <a class="button" href="/">
-                {errors.back}
-              </a>
+              <Button href="/" label={errors.back} />
             )}
           </p>
         </Card>

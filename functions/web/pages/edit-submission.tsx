@@ -7,6 +7,7 @@ import { parsed } from "../../_shared/statements/shapes.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
 import { submissions } from "../../endpoints/submissions.ts";
+import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
 import { action, endpointOf, page, plain, seeOther } from "../page.tsx";
@@ -82,9 +83,7 @@ const EditSubmission = ({ submission, categories, tags }: Props) => {
           </fieldset>
           <input type="hidden" name="return_to" value={path} />
           <div>
-            <button type="submit" class="button">
-              {words.save}
-            </button>
+            <Button label={words.save} />
           </div>
         </form>
       )}

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
 import { text } from "../../../shared/text.ts";
 import { mySecondFactors } from "../../_shared/statements/people.ts";
+import { Button } from "../components/button.tsx";
 import { Day } from "../components/day.tsx";
 import { Done } from "../components/done.tsx";
 import { Field, Problem } from "../components/field.tsx";
@@ -64,9 +65,7 @@ const factor = page({
           </AccountForm>
           <p class="quiet">{account.factorLost}</p>
           <form method="post" action="/sign-out" data-turbo="false">
-            <button type="submit" class="button">
-              {nav.signOut}
-            </button>
+            <Button label={nav.signOut} />
           </form>
         </Card>
       ),
@@ -203,13 +202,11 @@ const factors = page({
                 <Day at={created_at} />
               </p>
               <Form of={removeFactor} hidden={{ factor_id: id }} hasProblem={false}>
-                <button
-                  type="submit"
-                  class="button danger"
+                <Button
+                  kind="danger"
                   aria-label={`${settings.factorRemove}: ${name || settings.factorDefault}`}
-                >
-                  {settings.factorRemove}
-                </button>
+                  label={settings.factorRemove}
+                />
               </Form>
             </section>
           ))}

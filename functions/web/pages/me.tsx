@@ -8,6 +8,7 @@ import {
   myContributions,
 } from "../../_shared/statements/people.ts";
 import { Tabs } from "../components/admin/tabs.tsx";
+import { Button } from "../components/button.tsx";
 import { Day } from "../components/day.tsx";
 import { Done } from "../components/done.tsx";
 import { Empty } from "../components/empty.tsx";
@@ -51,9 +52,7 @@ export const me = page({
             </ul>
           ) : (
             <Empty title={me.empty} text={me.emptyText}>
-              <a class="button" href="/">
-                {me.toBoard}
-              </a>
+              <Button href="/" label={me.toBoard} />
             </Empty>
           )}
           <NextPage next={nextCursor(listed, "created_at", "desc")} isFirst={!query.cursor} />

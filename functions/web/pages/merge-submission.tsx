@@ -3,6 +3,7 @@ import { text } from "../../../shared/text.ts";
 import { mergeCandidates, requireAdminOf, submissionDetail } from "../../_shared/statements/submissions.ts";
 import { adminModeration } from "../../endpoints/admin-moderation.ts";
 import { BackToSubmission } from "../components/back.tsx";
+import { Button } from "../components/button.tsx";
 import { Problem } from "../components/field.tsx";
 import { FormButton } from "../components/form-button.tsx";
 import { Icon } from "../components/icon.tsx";
@@ -47,9 +48,7 @@ export const mergeSubmission = page({
                   aria-label={manage.mergeSearch}
                 />
               </label>
-              <button type="submit" class="button">
-                {board.search}
-              </button>
+              <Button label={board.search} />
             </form>
           </search>
           {candidates.length > 0 ? (
@@ -81,9 +80,7 @@ export const mergeSubmission = page({
           ) : (
             <p>{manage.noCandidates}</p>
           )}
-          <a class="button" href={submissionPath(id, title)}>
-            {submission.cancel}
-          </a>
+          <Button href={submissionPath(id, title)} label={submission.cancel} />
         </div>
       ),
     };

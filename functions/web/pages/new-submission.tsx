@@ -10,6 +10,7 @@ import {
   similarSubmissions,
 } from "../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../_shared/statements/taxonomy.ts";
+import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
 import { Status } from "../components/status.tsx";
@@ -91,14 +92,13 @@ export const newSubmission = page({
             />
             <CategoryField categories={categories} value={typed(visit, "category_id")} />
             <div class="buttons">
-              <button
-                type="submit"
-                class="button main"
+              <Button
+                kind="main"
                 name={found.length > 0 ? "checked" : undefined}
                 value={found.length > 0 ? "true" : undefined}
               >
                 {found.length > 0 ? submit.sendAnyway : submit.send}
-              </button>
+              </Button>
               {!visit.isSignedIn && <span class="quiet small">{submit.signIn}</span>}
             </div>
           </Form>

@@ -1,4 +1,5 @@
 import { boardNews, followedNews, type News, offeredSurvey } from "../../_shared/statements/pages.ts";
+import { Button } from "../components/button.tsx";
 import { Day } from "../components/day.tsx";
 import { Empty } from "../components/empty.tsx";
 import { LinkedText } from "../components/linked-text.tsx";
@@ -47,9 +48,7 @@ export const news = page({
                 {unread.flatMap((entry) =>
                   entry.unread.map((id) => <input type="hidden" name="ids" value={id} />),
                 )}
-                <button type="submit" class="button small">
-                  {notifications.markAll}
-                </button>
+                <Button kind="small" label={notifications.markAll} />
               </form>
             )}
           </div>

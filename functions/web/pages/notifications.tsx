@@ -4,11 +4,11 @@ import { queryInteger } from "../../../shared/pagination.ts";
 import { listNotifications } from "../../_shared/statements/notifications.ts";
 import { notifications as endpoints } from "../../endpoints/notifications.ts";
 import { Tabs } from "../components/admin/tabs.tsx";
+import { Button } from "../components/button.tsx";
 import { Day } from "../components/day.tsx";
 import { Empty } from "../components/empty.tsx";
 import { Form } from "../components/form.tsx";
 import { FormButton } from "../components/form-button.tsx";
-import { Icon } from "../components/icon.tsx";
 import { NextPage } from "../components/next-page.tsx";
 import { action, endpointOf, page } from "../page.tsx";
 import { hrefWith, submissionPath } from "../paths.ts";
@@ -94,14 +94,12 @@ const Row = ({ notification }: { notification: Notification }) => {
       </div>
       {!read_at && (
         <Form hidden={{ ids: id }} hasProblem={false}>
-          <button
-            type="submit"
-            class="button small"
+          <Button
+            kind="small"
+            icon="check"
             title={notifications.mark}
             aria-label={`${notifications.mark}: ${submission_title}`}
-          >
-            <Icon name="check" />
-          </button>
+          ></Button>
         </Form>
       )}
     </li>

@@ -9,6 +9,7 @@ import {
   roadmapColumns,
   roadmapItem,
 } from "../../_shared/statements/pages.ts";
+import { Button } from "../components/button.tsx";
 import { Done } from "../components/done.tsx";
 import { WithDot } from "../components/dot.tsx";
 import { Form } from "../components/form.tsx";
@@ -184,12 +185,8 @@ const Move = ({ item, to }: { item: RoadmapItem; to: SubmissionStatus | undefine
       >
         <StatusFields label={roadmap.moveTo} status={to ?? item.status} words={roadmap} autofocus />
         <div class="buttons">
-          <button type="submit" class="button main">
-            {roadmap.move}
-          </button>
-          <a class="button" href={back} data-close data-turbo-action="replace">
-            {roadmap.cancel}
-          </a>
+          <Button kind="main" label={roadmap.move} />
+          <Button href={back} data-close data-turbo-action="replace" label={roadmap.cancel} />
         </div>
       </Form>
     </dialog>

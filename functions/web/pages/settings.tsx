@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { personName, webAddress } from "../../../shared/fields.ts";
 import { changeMe, eraseMe, myPersonalData, myProfile } from "../../_shared/statements/people.ts";
+import { Button } from "../components/button.tsx";
 import { Done } from "../components/done.tsx";
 import { Field } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
@@ -190,9 +191,7 @@ const goodbye = page({
       title: settings.goneTitle,
       content: (
         <Card title={settings.goneTitle} text={settings.goneText}>
-          <a class="button" href="/">
-            {me.toBoard}
-          </a>
+          <Button href="/" label={me.toBoard} />
         </Card>
       ),
     };

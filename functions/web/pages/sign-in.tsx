@@ -2,6 +2,7 @@ import { z } from "zod";
 import { emailAddress } from "../../../shared/fields.ts";
 import { environment, providerNames, signInProviders } from "../../_shared/runtime/environment.ts";
 import { endSession } from "../../_shared/statements/identify.ts";
+import { Button } from "../components/button.tsx";
 import { Captcha, captchaHead, captchaToken } from "../components/captcha.tsx";
 import { Field } from "../components/field.tsx";
 import { form, page, seeOther } from "../page.tsx";
@@ -117,9 +118,12 @@ const SignIn = () => {
         <div class="stack providers">
           <p class="or">{account.or}</p>
           {environment.signInProviders.map((provider) => (
-            <a class="button" href={withReturn(`/sign-in/${provider}`, to)} data-turbo="false" rel="nofollow">
-              {account.continueWith(providerNames[provider])}
-            </a>
+            <Button
+              href={withReturn(`/sign-in/${provider}`, to)}
+              data-turbo="false"
+              rel="nofollow"
+              label={account.continueWith(providerNames[provider])}
+            />
           ))}
         </div>
       )}

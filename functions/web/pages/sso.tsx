@@ -8,6 +8,7 @@ import { isOwnOrigin } from "../../_shared/http/own-addresses.ts";
 import type { VerifiedToken } from "../../_shared/statements/identify.ts";
 import { type Frame, pageFrame } from "../../_shared/statements/pages.ts";
 import { myProfile } from "../../_shared/statements/people.ts";
+import { Button } from "../components/button.tsx";
 import { LinkLine } from "../components/link-line.tsx";
 import { form, pageResponse, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
@@ -54,9 +55,7 @@ const sso = form({
           <form method="post" action={visit.path} class="stack" data-turbo="false">
             <input type="hidden" name="token" value={token} />
             <input type="hidden" name="return_to" value={return_to} />
-            <button type="submit" class="button main">
-              {account.continueAs(claims.name ?? claims.email)}
-            </button>
+            <Button kind="main" label={account.continueAs(claims.name ?? claims.email)} />
           </form>
           <LinkLine href={`${visit.base}/`}>{errors.back}</LinkLine>
         </Card>

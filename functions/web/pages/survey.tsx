@@ -7,6 +7,7 @@ import { openSurvey, type SurveyPage } from "../../_shared/statements/pages.ts";
 import { type SurveyDetail, surveyDetail } from "../../_shared/statements/surveys.ts";
 import { surveyResponses } from "../../endpoints/survey-responses.ts";
 import { messagesOf } from "../../words/index.ts";
+import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { QuestionField } from "../components/question-field.tsx";
 import { formatDay } from "../format.ts";
@@ -100,12 +101,8 @@ const State = (props: Props) => {
       const back = withoutEmbed(hrefWith(visit, {}));
       return (
         <Notice icon="lock" title={surveys.signIn} text={surveys.signInText}>
-          <a class="button main" href={withReturn("/sign-in", back)} rel="nofollow">
-            {nav.signIn}
-          </a>
-          <a class="button" href={withReturn("/sign-up", back)} rel="nofollow">
-            {account.signUpTitle}
-          </a>
+          <Button kind="main" href={withReturn("/sign-in", back)} rel="nofollow" label={nav.signIn} />
+          <Button href={withReturn("/sign-up", back)} rel="nofollow" label={account.signUpTitle} />
         </Notice>
       );
     }
@@ -114,11 +111,7 @@ const State = (props: Props) => {
 
 const ToBoard = () => {
   const { visit, frame } = useRendering();
-  return (
-    <a class="button" href={`${organizationPath(frame.organization)}/`}>
-      {visit.messages.surveys.toBoard}
-    </a>
-  );
+  return <Button href={`${organizationPath(frame.organization)}/`} label={visit.messages.surveys.toBoard} />;
 };
 
 type NoticeProps = PropsWithChildren<{ icon: IconName; title: string; text: string }>;
@@ -221,10 +214,10 @@ const Thanks = ({ survey, frame }: Props) => {
       {target && !visit.isEmbedded && <p class="quiet">{surveys.goingOn(target.host)}</p>}
       <div class="buttons">
         {target && (
-          <a class="button main" href={target.href} rel="noopener">
+          <Button kind="main" href={target.href} rel="noopener">
             {surveys.goOn(target.host)}
             <Icon name="arrow-right" />
-          </a>
+          </Button>
         )}
         {settings.allow_multiple_responses && (
           <a class="button" {...linkWith(visit, { answered: null })}>

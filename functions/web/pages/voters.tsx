@@ -3,6 +3,7 @@ import { queryInteger } from "../../../shared/pagination.ts";
 import { requireAdminOf, submissionDetail } from "../../_shared/statements/submissions.ts";
 import { votersOf } from "../../_shared/statements/votes.ts";
 import { BackToSubmission } from "../components/back.tsx";
+import { Button } from "../components/button.tsx";
 import { Day } from "../components/day.tsx";
 import { page } from "../page.tsx";
 import { hrefWith } from "../paths.ts";
@@ -47,9 +48,7 @@ export const voters = page({
             <p>{manage.noVoters}</p>
           )}
           {query.page * limit < list.total && (
-            <a class="button" rel="next" href={hrefWith(visit, { page: String(query.page + 1) })}>
-              {manage.next}
-            </a>
+            <Button rel="next" href={hrefWith(visit, { page: String(query.page + 1) })} label={manage.next} />
           )}
         </div>
       ),

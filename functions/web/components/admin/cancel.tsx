@@ -1,11 +1,8 @@
 import { useVisit } from "../../rendering.ts";
+import { Button } from "../button.tsx";
 
 /** Leaves a form. */
 export const Cancel = ({ href }: { href: string }) => {
   const visit = useVisit();
-  return (
-    <a class="button" href={href}>
-      {visit.messages.admin.frame.cancel}
-    </a>
-  );
+  return <Button href={href} label={visit.messages.admin.frame.cancel} />;
 };

@@ -2,6 +2,7 @@ import type { Child } from "hono/jsx";
 import type { Route } from "../../../_shared/http/endpoint.ts";
 import { useVisit } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
+import { Button } from "../button.tsx";
 import { Problem } from "../field.tsx";
 import { Form } from "../form.tsx";
 import { FormId } from "../form-id.tsx";
@@ -102,9 +103,7 @@ export const Confirm = ({
             <button type="submit" class={makesSecret ? "button main" : "button main danger"}>
               {submit}
             </button>
-            <a class="button" href={back}>
-              {words.cancel}
-            </a>
+            <Button href={back} label={words.cancel} />
           </div>
         </form>
       )}

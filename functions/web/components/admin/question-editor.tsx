@@ -3,6 +3,7 @@ import { questionTypes } from "../../../../shared/surveys.ts";
 import type { DraftQuestion } from "../../pages/admin/surveys/draft.ts";
 import { filled } from "../../paths.ts";
 import { useRendering, useWords } from "../../rendering.ts";
+import { Button } from "../button.tsx";
 import { Field } from "../field.tsx";
 import { Icon } from "../icon.tsx";
 
@@ -78,17 +79,15 @@ type ButtonProps = JSX.IntrinsicElements["button"] & { does: string; frame?: str
 export const ArrangeButton = ({ does, frame = "questions", children, ...more }: ButtonProps) => {
   const { visit, page, params } = useRendering();
   return (
-    <button
-      type="submit"
-      class="button small"
+    <Button
+      kind="small"
       name="do"
       value={does}
       formaction={visit.base + filled(page?.path ?? "", params)}
       formnovalidate
       data-turbo-frame={frame}
       {...more}
-    >
-      {children}
-    </button>
+      label={children}
+    />
   );
 };

@@ -7,8 +7,6 @@ import { Icon } from "../icon.tsx";
 import { NextPage } from "../next-page.tsx";
 
 export type Column<Row> = {
-  /** Nothing reads it: leave it out. */
-  key?: string;
   label: string;
   cell: (row: Row) => Child;
   /** The value of `sort` in the URL that sorts by this column. */
@@ -44,10 +42,7 @@ export const number = <Name extends string>(
   ...more,
 });
 
-const DayCell = ({ at }: { at: string | null }) => {
-  const { locale } = useVisit();
-  return <>{at === null ? "–" : <Day at={at} />}</>;
-};
+const DayCell = ({ at }: { at: string | null }) => <>{at === null ? "–" : <Day at={at} />}</>;
 
 const NumberCell = ({ of }: { of: number | null }) => {
   const { locale } = useVisit();

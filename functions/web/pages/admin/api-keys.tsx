@@ -5,7 +5,7 @@ import { admin } from "../../../endpoints/admin.ts";
 import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { KeyForm, Keys, OverlapField } from "../../components/admin/keys.tsx";
 import { MadeSecret, secretIn } from "../../components/admin/secret.tsx";
-import { Icon } from "../../components/icon.tsx";
+import { Button } from "../../components/button.tsx";
 import { endpointOf, type Page } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { rowOf } from "../../shown.ts";
@@ -20,12 +20,7 @@ const apiKeys = adminPage({
     const secret = secretIn(visit);
     return {
       title: words.title,
-      actions: (
-        <a class="button main" href={`${base}/new`}>
-          <Icon name="plus" />
-          {words.create}
-        </a>
-      ),
+      actions: <Button kind="main" icon="plus" href={`${base}/new`} label={words.create} />,
       content: (
         <>
           <p class="quiet lead">{words.text}</p>

@@ -5,6 +5,7 @@ import { readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
+import { Button } from "../../components/button.tsx";
 import { Dot } from "../../components/dot.tsx";
 import { Field } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
@@ -109,9 +110,7 @@ const brand = adminPage({
               <Form of={change} class="stack" hidden={{ logo_url: "" }} hasProblem={false}>
                 <p>{words.removeHint}</p>
                 <div class="buttons">
-                  <button type="submit" class="button danger">
-                    {words.remove}
-                  </button>
+                  <Button kind="danger" label={words.remove} />
                 </div>
               </Form>
             </details>

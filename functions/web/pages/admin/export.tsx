@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { exportQuery } from "../../../../shared/imports.ts";
 import { importExport } from "../../../endpoints/import-export.ts";
+import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { action, endpointOf } from "../../page.tsx";
@@ -28,10 +29,7 @@ export const exporting = adminPage({
           <Field name="what" label={words.what} options={words.kinds} />
           <Field name="format" label={words.format} hint={words.formatHint} options={words.formats} />
           <div class="buttons">
-            <button type="submit" class="button main">
-              <Icon name="download" />
-              {words.submit}
-            </button>
+            <Button kind="main" icon="download" label={words.submit} />
           </div>
         </form>
       </section>

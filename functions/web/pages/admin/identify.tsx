@@ -6,10 +6,10 @@ import { CodeBlock } from "../../components/admin/code-block.tsx";
 import { Created } from "../../components/admin/created.tsx";
 import { answerOf, MadeSecret } from "../../components/admin/secret.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Day } from "../../components/day.tsx";
 import { Field } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
-import { Icon } from "../../components/icon.tsx";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
@@ -42,10 +42,7 @@ const identify = adminPage({
             <Secrets secrets={secrets} />
             {secrets.length < 2 && (
               <Form of={createSecret}>
-                <button type="submit" class="button main">
-                  <Icon name="plus" />
-                  {words.create}
-                </button>
+                <Button kind="main" icon="plus" label={words.create} />
               </Form>
             )}
           </section>
@@ -90,13 +87,12 @@ const Secrets = ({ secrets }: { secrets: SigningSecret[] }) => {
           hasQuietLabel: true,
           cell: ({ id, last_four }) => (
             <div class="row-actions">
-              <a
-                class="button small danger"
+              <Button
+                kind="small danger"
                 href={adminPath(visit, `/settings/identify/${id}/delete`)}
                 aria-label={`${words.remove}: …${last_four}`}
-              >
-                {words.remove}
-              </a>
+                label={words.remove}
+              />
             </div>
           ),
         },
@@ -144,9 +140,7 @@ const Tester = () => {
       <Form of={checkToken} class="card settings-form" hasTurbo={false}>
         <Field name="token" label={words.token} hint={words.tokenHint} rows={4} autocomplete="off" />
         <div class="buttons">
-          <button type="submit" class="button">
-            {words.check}
-          </button>
+          <Button label={words.check} />
         </div>
       </Form>
     </section>

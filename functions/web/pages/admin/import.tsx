@@ -16,6 +16,7 @@ import { CheckField } from "../../components/admin/check.tsx";
 import { Moment } from "../../components/admin/moment.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
 import { type Column, DataTable, number } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -221,9 +222,7 @@ const importPage: Page = adminPage({
               />
               <p class="number">{words.soFar(shown.processed)}</p>
               <Form of={cancel} class="buttons" hasProblem={false}>
-                <button type="submit" class="button danger">
-                  {words.cancel}
-                </button>
+                <Button kind="danger" label={words.cancel} />
                 <span class="quiet small">{words.cancelHint}</span>
               </Form>
             </section>
@@ -273,19 +272,12 @@ const Outcome = ({ of: shown }: { of: Import }) => {
       <div class="buttons">
         {shown.can_apply && !wouldCreateNothing ? (
           <Form of={apply} hasProblem={false}>
-            <button type="submit" class="button main">
-              <Icon name="upload" />
-              {words.next}
-            </button>
+            <Button kind="main" icon="upload" label={words.next} />
           </Form>
         ) : isCompleted && shown.dry_run && !wouldCreateNothing ? (
-          <a class="button main" href={adminPath(visit, `/import?${next}`)}>
-            {words.next}
-          </a>
+          <Button kind="main" href={adminPath(visit, `/import?${next}`)} label={words.next} />
         ) : (
-          <a class="button" href={adminPath(visit, "/import")}>
-            {words.again}
-          </a>
+          <Button href={adminPath(visit, "/import")} label={words.again} />
         )}
       </div>
       {isCompleted && shown.dry_run && !wouldCreateNothing && (

@@ -3,6 +3,7 @@ import { locales } from "../../../../shared/locales.ts";
 import { type Label, listKept } from "../../../_shared/statements/taxonomy.ts";
 import { adminTaxonomy } from "../../../endpoints/admin-taxonomy.ts";
 import { type Column, DataTable } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Dot } from "../../components/dot.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
@@ -67,16 +68,15 @@ const Move = ({ all, at, to }: { all: Label[]; at: number; to: number }) => {
   const label = `${to < at ? words.up : words.down}: ${all[at]?.name}`;
   return (
     <Form of={order} hidden={{ ids: ids.join(",") }} hasProblem={false}>
-      <button
-        type="submit"
+      <Button
+        kind="small"
         id={`${to < at ? "up" : "down"}-${own}`}
-        class="button small"
         aria-label={label}
         title={label}
         disabled={other === undefined}
       >
         <Icon name={to < at ? "arrow-up" : "arrow-down"} />
-      </button>
+      </Button>
     </Form>
   );
 };
@@ -116,13 +116,12 @@ const pagesOf = (area: Kind) => {
                     <Move all={labels} at={at} to={at + 1} />
                   </>
                 )}
-                <a
-                  class="button small danger"
+                <Button
+                  kind="small danger"
                   href={`${baseOf(visit, area)}/${label.id}/delete`}
-                  aria-label={`${words.remove}: ${label.name}`}
-                >
-                  {words.remove}
-                </a>
+                  label={words.remove}
+                  of={label.name}
+                />
               </div>
             );
           },
@@ -130,12 +129,7 @@ const pagesOf = (area: Kind) => {
       ];
       return {
         title: words.title,
-        actions: (
-          <a class="button main" href={`${baseOf(visit, area)}/new`}>
-            <Icon name="plus" />
-            {words.create}
-          </a>
-        ),
+        actions: <Button kind="main" icon="plus" href={`${baseOf(visit, area)}/new`} label={words.create} />,
         content: (
           <>
             <p class="quiet lead">{words.text}</p>
@@ -227,9 +221,7 @@ const pagesOf = (area: Kind) => {
               options={others.map(({ id, name }) => ({ value: id, label: name }))}
             />
             <div class="buttons">
-              <button type="submit" class="button">
-                {words.merge}
-              </button>
+              <Button label={words.merge} />
             </div>
           </Form>
         ),

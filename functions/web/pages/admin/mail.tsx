@@ -8,6 +8,7 @@ import { mail as endpoints } from "../../../endpoints/mail.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
 import { Filters } from "../../components/admin/filters.tsx";
 import { DataTable, day } from "../../components/admin/table.tsx";
+import { Button } from "../../components/button.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -119,9 +120,7 @@ const Suppressions = ({ rows, email }: SuppressionsProps) => {
                   }
                   hasProblem={false}
                 >
-                  <button type="submit" class="button">
-                    {words.lift}
-                  </button>
+                  <Button label={words.lift} />
                 </Form>
               ),
           },

@@ -17,6 +17,7 @@ import { Properties } from "../../components/admin/properties.tsx";
 import { MadeSecret } from "../../components/admin/secret.tsx";
 import { DataTable, number } from "../../components/admin/table.tsx";
 import { Tags } from "../../components/admin/tags.tsx";
+import { Button } from "../../components/button.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
@@ -52,12 +53,7 @@ const webhooks = adminPage({
   read: () => [listWebhooks()],
   view: ([rows], { visit, words }) => ({
     title: words.title,
-    actions: (
-      <a class="button main" href={`${baseOf(visit)}/new`}>
-        <Icon name="plus" />
-        {words.create}
-      </a>
-    ),
+    actions: <Button kind="main" icon="plus" href={`${baseOf(visit)}/new`} label={words.create} />,
     content: (
       <>
         <p class="quiet lead">{words.text}</p>
@@ -167,31 +163,18 @@ const webhook = adminPage({
             <div class="buttons">
               {shown.enabled && (
                 <Form of={test} hasProblem={false}>
-                  <button type="submit" class="button main">
-                    <Icon name="send" />
-                    {words.test}
-                  </button>
+                  <Button kind="main" icon="send" label={words.test} />
                 </Form>
               )}
               <Form of={change} hasProblem={false} hidden={{ enabled: String(!shown.enabled) }}>
-                <button
-                  type="submit"
-                  class="button"
-                  aria-describedby={shown.enabled ? "pause-hint" : undefined}
-                >
+                <Button aria-describedby={shown.enabled ? "pause-hint" : undefined}>
                   <Icon name={shown.enabled ? "pause" : "play"} />
                   {shown.enabled ? words.pause : words.resume}
-                </button>
+                </Button>
               </Form>
-              <a class="button" href={`${path}/edit`}>
-                {words.edit}
-              </a>
-              <a class="button" href={`${path}/rotate`}>
-                {words.rotate}
-              </a>
-              <a class="button danger" href={`${path}/delete`}>
-                {words.remove}
-              </a>
+              <Button href={`${path}/edit`} label={words.edit} />
+              <Button href={`${path}/rotate`} label={words.rotate} />
+              <Button kind="danger" href={`${path}/delete`} label={words.remove} />
             </div>
             {shown.enabled && (
               <p class="quiet small" id="pause-hint">
@@ -293,10 +276,12 @@ const delivery = adminPage({
               ]}
             />
             <Form class="buttons" hasProblem={false}>
-              <button type="submit" class="button main" disabled={!shown.enabled || sent.data === null}>
-                <Icon name="refresh-cw" />
-                {words.redeliver}
-              </button>
+              <Button
+                kind="main"
+                icon="refresh-cw"
+                disabled={!shown.enabled || sent.data === null}
+                label={words.redeliver}
+              />
             </Form>
           </section>
           <section class="stack">

@@ -9,9 +9,9 @@ import { Keys } from "../../../components/admin/keys.tsx";
 import { Properties } from "../../../components/admin/properties.tsx";
 import { MadeSecret, secretIn } from "../../../components/admin/secret.tsx";
 import { DataTable } from "../../../components/admin/table.tsx";
+import { Button } from "../../../components/button.tsx";
 import { Field } from "../../../components/field.tsx";
 import { Form } from "../../../components/form.tsx";
-import { Icon } from "../../../components/icon.tsx";
 import { useWords } from "../../../rendering.ts";
 import { rowOf } from "../../../shown.ts";
 import { adminPage } from "../admin-page.tsx";
@@ -35,12 +35,7 @@ const agents = adminPage({
   read: () => [listAgents()],
   view: ([rows], { visit, words }) => ({
     title: words.title,
-    actions: (
-      <a class="button main" href={`${baseOf(visit)}/new`}>
-        <Icon name="plus" />
-        {words.create}
-      </a>
-    ),
+    actions: <Button kind="main" icon="plus" href={`${baseOf(visit)}/new`} label={words.create} />,
     content: (
       <>
         <p class="quiet lead">{words.text}</p>
@@ -49,7 +44,6 @@ const agents = adminPage({
           caption={words.title}
           columns={[
             {
-              key: "name",
               label: words.name,
               cell: ({ id, name, description }) => (
                 <div>
@@ -60,9 +54,9 @@ const agents = adminPage({
                 </div>
               ),
             },
-            { key: "tier", label: words.tier, cell: ({ tier }) => words.tiers[tier] },
-            { key: "state", label: words.state, cell: (one) => <State of={one} /> },
-            { key: "created", label: words.created, cell: (one) => <Created of={one} /> },
+            { label: words.tier, cell: ({ tier }) => words.tiers[tier] },
+            { label: words.state, cell: (one) => <State of={one} /> },
+            { label: words.created, cell: (one) => <Created of={one} /> },
           ]}
           rows={rows}
           rowId={({ id }) => id}
@@ -130,18 +124,11 @@ const agent = adminPage({
               ]}
             />
             <div class="buttons">
-              <a class="button" href={`${path}/calls`}>
-                <Icon name="history" />
-                {words.calls}
-              </a>
+              <Button icon="history" href={`${path}/calls`} label={words.calls} />
               {!shown.retired_at && (
                 <>
-                  <a class="button" href={`${path}/edit`}>
-                    {words.edit}
-                  </a>
-                  <a class="button danger" href={`${path}/retire`}>
-                    {words.retire}
-                  </a>
+                  <Button href={`${path}/edit`} label={words.edit} />
+                  <Button kind="danger" href={`${path}/retire`} label={words.retire} />
                 </>
               )}
             </div>
@@ -149,12 +136,7 @@ const agent = adminPage({
           <section class="stack">
             <div class="heading">
               <h2>{words.keys}</h2>
-              {!shown.retired_at && (
-                <a class="button" href={`${path}/keys/new`}>
-                  <Icon name="plus" />
-                  {apiKeys.create}
-                </a>
-              )}
+              {!shown.retired_at && <Button icon="plus" href={`${path}/keys/new`} label={apiKeys.create} />}
             </div>
             <Keys keys={keys} base={`${path}/keys`} />
           </section>
@@ -162,13 +144,7 @@ const agent = adminPage({
             <div class="heading">
               <h2>{words.policies}</h2>
               {!shown.retired_at && (
-                <a
-                  class="button small"
-                  href={`${path}/policies`}
-                  aria-label={`${words.edit}: ${words.policies}`}
-                >
-                  {words.edit}
-                </a>
+                <Button kind="small" href={`${path}/policies`} label={words.edit} of={words.policies} />
               )}
             </div>
             <Policies of={policies} />
