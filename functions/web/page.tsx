@@ -1,15 +1,11 @@
 import type { z } from "zod";
-import type { ErrorCode } from "../../shared/errors.ts";
-import type { Locale } from "../../shared/locales.ts";
 import type { Access, Results, Statement } from "../_shared/database/run.ts";
 import type {
   ApiResponse,
   Endpoint,
   Execute,
   ExecuteAs,
-  Input,
   JsonResponse,
-  Route,
   Work,
 } from "../_shared/http/endpoint.ts";
 import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
@@ -20,15 +16,10 @@ import { isForAnybody, renderOnce } from "./rendered.ts";
 import { type Rendering, RenderingContext } from "./rendering.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import { type Shown, shownOf } from "./shown.ts";
-import type { View } from "./view.ts";
+import type { Moved, Page, PageInput, View } from "./view.ts";
 import type { Visit } from "./visit.ts";
 
-/** Input of a page: the input of an endpoint, and the visit. Only the parameters of its path are set. */
-export type PageInput<Query = unknown, Body = unknown> = Input<
-  Query,
-  Body,
-  "id" | "key_id" | "webhook_id" | "event_id" | "user_id"
-> & { visit: Visit };
+export type { Page, PageInput };
 
 /** For the query of a page with filters: a form sends the empty ones too. */
 export const withoutEmpty = (sent: unknown) =>
@@ -42,52 +33,6 @@ export function bestFirst(sent: unknown): Record<string, string> {
   if (query.q && !sort && !query.order) return { ...query, sort: "relevance" };
   return sort && (query.q || sort !== "relevance") ? { ...query, sort } : query;
 }
-
-/** Instead of a view: a permanent redirect. */
-export type Moved = { movedTo: string };
-
-/** A page or action as data: a route that responds with HTML. */
-export type Page = Route & {
-  /** Also mounted at /o/:organization. */
-  ofOrganization?: boolean | undefined;
-  /** Also mounted below /embed, without header and footer, for frames on other sites. */
-  isEmbeddable?: boolean | undefined;
-  /** Ignores the session: machines read and share the page. */
-  isAnonymous?: boolean;
-  /** Opens before the visitor has passed the second factor of the account; the visitor is anonymous there. */
-  isBeforeFactor?: boolean;
-  /** The response is data for scripts or a file: a page would be no answer. */
-  isData?: boolean;
-  /** The URL contains a secret: the page sends its origin alone as the referrer. Without it browsers post its form with the origin "null". */
-  hasSecretAddress?: boolean;
-  /**
-   * The token in the URL authorizes the form, whatever the origin, and the response is a page instead of a redirect: one-click
-   * unsubscribe (RFC 8058).
-   */
-  isOneClick?: boolean;
-  /** Converts form fields whose names differ from those of the body's schema. */
-  readForm?: ((form: URLSearchParams) => unknown) | undefined;
-  /** Form fields that are stored while the visitor signs in: text, never a secret. */
-  keeps?: readonly string[];
-  /** What its forms are sent to. */
-  actions?: readonly Page[];
-  /** The endpoint of the API that does what this action does. */
-  endpoint?: Endpoint;
-  /** The page of the form: rendered again with the input if the form is rejected. */
-  formPage?: Page | undefined;
-  /** Renders the response of the action once, such as a secret, instead of a redirect. */
-  resultPage?: Page | undefined;
-  /** Whether `resultPage` is rendered, if that depends on the response. */
-  isShown?: ((json: string) => boolean) | undefined;
-  /** `work` reads the body, which has a file: the only form at its path. */
-  readsBody?: boolean;
-  /** Rendered instead, at the path without an organization, if there is none or the visitor may not open it. */
-  fallback?: Page;
-  /** Texts of errors by code, instead of the usual ones. */
-  errorTexts?: (locale: Locale) => Partial<Record<ErrorCode, string>>;
-  /** The URL to redirect to after the action; by default the page of the form. */
-  redirectTo?: (response: JsonResponse, at: { visit: Visit; params: Record<string, string> }) => string;
-};
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Shared<Query, Body> = Pick<

@@ -3,10 +3,10 @@ import { type Locale, locales, namesLocale, negotiateLocale } from "../../shared
 import type { ErrorDetail } from "../../shared/validation.ts";
 import { ApiError } from "../_shared/http/api-error.ts";
 import { readForm } from "../_shared/http/body.ts";
+import type { Route } from "../_shared/http/endpoint.ts";
 import { hashedAddress } from "../_shared/http/request.ts";
 import { type Messages, messagesOf } from "../words/index.ts";
 import { keptForm } from "./kept-form.ts";
-import type { Page } from "./page.tsx";
 import { authOf, cookieOf, forgotten, openSession, type Session } from "./session.ts";
 
 export const themes = ["light", "dark"] as const;
@@ -15,7 +15,7 @@ type Theme = (typeof themes)[number];
 /** A rejected form: its input and the errors. */
 export type RefusedForm = {
   /** What refused it. */
-  action: Page;
+  action: Route;
   typed: URLSearchParams;
   message: string;
   details: ErrorDetail[];

@@ -1,7 +1,7 @@
 import type { Locale } from "../../../shared/locales.ts";
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
 import type { Sql, Statement } from "../database/run.ts";
-import { call, type Data, organizationOf, read } from "./shapes.ts";
+import { type Data, read } from "./shapes.ts";
 
 /** Data of the page frame: the organization and the visitor. */
 export type Frame = {
