@@ -9,7 +9,6 @@ import type {
   Work,
 } from "../_shared/http/endpoint.ts";
 import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
-import { forgetForm } from "./kept-form.ts";
 import { Layout } from "./layout.tsx";
 import { isListed } from "./metadata.tsx";
 import { isForAnybody, renderOnce } from "./rendered.ts";
@@ -46,7 +45,6 @@ type Shared<Query, Body> = Pick<
   | "isData"
   | "hasSecretAddress"
   | "fallback"
-  | "keeps"
 > & { path: string; access?: Access; query?: Query; body?: Body };
 
 /** An action of a page: its path and where it is mounted are the page's, unless it says otherwise. */
@@ -195,7 +193,6 @@ export function endpointOf(endpoints: Endpoint[], method: Endpoint["method"], pa
 
 export function pageResponse(view: View, rendering: Rendering): JsonResponse {
   const { frame, visit } = rendering;
-  if (visit.kept && !visit.refused) forgetForm(visit.session, visit.path);
   const html = `<!doctype html>${(
     <RenderingContext.Provider value={rendering}>
       <Layout view={view} frame={frame} />

@@ -9,7 +9,6 @@ import { isOwnOrigin } from "../_shared/http/own-addresses.ts";
 import { type Presentation, serve } from "../_shared/http/serve.ts";
 import { messagesOf } from "../words/index.ts";
 import { errorPage } from "./error-page.tsx";
-import { keepForm } from "./kept-form.ts";
 import { type Page, plain, seeOther } from "./page.tsx";
 import { factorPath, withHostOptions } from "./paths.ts";
 import { problemOf, WordedError } from "./problems.ts";
@@ -173,8 +172,6 @@ function pagePresentation(
         // A session that ended in a frame: its host identifies the person again. No other page can be shown there.
         const hadWidgetSession = visit.isEmbedded && visit.cookie(widgetCookieName) !== undefined;
         if (hadWidgetSession && c.req.method === "POST" && isOfOwnOrigin(c)) return seeOther(back);
-        if (page.formPage && visit.form instanceof URLSearchParams && isOfOwnOrigin(c))
-          keepForm(visit.session, new URL(back, c.req.url).pathname, visit.form, page.formPage.keeps);
         const path = isUnfinished ? factorPath : "/sign-in";
         return seeOther(`${path}?return_to=${encodeURIComponent(back)}`);
       }

@@ -53,8 +53,6 @@ export type Page = Route & {
   isOneClick?: boolean;
   /** Converts form fields whose names differ from those of the body's schema. */
   readForm?: ((form: URLSearchParams) => unknown) | undefined;
-  /** Form fields that are stored while the visitor signs in: text, never a secret. */
-  keeps?: readonly string[];
   /** What its forms are sent to. */
   actions?: readonly Page[];
   /** The endpoint of the API that does what this action does. */

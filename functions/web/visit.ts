@@ -6,7 +6,6 @@ import { readForm } from "../_shared/http/body.ts";
 import type { Route } from "../_shared/http/endpoint.ts";
 import { hashedAddress } from "../_shared/http/request.ts";
 import { type Messages, messagesOf } from "../words/index.ts";
-import { keptForm } from "./kept-form.ts";
 import { authOf, cookieOf, forgotten, openSession, type Session } from "./session.ts";
 
 export const themes = ["light", "dark"] as const;
@@ -55,8 +54,6 @@ export type Visit = {
   refused: RefusedForm | undefined;
   /** JSON response of the form's action, if the page shows it once. */
   answered: string | undefined;
-  /** Input of the page's form from before a sign-in. */
-  kept: URLSearchParams | undefined;
   /** needsCaptcha: auth checks the answer of the form to the CAPTCHA, if the project has one. */
   auth(given?: { needsCaptcha: true }): ReturnType<typeof authOf>;
   /** Ends the session in this browser. */
@@ -103,7 +100,6 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
         : undefined,
     refused: undefined,
     answered: undefined,
-    kept: keptForm(c),
     auth: (given) => authOf(c, session.cookies, undefined, given?.needsCaptcha),
     forget: () => session.cookies.push(...forgotten(c)),
     cookie: (name) => cookieOf(c, name),

@@ -166,7 +166,6 @@ export const CommentForm = ({ submissionId, path, parentId, label, visit }: Form
         id={id}
         label={label}
         placeholder={parentId ? undefined : comments.hint}
-        value={parentId ? undefined : (visit.kept?.get("body") ?? undefined)}
         rows={3}
         required
         maxlength={2000}

@@ -1,80 +1,33 @@
 import type { Island } from "./island.ts";
 
-/**
- * Stores the answers of a survey's form for reloads in this tab, and counts them. The thank-you page deletes
- * them.
- */
-export const connect: Island = (element, signal) => {
-  const key = element.dataset.keep ?? "";
-  if (!(element instanceof HTMLFormElement)) return forget(key);
-  if (!element.dataset.refused) fill(element, kept(key));
-  const change = () => {
-    const answers = answersOf(element);
-    keep(key, answers);
-    show(element, new Set(answers.map(([name]) => name)));
-  };
-  element.addEventListener("input", change, { signal });
-  element.addEventListener(
+/** Counts the answers of a survey's form, and clears choices. */
+export const connect: Island = (progress, signal) => {
+  const form = progress.closest("form") as HTMLFormElement;
+  const show = () => showAnswered(form);
+  form.addEventListener("input", show, { signal });
+  form.addEventListener(
     "click",
     ({ target }) => {
       const name = (target as HTMLElement).dataset.clear;
       if (!name) return;
-      for (const input of inputsOf(element, name)) (input as HTMLInputElement).checked = false;
-      inputsOf(element, name)[0]?.focus();
-      change();
+      const choices = form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`);
+      for (const choice of choices) choice.checked = false;
+      choices[0]?.focus();
+      choices[0]?.dispatchEvent(new Event("input", { bubbles: true }));
     },
     { signal },
   );
-  change();
+  show();
 };
 
-type Answers = [name: string, value: string][];
-
-const answersOf = (form: HTMLFormElement): Answers =>
-  [...new FormData(form)].flatMap(([name, value]) =>
-    typeof value === "string" && value.trim() !== "" ? [[name, value]] : [],
+function showAnswered(form: HTMLFormElement) {
+  const answered = new Set(
+    [...new FormData(form)].flatMap(([name, value]) => (String(value).trim() === "" ? [] : [name])),
   );
-
-const inputsOf = (form: HTMLFormElement, name: string) =>
-  [...form.elements].filter(
-    (input): input is HTMLInputElement | HTMLTextAreaElement =>
-      (input instanceof HTMLInputElement || input instanceof HTMLTextAreaElement) && input.name === name,
-  );
-
-function fill(form: HTMLFormElement, answers: Answers) {
-  for (const [name, value] of answers)
-    for (const input of inputsOf(form, name)) {
-      if (input.type !== "radio" && input.type !== "checkbox") input.value = value;
-      else if (input.value === value) (input as HTMLInputElement).checked = true;
-    }
-}
-
-function show(form: HTMLFormElement, answered: ReadonlySet<string>) {
   const progress = form.querySelector("progress");
   if (progress) progress.value = answered.size;
   const text = form.querySelector<HTMLElement>("[data-answered]");
   if (text) text.textContent = (text.dataset.answered ?? "").replace("#", String(answered.size));
   for (const button of form.querySelectorAll<HTMLElement>("[data-clear]"))
     button.hidden = !answered.has(button.dataset.clear ?? "");
-}
-
-// A browser may reject storage: then a reload loses them.
-function kept(key: string): Answers {
-  try {
-    return JSON.parse(sessionStorage.getItem(key) ?? "[]");
-  } catch {
-    return [];
-  }
-}
-
-function keep(key: string, answers: Answers) {
-  try {
-    sessionStorage.setItem(key, JSON.stringify(answers));
-  } catch {}
-}
-
-function forget(key: string) {
-  try {
-    sessionStorage.removeItem(key);
-  } catch {}
 }

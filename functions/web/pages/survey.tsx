@@ -159,7 +159,7 @@ const Facts = ({ survey }: Pick<Props, "survey">) => {
   );
 };
 
-const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
+const Form = ({ survey, isDraft }: Props & { isDraft?: boolean }) => {
   const visit = useVisit();
   const { surveys } = visit.messages;
   const { questions } = survey;
@@ -174,9 +174,9 @@ const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
       class="survey-form"
       id="survey-form"
       novalidate
-      data-island="survey"
-      data-keep={`survey:${survey.id}:${frame.viewer?.id ?? ""}`}
-      data-refused={visit.refused ? "true" : undefined}
+      data-island="draft"
+      // In a frame only the forms of Turbo tell that they were sent.
+      data-turbo={visit.isEmbedded ? "true" : undefined}
     >
       {isDraft && <div class="notice">{surveys.draft}</div>}
       {visit.refused && (
@@ -204,7 +204,7 @@ const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
           )}
         </div>
       )}
-      <div class="survey-progress">
+      <div class="survey-progress" data-island="survey">
         <span class="quiet number" data-answered={surveys.answered("#", questions.length)}>
           {surveys.answered(done, questions.length)}
         </span>
@@ -236,12 +236,7 @@ const Thanks = ({ survey, frame }: Props) => {
   const { settings } = survey;
   const target = targetOf(survey);
   return (
-    <section
-      class="card survey-notice"
-      role="status"
-      data-island="survey"
-      data-keep={`survey:${survey.id}:${frame.viewer?.id ?? ""}`}
-    >
+    <section class="card survey-notice" role="status">
       <Icon name="circle-check" />
       <h2>{surveys.thanks}</h2>
       <p>{surveys.thanksText}</p>

@@ -18,74 +18,65 @@ import { endpointOf, form, type Page } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
 import { RenderingContext, useRendering, useVisit, useWords } from "../../../rendering.ts";
 import { adminAction, adminPage } from "../admin-page.tsx";
-import { arranged, draftFields, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
+import { arranged, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
 import { type Survey, surveyPath, trailOf } from "./shared.tsx";
 
 const nothing = new URLSearchParams({ "settings.show_branding": "true", "targeting.audience": "everyone" });
 
-/** Says what of its form is kept over a sign-in. */
-function keeping(builder: Page): Page {
-  return { ...builder, keeps: draftFields };
-}
-
-export const newSurvey = keeping(
-  adminPage({
-    area: "surveys",
-    path: "/new",
-    call: ({ visit }) => [audienceOf(undefined, shownForm(visit, nothing))],
-    view: ([[found]], { visit, words }) => ({
-      title: words.newTitle,
-      trail: [],
-      content: (
-        <Builder
-          form={shownForm(visit, nothing)}
-          found={found}
-          save={adminPath(visit, "/surveys")}
-          arrange={adminPath(visit, "/surveys/new")}
-          cancel={adminPath(visit, "/surveys")}
-        />
-      ),
-    }),
+export const newSurvey = adminPage({
+  area: "surveys",
+  path: "/new",
+  call: ({ visit }) => [audienceOf(undefined, shownForm(visit, nothing))],
+  view: ([[found]], { visit, words }) => ({
+    title: words.newTitle,
+    trail: [],
+    content: (
+      <Builder
+        form={shownForm(visit, nothing)}
+        found={found}
+        save={adminPath(visit, "/surveys")}
+        arrange={adminPath(visit, "/surveys/new")}
+        cancel={adminPath(visit, "/surveys")}
+      />
+    ),
   }),
-);
+});
 
-export const editSurvey = keeping(
-  adminPage({
-    area: "surveys",
-    path: "/:id/edit",
-    row: ({ params: { id } }) => ({ resource: "surveys", id }),
-    call: ({ params: { id }, visit }) => [
-      requireSurvey(id, "surveys:read"),
-      surveyDetail(id, ["questions", "targeting"]),
-      audienceOf(id, shownForm(visit, new URLSearchParams())),
-    ],
-    view: ([, [detail], [found]], { visit, words }) => {
-      if (!detail) throw notFound("survey");
-      const survey: Survey = JSON.parse(detail.data);
-      const path = surveyPath(visit, survey.id, "/edit");
-      return {
-        title: words.editTitle,
-        trail: trailOf(visit, survey),
-        content:
-          survey.status === "draft" ? (
-            <Builder
-              form={shownForm(visit, formOf(survey))}
-              found={found}
-              save={path}
-              isPatch
-              arrange={path}
-              cancel={surveyPath(visit, survey.id)}
-            />
-          ) : (
-            <>
-              <Problem />
-              <p class="notice">{words.notADraft}</p>
-            </>
-          ),
-      };
-    },
-  }),
-);
+export const editSurvey = adminPage({
+  area: "surveys",
+  path: "/:id/edit",
+  row: ({ params: { id } }) => ({ resource: "surveys", id }),
+  call: ({ params: { id }, visit }) => [
+    requireSurvey(id, "surveys:read"),
+    surveyDetail(id, ["questions", "targeting"]),
+    audienceOf(id, shownForm(visit, new URLSearchParams())),
+  ],
+  view: ([, [detail], [found]], { visit, words }) => {
+    if (!detail) throw notFound("survey");
+    const survey: Survey = JSON.parse(detail.data);
+    const path = surveyPath(visit, survey.id, "/edit");
+    return {
+      title: words.editTitle,
+      trail: trailOf(visit, survey),
+      content:
+        survey.status === "draft" ? (
+          <Builder
+            form={shownForm(visit, formOf(survey))}
+            found={found}
+            save={path}
+            isPatch
+            arrange={path}
+            cancel={surveyPath(visit, survey.id)}
+          />
+        ) : (
+          <>
+            <Problem />
+            <p class="notice">{words.notADraft}</p>
+          </>
+        ),
+    };
+  },
+});
 
 export const createSurvey = adminAction(endpointOf(surveys, "post", "/surveys"), {
   area: "surveys",
