@@ -8,7 +8,14 @@ import type {
   JsonResponse,
   Work,
 } from "../_shared/http/endpoint.ts";
-import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
+import {
+  type Frame,
+  type FrameOf,
+  type LocaleValue,
+  pageFrame,
+  pageLocale,
+} from "../_shared/statements/pages.ts";
+import { messagesOf } from "../words/index.ts";
 import { Layout } from "./layout.tsx";
 import { isListed } from "./metadata.tsx";
 import { isForAnybody, renderOnce } from "./rendered.ts";
@@ -16,7 +23,7 @@ import { type Rendering, RenderingContext } from "./rendering.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import { type Shown, shownOf } from "./shown.ts";
 import type { Moved, Page, PageInput, View } from "./view.ts";
-import type { Visit } from "./visit.ts";
+import { languageCookie, namedLocale, type Visit } from "./visit.ts";
 
 export type { Page, PageInput };
 
@@ -84,12 +91,14 @@ export function page<
     access: "public",
     ...route,
     method: "get",
-    call: (input: PageInput<undefined>) => [pageFrame(frame?.(input)), ...call(input)],
+    call: (input: PageInput<undefined>) => {
+      const of = frame?.(input);
+      return [pageFrame(of), ...call({ ...input, locale: localeOf(input.visit, of) })];
+    },
     respond: (results: [[{ data: Frame }], ...Results<Statement[]>], input: PageInput<undefined>) => {
       const [[{ data }], ...rows] = results;
       const { visit, params } = input;
-      visit.accountLocale = data.viewer?.locale ?? undefined;
-      visit.organizationLocale = data.organization?.default_locale;
+      speak(visit, data);
       const base = visit.base && data.organization ? `/o/${data.organization.slug}` : visit.base;
       // Not permanently: an organization may take its former slug again.
       if (visit.base !== base && !visit.form)
@@ -111,6 +120,27 @@ export function page<
     (action): Page => ({ path, ofOrganization, isEmbeddable, formPage: own, ...action }) as Page,
   );
   return own;
+}
+
+/** The language for the statements of a page: the database chooses where it is not known yet. */
+function localeOf(visit: Visit, of: FrameOf): LocaleValue {
+  const isAnonymous = visit.session.credential.kind === "none";
+  if (namedLocale(visit) || (isAnonymous && !visit.namesNoLocale)) return visit.locale;
+  return pageLocale(of, visit.namesNoLocale ? null : visit.locale);
+}
+
+/**
+ * The account's language takes precedence over that of the cookie or the browser; the organization's applies if the browser
+ * names no supported one.
+ */
+function speak(visit: Visit, { viewer, organization }: Frame) {
+  if (namedLocale(visit)) return;
+  const chosen = viewer?.locale ?? (visit.namesNoLocale ? organization?.default_locale : undefined);
+  if (!chosen || chosen === visit.locale) return;
+  visit.locale = chosen;
+  visit.messages = messagesOf(chosen);
+  // Pages that do not read the account, such as errors, have its language, too.
+  if (viewer?.locale) visit.session.cookies.push(languageCookie(chosen));
 }
 
 type Read = (input: PageInput<undefined>) => readonly Statement[];

@@ -2,6 +2,7 @@ import type { JSX } from "hono/jsx/jsx-runtime";
 import type { ErrorCode } from "../../shared/errors.ts";
 import type { Locale } from "../../shared/locales.ts";
 import type { Endpoint, Input, JsonResponse, Route } from "../_shared/http/endpoint.ts";
+import type { LocaleValue } from "../_shared/statements/pages.ts";
 import type { Visit } from "./visit.ts";
 
 /** The content of a page inside the layout. */
@@ -74,8 +75,7 @@ export type Page = Route & {
 };
 
 /** Input of a page: the input of an endpoint, and the visit. Only the parameters of its path are set. */
-export type PageInput<Query = unknown, Body = unknown> = Input<
-  Query,
-  Body,
-  "id" | "key_id" | "webhook_id" | "event_id" | "user_id"
-> & { visit: Visit };
+export type PageInput<Query = unknown, Body = unknown> = Omit<
+  Input<Query, Body, "id" | "key_id" | "webhook_id" | "event_id" | "user_id">,
+  "locale"
+> & { visit: Visit; locale: LocaleValue };

@@ -35,6 +35,7 @@ export type Visit = {
   isEmbedded: boolean;
   /** Prefix of the paths of the organization's pages: `/o/:slug`, empty for the default organization. */
   base: string;
+  /** After the page was read, the language that it is shown in. */
   locale: Locale;
   messages: Messages;
   theme: Theme | undefined;
@@ -42,12 +43,8 @@ export type Visit = {
   /** Keyed hash of the client's address. */
   client: string | null;
   isSignedIn: boolean;
-  /** The language of the account, if it differs from `locale`. */
-  accountLocale: Locale | undefined;
   /** Whether URL, cookie and browser name no supported language, so that the organization's default applies. */
   namesNoLocale: boolean;
-  /** The default language of the page's organization, after it was read. */
-  organizationLocale: Locale | undefined;
   /** The form of a POST; an error if it could not be read. The action of a form with a file sets it later. */
   form: URLSearchParams | ApiError | undefined;
   /** Set if the page is shown again because its form was rejected. */
@@ -91,9 +88,7 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
     session,
     client: hashedAddress(c),
     isSignedIn: session.credential.kind !== "none",
-    accountLocale: undefined,
     namesNoLocale: chosenLocale(c, url) === undefined && !namesLocale(c.req.header("Accept-Language")),
-    organizationLocale: undefined,
     form:
       readsForm && c.req.method === "POST"
         ? await readForm(c.req.raw, url.pathname.startsWith("/unsubscribe")).catch(keepRefusal)

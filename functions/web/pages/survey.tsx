@@ -204,7 +204,7 @@ const Form = ({ survey, isDraft }: Props & { isDraft?: boolean }) => {
           )}
         </div>
       )}
-      <div class="survey-progress" data-island="survey">
+      <div class="survey-progress" id="survey-progress" data-island="survey">
         <span class="quiet number" data-answered={surveys.answered("#", questions.length)}>
           {surveys.answered(done, questions.length)}
         </span>
