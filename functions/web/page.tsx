@@ -1,34 +1,31 @@
 import type { z } from "zod";
-import type { ErrorCode } from "../../shared/errors.ts";
-import type { Locale } from "../../shared/locales.ts";
 import type { Access, Results, Statement } from "../_shared/database/run.ts";
 import type {
   ApiResponse,
   Endpoint,
   Execute,
   ExecuteAs,
-  Input,
   JsonResponse,
-  Route,
   Work,
 } from "../_shared/http/endpoint.ts";
-import { type Frame, type FrameOf, pageFrame } from "../_shared/statements/pages.ts";
-import { forgetForm } from "./kept-form.ts";
+import {
+  type Frame,
+  type FrameOf,
+  type LocaleValue,
+  pageFrame,
+  pageLocale,
+} from "../_shared/statements/pages.ts";
+import { messagesOf } from "../words/index.ts";
 import { Layout } from "./layout.tsx";
 import { isListed } from "./metadata.tsx";
 import { isForAnybody, renderOnce } from "./rendered.ts";
 import { type Rendering, RenderingContext } from "./rendering.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import { type Shown, shownOf } from "./shown.ts";
-import type { View } from "./view.ts";
-import type { Visit } from "./visit.ts";
+import type { Moved, Page, PageInput, View } from "./view.ts";
+import { languageCookie, namedLocale, type Visit } from "./visit.ts";
 
-/** Input of a page: the input of an endpoint, and the visit. Only the parameters of its path are set. */
-export type PageInput<Query = unknown, Body = unknown> = Input<
-  Query,
-  Body,
-  "id" | "key_id" | "webhook_id" | "event_id" | "user_id" | "response_id"
-> & { visit: Visit };
+export type { Page, PageInput };
 
 /** For the query of a page with filters: a form sends the empty ones too. */
 export const withoutEmpty = (sent: unknown) =>
@@ -43,54 +40,6 @@ export function bestFirst(sent: unknown): Record<string, string> {
   return sort && (query.q || sort !== "relevance") ? { ...query, sort } : query;
 }
 
-/** Instead of a view: a permanent redirect. */
-export type Moved = { movedTo: string };
-
-/** A page or action as data: a route that responds with HTML. */
-export type Page = Route & {
-  /** Also mounted at /o/:organization. */
-  ofOrganization?: boolean | undefined;
-  /** Also mounted below /embed, without header and footer, for frames on other sites. */
-  isEmbeddable?: boolean | undefined;
-  /** Ignores the session: machines read and share the page. */
-  isAnonymous?: boolean;
-  /** Opens before the visitor has passed the second factor of the account; the visitor is anonymous there. */
-  isBeforeFactor?: boolean;
-  /** The response is data for scripts or a file: a page would be no answer. */
-  isData?: boolean;
-  /** The URL contains a secret: the page sends its origin alone as the referrer. Without it browsers post its form with the origin "null". */
-  hasSecretAddress?: boolean;
-  /**
-   * The token in the URL authorizes the form, whatever the origin, and the response is a page instead of a redirect: one-click
-   * unsubscribe (RFC 8058).
-   */
-  isOneClick?: boolean;
-  /** Converts form fields whose names differ from those of the body's schema. */
-  readForm?: ((form: URLSearchParams) => unknown) | undefined;
-  /** Form fields that are stored while the visitor signs in: text, never a secret. */
-  keeps?: readonly string[];
-  /** What its forms are sent to. */
-  actions?: readonly Page[];
-  /** The endpoint of the API that does what this action does. */
-  endpoint?: Endpoint;
-  /** The page of the form: rendered again with the input if the form is rejected. */
-  formPage?: Page | undefined;
-  /** Renders the response of the action once, such as a secret, instead of a redirect. */
-  resultPage?: Page | undefined;
-  /** The page of the form is the `resultPage`. */
-  showsResult?: boolean | undefined;
-  /** Whether `resultPage`, by default the page of the form, is rendered, if that depends on the response. */
-  isShown?: ((json: string) => boolean) | undefined;
-  /** `work` reads the body, which has a file: the only form at its path. */
-  readsBody?: boolean;
-  /** Rendered instead, at the path without an organization, if there is none or the visitor may not open it. */
-  fallback?: Page;
-  /** Texts of errors by code, instead of the usual ones. */
-  errorTexts?: (locale: Locale) => Partial<Record<ErrorCode, string>>;
-  /** The URL to redirect to after the action; by default the page of the form. */
-  redirectTo?: (response: JsonResponse, at: { visit: Visit; params: Record<string, string> }) => string;
-};
-
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type Shared<Query, Body> = Pick<
   Page,
@@ -103,7 +52,6 @@ type Shared<Query, Body> = Pick<
   | "isData"
   | "hasSecretAddress"
   | "fallback"
-  | "keeps"
 > & { path: string; access?: Access; query?: Query; body?: Body };
 
 /** An action of a page: its path and where it is mounted are the page's, unless it says otherwise. */
@@ -143,12 +91,14 @@ export function page<
     access: "public",
     ...route,
     method: "get",
-    call: (input: PageInput<undefined>) => [pageFrame(frame?.(input)), ...call(input)],
+    call: (input: PageInput<undefined>) => {
+      const of = frame?.(input);
+      return [pageFrame(of), ...call({ ...input, locale: localeOf(input.visit, of) })];
+    },
     respond: (results: [[{ data: Frame }], ...Results<Statement[]>], input: PageInput<undefined>) => {
       const [[{ data }], ...rows] = results;
       const { visit, params } = input;
-      visit.accountLocale = data.viewer?.locale ?? undefined;
-      visit.organizationLocale = data.organization?.default_locale;
+      speak(visit, data);
       const base = visit.base && data.organization ? `/o/${data.organization.slug}` : visit.base;
       // Not permanently: an organization may take its former slug again.
       if (visit.base !== base && !visit.form)
@@ -175,6 +125,27 @@ export function page<
       }) as Page,
   );
   return own;
+}
+
+/** The language for the statements of a page: the database chooses where it is not known yet. */
+function localeOf(visit: Visit, of: FrameOf): LocaleValue {
+  const isAnonymous = visit.session.credential.kind === "none";
+  if (namedLocale(visit) || (isAnonymous && !visit.namesNoLocale)) return visit.locale;
+  return pageLocale(of, visit.namesNoLocale ? null : visit.locale);
+}
+
+/**
+ * The account's language takes precedence over that of the cookie or the browser; the organization's applies if the browser
+ * names no supported one.
+ */
+function speak(visit: Visit, { viewer, organization }: Frame) {
+  if (namedLocale(visit)) return;
+  const chosen = viewer?.locale ?? (visit.namesNoLocale ? organization?.default_locale : undefined);
+  if (!chosen || chosen === visit.locale) return;
+  visit.locale = chosen;
+  visit.messages = messagesOf(chosen);
+  // Pages that do not read the account, such as errors, have its language, too.
+  if (viewer?.locale) visit.session.cookies.push(languageCookie(chosen));
 }
 
 type Read = (input: PageInput<undefined>) => readonly Statement[];
@@ -258,7 +229,6 @@ export function endpointOf(endpoints: Endpoint[], method: Endpoint["method"], pa
 
 export function pageResponse(view: View, rendering: Rendering): JsonResponse {
   const { frame, visit } = rendering;
-  if (visit.kept && !visit.refused) forgetForm(visit.session, visit.path);
   const html = `<!doctype html>${(
     <RenderingContext.Provider value={rendering}>
       <Layout view={view} frame={frame} />

@@ -10,13 +10,8 @@ const kept = new Map<string, { rows: unknown; answer: JsonResponse & { bytes: Ui
 let keptBytes = 0;
 
 /** Whether a page depends on nothing of the visit except its URL, language and theme. */
-export const isForAnybody = ({ session, form, kept, answered, refused }: Visit) =>
-  session.credential.kind === "none" &&
-  session.cookies.length === 0 &&
-  !form &&
-  !kept &&
-  !answered &&
-  !refused;
+export const isForAnybody = ({ session, form, answered, refused }: Visit) =>
+  session.credential.kind === "none" && session.cookies.length === 0 && !form && !answered && !refused;
 
 /**
  * The cached response for the same URL, language, theme and rows, otherwise the result of `render`. The rows are queried

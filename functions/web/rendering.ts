@@ -1,7 +1,7 @@
 import { createContext, useContext } from "hono/jsx";
 import type { Frame } from "../_shared/statements/pages.ts";
 import type { AreaTexts } from "../words/index.ts";
-import type { Page } from "./page.tsx";
+import type { Page } from "./view.ts";
 import type { Visit } from "./visit.ts";
 
 /** What is rendered: components read it instead of being given it. */

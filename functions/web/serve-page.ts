@@ -2,25 +2,23 @@ import type { Context } from "hono";
 import { generateCookie } from "hono/cookie";
 import { isUuid } from "../../shared/fields.ts";
 import { ApiError, forbidden, notFound, toApiError } from "../_shared/http/api-error.ts";
+import type { ApiResponse, JsonResponse } from "../_shared/http/endpoint.ts";
 import { errorResponse } from "../_shared/http/error-response.ts";
 import { valueOfForm } from "../_shared/http/form.ts";
 import { bodyOf } from "../_shared/http/kept-text.ts";
 import { isOwnOrigin } from "../_shared/http/own-addresses.ts";
-import { type Presentation, serve } from "../_shared/http/serve.ts";
-import { messagesOf } from "../words/index.ts";
+import { type Pass, type Presentation, serve } from "../_shared/http/serve.ts";
 import { errorPage } from "./error-page.tsx";
-import { keepForm } from "./kept-form.ts";
 import { type Page, plain, seeOther } from "./page.tsx";
 import { factorPath, withHostOptions } from "./paths.ts";
 import { problemOf, WordedError } from "./problems.ts";
 import { securityHeaders } from "./security.ts";
-import { type Session, widgetCookieName } from "./session.ts";
+import { forgotten, type Session, widgetCookieName } from "./session.ts";
 import {
-  languageCookie,
   maxAddress,
   maxAddressFields,
-  namedLocale,
   ownPath,
+  type RefusedForm,
   startVisit,
   type Visit,
   withoutEmbed,
@@ -53,64 +51,66 @@ export const notFoundPage = plain({
   },
 });
 
-export async function servePage(c: Context, page: Page, visit: Visit): Promise<Response> {
-  let failed: ApiError | undefined;
-  let answered: string | undefined;
-  const presentation = pagePresentation(visit, page, {
-    onError: (error) => {
-      failed = error;
-    },
-    onAnswer: (json) => {
-      answered = json;
-    },
-  });
-  const response = await serve(c, page, presentation);
-  const isUnnamed = failed?.code === "NOT_FOUND" && visit.base === "";
-  if (page.fallback && (isUnnamed || failed?.code === "FORBIDDEN")) {
-    const instead = await servePage(c, page.fallback, visit);
-    return instead.status === 404 ? response : instead;
-  }
-  if (page.resultPage && answered !== undefined)
-    return servePage(c, page.resultPage, { ...visit, form: undefined, answered });
-  if (needsFactor(failed)) {
-    if (!page.isBeforeFactor && !visit.isEmbedded) return response;
-    // A frame shows no page of the sign-in.
+export const servePage = (c: Context, page: Page, visit: Visit): Promise<Response> => {
+  const { route, presentation } = passOf(c, page, visit);
+  return serve(c, route, presentation);
+};
+
+const passOf = (c: Context, page: Page, visit: Visit): Pass => ({
+  route: page,
+  presentation: pagePresentation(c, page, visit),
+});
+
+/** What is shown instead of an error, if it is not the error's own page. */
+function insteadOf(c: Context, page: Page, visit: Visit, error: ApiError | undefined): Pass | undefined {
+  if (!error) return undefined;
+  const isUnnamed = error.code === "NOT_FOUND" && visit.base === "";
+  if (page.fallback && (isUnnamed || error.code === "FORBIDDEN")) return fallbackOf(c, page, visit, error);
+  if (isForNobody(page, visit, error)) {
     const session: Session = { ...visit.session, credential: { kind: "none" } };
-    return servePage(c, page, { ...visit, session, isSignedIn: !visit.isEmbedded });
+    if (hasEnded(visit, error)) session.cookies = [...session.cookies, ...forgotten(c)];
+    return passOf(c, page, { ...visit, session, isSignedIn: needsFactor(error) && !visit.isEmbedded });
   }
-  if (failed?.code === "UNAUTHORIZED" && visit.isSignedIn) {
-    // The session ended, or the account was erased or banned: sign out.
-    visit.forget();
-    const session: Session = { credential: { kind: "none" }, cookies: visit.session.cookies };
-    return servePage(c, page, { ...visit, session, isSignedIn: false });
-  }
-  if (failed?.code === "NOT_FOUND" && visit.session.credential.kind === "session" && page.method === "get") {
-    // An identified person belongs to one organization, and is anonymous on other boards.
-    const session: Session = { ...visit.session, credential: { kind: "none" } };
-    return servePage(c, page, { ...visit, session, isSignedIn: false });
-  }
-  if (failed && page.formPage && visit.form instanceof URLSearchParams && isOfTheForm(failed)) {
-    const typed = shownAgain(visit.form);
-    const { message, details } = problemOf(failed, visit);
-    const refused = {
-      action: page,
-      typed,
-      message,
-      // A conflict may name a field that this form has not.
-      details: details.filter(({ field }) => failed?.code === "VALIDATION_ERROR" || typed.has(field)),
-      status: failed.status === 429 || failed.status === 503 ? failed.status : (422 as const),
-      retryAfter: Number(failed.extra.retry_after) || undefined,
-    };
-    // The form was charged already.
-    const { operation: _, ...formPage } = page.formPage;
-    return servePage(c, formPage as Page, { ...visit, refused });
-  }
-  const locale = visit.accountLocale ?? (visit.namesNoLocale ? visit.organizationLocale : undefined);
-  if (page.method !== "get" || !locale || locale === visit.locale || namedLocale(visit)) return response;
-  // The account's language takes precedence over the browser's; the organization's applies if the browser names no
-  // supported one. With the cookie the next page has the account's language without a second rendering.
-  if (visit.accountLocale) visit.session.cookies.push(languageCookie(locale));
-  return servePage(c, page, { ...visit, locale, messages: messagesOf(locale) });
+  if (!page.formPage || !(visit.form instanceof URLSearchParams) || !isOfTheForm(error)) return undefined;
+  return passOf(c, page.formPage, { ...visit, refused: refusalOf(error, page, visit, visit.form) });
+}
+
+/** The error stays if the other page is not found either. */
+function fallbackOf(c: Context, page: Page, visit: Visit, error: ApiError): Pass | undefined {
+  if (!page.fallback) return undefined;
+  const { route, presentation } = passOf(c, page.fallback, visit);
+  const errorResponse: Presentation["errorResponse"] = (thrown, ...rest) =>
+    presentation.errorResponse(toApiError(thrown)?.code === "NOT_FOUND" ? error : thrown, ...rest);
+  return { route, presentation: { ...presentation, insteadOf: undefined, errorResponse } };
+}
+
+/** Whether a page opens for an anonymous visitor in place of this one. Never for a form that writes as its visitor. */
+function isForNobody(page: Page, visit: Visit, error: ApiError): boolean {
+  // An identified person belongs to one organization, and is anonymous on other boards.
+  if (error.code === "NOT_FOUND") return page.method === "get" && visit.session.credential.kind === "session";
+  // A frame shows no page of the sign-in.
+  if (needsFactor(error)) return page.isBeforeFactor === true || visit.isEmbedded;
+  // The forms of the sign-in are for nobody.
+  const isOfNobody = page.access === "public" && (page.method === "get" || page.work !== undefined);
+  return isOfNobody && hasEnded(visit, error);
+}
+
+/** Whether the session ended, or the account was erased or banned. */
+const hasEnded = (visit: Visit, error: ApiError | undefined) =>
+  error?.code === "UNAUTHORIZED" && visit.isSignedIn && !needsFactor(error);
+
+function refusalOf(error: ApiError, action: Page, visit: Visit, form: URLSearchParams): RefusedForm {
+  const typed = shownAgain(form);
+  const { message, details } = problemOf(error, visit);
+  return {
+    action,
+    typed,
+    message,
+    // A conflict may name a field that this form has not.
+    details: details.filter(({ field }) => error.code === "VALIDATION_ERROR" || typed.has(field)),
+    status: error.status === 429 || error.status === 503 ? error.status : 422,
+    retryAfter: Number(error.extra.retry_after) || undefined,
+  };
 }
 
 /** The longest text of a form has 5,000 characters. */
@@ -133,11 +133,10 @@ function methodOf(c: Context, { form }: Visit): string {
   return (form instanceof URLSearchParams && form.get("_method")) || "post";
 }
 
-function pagePresentation(
-  visit: Visit,
-  page: Page,
-  { onError, onAnswer }: { onError: (error: ApiError | undefined) => void; onAnswer: (json: string) => void },
-): Presentation {
+function pagePresentation(c: Context, page: Page, visit: Visit): Presentation {
+  /** Whether a form was accepted: a page or a redirect follows. */
+  const isDone = (response: ApiResponse): response is JsonResponse =>
+    page.method !== "get" && !page.isOneClick && response.status < 300 && "json" in response;
   return {
     credential: () => (page.isAnonymous ? { kind: "none" } : visit.session.credential),
     operations: ["page"],
@@ -157,24 +156,29 @@ function pagePresentation(
         return { visit };
       },
     },
+    insteadOf: (thrown) => insteadOf(c, page, visit, toApiError(thrown)),
+    after: (response) =>
+      page.resultPage && isDone(response) && (page.isShown?.(response.json) ?? true)
+        ? passOf(c, page.resultPage, { ...visit, form: undefined, answered: response.json })
+        : undefined,
     errorResponse: (thrown, requestId, c, endpoint) => {
       const { temporaryError } = visit.session;
       const error = temporaryError && toApiError(thrown)?.code === "UNAUTHORIZED" ? temporaryError : thrown;
       const answer = errorResponse(error, requestId, false);
       const known = toApiError(error);
-      onError(known);
+      const isEnded = hasEnded(visit, known);
+      if (isEnded) visit.forget();
       // A private board does not reveal which pages exist: its team must sign in first.
       const isHidden = known?.code === "NOT_FOUND" && endpoint.access !== "public" && !visit.isSignedIn;
       const isUnfinished = needsFactor(known);
       const isSignInNeeded =
-        known?.code === "UNAUTHORIZED" && (isUnfinished ? !page.isData : endpoint.access !== "public");
+        known?.code === "UNAUTHORIZED" &&
+        (isUnfinished ? !page.isData : isEnded || endpoint.access !== "public");
       if (isSignInNeeded || isHidden) {
         const back = ownPath(returnPath(c, visit)) ?? "/";
         // A session that ended in a frame: its host identifies the person again. No other page can be shown there.
         const hadWidgetSession = visit.isEmbedded && visit.cookie(widgetCookieName) !== undefined;
         if (hadWidgetSession && c.req.method === "POST" && isOfOwnOrigin(c)) return seeOther(back);
-        if (page.formPage && visit.form instanceof URLSearchParams && isOfOwnOrigin(c))
-          keepForm(visit.session, new URL(back, c.req.url).pathname, visit.form, page.formPage.keeps);
         const path = isUnfinished ? factorPath : "/sign-in";
         return seeOther(`${path}?return_to=${encodeURIComponent(back)}`);
       }
@@ -184,12 +188,7 @@ function pagePresentation(
       });
     },
     respond: (c, requestId, response, _verdict, stream) => {
-      const isDone = page.method !== "get" && !page.isOneClick && response.status < 300 && "json" in response;
-      if (isDone && page.resultPage && (page.isShown?.(response.json) ?? true)) {
-        onAnswer(response.json);
-        return c.body(null);
-      }
-      const shown = isDone
+      const shown = isDone(response)
         ? seeOther(
             withHostOptions(
               visit,

@@ -3,10 +3,9 @@ import { type Locale, locales, namesLocale, negotiateLocale } from "../../shared
 import type { ErrorDetail } from "../../shared/validation.ts";
 import { ApiError } from "../_shared/http/api-error.ts";
 import { readForm } from "../_shared/http/body.ts";
+import type { Route } from "../_shared/http/endpoint.ts";
 import { hashedAddress } from "../_shared/http/request.ts";
 import { type Messages, messagesOf } from "../words/index.ts";
-import { keptForm } from "./kept-form.ts";
-import type { Page } from "./page.tsx";
 import { authOf, cookieOf, forgotten, openSession, type Session } from "./session.ts";
 
 export const themes = ["light", "dark"] as const;
@@ -15,7 +14,7 @@ type Theme = (typeof themes)[number];
 /** A rejected form: its input and the errors. */
 export type RefusedForm = {
   /** What refused it. */
-  action: Page;
+  action: Route;
   typed: URLSearchParams;
   message: string;
   details: ErrorDetail[];
@@ -36,6 +35,7 @@ export type Visit = {
   isEmbedded: boolean;
   /** Prefix of the paths of the organization's pages: `/o/:slug`, empty for the default organization. */
   base: string;
+  /** After the page was read, the language that it is shown in. */
   locale: Locale;
   messages: Messages;
   theme: Theme | undefined;
@@ -43,20 +43,14 @@ export type Visit = {
   /** Keyed hash of the client's address. */
   client: string | null;
   isSignedIn: boolean;
-  /** The language of the account, if it differs from `locale`. */
-  accountLocale: Locale | undefined;
   /** Whether URL, cookie and browser name no supported language, so that the organization's default applies. */
   namesNoLocale: boolean;
-  /** The default language of the page's organization, after it was read. */
-  organizationLocale: Locale | undefined;
   /** The form of a POST; an error if it could not be read. The action of a form with a file sets it later. */
   form: URLSearchParams | ApiError | undefined;
   /** Set if the page is shown again because its form was rejected. */
   refused: RefusedForm | undefined;
   /** JSON response of the form's action, if the page shows it once. */
   answered: string | undefined;
-  /** Input of the page's form from before a sign-in. */
-  kept: URLSearchParams | undefined;
   /** needsCaptcha: auth checks the answer of the form to the CAPTCHA, if the project has one. */
   auth(given?: { needsCaptcha: true }): ReturnType<typeof authOf>;
   /** Ends the session in this browser. */
@@ -94,16 +88,13 @@ export async function startVisit(c: Context, { readsForm = true } = {}): Promise
     session,
     client: hashedAddress(c),
     isSignedIn: session.credential.kind !== "none",
-    accountLocale: undefined,
     namesNoLocale: chosenLocale(c, url) === undefined && !namesLocale(c.req.header("Accept-Language")),
-    organizationLocale: undefined,
     form:
       readsForm && c.req.method === "POST"
         ? await readForm(c.req.raw, url.pathname.startsWith("/unsubscribe")).catch(keepRefusal)
         : undefined,
     refused: undefined,
     answered: undefined,
-    kept: keptForm(c),
     auth: (given) => authOf(c, session.cookies, undefined, given?.needsCaptcha),
     forget: () => session.cookies.push(...forgotten(c)),
     cookie: (name) => cookieOf(c, name),

@@ -36,6 +36,19 @@ begin
 end
 $$;
 
+-- The language of a page: the one of the caller's account, otherwise the given one, otherwise the organization's.
+-- definer: languages of accounts and settings of organizations are not granted.
+create function private.page_locale(organization_id uuid, locale text) returns text
+language plpgsql stable security definer set search_path = pg_temp as $$
+begin
+  return coalesce(
+    (select p.locale from public.profiles p where p.id = private.caller_id() and p.kind in ('user', 'email')),
+    page_locale.locale,
+    (select o.default_locale from public.organizations o where o.id = page_locale.organization_id),
+    'en');
+end
+$$;
+
 -- For the board: how many submissions the caller sees in lists, {total, statuses, types, categories}, each by
 -- name or id. definer: reads counts, by the same rule as private.count_submissions.
 create function private.board_counts(organization_id uuid) returns json
@@ -145,6 +158,6 @@ begin
 end
 $$;
 
-grant execute on function private.page_frame, private.board_counts, private.board to anon, authenticated,
+grant execute on function private.page_frame, private.page_locale, private.board_counts, private.board to anon, authenticated,
   service_key;
 grant execute on function private.admin_frame, private.my_profile, private.my_responses to authenticated;

@@ -17,10 +17,11 @@ export type CountedStack = OwnStack & {
 const delay = 15;
 
 /** A stack whose functions reach Postgres through one connection and a proxy that counts round trips. */
-export async function startCountedStack(): Promise<CountedStack> {
+export async function startCountedStack(options: { parts?: ["web"] } = {}): Promise<CountedStack> {
   const proxy = await startCountingProxy();
   const password = randomUUID();
   const stack = await startOwnStack({
+    ...options,
     postgresSettings: { fsync: "off", synchronous_commit: "off" },
     functionsEnvironment: {
       DATABASE_URL: `postgres://feedback_api:${password}@127.0.0.1:${proxy.port}/postgres`,

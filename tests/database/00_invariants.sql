@@ -120,7 +120,7 @@ insert into helpers values
   (array['authenticated', 'service_role', 'service_key', 'feedback_api'], array['locales']),
   (array['authenticated'], array['editable_columns']),
   (array['authenticated', 'service_key', 'service_role'], array['public_texts']),
-  (array['anon', 'authenticated', 'service_key'], array['board', 'board_counts', 'page_frame']),
+  (array['anon', 'authenticated', 'service_key'], array['board', 'board_counts', 'page_frame', 'page_locale']),
   (array['anon', 'authenticated'], array['survey_page', 'open_survey_page']),
   (array['authenticated'], array['admin_frame', 'admin_merge_preview', 'admin_moderate_many', 'my_profile', 'my_responses', 'offered_survey', 'rate_limits']),
   (array['authenticated'], array['change_my_mail_preferences', 'mute_submission', 'end_write']),

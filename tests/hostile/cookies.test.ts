@@ -89,22 +89,6 @@ test("a session in more chunks than a browser sends is nobody, and only so many 
   expect((await votesOf(inChunks(30))).status).toBe(401);
 });
 
-test("a form that this site has not kept is not shown", async () => {
-  const typed = {
-    title: "A title of my own",
-    description: "Long enough to be a description.",
-    type: "idea",
-    return_to: "/new",
-  };
-  const author = newVisitor();
-  expect((await author.post("/new", typed)).location).toMatch(/^\/sign-in/);
-  const part = author.cookie("form.0") ?? "";
-  expect(part).not.toBe("");
-  expect((await author.get("/new")).text).toContain(typed.title);
-  const victim = newVisitor([{ name: "form.0", value: part }]);
-  expect((await victim.get("/new")).text).not.toContain(typed.title);
-});
-
 describe("over https", () => {
   let own: OwnStack;
   const secure = `__Host-${name}`;
@@ -135,11 +119,6 @@ describe("over https", () => {
     expect((await visitor.get("/realtime-token")).text).not.toBe('{"token":null}');
     const asked = await visitor.post("/reset", { email: `${randomUUID()}@web.example` });
     expect([asked.headers["set-cookie"]].flat().at(-1)).toMatch(/^__Host-address=/);
-    const nobody = newVisitor([], own.site_url);
-    const kept = await nobody.post("/new", { title: "A title of my own", return_to: "/new" });
-    expect(
-      [kept.headers["set-cookie"]].flat().filter((line) => line?.startsWith("__Host-form-")),
-    ).toHaveLength(1);
   });
 
   test("pages take no session under another name, alone or beside ours, in any disguise", async () => {

@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { Agent } from "node:http";
 import { connect } from "node:net";
-import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { cookieHeader } from "../browsers/session.ts";
 import { type HttpCall, send } from "../http.ts";
 import { accessToken, sql, stack } from "../stack.ts";
-import { keptCookies, newVisitor, type Person, signedIn, type Visitor } from "../web/pages.ts";
+import { newVisitor, type Person, signedIn, type Visitor } from "../web/pages.ts";
 
 // Attacks on the pages by an anonymous visitor, a user and a member of another tenant.
 
@@ -97,16 +96,7 @@ describe("a redirect never leads to another site", () => {
     },
   );
 
-  test("and a path that a cookie could not name is no error", async () => {
-    const stored = deflateRawSync("title=Something%20typed").toString("base64url");
-    for (const path of [
-      `/submissions/${submission}-a;b`,
-      `/embed/submissions/${submission}-a;b`,
-      "/o/a;b/new",
-    ]) {
-      const cookie = cookieHeader(keptCookies(path, [stored]));
-      expect((await request("GET", path, { headers: { cookie } })).status, path).toBeLessThan(500);
-    }
+  test("and not the form's page with a semicolon", async () => {
     const fields = { title: "Something typed", return_to: "/new;Domain=evil.example" };
     const { status, location } = await newVisitor().post("/new", fields);
     expect([status, location]).toEqual([303, "/sign-in?return_to=%2F"]);
@@ -266,14 +256,6 @@ describe("a form of a submission", () => {
       expect([page, (await rival.get(`/submissions/${target}/${page}`)).status >= 403]).toEqual([page, true]);
   });
 
-  test("kept during a sign-in cannot decompress beyond the size limit of a form", async () => {
-    const bomb = deflateRawSync(Buffer.alloc(8_000_000, "a")).toString("base64url");
-    for (const value of [bomb.slice(0, 3800), "AAAA", "%", bomb.slice(0, 100)]) {
-      const cookie = cookieHeader(keptCookies("/new", [value, bomb.slice(3800, 7600)]));
-      expect((await request("GET", "/new", { headers: { cookie } })).status).toBeLessThan(500);
-    }
-  });
-
   test("the realtime token is returned only to pages of the site, for their user", async () => {
     const { headers, status } = await user.get("/realtime-token", { origin: "https://evil.example" });
     expect(status).toBe(200);
@@ -411,7 +393,7 @@ describe("no page can be framed, cached or built for another host", () => {
 
   test("a flood of colors and assets is cacheable: one URL each, no cookie read, no database query", async () => {
     const asset = /\/assets\/[\w-]+\.css/.exec((await newVisitor().get("/")).text)?.[0] ?? "";
-    const cookie = `${sessionCookie}={"access_token":"x","refresh_token":"x","expires_at":1}; form.0=AAAA`;
+    const cookie = `${sessionCookie}={"access_token":"x","refresh_token":"x","expires_at":1}`;
     const colors = Array.from(
       { length: 500 },
       (_, n) => `/brand/${(n * 33_331).toString(16).padStart(6, "0")}.css`,

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
-import { inflateRawSync } from "node:zlib";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tokenIssuer } from "../../local/lite/auth-config.ts";
@@ -47,42 +46,23 @@ const isSignedIn = async (visitor: Visitor) => {
   return html.querySelector(".menu-name") !== null;
 };
 
-describe("what nobody typed into a form that asks for a sign-in", () => {
-  const keptOf = (visitor: Visitor) => {
-    const packed = [0, 1, 2].map((part) => visitor.cookie(`form.${part}`) ?? "").join("");
-    return packed === ""
-      ? null
-      : Object.fromEntries(new URLSearchParams(inflateRawSync(Buffer.from(packed, "base64url")).toString()));
-  };
-
-  test("is kept where the page says so: no password, code or token, whatever the form", async () => {
-    const secret = randomUUID();
-    const secrets = {
-      password: secret,
-      code: secret,
-      token: secret,
-      token_hash: secret,
-      secret,
-      confirm: secret,
-    };
-    const id = await newSubmission(await newOrganization(), { id: (await signedIn()).userId });
-    const text = { title: "Typed before", description: "Typed before the sign-in.", body: "Typed before" };
-    const forms = [
-      ["/reset/password", null],
-      ["/settings", null],
-      ["/settings/erase", null],
-      ["/new", { title: text.title, description: text.description }],
-      [`/submissions/${id}/comments`, { body: text.body }],
-      [`/surveys/${randomUUID()}`, null],
-    ] as const;
-    for (const [path, stored] of forms) {
-      const visitor = newVisitor();
-      const page = path.replace(/\/comments$/, "");
-      const { status, location } = await visitor.post(path, { ...secrets, ...text, return_to: page });
-      expect([path, status, location]).toEqual([path, 303, `/sign-in?return_to=${encodeURIComponent(page)}`]);
-      expect([path, keptOf(visitor)]).toEqual([path, stored]);
-    }
-  });
+test("a form that asks for a sign-in stores nothing of its input", async () => {
+  const id = await newSubmission(await newOrganization(), { id: (await signedIn()).userId });
+  const fields = { password: randomUUID(), code: "123456", title: "Typed before", body: "Typed before" };
+  const forms = [
+    "/reset/password",
+    "/settings",
+    "/settings/erase",
+    "/new",
+    `/submissions/${id}/comments`,
+    `/surveys/${randomUUID()}`,
+  ];
+  for (const path of forms) {
+    const page = path.replace(/\/comments$/, "");
+    const { status, location, headers } = await newVisitor().post(path, { ...fields, return_to: page });
+    expect([path, status, location]).toEqual([path, 303, `/sign-in?return_to=${encodeURIComponent(page)}`]);
+    expect([path, headers["set-cookie"]]).toEqual([path, undefined]);
+  }
 });
 
 describe("the other browsers of an account", () => {

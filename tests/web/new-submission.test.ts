@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { longEnough, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { sql } from "../stack.ts";
-import { keptCookies, newVisitor, signedIn, type Visitor } from "./pages.ts";
+import { newVisitor, signedIn, type Visitor } from "./pages.ts";
 
 let organization: Organization;
 let path: string;
@@ -127,38 +127,6 @@ describe("with similar submissions", () => {
     expect(found).not.toContain("A dark theme for secrets");
     expect((await newVisitor().get(`${path}/similar?title=${"x".repeat(201)}`)).status).toBe(400);
     expect((await newVisitor().get(`${path}/similar`)).html.querySelector("h3")).toBeNull();
-  });
-});
-
-describe("entered text", () => {
-  test("is restored once after a sign-in", async () => {
-    const who = newVisitor();
-    const typed = { ...fields("Kept <while> signing in"), description: "Grüße 🦑 ".repeat(300) };
-    const led = await who.submit(await formOf(who), typed);
-    expect([led.status, led.location]).toEqual([303, `/sign-in?return_to=${encodeURIComponent(path)}`]);
-    await who.post("/sign-up", {
-      name: "Wanda",
-      email: `${randomUUID()}@web.example`,
-      password: randomUUID(),
-      return_to: path,
-    });
-    const form = await formOf(who);
-    expect(form?.querySelector("#title")?.getAttribute("value")).toBe(typed.title);
-    expect(form?.querySelector("#description")?.text).toBe(typed.description);
-    expect(form?.querySelector("input[value=problem]")?.hasAttribute("checked")).toBe(true);
-    expect((await who.submit(form, fields(typed.title))).status).toBe(303);
-    expect((await formOf(who))?.querySelector("#title")?.getAttribute("value")).toBe("");
-  });
-
-  test("from another origin is not stored", async () => {
-    const who = newVisitor();
-    await who.post(path, fields("Planted by somebody else"), { origin: "https://evil.example" });
-    expect((await formOf(who))?.querySelector("#title")?.getAttribute("value")).toBe("");
-  });
-
-  test("is only text, whatever the cookie contains", async () => {
-    const who = newVisitor(keptCookies(path, ["not-deflated", "%00"]));
-    expect((await who.get(path)).status).toBe(200);
   });
 });
 

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { Agent } from "node:http";
 import { type HTMLElement, parse } from "node-html-parser";
@@ -90,15 +89,6 @@ export async function mailTo(email: string): Promise<{ code: string; link: strin
     return mails.findLast(({ to }) => to === email);
   });
   return { code: /\b\d{6}\b/.exec(text)?.[0] ?? "", link: /https?:\S+/.exec(text)?.[0] ?? "" };
-}
-
-/** The cookies in which the form of a page is kept during a sign-in, with any content. */
-export function keptCookies(path: string, parts: string[]): { name: string; value: string }[] {
-  const digest = (text: string) => createHash("sha256").update(text).digest("base64url");
-  return [
-    { name: `form-${digest(path).slice(0, 8)}`, value: digest(parts.join("")) },
-    ...parts.map((value, part) => ({ name: `form.${part}`, value })),
-  ];
 }
 
 function keep(jar: Map<string, string>, line: string) {

@@ -36,6 +36,8 @@ export type Admission = {
   chargeFirst?: boolean;
   /** An earlier transaction of the same request charged it. */
   isCharged?: boolean;
+  /** Whether the request goes on after an error, so that its charge is left to its next transaction. */
+  isTriedAgain?: (error: unknown) => boolean;
 };
 
 /** public: anyone; person: a signed-in user; caller: a user, or a key with the endpoint's scope. */

@@ -128,7 +128,8 @@ async function withCharge<Result>(
   } catch (error) {
     // Without a database connection there is nothing to charge.
     const isUnavailable = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
-    if (!before && !isUnavailable) await chargeFailure(admission, onVerdict);
+    if (!before && !isUnavailable && !admission.isTriedAgain?.(error))
+      await chargeFailure(admission, onVerdict);
     throw error;
   }
 }

@@ -29,9 +29,15 @@ export type Presentation = {
   input: InputReader;
   /** Charged in addition to the endpoint's own operation; the rule `page` replaces the caller's level. */
   operations: readonly RateLimitedOperation[];
+  /** What is served in the same request in place of an error or of a response, if anything. */
+  insteadOf?(error: unknown): Pass | undefined;
+  after?(response: ApiResponse): Pass | undefined;
   errorResponse(error: unknown, requestId: string, c: Context, route: Route): ApiResponse;
   respond(c: Context, requestId: string, response: ApiResponse, verdict?: Verdict, body?: BodyInit): Response;
 };
+
+/** A request is answered in one pass; in two by some pages. */
+export type Pass = { route: Route; presentation: Presentation };
 
 export const asJson: Presentation = {
   credential: readCredential,
@@ -52,36 +58,61 @@ export async function serve(
   const requestId = crypto.randomUUID();
   let verdict: Verdict | undefined;
   let caller: string | undefined;
-  let response: ApiResponse;
   let bodyStream: ReadableStream | undefined;
-  try {
+
+  const attempt = async ({ route, presentation }: Pass): Promise<ApiResponse> => {
     const credential = await presentation.credential(c);
-    caller = credential.kind;
-    const request = await parse(c, endpoint, credential, presentation.input);
-    const admission = admissionOf(c, endpoint, requestId, credential, request.input);
+    caller ??= credential.kind;
+    const request = await parse(c, route, credential, presentation.input);
+    const admission = admissionOf(c, route, requestId, credential, request.input);
     admission.operations.unshift(...presentation.operations);
+    admission.isCharged = verdict !== undefined;
+    // The next pass is charged, if it is another attempt at the same.
+    admission.isTriedAgain = (error) => presentation.insteadOf?.(error)?.route.method === route.method;
     const onVerdict = (received: Verdict) => {
       verdict = received;
     };
     const execute: Execute = (batch) => run(admission, batch, onVerdict);
     const executeAs: ExecuteAs = (signedIn) => {
-      const asked = admissionOf(c, endpoint, requestId, signedIn, request.input);
+      const asked = admissionOf(c, route, requestId, signedIn, request.input);
       return (batch) => run({ ...asked, isCharged: true }, batch, () => {});
     };
     if (request.problem) {
       await execute([]);
       throw request.problem;
     }
-    response = endpoint.work
-      ? await endpoint.work({ input: request.input, request: c.req.raw, execute, executeAs } as never)
-      : await runStatements(endpoint, request, admission, onVerdict);
+    const response = route.work
+      ? await route.work({ input: request.input, request: c.req.raw, execute, executeAs } as never)
+      : await runStatements(route, request, admission, onVerdict);
     if ("bodyStream" in response) bodyStream = readableStream(response.bodyStream, admission);
     else if (response.afterResponse) runAfterResponse(response.afterResponse, admission);
-  } catch (error) {
-    response = presentation.errorResponse(error, requestId, c, endpoint);
-  }
-  log({ requestId, method: c.req.method, route: endpoint.path, caller, status: response.status, startedAt });
-  return presentation.respond(c, requestId, response, verdict, bodyStream);
+    return response;
+  };
+
+  const answer = async (pass: Pass): Promise<Response> => {
+    const { route, presentation } = pass;
+    let response: ApiResponse;
+    let next: Pass | undefined;
+    try {
+      response = await attempt(pass);
+      next = presentation.after?.(response);
+    } catch (error) {
+      next = presentation.insteadOf?.(error);
+      if (next) return answer(next);
+      response = presentation.errorResponse(error, requestId, c, route);
+    }
+    if (next) return answer(next);
+    log({
+      requestId,
+      method: c.req.method,
+      route: endpoint.path,
+      caller,
+      status: response.status,
+      startedAt,
+    });
+    return presentation.respond(c, requestId, response, verdict, bodyStream);
+  };
+  return answer({ route: endpoint, presentation });
 }
 
 async function runStatements(

@@ -1,7 +1,8 @@
 import type { Locale } from "../../../shared/locales.ts";
 import type { SubmissionStatus } from "../../../shared/submissions.ts";
-import type { Sql, Statement } from "../database/run.ts";
-import { call, type Data, organizationOf, read } from "./shapes.ts";
+import { type Sql, sql } from "../database/query.ts";
+import type { Statement } from "../database/run.ts";
+import { type Data, read } from "./shapes.ts";
 
 /** Data of the page frame: the organization and the visitor. */
 export type Frame = {
@@ -37,13 +38,19 @@ export type Frame = {
 export type FrameOf = { resource: "submissions" | "comments" | "surveys"; id: string } | undefined;
 
 /** One row: the organization of the path, or of the row if the caller sees it, and the caller. */
-export function pageFrame(of: FrameOf): Statement<{ data: Frame }> {
-  const organizationId = (sql: Sql) =>
-    of
-      ? sql`(select r.organization_id from public.${sql(of.resource)} r where r.id = ${of.id}::uuid)`
-      : sql`private.requested_organization_id()`;
-  return (sql) => sql`select private.page_frame(${organizationId(sql)}) as data`;
-}
+export const pageFrame = (of: FrameOf) => read<Frame>("page_frame", framedOrganization(of));
+
+/** A language, or the database's choice of one. */
+export type LocaleValue = Locale | ReturnType<typeof pageLocale>;
+
+/** The language of a page as a value in its statements: the account's, otherwise the given or the organization's. */
+export const pageLocale = (of: FrameOf, locale: Locale | null) =>
+  sql`(select private.page_locale(${framedOrganization(of)}, ${locale}))`;
+
+const framedOrganization = (of: FrameOf) =>
+  of
+    ? sql`(select r.organization_id from public.${sql(of.resource)} r where r.id = ${of.id}::uuid)`
+    : sql`private.requested_organization_id()`;
 
 type BoardCounts = {
   total: number;
@@ -62,7 +69,10 @@ export type Board = {
 };
 
 /** `data` is a Board as text: comparing is faster than parsing. `author` is named if the caller sees a submission of theirs. */
-export function boardOf(locale: Locale, author?: string): Statement<Data<Board> & { author: string | null }> {
+export function boardOf(
+  locale: LocaleValue,
+  author?: string,
+): Statement<Data<Board> & { author: string | null }> {
   return (sql) => sql`
     select private.board(private.current_organization_id(), ${locale})::text as data, (
       select private.author(s.author_id, s.organization_id) ->> 'name' from public.submissions s
@@ -175,7 +185,7 @@ const isNews = (sql: Sql) => sql`
 
 /** A published survey that targets the caller and that they have not answered in any version, for the widget. */
 export function offeredSurvey(
-  locale: Locale,
+  locale: LocaleValue,
   isSignedIn: boolean,
 ): Statement<{ data: { id: string; title: string } | null }> {
   return (sql) =>
@@ -194,5 +204,5 @@ export type SurveyPage = {
 };
 
 /** Opens a survey for the caller and records the start if they may respond. Raises NOT_FOUND if they cannot see it. */
-export const openSurvey = (id: string, locale: Locale, responseId: string | undefined) =>
+export const openSurvey = (id: string, locale: LocaleValue, responseId: string | undefined) =>
   read<SurveyPage>("survey_page", id, locale, responseId);

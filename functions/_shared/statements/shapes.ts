@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { Query, sql } from "../database/query.ts";
-import type { Sql, Statement } from "../database/run.ts";
+import type { Statement } from "../database/pipeline.ts";
+import { Query, type Sql, sql } from "../database/query.ts";
 
 /** JSON text of a value of this type, built by Postgres. The API sends it as it is; `parsed` reads it. */
 export type Json<Value> = string & { readonly valueOfJson?: Value };

@@ -1,5 +1,4 @@
 import { isUuid } from "../../../shared/fields.ts";
-import type { Locale } from "../../../shared/locales.ts";
 import type {
   duplicatesAnswer,
   StatusChange,
@@ -17,6 +16,7 @@ import type {
 } from "../../../shared/submissions.ts";
 import type { Sql, Statement } from "../database/run.ts";
 import { decodeCursor, type Page } from "../http/cursor.ts";
+import type { LocaleValue } from "./pages.ts";
 import { commentShape, type Data, type DataOf, tagSlugs } from "./shapes.ts";
 
 type ColumnSort = Exclude<SubmissionListQuery["sort"], "relevance">;
@@ -351,7 +351,7 @@ const firstComments = 50;
 export function submissionDetail(
   id: string,
   expand: SubmissionDetailQuery["expand"],
-  locale: Locale,
+  locale: LocaleValue,
 ): Statement<Data<SubmissionDetail>> {
   const shows = (name: SubmissionDetailQuery["expand"][number]) => expand.includes(name);
   return (sql) => sql`

@@ -1,6 +1,6 @@
-import type { Locale } from "../../../shared/locales.ts";
 import type { categoryList, categoryMergeAnswer, keptCategoryAnswer } from "../../../shared/taxonomy.ts";
 import type { Sql, Statement } from "../database/run.ts";
+import type { LocaleValue } from "./pages.ts";
 import { call, type Data, type DataOf } from "./shapes.ts";
 
 /** A category or tag with all its translations; a tag has no position. */
@@ -14,7 +14,7 @@ type Kind = "categories" | "tags";
 export function listTaxonomy(
   of: string | { submissionId: string } | undefined,
   kind: Kind,
-  locale: Locale,
+  locale: LocaleValue,
 ): Statement<Data<DataOf<typeof categoryList>>> {
   const organizationId = (sql: Sql) =>
     of === undefined

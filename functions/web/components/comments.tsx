@@ -152,7 +152,6 @@ export const CommentForm = ({ path, parentId, label }: FormProps) => {
         id={`body-${id}`}
         label={label}
         placeholder={parentId ? undefined : comments.hint}
-        value={parentId ? undefined : (visit.kept?.get("body") ?? undefined)}
         rows={3}
       />
       <div>

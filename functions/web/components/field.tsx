@@ -1,7 +1,7 @@
 import { useVisit } from "../rendering.ts";
 import type { Visit } from "../visit.ts";
 import { CheckField } from "./admin/check.tsx";
-import { useForm, valueIn } from "./form.tsx";
+import { useForm, valueIn } from "./form-state.ts";
 
 type Option = { value: string; label: string };
 

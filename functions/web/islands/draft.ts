@@ -3,6 +3,7 @@ import type { Island } from "./island.ts";
 import { drop, keep, kept, sessionStore } from "./storage.ts";
 
 type Typed = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+/** By name of the field; the values of several checked boxes are lines. */
 type Draft = Record<string, { value: string; initially: string }>;
 
 /** Stores the input of a form until the form is submitted, so that it survives reloads, failures and sign-ins. */
@@ -23,38 +24,41 @@ export const connect: Island = (element, signal) => {
 };
 
 function restore(form: HTMLFormElement, draft: Draft) {
+  const now = draftOf(form);
   for (const field of fieldsOf(form)) {
-    const kept = draft[field.name];
+    const [stored, shown] = [draft[field.name], now[field.name]];
     // Values from the server take precedence over a stored draft.
-    if (!kept || kept.initially !== initially(form, field) || kept.value === textOf(form, field)) continue;
-    if (field instanceof HTMLInputElement && field.type === "radio")
-      field.checked = field.value === kept.value;
-    else field.value = kept.value;
+    if (!stored || stored.initially !== shown?.initially || stored.value === shown.value) continue;
+    if (isChoice(field)) field.checked = stored.value.split("\n").includes(field.value);
+    else field.value = stored.value;
     const details = form.closest("details");
-    if (details && kept.value !== "") details.open = true;
+    if (details && stored.value !== "") details.open = true;
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }
 
-const draftOf = (form: HTMLFormElement): Draft =>
-  Object.fromEntries(
-    fieldsOf(form).map((field) => [
-      field.name,
-      { value: textOf(form, field), initially: initially(form, field) },
-    ]),
-  );
+function draftOf(form: HTMLFormElement): Draft {
+  const draft: Draft = {};
+  const all = fieldsOf(form);
+  for (const name of new Set(all.map(({ name }) => name))) {
+    const fields = all.filter((field) => field.name === name);
+    draft[name] = { value: linesOf(fields, currentValueOf), initially: linesOf(fields, initialValueOf) };
+  }
+  return draft;
+}
+
+const linesOf = (fields: Typed[], of: (field: Typed) => string[]) => fields.flatMap(of).join("\n");
 
 const fieldsOf = (form: HTMLFormElement) =>
-  [...form.querySelectorAll<Typed>("input:not([type=hidden], [type=checkbox]), textarea, select")].filter(
-    ({ name }) => name,
-  );
+  [...form.querySelectorAll<Typed>("input:not([type=hidden]), textarea, select")].filter(({ name }) => name);
 
-const textOf = (form: HTMLFormElement, { name }: Typed) => String(new FormData(form).get(name) ?? "");
+const isChoice = (field: Typed): field is HTMLInputElement =>
+  field.type === "radio" || field.type === "checkbox";
 
-function initially(form: HTMLFormElement, field: Typed): string {
+const currentValueOf = (field: Typed) => (isChoice(field) && !field.checked ? [] : [field.value]);
+
+function initialValueOf(field: Typed): string[] {
   if (field instanceof HTMLSelectElement)
-    return [...field.options].find(({ defaultSelected }) => defaultSelected)?.value ?? "";
-  if (field.type !== "radio") return field.defaultValue;
-  const radios = form.querySelectorAll<HTMLInputElement>(`input[name="${field.name}"]`);
-  return [...radios].find(({ defaultChecked }) => defaultChecked)?.value ?? "";
+    return [[...field.options].find(({ defaultSelected }) => defaultSelected)?.value ?? ""];
+  return isChoice(field) && !field.defaultChecked ? [] : [isChoice(field) ? field.value : field.defaultValue];
 }

@@ -1,53 +1,29 @@
 import type { Island } from "./island.ts";
-import { drop, keep, kept, sessionStore } from "./storage.ts";
 
-/** Stores the answers of a survey for reloads in this tab, and counts them. The thank-you page deletes the stored answers. */
-export const connect: Island = (element, signal) => {
-  const key = element.dataset.keep ?? "";
-  if (!(element instanceof HTMLFormElement)) return drop(sessionStore, key);
-  if (!element.dataset.refused) fill(element, JSON.parse(kept(sessionStore, key) ?? "[]"));
-  const change = () => {
-    const answers = answersOf(element);
-    keep(sessionStore, key, JSON.stringify(answers));
-    show(element, new Set(answers.map(([name]) => name)));
-  };
-  element.addEventListener("input", change, { signal });
-  element.addEventListener(
+/** Counts the answers of a survey's form, and clears choices. */
+export const connect: Island = (progress, signal) => {
+  const form = progress.closest("form") as HTMLFormElement;
+  const show = () => showAnswered(form);
+  form.addEventListener("input", show, { signal });
+  form.addEventListener(
     "click",
     ({ target }) => {
       const name = (target as HTMLElement).dataset.clear;
       if (!name) return;
-      for (const input of inputsOf(element, name)) (input as HTMLInputElement).checked = false;
-      inputsOf(element, name)[0]?.focus();
-      change();
+      const choices = form.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`);
+      for (const choice of choices) choice.checked = false;
+      choices[0]?.focus();
+      choices[0]?.dispatchEvent(new Event("input", { bubbles: true }));
     },
     { signal },
   );
-  change();
+  show();
 };
 
-type Answers = [name: string, value: string][];
-
-const answersOf = (form: HTMLFormElement): Answers =>
-  [...new FormData(form)].flatMap(([name, value]) =>
-    typeof value === "string" && value.trim() !== "" ? [[name, value]] : [],
+function showAnswered(form: HTMLFormElement) {
+  const answered = new Set(
+    [...new FormData(form)].flatMap(([name, value]) => (String(value).trim() === "" ? [] : [name])),
   );
-
-const inputsOf = (form: HTMLFormElement, name: string) =>
-  [...form.elements].filter(
-    (input): input is HTMLInputElement | HTMLTextAreaElement =>
-      (input instanceof HTMLInputElement || input instanceof HTMLTextAreaElement) && input.name === name,
-  );
-
-function fill(form: HTMLFormElement, answers: Answers) {
-  for (const [name, value] of answers)
-    for (const input of inputsOf(form, name)) {
-      if (input.type !== "radio" && input.type !== "checkbox") input.value = value;
-      else if (input.value === value) (input as HTMLInputElement).checked = true;
-    }
-}
-
-function show(form: HTMLFormElement, answered: ReadonlySet<string>) {
   const progress = form.querySelector("progress");
   if (progress) progress.value = answered.size;
   const text = form.querySelector<HTMLElement>("[data-answered]");

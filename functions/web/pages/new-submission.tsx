@@ -27,7 +27,6 @@ export const newSubmission = page({
   path: "/new",
   ofOrganization: true,
   isEmbeddable: true,
-  keeps: ["type", "title", "description", "category_id"],
   read: ({ locale, visit }) => [
     listTaxonomy(undefined, "categories", locale),
     similarSubmissions(
@@ -135,7 +134,7 @@ export const newSubmission = page({
 });
 
 /** Input of the rejected form, or from before a sign-in. */
-const typed = ({ refused, kept }: Visit, name: string) => (refused?.typed ?? kept)?.get(name) ?? "";
+const typed = ({ refused }: Visit, name: string) => refused?.typed.get(name) ?? "";
 
 /** The part of the page that changes with the title, for the island. */
 export const similarToNew = page({

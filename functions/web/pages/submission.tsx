@@ -37,7 +37,6 @@ export const submission = page({
   path: "/submissions/:id",
   isEmbeddable: true,
   isRenderedOnce: true,
-  keeps: ["body"],
   query,
   frame: ({ params }) => ({ resource: "submissions", id: params.id }),
   read: ({ params, query, locale, visit }) => [

@@ -126,7 +126,7 @@ const Notice = ({ icon, title, text, children = <ToBoard /> }: NoticeProps) => (
   </section>
 );
 
-const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
+const Form = ({ survey, isDraft }: Props & { isDraft?: boolean }) => {
   const visit = useVisit();
   const { surveys } = visit.messages;
   const { questions } = survey;
@@ -141,9 +141,9 @@ const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
       class="survey-form"
       id="survey-form"
       novalidate
-      data-island="survey"
-      data-keep={`survey:${survey.id}:${frame.viewer?.id ?? ""}`}
-      data-refused={visit.refused ? "true" : undefined}
+      data-island="draft"
+      // In a frame only the forms of Turbo tell that they were sent.
+      data-turbo={visit.isEmbedded ? "true" : undefined}
     >
       {isDraft && <div class="notice">{surveys.draft}</div>}
       {visit.refused && (
@@ -171,7 +171,7 @@ const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
           )}
         </div>
       )}
-      <div class="survey-progress">
+      <div class="survey-progress" id="survey-progress" data-island="survey">
         <span class="quiet number" data-answered={surveys.answered("#", questions.length)}>
           {surveys.answered(done, questions.length)}
         </span>
@@ -196,18 +196,13 @@ const Form = ({ survey, frame, isDraft }: Props & { isDraft?: boolean }) => {
   );
 };
 
-const Thanks = ({ survey, frame }: Props) => {
+const Thanks = ({ survey }: Pick<Props, "survey">) => {
   const visit = useVisit();
   const { surveys } = visit.messages;
   const { settings } = survey;
   const target = targetOf(survey);
   return (
-    <section
-      class="card survey-notice"
-      role="status"
-      data-island="survey"
-      data-keep={`survey:${survey.id}:${frame.viewer?.id ?? ""}`}
-    >
+    <section class="card survey-notice" role="status">
       <Icon name="circle-check" />
       <h2>{surveys.thanks}</h2>
       <p>{surveys.thanksText}</p>

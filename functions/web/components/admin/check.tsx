@@ -1,6 +1,6 @@
 import { useVisit } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { useForm } from "../form.tsx";
+import { useForm } from "../form-state.ts";
 
 type Props = { name: string; label: string; hint?: string | undefined; checked: boolean; visit?: Visit };
 

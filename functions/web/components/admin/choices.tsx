@@ -1,6 +1,6 @@
 import { useVisit } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
-import { useForm, valueIn } from "../form.tsx";
+import { useForm, valueIn } from "../form-state.ts";
 
 type Choice = { value: string; text?: string };
 

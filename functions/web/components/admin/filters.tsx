@@ -1,7 +1,7 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { limitsOf } from "../../limits-of-fields.ts";
 import { useRendering } from "../../rendering.ts";
-import { FormContext } from "../form.tsx";
+import { FormContext } from "../form-state.ts";
 
 type Props = PropsWithChildren<{
   submit: Child;

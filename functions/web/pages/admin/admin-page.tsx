@@ -113,8 +113,6 @@ export function adminPage<
   role?: MemberRole;
   /** It may take seconds. */
   runsLong?: boolean;
-  /** Form fields that are stored while the visitor signs in. */
-  keeps?: readonly string[];
   query?: Query;
   /** The row that the page is about: one of another organization is not found. */
   row?: (input: PageInput<Parsed<Query>>) => FrameOf;
@@ -129,7 +127,7 @@ export function adminPage<
   /** What its forms are sent to. */
   actions?: readonly (AdminAction | Page)[];
 }): Page {
-  const { area, path = "", role = "admin", runsLong, keeps, query, row, read, call, view } = definition;
+  const { area, path = "", role = "admin", runsLong, query, row, read, call, view } = definition;
   const statementsOf = (read ?? call) as ((input: PageInput) => readonly Statement[]) | undefined;
   return page({
     path: `/admin${areas[area].path}${path}`,
@@ -137,7 +135,6 @@ export function adminPage<
     ofOrganization: true,
     fallback: elsewhere,
     runsLong,
-    keeps,
     query,
     frame: row as never,
     call: (input: PageInput): readonly Statement[] => [adminFrame(role), ...(statementsOf?.(input) ?? [])],

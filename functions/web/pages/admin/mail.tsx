@@ -51,7 +51,11 @@ const mail = adminPage({
           <section class="stack">
             <h2>{words.stopped}</h2>
             <p class="quiet">{words.stoppedText}</p>
-            {visit.refused?.action?.endpoint !== change && <Problem />}
+            {!(
+              visit.refused &&
+              "endpoint" in visit.refused.action &&
+              visit.refused.action.endpoint === change
+            ) && <Problem />}
             <Filters
               class="filter"
               submit={

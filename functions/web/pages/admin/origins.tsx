@@ -1,7 +1,8 @@
 import { allowedOrigins } from "../../../_shared/statements/admin.ts";
 import { admin } from "../../../endpoints/admin.ts";
 import { Field } from "../../components/field.tsx";
-import { Form, FormContext, useForm } from "../../components/form.tsx";
+import { Form } from "../../components/form.tsx";
+import { FormContext, useForm } from "../../components/form-state.ts";
 import { endpointOf } from "../../page.tsx";
 import { useVisit, useWords } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";

@@ -16,7 +16,7 @@ import { endpointOf, form, type Page } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
 import { RenderingContext, useRendering, useVisit, useWords } from "../../../rendering.ts";
 import { adminPage } from "../admin-page.tsx";
-import { arranged, draftFields, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
+import { arranged, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
 import { madeSurvey, ofSurvey, readSurvey, surveyPath, trailOf } from "./shared.tsx";
 
 const create = endpointOf(surveys, "post", "/surveys");
@@ -25,7 +25,6 @@ const blank = new URLSearchParams({ "settings.show_branding": "true", "targeting
 export const newSurvey = adminPage({
   area: "surveys",
   path: "/new",
-  keeps: draftFields,
   read: ({ visit }) => [audienceOf(undefined, shownForm(visit, blank))],
   view: ([candidates], { visit, words }) => {
     const path = adminPath(visit, "/surveys");
@@ -48,7 +47,6 @@ export const newSurvey = adminPage({
 
 export const editSurvey = adminPage({
   ...ofSurvey("/edit"),
-  keeps: draftFields,
   read: ({ params: { id }, visit }) => [
     ...readSurvey(id, ["questions", "targeting"]),
     audienceOf(id, shownForm(visit, new URLSearchParams())),

@@ -24,22 +24,6 @@ const blank: DraftQuestion = {
   scale: "5",
 };
 
-/** The fields of the builder's form that are kept while their author signs in. */
-export const draftFields = [
-  ...[
-    "title",
-    "description",
-    "closes_at",
-    "targeting.audience",
-    "targeting.submission_id",
-    "targeting.locales",
-  ],
-  ...["allow_multiple_responses", "show_branding", "redirect_url"].map((name) => `settings.${name}`),
-  ...Array.from({ length: maxQuestions }, (_, index) =>
-    questionFields.map((field) => `questions.${index}.${field}`),
-  ).flat(),
-];
-
 /**
  * The questions of the builder's form, in their order. Returns at most one question more than a survey may have, so that
  * the survey is still rejected, but the form that is shown again is not larger.
@@ -161,13 +145,13 @@ export function arranged(form: URLSearchParams): URLSearchParams {
   return finish(to === questions.length - 1 ? `up.${to}` : `${action}.${to}`);
 }
 
-/** The form that the builder shows: rejected, rearranged or entered before a sign-in, otherwise the stored one. */
+/** The form that the builder shows: rejected or rearranged, otherwise the stored one. */
 export function shownForm(
-  { refused, answered, kept }: Pick<Visit, "refused" | "answered" | "kept">,
+  { refused, answered }: Pick<Visit, "refused" | "answered">,
   stored: URLSearchParams,
 ): URLSearchParams {
   if (answered !== undefined) return new URLSearchParams(answered);
-  const typed = refused?.typed ?? kept;
+  const typed = refused?.typed;
   return typed ? withQuestions(typed, questionsOf(typed)) : stored;
 }
 
