@@ -72,7 +72,7 @@ export const comment = z
 
 export type Comment = z.infer<typeof comment>;
 
-export const commentCreated = z
+const commentCreated = z
   .object({
     id: uuid,
     body: z.string(),

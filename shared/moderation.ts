@@ -113,7 +113,7 @@ export type Bulk = z.infer<typeof bulk>;
 
 // Out -----------------------------------------------------------------------------------------------------------
 
-export const merged = z
+const merged = z
   .object({
     target_id: uuid,
     source_ids: z.array(uuid),

@@ -246,7 +246,7 @@ export const statusChange = z
 
 export type StatusChange = z.infer<typeof statusChange>;
 
-export const duplicates = z
+const duplicates = z
   .object({
     has_duplicates: z.boolean(),
     similar: z.array(

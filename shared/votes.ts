@@ -22,11 +22,11 @@ export type VoteByKey = z.infer<typeof voteByKey>;
 
 const voteCount = count.describe("Current number of votes.");
 
-export const vote = z
+const vote = z
   .object({ submission_id: uuid, user_id: uuid, vote_count: voteCount, created_at: timestamp })
   .meta({ id: "Vote", description: "A vote for a submission." });
 
-export const voteRemoved = z
+const voteRemoved = z
   .object({ submission_id: uuid, user_id: uuid, vote_count: voteCount })
   .meta({ id: "VoteRemoved", description: "A submission after a vote was removed, or if there was none." });
 

@@ -21,20 +21,13 @@ export async function callTool(request: AgentRequest, requested: RequestedCall):
   return withAudit(request, tool, requested, async () => {
     const call = check(request, tool, requested);
     const isCall = !(call instanceof ApiError);
+    const own = isCall ? call.tool.call(call.args, call.context) : [];
     const statements = isCall
-      ? [
-          authorizeToolCall(authorizationOf(call)),
-          ...call.tool.call(call.args, call.context),
-          ...auditStatements(request, call),
-        ]
+      ? [authorizeToolCall(authorizationOf(call)), ...own, ...auditStatements(request, call)]
       : [];
-    const [, ...results] = await run(
-      agentAdmission(request, tool?.operation),
-      statements,
-      storeVerdict(request),
-    );
+    const results = await run(agentAdmission(request, tool?.operation), statements, storeVerdict(request));
     if (!isCall) throw call;
-    return outputOf(call, results);
+    return outputOf(call, results.slice(1, 1 + own.length));
   });
 }
 

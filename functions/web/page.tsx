@@ -220,12 +220,7 @@ export function action(
   return { ...endpoint, ...more, endpoint, bodyByKey: undefined };
 }
 
-/** The endpoint of the API that an action is made of. */
-export function endpointOf(endpoints: Endpoint[], method: Endpoint["method"], path: string): Endpoint {
-  const found = endpoints.find((endpoint) => endpoint.method === method && endpoint.path === path);
-  if (!found) throw new Error(`No endpoint ${method} ${path}.`);
-  return found;
-}
+export { endpointOf } from "../_shared/http/endpoint.ts";
 
 export function pageResponse(view: View, rendering: Rendering): JsonResponse {
   const { frame, visit } = rendering;

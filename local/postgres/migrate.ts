@@ -2,13 +2,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, StartError } from "../processes/start-error.ts";
 import type { Sql } from "./database.ts";
-import { type Statement, sqlStatements } from "./sql-statements.ts";
 
 interface Migration {
   version: string;
   name: string;
   file: string;
-  statements: Statement[];
+  text: string;
 }
 
 export interface MigrationState {
@@ -17,7 +16,7 @@ export interface MigrationState {
   pending: Migration[];
 }
 
-/** Applies new migrations, each in a transaction and recorded like the Supabase CLI does. */
+/** Applies new migrations, each in a transaction and recorded in the table of the Supabase CLI. */
 export async function migrate(sql: Sql, folder: string): Promise<void> {
   await sql.unsafe(`
     create schema if not exists supabase_migrations;
@@ -42,7 +41,7 @@ export async function migrationState(sql: Sql, folder: string): Promise<Migratio
   }
   for (const migration of migrations) {
     const recorded = applied.get(migration.version);
-    if (recorded && recorded.join("\0") !== texts(migration).join("\0")) {
+    if (recorded && compared(recorded.join("\n")) !== compared(migration.text)) {
       throw new StartError(
         `migration ${migration.file} was changed after this database had it: remove the data folder, or set DATA_DIR to another`,
       );
@@ -51,12 +50,15 @@ export async function migrationState(sql: Sql, folder: string): Promise<Migratio
   return { isNew: applied.size === 0, pending: migrations.filter(({ version }) => !applied.has(version)) };
 }
 
+/** The Supabase CLI and version 0.1.0 record each statement without its semicolon and the white space around it. */
+const compared = (text: string) => text.replace(/--.*|[;\s]/g, "");
+
 async function readMigrations(folder: string): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => /^\d+_.*\.sql$/.test(file)).sort();
   return Promise.all(
     files.map(async (file) => {
       const [, version = "", name = ""] = /^(\d+)_(.*)\.sql$/.exec(file) ?? [];
-      return { version, name, file, statements: sqlStatements(await readFile(join(folder, file), "utf8")) };
+      return { version, name, file, text: await readFile(join(folder, file), "utf8") };
     }),
   );
 }
@@ -76,38 +78,29 @@ const maxAttempts = 5;
 /** Retries a migration that Postgres canceled because it and a request of the running service waited for each other. */
 async function apply(sql: Sql, migration: Migration): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    let current = migration.statements[0];
     try {
       await sql.begin(async (transaction) => {
-        for (const statement of migration.statements) {
-          current = statement;
-          await transaction.unsafe(statement.text);
-        }
+        await transaction.unsafe(migration.text);
         await transaction`
           insert into supabase_migrations.schema_migrations (version, name, statements)
-          values (${migration.version}, ${migration.name}, ${texts(migration)})`;
+          values (${migration.version}, ${migration.name}, ${[migration.text]})`;
       });
       return;
     } catch (error) {
       const isDeadlock = error instanceof Error && "code" in error && error.code === deadlock;
       if (isDeadlock && attempt < maxAttempts) continue;
       throw new StartError(
-        `migration ${migration.file} failed at line ${lineOf(error, current)}: ${describe(error)}`,
+        `migration ${migration.file} failed${placeOf(error, migration.text)}: ${describe(error)}`,
       );
     }
   }
 }
 
-const texts = (migration: Migration) => migration.statements.map(({ text }) => text);
-
-/** Postgres reports a character position in the statement; convert it to a line of the file. */
-function lineOf(error: unknown, statement: Statement | undefined): number {
-  if (statement === undefined) return 1;
-  const position = error instanceof Error && "position" in error ? Number(error.position) : 1;
-  return (
-    statement.line +
-    [...statement.text].slice(0, position - 1).filter((character) => character === "\n").length
-  );
+/** Postgres reports the character at which it refused the text, but none for an error while a statement runs. */
+function placeOf(error: unknown, text: string): string {
+  if (!(error instanceof Error) || !("position" in error)) return "";
+  const before = [...text].slice(0, Number(error.position) - 1);
+  return ` at line ${before.filter((character) => character === "\n").length + 1}`;
 }
 
 function describe(error: unknown): string {

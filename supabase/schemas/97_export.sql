@@ -296,22 +296,6 @@ begin
 end
 $$;
 
--- A page of an export: one JSON record on each line, and the position of the last.
-create function private.export_page(organization_id uuid, what text, after text[], max_rows integer)
-  returns table (total bigint, last text[], records text)
-language plpgsql stable set search_path = pg_temp as $$
-begin
-  return query
-    with page as materialized (
-      select p.at, p.record, p.nth from
-        private.export_rows(export_page.organization_id, what, after, max_rows) with ordinality as p
-        (at, record, nth)
-    )
-    select (select count(*) from page), (select p.at from page p order by p.nth desc limit 1),
-      (select string_agg(jsonb_strip_nulls(p.record)::text, E'\n' order by p.nth) from page p);
-end
-$$;
-
 -- Scope a key needs to export rows of a kind, in addition to submissions:moderate.
 create function private.export_scope(what text) returns text
 language sql immutable
@@ -327,8 +311,8 @@ return case what
   else 'submissions:moderate'
 end;
 
--- A page of an export of the current organization for Admin and keys with submissions:moderate. Empty for
--- keys without private.export_scope.
+-- A page of an export of the current organization for Admin and keys with submissions:moderate: one JSON
+-- record on each line, and the position of the last. Empty for keys without private.export_scope.
 -- definer: e-mail addresses and voters are not granted; requires Admin for each page.
 create function private.admin_export_page(what text, after text[], max_rows integer)
   returns table (total bigint, last text[], records text)
@@ -338,7 +322,13 @@ begin
   perform private.require_admin(own_id, 'submissions:moderate');
   -- An export of everything contains what the key may read.
   if private.is_admin(own_id, private.export_scope(what)) then
-    return query select * from private.export_page(own_id, what, after, max_rows);
+    return query
+      with page as materialized (
+        select p.at, p.record, p.nth
+        from private.export_rows(own_id, what, after, max_rows) with ordinality as p (at, record, nth)
+      )
+      select (select count(*) from page), (select p.at from page p order by p.nth desc limit 1),
+        (select string_agg(jsonb_strip_nulls(p.record)::text, E'\n' order by p.nth) from page p);
   end if;
 end
 $$;

@@ -77,20 +77,6 @@ create table private.import_ids (
 );
 comment on table private.import_ids is 'Ids seen in earlier chunks of a dry run, which rolls back its rows.';
 
--- Starts an import; call private.run_import for each chunk, then private.finish_import.
-create function private.start_import(organization_id uuid, format text, source text, is_dry_run boolean,
-  makes_missing boolean) returns uuid
-language plpgsql set search_path = pg_temp as $$
-declare import_id uuid;
-begin
-  insert into private.imports (organization_id, format, source, is_dry_run, makes_missing)
-  values (organization_id, format, source, is_dry_run, makes_missing) returning id into import_id;
-  perform private.audit('import.start', 'import', import_id,
-    jsonb_build_object('format', format, 'source', source, 'dry_run', is_dry_run), organization_id);
-  return import_id;
-end
-$$;
-
 -- Finishes an import; problem is the reason of a failure, or null. Deletes its file, except after a
 -- successful dry run.
 create function private.finish_import(import_id uuid, problem text) returns json
@@ -196,7 +182,7 @@ $$;
 create function private.admin_start_import(query jsonb, file_type text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
-  import_id uuid;
+  import private.imports;
 begin
   perform pg_advisory_xact_lock(hashtextextended('imports of ' || own_id, 0));
   perform private.end_idle_imports(own_id);
@@ -205,15 +191,16 @@ begin
     perform private.raise_error('CONFLICT',
       'Five imports of this organization have not ended: wait for one, or cancel it.');
   end if;
-  import_id := private.start_import(own_id, query ->> 'format',
-    coalesce(query ->> 'source', query ->> 'format'),
-    (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean);
-  update private.imports i set state = 'receiving', query = admin_start_import.query,
-    file_type = admin_start_import.file_type,
-    profile_id = nullif(current_setting('feedback.profile_id', true), '')::uuid,
-    key_id = private.key_id()
-  where i.id = import_id;
-  return import_id;
+  insert into private.imports (organization_id, format, source, is_dry_run, makes_missing, state, query,
+    file_type, profile_id, key_id)
+  values (own_id, query ->> 'format', coalesce(query ->> 'source', query ->> 'format'),
+    (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean, 'receiving', query, file_type,
+    nullif(current_setting('feedback.profile_id', true), '')::uuid, private.key_id())
+  returning * into import;
+  perform private.audit('import.start', 'import', import.id,
+    jsonb_build_object('format', import.format, 'source', import.source, 'dry_run', import.is_dry_run),
+    own_id);
+  return import.id;
 end
 $$;
 
@@ -253,11 +240,7 @@ create function private.admin_finish_import(import_id uuid, problem text) return
 -- definer: reads statistics of private.submission_search
 language plpgsql security definer set search_path = pg_temp as $$
 begin
-  if not exists (select from private.imports i
-    where i.id = import_id and i.organization_id = private.require_admin(private.current_organization_id(),
-    'submissions:moderate')) then
-    perform private.raise_error('NOT_FOUND', 'There is no such import.');
-  end if;
+  perform private.lock_import(import_id);
   return private.finish_import(import_id, problem);
 end
 $$;

@@ -88,82 +88,6 @@ begin
 end
 $$;
 
--- Writes a chunk: {kind: [record]} with people, categories, tags and, for a zip, the file name; refused
--- holds records that validation rejected, [{line, field, message}]. If the database refuses records or
--- takes more than a second, the next are half as many, down to one, which fails. After a second the rest
--- is left to the next call (is_written: false). A dry run rolls back.
-create function private.run_import(import_id uuid, records jsonb, refused jsonb) returns jsonb
-language plpgsql set search_path = pg_temp as $$
-declare
-  import private.imports; part private.import_outcome; ends_at timestamptz; is_written boolean;
-  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
-  total constant integer := (select coalesce(max(n::integer) + 1, 0)
-    from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*].n') n);
-  size integer; failures jsonb; wrong integer; told integer;
-begin
-  -- One chunk of an organization at a time, so that concurrent imports of one file see each other's rows.
-  perform pg_advisory_xact_lock(hashtextextended('import ' || i.organization_id, 0)) from private.imports i
-    where i.id = import_id;
-  select * into import from private.imports i where i.id = import_id for no key update;
-  if import.state is distinct from 'running' then
-    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
-  end if;
-  if import.is_dry_run then records := private.mark_dry_run_ids(import, records); end if;
-  ends_at := clock_timestamp() + interval '1 second';
-  begin
-    while import.records_done < total and clock_timestamp() < ends_at loop
-      size := least(import.records_at_once, total - import.records_done);
-      begin
-        part := private.write_import(import, case when size = total then records
-          else private.slice_records(records, import.records_done, import.records_done + size) end);
-        import.records_done := import.records_done + size;
-        import.records_at_once := case when clock_timestamp() < ends_at
-          then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
-      -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
-      exception when others or query_canceled then
-        if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
-        part := row(0, 0, '[]')::private.import_outcome;
-        import.records_at_once := greatest(1, size / 2);
-        if size = 1 then
-          import.records_done := import.records_done + 1;
-          part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
-            'line', e -> 'line',
-            'message', 'was refused by the database')), '[]')
-            from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
-              jsonb_build_object('n', import.records_done - 1)) e);
-        end if;
-      end;
-      outcome := row(outcome.created + part.created, outcome.skipped + part.skipped,
-        outcome.failures || part.failures)::private.import_outcome;
-    end loop;
-    if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
-  exception when sqlstate 'FBDRY' then null;
-  end;
-  is_written := import.records_done >= total;
-  failures := outcome.failures || case when is_written then refused else '[]' end;
-  wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
-  told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id
-    and e.import_id = import.id);
-  insert into private.import_errors (organization_id, import_id, file, line, field, message)
-  select import.organization_id, import.id, records ->> 'file', f.line, f.field, f.message
-  from jsonb_to_recordset(failures) as f (line integer, field text, message text)
-  order by f.line limit greatest(0, 100 - told);
-  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong,
-    created = i.created + outcome.created,
-    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp(),
-    records_done = case when is_written then 0 else import.records_done end,
-    records_at_once = import.records_at_once,
-    claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end
-  where i.id = import.id returning i.* into import;
-  return jsonb_build_object(
-    'processed', import.processed,
-    'created', import.created,
-    'skipped', import.skipped,
-    'failed', import.failed,
-    'is_written', is_written);
-end
-$$;
-
 -- Running the steps -----------------------------------------------------------------------------------------
 
 -- Starts pending imports, and the deletion of removed logos, in functions/api when this transaction
@@ -217,8 +141,11 @@ end
 $$;
 grant execute on function private.claim_import to feedback_api;
 
--- Writes a chunk of an import of the current organization, or a part of it (is_written: false), and
--- records its progress; raises CONFLICT if another process wrote it.
+-- Writes a chunk of an import of the current organization: {kind: [record]} with people, categories, tags
+-- and, for a zip, the file name; refused holds records that validation rejected, [{line, field, message}].
+-- If the database refuses records or takes more than a second, the next are half as many, down to one, which
+-- fails. After a second the rest is left to the next call (is_written: false). A dry run rolls back. Raises
+-- CONFLICT if another process wrote the chunk.
 -- definer: private tables; each function requires Admin.
 create function private.admin_run_import(
   import_id uuid, records jsonb, refused jsonb,
@@ -228,12 +155,15 @@ create function private.admin_run_import(
 ) returns jsonb
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
-  import private.imports; told jsonb;
+  import private.imports; part private.import_outcome; ends_at timestamptz; is_written boolean;
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  total integer; size integer; failures jsonb; wrong integer; told integer;
 begin
   if not exists (select from private.imports i where i.id = import_id and i.organization_id = own_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such import.');
   end if;
-  -- Fail instead of waiting: waiting imports of one organization would hold all connections.
+  -- One chunk of an organization at a time, so that concurrent imports of one file see each other's rows.
+  -- Fails instead of waiting: waiting imports of one organization would hold all connections.
   if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
     perform private.raise_error('SERVICE_UNAVAILABLE',
       'Another import of this organization is being written: try again.');
@@ -241,6 +171,8 @@ begin
   select * into import from private.imports i where i.id = import_id for no key update;
   if (import.position ->> 'at')::bigint <> at or import.chunks_done <> chunk then
     perform private.raise_error('CONFLICT', 'Another request is running this import.');
+  elsif import.state <> 'running' then
+    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
   end if;
   -- As in exports, a key without survey scopes imports everything else.
   if records ?| array['survey', 'survey_response']
@@ -253,14 +185,67 @@ begin
         coalesce(records -> 'survey_response', '[]')) r), '[]');
     records := records - 'survey' - 'survey_response';
   end if;
-  told := private.run_import(import_id, records, refused);
-  -- In the transaction of the chunk, so that nothing is written or counted twice.
-  update private.imports i set
-    position = coalesce(next, i.position),
-    chunks_done = case when next is null then i.chunks_done + 1 else 0 end,
-    nameless_votes = case when next is null then i.nameless_votes else admin_run_import.nameless_votes end
-  where i.id = import_id and (told ->> 'is_written')::boolean;
-  return told;
+  total := (select coalesce(max(n::integer) + 1, 0)
+    from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*].n') n);
+  if import.is_dry_run then records := private.mark_dry_run_ids(import, records); end if;
+  ends_at := clock_timestamp() + interval '1 second';
+  begin
+    while import.records_done < total and clock_timestamp() < ends_at loop
+      size := least(import.records_at_once, total - import.records_done);
+      begin
+        part := private.write_import(import, case when size = total then records
+          else private.slice_records(records, import.records_done, import.records_done + size) end);
+        import.records_done := import.records_done + size;
+        import.records_at_once := case when clock_timestamp() < ends_at
+          then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
+      -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
+      exception when others or query_canceled then
+        if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
+        part := row(0, 0, '[]')::private.import_outcome;
+        import.records_at_once := greatest(1, size / 2);
+        if size = 1 then
+          import.records_done := import.records_done + 1;
+          part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
+            'line', e -> 'line',
+            'message', 'was refused by the database')), '[]')
+            from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
+              jsonb_build_object('n', import.records_done - 1)) e);
+        end if;
+      end;
+      outcome := row(outcome.created + part.created, outcome.skipped + part.skipped,
+        outcome.failures || part.failures)::private.import_outcome;
+    end loop;
+    if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
+  exception when sqlstate 'FBDRY' then null;
+  end;
+  is_written := import.records_done >= total;
+  failures := outcome.failures || case when is_written then refused else '[]' end;
+  wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
+  told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id
+    and e.import_id = import.id);
+  insert into private.import_errors (organization_id, import_id, file, line, field, message)
+  select import.organization_id, import.id, records ->> 'file', f.line, f.field, f.message
+  from jsonb_to_recordset(failures) as f (line integer, field text, message text)
+  order by f.line limit greatest(0, 100 - told);
+  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong,
+    created = i.created + outcome.created,
+    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp(),
+    records_done = case when is_written then 0 else import.records_done end,
+    records_at_once = import.records_at_once,
+    claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end,
+    -- In the transaction of the chunk, so that nothing is written or counted twice.
+    position = case when is_written then coalesce(next, i.position) else i.position end,
+    chunks_done = case when not is_written then i.chunks_done when next is null then i.chunks_done + 1
+      else 0 end,
+    nameless_votes = case when is_written and next is not null then admin_run_import.nameless_votes
+      else i.nameless_votes end
+  where i.id = import.id returning i.* into import;
+  return jsonb_build_object(
+    'processed', import.processed,
+    'created', import.created,
+    'skipped', import.skipped,
+    'failed', import.failed,
+    'is_written', is_written);
 end
 $$;
 

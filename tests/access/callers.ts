@@ -292,9 +292,8 @@ async function newRow({ method, path }: Pick<Route, "method" | "path">, board: B
       return newLabel("tags", board);
     case "admin/imports": {
       const [created] = await sql<{ id: string }[]>`
-        select private.start_import(${organization.id}, 'feedback', 'feedback', true, true) as id`;
-      // The schedule does not run imports that are still uploading.
-      await sql`update private.imports set query = '{}', state = 'receiving' where id = ${only(created).id}`;
+        insert into private.imports (organization_id, format, source, is_dry_run, makes_missing, query, state)
+        values (${organization.id}, 'feedback', 'feedback', true, true, '{}', 'receiving') returning id`;
       return only(created).id;
     }
     case "admin/people": {

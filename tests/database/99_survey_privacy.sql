@@ -79,7 +79,9 @@ create function pg_temp.copy(what text, max_rows integer) returns setof jsonb la
 declare page record; place text[];
 begin
   loop
-    select * into page from private.export_page(tests.id('acme'), what, place, max_rows);
+    perform tests.become('olga'), set_config('feedback.organization_id', tests.id('acme')::text, true);
+    select * into page from private.admin_export_page(what, place, max_rows);
+    perform tests.leave();
     return query select line::jsonb from string_to_table(page.records, E'\n') line;
     exit when page.total < max_rows;
     place := page.last;
@@ -95,6 +97,7 @@ select is((select c ->> 'author_id' from pg_temp.copy('survey_responses', 9) c w
 
 -- What is personal, and who sees voters, is said once
 create or replace function private.voters_scope() returns text language sql immutable return 'keys:none';
+discard plans;
 select is(pg_temp.asked('acme key with submissions:moderate responses:read', 'acme', format('(select count(*) from private.admin_export_page(%L, null, 9))', what)), '0', format('a key exports no %s without the scope of voters', what))
 from unnest(array['votes', 'comment_votes', 'follows']) what;
 do $$ begin

@@ -196,6 +196,17 @@ export function endpointsOf(common: Pick<EndpointDescription, "tag" | "access" |
   };
 }
 
+/** The endpoint that a page or a tool is made of. */
+export function endpointOf<Kind extends EndpointDescription>(
+  endpoints: readonly Kind[],
+  method: Method,
+  path: string,
+): Kind {
+  const found = endpoints.find((endpoint) => endpoint.method === method && endpoint.path === path);
+  if (!found) throw new Error(`No endpoint ${method} ${path}.`);
+  return found;
+}
+
 type Rows = readonly { data?: string | null; total?: number }[];
 
 /** Responds with the row of the last statement; NOT_FOUND without it. */

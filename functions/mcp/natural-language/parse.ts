@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { Locale } from "../../../shared/locales.ts";
 import type { Tool } from "../tool.ts";
 import { examples } from "./examples.ts";
-import { untilWords, wordsOfValue } from "./words.ts";
+import { listed, untilWords, wordsOfValue } from "./words.ts";
 
 /** The parsed call; confidence from 0 to 1. */
 export type Understood = { tool: string; arguments: Record<string, unknown>; confidence: number };
@@ -105,7 +105,9 @@ function indexOfExamples(): MiniSearch {
   });
   for (const [tool, byLanguage] of Object.entries(examples))
     for (const [language, texts] of Object.entries(byLanguage))
-      index.addAll(texts.map((text, i) => ({ id: `${tool} ${language} ${i}`, tool, language, text })));
+      index.addAll(
+        listed(texts).map((text, i) => ({ id: `${tool} ${language} ${i}`, tool, language, text })),
+      );
   return index;
 }
 
@@ -180,7 +182,7 @@ function valueIn(name: string, text: string, whole: boolean, schema?: z.ZodType)
   let best: { value: string; length: number } | undefined;
   for (const [value, words] of Object.entries(wordsOfValue[name] ?? {})) {
     if (schema && !schema.safeParse(value).success) continue;
-    for (const word of words) {
+    for (const word of listed(words)) {
       const at = japanese.test(word)
         ? sentence.indexOf(word)
         : sentence.search(new RegExp(`(?<![\\p{L}])${word}`, "u"));
@@ -217,7 +219,7 @@ function spanIn(text: string, language: Locale, now: Date): { start_date?: strin
     Math.max(0, (dates[0]?.index ?? 0) - 12),
     (dates[0]?.index ?? 0) + (dates[0]?.text.length ?? 0) + 4,
   );
-  return untilWords.some((word) => around.toLowerCase().includes(word))
+  return listed(untilWords).some((word) => around.toLowerCase().includes(word))
     ? { end_date: first }
     : { start_date: first };
 }

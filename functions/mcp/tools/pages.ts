@@ -15,11 +15,30 @@ export const pageOutput = {
   has_next: z.boolean().describe("Whether there is another page."),
 };
 
-export function pageOf({ page, limit }: { page: number; limit: number }, total: number, isCapped = false) {
-  return { page, total, ...(isCapped && { total_is_capped: true as const }), has_next: page * limit < total };
+/** `meta` of a list. */
+export type Found = {
+  total: number;
+  total_is_capped?: boolean;
+  match?: "all" | "any";
+  did_you_mean?: string;
+  next_cursor?: string | null;
+};
+
+export function pageOf(
+  { page, limit }: { page: number; limit: number },
+  { total, total_is_capped, match, did_you_mean, next_cursor }: Found,
+) {
+  const has_next = total_is_capped ? next_cursor !== null : page * limit < total;
+  return { page, total, total_is_capped, has_next, match, did_you_mean };
 }
 
 const maxLength = 200;
+
+/** The item of a list with a short description. */
+export const described = <Item extends { description: string }>(item: Item): Item => ({
+  ...item,
+  description: shortened(item.description),
+});
 
 /** Truncates a text by code points; the single item has the full text. */
 export function shortened(text: string): string {
@@ -35,7 +54,3 @@ export function shortened(text: string): string {
 
 /** Note in lists that texts may be truncated. */
 export const shortText = z.string().describe(`Up to ${maxLength} characters; … where it goes on.`);
-
-export function listOf<Item>(json: string | undefined): Item[] {
-  return JSON.parse(json ?? "[]");
-}

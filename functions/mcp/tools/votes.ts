@@ -1,47 +1,25 @@
-import { z } from "zod";
-import { vote, voteRemoved } from "../../../shared/votes.ts";
-import { notFound } from "../../_shared/http/api-error.ts";
-import { castVote, removeVote, voteRemovedResult, voteResult } from "../../_shared/statements/votes.ts";
-import { confirm, idempotent, idempotentDestructive, tool } from "../tool.ts";
-import { submissionId } from "./submissions.ts";
+import { endpointOf } from "../../_shared/http/endpoint.ts";
+import { votes } from "../../endpoints/votes.ts";
+import { fromEndpoint } from "../from-endpoint.ts";
+import { idempotent, idempotentDestructive } from "../tool.ts";
 
-const asAgent = {};
-
-const vote_submission = tool({
-  name: "vote_submission",
-  title: "Vote for a submission",
-  description: "Vote for a submission as this agent, and follow it. Idempotent.",
-  input: z.object({ submission_id: submissionId }),
-  output: z.object({ ...vote.shape }),
-  scope: "submissions:write",
-  annotations: idempotent,
-  operation: "vote_create",
-  untrusted: [],
-  call: ({ submission_id }) => [castVote(submission_id, asAgent, true), voteResult(submission_id, asAgent)],
-  respond: ([, [result]]) => {
-    if (!result) throw notFound("submission");
-    return JSON.parse(result.data);
-  },
-});
-
-const remove_vote = tool({
-  name: "remove_vote",
-  title: "Remove a vote",
-  description: "Remove this agent's own vote for a submission. Idempotent.",
-  input: z.object({ submission_id: submissionId, confirm }),
-  output: z.object({ ...voteRemoved.shape }),
-  scope: "submissions:write",
-  annotations: idempotentDestructive,
-  operation: "vote_delete",
-  untrusted: [],
-  call: ({ submission_id }) => [
-    removeVote(submission_id, asAgent),
-    voteRemovedResult(submission_id, asAgent),
-  ],
-  respond: ([, [result]]) => {
-    if (!result) throw notFound("submission");
-    return JSON.parse(result.data);
-  },
-});
-
-export const voteTools = [vote_submission, remove_vote];
+export const voteTools = [
+  fromEndpoint(endpointOf(votes, "post", "/submissions/:id/vote"), {
+    name: "vote_submission",
+    title: "Vote for a submission",
+    description: "Vote for a submission as this agent, and follow it. Idempotent.",
+    id: "submission_id",
+    scope: "submissions:write",
+    annotations: idempotent,
+    untrusted: [],
+  }),
+  fromEndpoint(endpointOf(votes, "delete", "/submissions/:id/vote"), {
+    name: "remove_vote",
+    title: "Remove a vote",
+    description: "Remove this agent's own vote for a submission. Idempotent.",
+    id: "submission_id",
+    scope: "submissions:write",
+    annotations: idempotentDestructive,
+    untrusted: [],
+  }),
+];

@@ -11,7 +11,7 @@ type Failure = { line: number; field?: string; message: string; kept?: true };
 type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
 
 /**
- * Input of private.run_import: records by kind, the people, categories and tags they reference, and rejected lines; for
+ * Input of private.admin_run_import: records by kind, the people, categories and tags they reference, and rejected lines; for
  * a zip, records of one file.
  */
 export type Chunk = { file?: string; entries: Entry[]; refused: Failure[] };
@@ -145,7 +145,7 @@ function digestOf(...parts: unknown[]): string {
   return `sha256 ${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 40)}`;
 }
 
-/** The chunk in the form of private.run_import. */
+/** The chunk in the form of private.admin_run_import. */
 export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
   const records: Record<string, Fields[]> = {};
   const people: Record<string, string | null> = {};
