@@ -244,6 +244,8 @@ DROP FUNCTION "private"."enforce_survey_limit"();
 
 DROP FUNCTION "private"."erasure_hash"(bytea, text, uuid);
 
+DROP FUNCTION "private"."export_page"(uuid, text, text[], integer);
+
 DROP FUNCTION "private"."find_submissions"(uuid, text, text, integer);
 
 DROP FUNCTION "private"."highlight"(text, text, tsquery, boolean);
@@ -314,9 +316,13 @@ DROP FUNCTION "private"."request_id"();
 
 DROP FUNCTION "private"."resolve_caller"(uuid, bytea);
 
+DROP FUNCTION "private"."run_import"(uuid, jsonb, jsonb);
+
 DROP FUNCTION "private"."search_query"(text);
 
 DROP FUNCTION "private"."similar_candidates"(uuid, text);
+
+DROP FUNCTION "private"."start_import"(uuid, text, text, boolean, boolean);
 
 DROP FUNCTION "private"."stream_events"(uuid);
 
@@ -1456,7 +1462,13 @@ begin
   perform private.require_admin(own_id, 'submissions:moderate');
   -- An export of everything contains what the key may read.
   if private.is_admin(own_id, private.export_scope(what)) then
-    return query select * from private.export_page(own_id, what, after, max_rows);
+    return query
+      with page as materialized (
+        select p.at, p.record, p.nth
+        from private.export_rows(own_id, what, after, max_rows) with ordinality as p (at, record, nth)
+      )
+      select (select count(*) from page), (select p.at from page p order by p.nth desc limit 1),
+        (select string_agg(jsonb_strip_nulls(p.record)::text, E'\n' order by p.nth) from page p);
   end if;
 end
 $function$;
@@ -1493,11 +1505,7 @@ CREATE OR REPLACE FUNCTION private.admin_finish_import(import_id uuid, problem t
  SET search_path TO 'pg_temp'
 AS $function$
 begin
-  if not exists (select from private.imports i
-    where i.id = import_id and i.organization_id = private.require_admin(private.current_organization_id(),
-    'submissions:moderate')) then
-    perform private.raise_error('NOT_FOUND', 'There is no such import.');
-  end if;
+  perform private.lock_import(import_id);
   return private.finish_import(import_id, problem);
 end
 $function$;
@@ -2515,12 +2523,15 @@ CREATE OR REPLACE FUNCTION private.admin_run_import(import_id uuid, records json
  SET search_path TO 'pg_temp'
 AS $function$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
-  import private.imports; told jsonb;
+  import private.imports; part private.import_outcome; ends_at timestamptz; is_written boolean;
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  total integer; size integer; failures jsonb; wrong integer; told integer;
 begin
   if not exists (select from private.imports i where i.id = import_id and i.organization_id = own_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such import.');
   end if;
-  -- Fail instead of waiting: waiting imports of one organization would hold all connections.
+  -- One chunk of an organization at a time, so that concurrent imports of one file see each other's rows.
+  -- Fails instead of waiting: waiting imports of one organization would hold all connections.
   if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
     perform private.raise_error('SERVICE_UNAVAILABLE',
       'Another import of this organization is being written: try again.');
@@ -2528,6 +2539,8 @@ begin
   select * into import from private.imports i where i.id = import_id for no key update;
   if (import.position ->> 'at')::bigint <> at or import.chunks_done <> chunk then
     perform private.raise_error('CONFLICT', 'Another request is running this import.');
+  elsif import.state <> 'running' then
+    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
   end if;
   -- As in exports, a key without survey scopes imports everything else.
   if records ?| array['survey', 'survey_response']
@@ -2540,14 +2553,67 @@ begin
         coalesce(records -> 'survey_response', '[]')) r), '[]');
     records := records - 'survey' - 'survey_response';
   end if;
-  told := private.run_import(import_id, records, refused);
-  -- In the transaction of the chunk, so that nothing is written or counted twice.
-  update private.imports i set
-    position = coalesce(next, i.position),
-    chunks_done = case when next is null then i.chunks_done + 1 else 0 end,
-    nameless_votes = case when next is null then i.nameless_votes else admin_run_import.nameless_votes end
-  where i.id = import_id and (told ->> 'is_written')::boolean;
-  return told;
+  total := (select coalesce(max(n::integer) + 1, 0)
+    from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*].n') n);
+  if import.is_dry_run then records := private.mark_dry_run_ids(import, records); end if;
+  ends_at := clock_timestamp() + interval '1 second';
+  begin
+    while import.records_done < total and clock_timestamp() < ends_at loop
+      size := least(import.records_at_once, total - import.records_done);
+      begin
+        part := private.write_import(import, case when size = total then records
+          else private.slice_records(records, import.records_done, import.records_done + size) end);
+        import.records_done := import.records_done + size;
+        import.records_at_once := case when clock_timestamp() < ends_at
+          then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
+      -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
+      exception when others or query_canceled then
+        if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
+        part := row(0, 0, '[]')::private.import_outcome;
+        import.records_at_once := greatest(1, size / 2);
+        if size = 1 then
+          import.records_done := import.records_done + 1;
+          part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
+            'line', e -> 'line',
+            'message', 'was refused by the database')), '[]')
+            from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
+              jsonb_build_object('n', import.records_done - 1)) e);
+        end if;
+      end;
+      outcome := row(outcome.created + part.created, outcome.skipped + part.skipped,
+        outcome.failures || part.failures)::private.import_outcome;
+    end loop;
+    if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
+  exception when sqlstate 'FBDRY' then null;
+  end;
+  is_written := import.records_done >= total;
+  failures := outcome.failures || case when is_written then refused else '[]' end;
+  wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
+  told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id
+    and e.import_id = import.id);
+  insert into private.import_errors (organization_id, import_id, file, line, field, message)
+  select import.organization_id, import.id, records ->> 'file', f.line, f.field, f.message
+  from jsonb_to_recordset(failures) as f (line integer, field text, message text)
+  order by f.line limit greatest(0, 100 - told);
+  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong,
+    created = i.created + outcome.created,
+    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp(),
+    records_done = case when is_written then 0 else import.records_done end,
+    records_at_once = import.records_at_once,
+    claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end,
+    -- In the transaction of the chunk, so that nothing is written or counted twice.
+    position = case when is_written then coalesce(next, i.position) else i.position end,
+    chunks_done = case when not is_written then i.chunks_done when next is null then i.chunks_done + 1
+      else 0 end,
+    nameless_votes = case when is_written and next is not null then admin_run_import.nameless_votes
+      else i.nameless_votes end
+  where i.id = import.id returning i.* into import;
+  return jsonb_build_object(
+    'processed', import.processed,
+    'created', import.created,
+    'skipped', import.skipped,
+    'failed', import.failed,
+    'is_written', is_written);
 end
 $function$;
 
@@ -2681,7 +2747,7 @@ CREATE OR REPLACE FUNCTION private.admin_start_import(query jsonb, file_type tex
  SET search_path TO 'pg_temp'
 AS $function$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
-  import_id uuid;
+  import private.imports;
 begin
   perform pg_advisory_xact_lock(hashtextextended('imports of ' || own_id, 0));
   perform private.end_idle_imports(own_id);
@@ -2690,15 +2756,16 @@ begin
     perform private.raise_error('CONFLICT',
       'Five imports of this organization have not ended: wait for one, or cancel it.');
   end if;
-  import_id := private.start_import(own_id, query ->> 'format',
-    coalesce(query ->> 'source', query ->> 'format'),
-    (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean);
-  update private.imports i set state = 'receiving', query = admin_start_import.query,
-    file_type = admin_start_import.file_type,
-    profile_id = nullif(current_setting('feedback.profile_id', true), '')::uuid,
-    key_id = private.key_id()
-  where i.id = import_id;
-  return import_id;
+  insert into private.imports (organization_id, format, source, is_dry_run, makes_missing, state, query,
+    file_type, profile_id, key_id)
+  values (own_id, query ->> 'format', coalesce(query ->> 'source', query ->> 'format'),
+    (query ->> 'dry_run')::boolean, (query ->> 'create_missing')::boolean, 'receiving', query, file_type,
+    nullif(current_setting('feedback.profile_id', true), '')::uuid, private.key_id())
+  returning * into import;
+  perform private.audit('import.start', 'import', import.id,
+    jsonb_build_object('format', import.format, 'source', import.source, 'dry_run', import.is_dry_run),
+    own_id);
+  return import.id;
 end
 $function$;
 
@@ -6378,24 +6445,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.export_page(organization_id uuid, what text, after text[], max_rows integer)
- RETURNS TABLE(total bigint, last text[], records text)
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_temp'
-AS $function$
-begin
-  return query
-    with page as materialized (
-      select p.at, p.record, p.nth from
-        private.export_rows(export_page.organization_id, what, after, max_rows) with ordinality as p
-        (at, record, nth)
-    )
-    select (select count(*) from page), (select p.at from page p order by p.nth desc limit 1),
-      (select string_agg(jsonb_strip_nulls(p.record)::text, E'\n' order by p.nth) from page p);
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.export_rows(organization_id uuid, what text, after text[], max_rows integer)
  RETURNS TABLE(at text[], record jsonb)
  LANGUAGE plpgsql
@@ -9714,6 +9763,23 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.page_locale(organization_id uuid, locale text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return coalesce(
+    (select p.locale from public.profiles p where p.id = private.caller_id() and p.kind in ('user', 'email')),
+    page_locale.locale,
+    (select o.default_locale from public.organizations o where o.id = page_locale.organization_id),
+    'en');
+end
+$function$;
+
+ALTER FUNCTION "private"."page_locale"(uuid, text) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.parse_search(organization_id uuid, q text)
  RETURNS private.parsed_search
  LANGUAGE plpgsql
@@ -11880,81 +11946,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.run_import(import_id uuid, records jsonb, refused jsonb)
- RETURNS jsonb
- LANGUAGE plpgsql
- SET search_path TO 'pg_temp'
-AS $function$
-declare
-  import private.imports; part private.import_outcome; ends_at timestamptz; is_written boolean;
-  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
-  total constant integer := (select coalesce(max(n::integer) + 1, 0)
-    from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*].n') n);
-  size integer; failures jsonb; wrong integer; told integer;
-begin
-  -- One chunk of an organization at a time, so that concurrent imports of one file see each other's rows.
-  perform pg_advisory_xact_lock(hashtextextended('import ' || i.organization_id, 0)) from private.imports i
-    where i.id = import_id;
-  select * into import from private.imports i where i.id = import_id for no key update;
-  if import.state is distinct from 'running' then
-    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
-  end if;
-  if import.is_dry_run then records := private.mark_dry_run_ids(import, records); end if;
-  ends_at := clock_timestamp() + interval '1 second';
-  begin
-    while import.records_done < total and clock_timestamp() < ends_at loop
-      size := least(import.records_at_once, total - import.records_done);
-      begin
-        part := private.write_import(import, case when size = total then records
-          else private.slice_records(records, import.records_done, import.records_done + size) end);
-        import.records_done := import.records_done + size;
-        import.records_at_once := case when clock_timestamp() < ends_at
-          then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
-      -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
-      exception when others or query_canceled then
-        if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
-        part := row(0, 0, '[]')::private.import_outcome;
-        import.records_at_once := greatest(1, size / 2);
-        if size = 1 then
-          import.records_done := import.records_done + 1;
-          part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
-            'line', e -> 'line',
-            'message', 'was refused by the database')), '[]')
-            from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
-              jsonb_build_object('n', import.records_done - 1)) e);
-        end if;
-      end;
-      outcome := row(outcome.created + part.created, outcome.skipped + part.skipped,
-        outcome.failures || part.failures)::private.import_outcome;
-    end loop;
-    if import.is_dry_run then raise exception using errcode = 'FBDRY'; end if;
-  exception when sqlstate 'FBDRY' then null;
-  end;
-  is_written := import.records_done >= total;
-  failures := outcome.failures || case when is_written then refused else '[]' end;
-  wrong := (select count(*) from jsonb_array_elements(failures) f where f -> 'kept' is null);
-  told := (select count(*) from private.import_errors e where e.organization_id = import.organization_id
-    and e.import_id = import.id);
-  insert into private.import_errors (organization_id, import_id, file, line, field, message)
-  select import.organization_id, import.id, records ->> 'file', f.line, f.field, f.message
-  from jsonb_to_recordset(failures) as f (line integer, field text, message text)
-  order by f.line limit greatest(0, 100 - told);
-  update private.imports i set processed = i.processed + outcome.created + outcome.skipped + wrong,
-    created = i.created + outcome.created,
-    skipped = i.skipped + outcome.skipped, failed = i.failed + wrong, updated_at = clock_timestamp(),
-    records_done = case when is_written then 0 else import.records_done end,
-    records_at_once = import.records_at_once,
-    claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end
-  where i.id = import.id returning i.* into import;
-  return jsonb_build_object(
-    'processed', import.processed,
-    'created', import.created,
-    'skipped', import.skipped,
-    'failed', import.failed,
-    'is_written', is_written);
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.run_retirements()
  RETURNS integer
  LANGUAGE plpgsql
@@ -12421,21 +12412,6 @@ RETURN private.highlight(value, (SELECT string_agg(('\m'::text || w.w), '|'::tex
 ALTER FUNCTION "private"."highlight"(text, text, tsquery, boolean) OWNER TO "postgres";
 
 ALTER FUNCTION "private"."split_words"(text) OWNER TO "postgres";
-
-CREATE OR REPLACE FUNCTION private.start_import(organization_id uuid, format text, source text, is_dry_run boolean, makes_missing boolean)
- RETURNS uuid
- LANGUAGE plpgsql
- SET search_path TO 'pg_temp'
-AS $function$
-declare import_id uuid;
-begin
-  insert into private.imports (organization_id, format, source, is_dry_run, makes_missing)
-  values (organization_id, format, source, is_dry_run, makes_missing) returning id into import_id;
-  perform private.audit('import.start', 'import', import_id,
-    jsonb_build_object('format', format, 'source', source, 'dry_run', is_dry_run), organization_id);
-  return import_id;
-end
-$function$;
 
 CREATE OR REPLACE FUNCTION private.start_submission()
  RETURNS trigger
@@ -15669,6 +15645,16 @@ REVOKE ALL ON FUNCTION "private"."organization_named"(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."organization_named"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."organization_named"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."page_locale"(uuid, text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."page_locale"(uuid, text) TO "anon", "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."page_locale"(uuid, text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."page_locale"(uuid, text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."page_locale"(uuid, text) TO "service_key";
 
 REVOKE ALL ON FUNCTION "private"."parse_search"(uuid, text) FROM PUBLIC;
 
