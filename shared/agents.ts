@@ -8,7 +8,7 @@ import { scope } from "./scopes.ts";
 import { author } from "./taxonomy.ts";
 import { text } from "./text.ts";
 
-export const agentTiers = ["standard", "professional", "enterprise"] as const;
+const agentTiers = ["standard", "professional", "enterprise"] as const;
 const tier = z.enum(agentTiers).meta({
   id: "AgentTier",
   description: `Rate limit: ${agentTiers

@@ -259,7 +259,7 @@ export const importQuery = z
 
 export type ImportQuery = z.output<typeof importQuery>;
 
-export const exportFiles = ["all", ...recordFiles, "members"] as const;
+const exportFiles = ["all", ...recordFiles, "members"] as const;
 
 export const exportQuery = z
   .object({

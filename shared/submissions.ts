@@ -50,7 +50,7 @@ export const submissionText = {
 const { title, description } = submissionText;
 export const submissionSource = text({ min: 1, max: 64 });
 export const statusNote = text({ min: 0, max: 2000 });
-const searchText = text({ min: 1, max: 200 }).describe("Search query, 1 to 200 characters.");
+export const searchText = text({ min: 1, max: 200 }).describe("Search query, 1 to 200 characters.");
 
 // In ------------------------------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ const submissionHit = z
   })
   .meta({ id: "SubmissionHit", description: "A submission in search results." });
 
-export const statusChange = z
+const statusChange = z
   .object({
     submission_id: uuid,
     previous_status: submissionStatus,

@@ -75,3 +75,7 @@ export function limitsOf({ body, method }: Pick<Route, "body" | "method">, name:
     ...(maxLength !== undefined && { maxlength: maxLength }),
   };
 }
+
+/** The most characters that a field of this schema takes. */
+export const maxLengthOf = (schema: z.ZodType) =>
+  limitsOf({ body: z.object({ value: schema }), method: "post" }, "value").maxlength;

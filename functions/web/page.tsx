@@ -55,7 +55,7 @@ type Shared<Query, Body> = Pick<
 > & { path: string; access?: Access; query?: Query; body?: Body };
 
 /** An action of a page: its path and where it is mounted are the page's, unless it says otherwise. */
-export type ActionOf = Page | Omit<Page, "path">;
+type ActionOf = Page | Omit<Page, "path">;
 
 type Viewed<Query, Values> = Shared<Query, undefined> & {
   /** The row whose organization the page belongs to; by default the URL names the organization. */

@@ -61,7 +61,7 @@ export type Work<Query = unknown, Param extends string = string, Body = unknown>
 type Precheck<Given> = { authorize: (input: Given) => Statement; check: (input: Given) => Promise<void> };
 
 /** What is known of a method of a path before a request. */
-export type RouteDescription = {
+type RouteDescription = {
   method: "get" | "post" | "patch" | "put" | "delete";
   /** Path in Hono syntax. Parameters are UUIDs unless shared/path-parameters.ts says otherwise. */
   path: string;
@@ -104,13 +104,13 @@ export type StatementHandler = {
 };
 
 /** Runs in several round trips, each a separate transaction, such as one for each part of a file. */
-export type WorkHandler = { work: (work: never) => Promise<ApiResponse> };
+type WorkHandler = { work: (work: never) => Promise<ApiResponse> };
 
 /** One method of one path as data: what the API and the pages have in common, and what `serve` handles. */
 export type Route = RouteDescription & (StatementHandler | WorkHandler);
 
 /** What the API's documentation says of an endpoint. */
-export type Documentation = {
+type Documentation = {
   tag: string;
   summary: string;
   responses: { [status: number]: z.ZodType };
@@ -122,7 +122,7 @@ export type Documentation = {
 /** A documented route below /api, read by the router, the OpenAPI document and the access tests. */
 export type EndpointDescription = RouteDescription & Documentation;
 export type StatementEndpoint = EndpointDescription & StatementHandler;
-export type WorkEndpoint = EndpointDescription & WorkHandler;
+type WorkEndpoint = EndpointDescription & WorkHandler;
 export type Endpoint = StatementEndpoint | WorkEndpoint;
 
 type ParamOf<Path extends string> = Path extends `${string}:${infer Param}/${infer Rest}`

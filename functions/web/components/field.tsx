@@ -110,9 +110,3 @@ export const Problem = ({ visit: given }: { visit?: Visit }) => {
     </div>
   ) : null;
 };
-
-/**
- * The visit for one of several forms on a page: the rejected input belongs to another form unless `isOwn`.
- */
-export const forForm = (visit: Visit, isOwn: (typed: URLSearchParams) => boolean): Visit =>
-  visit.refused && !isOwn(visit.refused.typed) ? { ...visit, refused: undefined } : visit;

@@ -1,4 +1,7 @@
+import { emailAddress } from "../../../shared/fields.ts";
+import { answerText } from "../../../shared/survey-responses.ts";
 import type { Question } from "../../../shared/surveys.ts";
+import { maxLengthOf } from "../limits-of-fields.ts";
 import { fieldName } from "../pages/survey-form.ts";
 import { useVisit } from "../rendering.ts";
 import { Icon } from "./icon.tsx";
@@ -77,9 +80,15 @@ const TextInput = ({ question, typed, problem }: Props) => {
   return (
     <div class="field">
       {question.type === "email" ? (
-        <input type="email" autocomplete="email" maxlength={254} value={typed.get(name) ?? ""} {...common} />
+        <input
+          type="email"
+          autocomplete="email"
+          maxlength={maxLengthOf(emailAddress)}
+          value={typed.get(name) ?? ""}
+          {...common}
+        />
       ) : (
-        <textarea rows={4} maxlength={5000} {...common}>
+        <textarea rows={4} maxlength={maxLengthOf(answerText)} {...common}>
           {typed.get(name) ?? ""}
         </textarea>
       )}

@@ -1,3 +1,5 @@
+import { searchText } from "../../../shared/submissions.ts";
+import { maxLengthOf } from "../limits-of-fields.ts";
 import { Icon } from "./icon.tsx";
 
 type Props = {
@@ -9,7 +11,7 @@ type Props = {
   autofocus?: boolean;
 };
 
-/** Words to search for: at most as many characters as the API takes. */
+/** A field for words to search for. */
 export const SearchField = ({
   name = "q",
   label,
@@ -23,7 +25,7 @@ export const SearchField = ({
       type="search"
       name={name}
       value={value ?? ""}
-      maxlength={200}
+      maxlength={maxLengthOf(searchText)}
       placeholder={label}
       aria-label={label}
       autofocus={autofocus}

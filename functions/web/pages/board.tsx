@@ -2,6 +2,7 @@ import { z } from "zod";
 import { queryInteger } from "../../../shared/pagination.ts";
 import {
   type SubmissionListQuery,
+  searchText,
   submissionListQuery,
   submissionStatuses,
 } from "../../../shared/submissions.ts";
@@ -18,6 +19,7 @@ import { NextPage } from "../components/next-page.tsx";
 import { Status } from "../components/status.tsx";
 import { VoteButton } from "../components/vote-button.tsx";
 import { formatNumber } from "../format.ts";
+import { maxLengthOf } from "../limits-of-fields.ts";
 import { bestFirst, page } from "../page.tsx";
 import { frameTarget, linkWith, organizationPath, personLink, submissionLink } from "../paths.ts";
 import { useRendering, useVisit } from "../rendering.ts";
@@ -108,7 +110,7 @@ const Board = (props: BoardProps) => {
                   type="search"
                   name="q"
                   value={query.q}
-                  maxlength={200}
+                  maxlength={maxLengthOf(searchText)}
                   placeholder={board.searchHint(counts.total)}
                   aria-label={board.search}
                 />

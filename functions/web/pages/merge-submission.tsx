@@ -7,6 +7,7 @@ import { Button } from "../components/button.tsx";
 import { Problem } from "../components/field.tsx";
 import { FormButton } from "../components/form-button.tsx";
 import { Icon } from "../components/icon.tsx";
+import { SearchField } from "../components/search-field.tsx";
 import { Status } from "../components/status.tsx";
 import { formatNumber } from "../format.ts";
 import { action, endpointOf, page } from "../page.tsx";
@@ -37,17 +38,7 @@ export const mergeSubmission = page({
           <Problem />
           <search>
             <form method="get" action={`/submissions/${id}/merge`} class="bar">
-              <label class="search grow">
-                <Icon name="search" />
-                <input
-                  type="search"
-                  name="q"
-                  value={query.q}
-                  maxlength={200}
-                  placeholder={manage.mergeSearch}
-                  aria-label={manage.mergeSearch}
-                />
-              </label>
+              <SearchField label={manage.mergeSearch} value={query.q} />
               <Button label={board.search} />
             </form>
           </search>

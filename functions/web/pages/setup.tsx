@@ -9,6 +9,7 @@ import { environment } from "../../_shared/runtime/environment.ts";
 import { setUp, setupIsOpen } from "../../_shared/statements/setup.ts";
 import { Field } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
+import { maxLengthOf } from "../limits-of-fields.ts";
 import { form, page, plain, seeOther } from "../page.tsx";
 import { WordedError } from "../problems.ts";
 import { useVisit, useWords } from "../rendering.ts";
@@ -132,7 +133,7 @@ const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
               label={visit.messages.account.name}
               autocomplete="name"
               required
-              maxlength={100}
+              maxlength={maxLengthOf(personName)}
             />
             <EmailField />
             <NewPasswordField label={visit.messages.account.password} />

@@ -254,25 +254,6 @@ function doneMessage(done: DoneMessages, query: URLSearchParams): string | undef
 
 type At = Parameters<NonNullable<Page["redirectTo"]>>[1];
 
-/** Makes an endpoint of the API an action of the dashboard, for a page that does not declare it among its `actions`. */
-export const adminAction = (
-  of: Endpoint,
-  {
-    area,
-    formPage,
-    doneMessage,
-    redirectTo,
-    params: _,
-    ...more
-  }: Omit<AdminAction, "of" | "done" | "next"> & {
-    area: AreaName;
-    formPage: Page;
-    doneMessage?: AdminAction["done"];
-    redirectTo?: (response: JsonResponse, at: At) => string;
-    params?: object;
-  },
-): Page => ({ ...actionOf(area, "", { of, done: doneMessage, next: redirectTo, ...more }), formPage });
-
 function withDone(path: string, { done, count }: { done: string; count?: number }): string {
   const url = new URL(path, "http://site.invalid");
   url.searchParams.set("done", done);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { PersonDetail } from "../../../../shared/people.ts";
+import { type PersonDetail, peopleQuery } from "../../../../shared/people.ts";
 import { notFound } from "../../../_shared/http/api-error.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { personalData, searchPeople, showPerson } from "../../../_shared/statements/people.ts";
@@ -15,6 +15,7 @@ import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Status } from "../../components/status.tsx";
 import { formatNumber } from "../../format.ts";
+import { maxLengthOf } from "../../limits-of-fields.ts";
 import { endpointOf, plain } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
@@ -58,7 +59,7 @@ const users = adminPage({
             hint={words.searchHint}
             type="search"
             value={search}
-            maxlength={254}
+            maxlength={maxLengthOf(peopleQuery.shape.search)}
           />
           <Button icon="search">{words.find}</Button>
         </form>
