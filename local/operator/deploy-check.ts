@@ -61,6 +61,8 @@ async function look(checks: Check[]): Promise<Finding[]> {
   return findings;
 }
 
+const check = (step: number, what: string, holds: Check["holds"]): Check => ({ step, what, holds });
+
 const must = (holds: unknown, fallback: string) => {
   if (!holds) throw new Error(fallback);
 };
@@ -73,164 +75,127 @@ function ofDatabase(sql: Sql, url: string, secrets: Record<string, string>): Che
     ...(secrets.MAIL_DATABASE_URL ? ["feedback_mail"] : []),
   ];
   return [
-    {
-      step: 1,
-      what: "database",
-      async holds() {
-        const [row] =
-          await sql`select current_setting('server_version_num')::integer / 10000 as version, current_user as role,
-          (select rolbypassrls and rolcreaterole from pg_roles where rolname = current_user) as is_owner`;
-        must([15, 17].includes(row?.version), `Postgres ${row?.version}: use 15 or 17`);
-        must(row?.is_owner, `the URL has role ${row?.role}: use the URL of role postgres`);
-        const mode = new URL(url).searchParams.get("sslmode") ?? "no sslmode";
-        return `Postgres ${row?.version}, ${mode}`;
-      },
-    },
-    {
-      step: 2,
-      what: "migrations",
-      async holds() {
-        const [table] = await sql`select to_regclass('supabase_migrations.schema_migrations') as name`;
-        const [row] = table?.name
-          ? await sql`select max(version) as version from supabase_migrations.schema_migrations`
-          : [];
+    check(1, "database", async () => {
+      const [row] =
+        await sql`select current_setting('server_version_num')::integer / 10000 as version, current_user as role,
+        (select rolbypassrls and rolcreaterole from pg_roles where rolname = current_user) as is_owner`;
+      must([15, 17].includes(row?.version), `Postgres ${row?.version}: use 15 or 17`);
+      must(row?.is_owner, `the URL has role ${row?.role}: use the URL of role postgres`);
+      const mode = new URL(url).searchParams.get("sslmode") ?? "no sslmode";
+      return `Postgres ${row?.version}, ${mode}`;
+    }),
+    check(2, "migrations", async () => {
+      const [table] = await sql`select to_regclass('supabase_migrations.schema_migrations') as name`;
+      const [row] = table?.name
+        ? await sql`select max(version) as version from supabase_migrations.schema_migrations`
+        : [];
+      must(
+        row?.version >= newestMigration,
+        `${row?.version ?? "none"} applied, ${newestMigration} needed: npx supabase db push`,
+      );
+      return `${row?.version}`;
+    }),
+    check(2, "publication", async () => {
+      const rows =
+        await sql`select tablename from pg_publication_tables where pubname = 'supabase_realtime' and schemaname = 'public'`;
+      const published = new Set(rows.map((row) => row.tablename));
+      const missing = ["submissions", "votes", "comments", "notifications"].filter(
+        (name) => !published.has(name),
+      );
+      must(
+        missing.length === 0,
+        `supabase_realtime lacks ${missing.join(", ")}: alter publication supabase_realtime add table public.${missing[0]}`,
+      );
+      return `${published.size} tables`;
+    }),
+    check(2, "policies", async () => {
+      const open =
+        await sql`select relname from pg_class where relnamespace in ('public'::regnamespace, 'private'::regnamespace)
+        and relkind in ('r', 'p') and not relrowsecurity and relnamespace = 'public'::regnamespace`;
+      must(
+        open.length === 0,
+        `row-level security is off on ${open.map((row) => row.relname).join(", ")}: alter table … enable row level security`,
+      );
+      const [topic] =
+        await sql`select from pg_policies where schemaname = 'realtime' and tablename = 'messages'`;
+      must(
+        topic,
+        "realtime.messages has no policy: clients cannot join private topics; apply the migration again",
+      );
+      return "row-level security on every table, topics have a policy";
+    }),
+    check(3, "logins", async () => {
+      const rows =
+        await sql`select rolname, rolpassword is not null as has_password, rolcanlogin, rolbypassrls from pg_authid
+        where rolname = any (${logins})`.catch(
+          async () =>
+            // If pg_authid is not readable, step 4 tries the passwords.
+            sql`select rolname, true as has_password, rolcanlogin, rolbypassrls from pg_roles where rolname = any (${logins})`,
+        );
+      for (const name of logins) {
+        const role = rows.find((row) => row.rolname === name);
+        must(role?.rolcanlogin, `there is no login ${name}: apply the migration`);
+        must(role?.has_password, `${name} has no password: alter role ${name} password '…'`);
+        must(!role?.rolbypassrls, `${name} bypasses row-level security: alter role ${name} nobypassrls`);
+      }
+      return `${logins.join(", ")} have passwords`;
+    }),
+    check(4, "connections", async () => {
+      const [row] =
+        await sql`select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as max,
+        (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used`;
+      must(
+        row?.max - row?.used >= 8,
+        `${row?.used} of ${row?.max} connections are in use: close some, or use a larger compute size`,
+      );
+      return `${row?.used} of ${row?.max} are in use`;
+    }),
+    check(7, "schedule", async () => {
+      const [extension] = await sql`select extversion from pg_extension where extname = 'pg_cron'`;
+      must(
+        extension,
+        "pg_cron is not created: enable it (dashboard, Database, Extensions) and run the do block of supabase/schemas/90_upkeep.sql",
+      );
+      const jobs = await sql`select jobname, schedule, active from cron.job where jobname like 'feedback-%'`;
+      for (const name of ["feedback-schedule", "feedback-webhooks", "feedback-cron-log"])
         must(
-          row?.version >= newestMigration,
-          `${row?.version ?? "none"} applied, ${newestMigration} needed: npx supabase db push`,
+          jobs.find((job) => job.jobname === name)?.active,
+          `pg_cron has no active job ${name}: select cron.schedule(…) of supabase/schemas/90_upkeep.sql`,
         );
-        return `${row?.version}`;
-      },
-    },
-    {
-      step: 2,
-      what: "publication",
-      async holds() {
-        const rows =
-          await sql`select tablename from pg_publication_tables where pubname = 'supabase_realtime' and schemaname = 'public'`;
-        const published = new Set(rows.map((row) => row.tablename));
-        const missing = ["submissions", "votes", "comments", "notifications"].filter(
-          (name) => !published.has(name),
-        );
+      const [failed] = await sql`select j.jobname, d.return_message from cron.job j cross join lateral (
+          select status, return_message from cron.job_run_details r where r.jobid = j.jobid order by runid desc limit 1) d
+        where j.jobname like 'feedback-%' and d.status = 'failed' limit 1`;
+      must(!failed, `${failed?.jobname} failed last: ${failed?.return_message}`);
+      return `pg_cron ${extension?.extversion}, ${jobs.find((job) => job.jobname === "feedback-schedule")?.schedule}`;
+    }),
+    check(8, "dispatcher's call", async () => {
+      const created =
+        await sql`select extname from pg_extension where extname in ('pg_net', 'supabase_vault')`;
+      for (const name of ["pg_net", "supabase_vault"])
         must(
-          missing.length === 0,
-          `supabase_realtime lacks ${missing.join(", ")}: alter publication supabase_realtime add table public.${missing[0]}`,
+          created.find((row) => row.extname === name),
+          `${name} is not created: enable it (dashboard, Database, Extensions)`,
         );
-        return `${published.size} tables`;
-      },
-    },
-    {
-      step: 2,
-      what: "policies",
-      async holds() {
-        const open =
-          await sql`select relname from pg_class where relnamespace in ('public'::regnamespace, 'private'::regnamespace)
-          and relkind in ('r', 'p') and not relrowsecurity and relnamespace = 'public'::regnamespace`;
-        must(
-          open.length === 0,
-          `row-level security is off on ${open.map((row) => row.relname).join(", ")}: alter table … enable row level security`,
-        );
-        const [topic] =
-          await sql`select from pg_policies where schemaname = 'realtime' and tablename = 'messages'`;
-        must(
-          topic,
-          "realtime.messages has no policy: clients cannot join private topics; apply the migration again",
-        );
-        return "row-level security on every table, topics have a policy";
-      },
-    },
-    {
-      step: 3,
-      what: "logins",
-      async holds() {
-        const rows =
-          await sql`select rolname, rolpassword is not null as has_password, rolcanlogin, rolbypassrls from pg_authid
-          where rolname = any (${logins})`.catch(
-            async () =>
-              // If pg_authid is not readable, step 4 tries the passwords.
-              sql`select rolname, true as has_password, rolcanlogin, rolbypassrls from pg_roles where rolname = any (${logins})`,
-          );
-        for (const name of logins) {
-          const role = rows.find((row) => row.rolname === name);
-          must(role?.rolcanlogin, `there is no login ${name}: apply the migration`);
-          must(role?.has_password, `${name} has no password: alter role ${name} password '…'`);
-          must(!role?.rolbypassrls, `${name} bypasses row-level security: alter role ${name} nobypassrls`);
-        }
-        return `${logins.join(", ")} have passwords`;
-      },
-    },
-    {
-      step: 4,
-      what: "connections",
-      async holds() {
-        const [row] =
-          await sql`select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as max,
-          (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as used`;
-        must(
-          row?.max - row?.used >= 8,
-          `${row?.used} of ${row?.max} connections are in use: close some, or use a larger compute size`,
-        );
-        return `${row?.used} of ${row?.max} are in use`;
-      },
-    },
-    {
-      step: 7,
-      what: "schedule",
-      async holds() {
-        const [extension] = await sql`select extversion from pg_extension where extname = 'pg_cron'`;
-        must(
-          extension,
-          "pg_cron is not created: enable it (dashboard, Database, Extensions) and run the do block of supabase/schemas/90_upkeep.sql",
-        );
-        const jobs =
-          await sql`select jobname, schedule, active from cron.job where jobname like 'feedback-%'`;
-        for (const name of ["feedback-schedule", "feedback-webhooks", "feedback-cron-log"])
-          must(
-            jobs.find((job) => job.jobname === name)?.active,
-            `pg_cron has no active job ${name}: select cron.schedule(…) of supabase/schemas/90_upkeep.sql`,
-          );
-        const [failed] = await sql`select j.jobname, d.return_message from cron.job j cross join lateral (
-            select status, return_message from cron.job_run_details r where r.jobid = j.jobid order by runid desc limit 1) d
-          where j.jobname like 'feedback-%' and d.status = 'failed' limit 1`;
-        must(!failed, `${failed?.jobname} failed last: ${failed?.return_message}`);
-        return `pg_cron ${extension?.extversion}, ${jobs.find((job) => job.jobname === "feedback-schedule")?.schedule}`;
-      },
-    },
-    {
-      step: 8,
-      what: "dispatcher's call",
-      async holds() {
-        const created =
-          await sql`select extname from pg_extension where extname in ('pg_net', 'supabase_vault')`;
-        for (const name of ["pg_net", "supabase_vault"])
-          must(
-            created.find((row) => row.extname === name),
-            `${name} is not created: enable it (dashboard, Database, Extensions)`,
-          );
-        const names = ["webhook_dispatch_url", "webhook_dispatch_secret"];
-        const stored =
-          await sql`select name, decrypted_secret as secret from vault.decrypted_secrets where name = any (${names})`;
-        const missing = names.find((name) => !stored.some((row) => row.name === name));
-        must(!missing, `the Vault has no ${missing}: select vault.create_secret('…', '${missing}')`);
-        const password = stored.find(({ name }) => name === "webhook_dispatch_secret")?.secret;
-        must(
-          [undefined, password].includes(secrets.WEBHOOK_DISPATCH_SECRET),
-          "webhook_dispatch_secret of the Vault is not WEBHOOK_DISPATCH_SECRET of feedback.env: select vault.update_secret(…)",
-        );
-        return "pg_net is enabled, and Vault has the URL and the secret";
-      },
-    },
-    {
-      step: 10,
-      what: "organization",
-      async holds() {
-        const [row] = await sql`select (select count(*)::integer from public.organizations) as organizations,
-          (select count(*)::integer from public.memberships where role = 'owner') as owners,
-          (select count(*)::integer from private.api_keys) as keys`;
-        must(row?.organizations > 0, "there is none: npm run organization:create");
-        must(row?.owners > 0, "none has an owner: npm run organization:create with --owner-email");
-        return `${row?.organizations} with ${row?.owners} owners and ${row?.keys} keys`;
-      },
-    },
+      const names = ["webhook_dispatch_url", "webhook_dispatch_secret"];
+      const stored =
+        await sql`select name, decrypted_secret as secret from vault.decrypted_secrets where name = any (${names})`;
+      const missing = names.find((name) => !stored.some((row) => row.name === name));
+      must(!missing, `the Vault has no ${missing}: select vault.create_secret('…', '${missing}')`);
+      const password = stored.find(({ name }) => name === "webhook_dispatch_secret")?.secret;
+      must(
+        [undefined, password].includes(secrets.WEBHOOK_DISPATCH_SECRET),
+        "webhook_dispatch_secret of the Vault is not WEBHOOK_DISPATCH_SECRET of feedback.env: select vault.update_secret(…)",
+      );
+      return "pg_net is enabled, and Vault has the URL and the secret";
+    }),
+    check(10, "organization", async () => {
+      const [row] = await sql`select (select count(*)::integer from public.organizations) as organizations,
+        (select count(*)::integer from public.memberships where role = 'owner') as owners,
+        (select count(*)::integer from private.api_keys) as keys`;
+      must(row?.organizations > 0, "there is none: npm run organization:create");
+      must(row?.owners > 0, "none has an owner: npm run organization:create with --owner-email");
+      return `${row?.organizations} with ${row?.owners} owners and ${row?.keys} keys`;
+    }),
   ];
 }
 
@@ -252,7 +217,7 @@ function ofLogins(secrets: Record<string, string>): Check[] {
       );
       return `${row?.role} signs in at ${hostname}:${port || 5432}`;
     };
-    return [{ step: 4, what: variable, holds }];
+    return [check(4, variable, holds)];
   });
 }
 
@@ -265,7 +230,7 @@ function ofAuthMail({ AUTH_MAIL_SECRET: secret, MAIL_URL, MAIL_FROM }: Record<st
     must(MAIL_URL && MAIL_FROM, "auth-mail needs MAIL_URL and MAIL_FROM too");
     return `by ${new URL(MAIL_URL ?? "").host}`;
   };
-  return [{ step: 9, what: "auth mail", holds }];
+  return [check(9, "auth mail", holds)];
 }
 
 const inTime = (url: string | URL, init?: RequestInit) =>
@@ -280,49 +245,31 @@ function ofFunctions(api: string | undefined): Check[] {
     return { status: response.status, body: JSON.parse(text) as Record<string, unknown> };
   };
   if (!api)
-    return [
-      {
-        step: 5,
-        what: "functions",
-        holds: async () => Promise.reject(new Error("not checked: pass the API's URL too")),
-      },
-    ];
+    return [check(5, "functions", () => Promise.reject(new Error("not checked: pass the API's URL too")))];
   const dispatcher = api.replace(/\/api\/?$/, "/webhook-dispatch");
   return [
-    {
-      step: 4,
-      what: "secrets",
-      async holds() {
-        const { unset_variables: unset } = (await get(`${api}/ready`)).body;
-        must(Array.isArray(unset), "the functions are older than this check: deploy them");
-        must(
-          (unset as string[]).length === 0,
-          `the functions lack ${(unset as string[]).join(", ")}: npx supabase secrets set`,
-        );
-        return "the functions have all variables";
-      },
-    },
-    {
-      step: 5,
-      what: "functions",
-      async holds() {
-        must((await get(`${api}/health`)).status === 200, "api does not respond: see its log");
-        must(
-          (await get(`${dispatcher}/health`)).status === 200,
-          "webhook-dispatch does not respond: see its log",
-        );
-        return "api and webhook-dispatch respond";
-      },
-    },
-    {
-      step: 6,
-      what: "ready",
-      async holds() {
-        const { status, body } = await get(`${api}/ready`);
-        must(status === 200, `database ${body.database}, migrations ${body.migrations}: see the log of api`);
-        return "database and migrations";
-      },
-    },
+    check(4, "secrets", async () => {
+      const { unset_variables: unset } = (await get(`${api}/ready`)).body;
+      must(Array.isArray(unset), "the functions are older than this check: deploy them");
+      must(
+        (unset as string[]).length === 0,
+        `the functions lack ${(unset as string[]).join(", ")}: npx supabase secrets set`,
+      );
+      return "the functions have all variables";
+    }),
+    check(5, "functions", async () => {
+      must((await get(`${api}/health`)).status === 200, "api does not respond: see its log");
+      must(
+        (await get(`${dispatcher}/health`)).status === 200,
+        "webhook-dispatch does not respond: see its log",
+      );
+      return "api and webhook-dispatch respond";
+    }),
+    check(6, "ready", async () => {
+      const { status, body } = await get(`${api}/ready`);
+      must(status === 200, `database ${body.database}, migrations ${body.migrations}: see the log of api`);
+      return "database and migrations";
+    }),
   ];
 }
 
@@ -390,10 +337,7 @@ function ofAuth({ api, publishableKey, secrets = {} }: Omit<Project, "databaseUr
     ];
     return told.filter(Boolean).join("; ");
   };
-  return [
-    { step: 4, what: "signing keys", holds: keys },
-    { step: 9, what: "auth settings", holds: settings },
-  ];
+  return [check(4, "signing keys", keys), check(9, "auth settings", settings)];
 }
 
 function keyIn({ SUPABASE_PUBLISHABLE_KEYS: keys, SUPABASE_ANON_KEY }: Record<string, string>) {

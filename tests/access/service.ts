@@ -1,11 +1,11 @@
-import type { DocumentedEndpoint } from "../../functions/api/documentation/model.ts";
+import type { EndpointDescription } from "../../functions/_shared/http/endpoint.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import type { Method } from "../api/client.ts";
 import { importFunction } from "../import-function.ts";
 import type { Route } from "./callers.ts";
 
 /** An endpoint, whose scopes no test changes. */
-export type TestedEndpoint = Omit<DocumentedEndpoint, "scopes"> & {
+export type TestedEndpoint = Omit<EndpointDescription, "scopes"> & {
   scopes?: readonly Scope[];
   precheck?: unknown;
   work?: unknown;

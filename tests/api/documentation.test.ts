@@ -5,7 +5,8 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { parse } from "node-html-parser";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { DocumentedEndpoint, OpenApi, Operation } from "../../functions/api/documentation/model.ts";
+import type { EndpointDescription } from "../../functions/_shared/http/endpoint.ts";
+import type { OpenApi, Operation } from "../../functions/api/documentation/model.ts";
 import { openApi } from "../../functions/api/documentation/openapi.ts";
 import { page } from "../../functions/api/documentation/page.ts";
 import { commentCreate, commentCreateByKey, commentCreatedAnswer } from "../../shared/comments.ts";
@@ -22,7 +23,7 @@ import { send } from "../http.ts";
 import { importFunction } from "../import-function.ts";
 import { stack } from "../stack.ts";
 
-type App = { endpoints: DocumentedEndpoint[] };
+type App = { endpoints: EndpointDescription[] };
 
 const agent = new Agent();
 let service: App;
@@ -218,7 +219,7 @@ describe("the HTML page", () => {
   });
 });
 
-const list: DocumentedEndpoint = {
+const list: EndpointDescription = {
   method: "get",
   path: "/submissions",
   tag: "Submissions",
@@ -227,13 +228,13 @@ const list: DocumentedEndpoint = {
   query: submissionListQuery,
   responses: { 200: submissionListAnswer },
 };
-const show: DocumentedEndpoint = {
+const show: EndpointDescription = {
   ...list,
   path: "/submissions/:id",
   query: submissionDetailQuery,
   responses: { 200: submissionDetailAnswer },
 };
-const comment: DocumentedEndpoint = {
+const comment: EndpointDescription = {
   method: "post",
   path: "/submissions/:id/comments",
   tag: "Comments",
@@ -246,7 +247,7 @@ const comment: DocumentedEndpoint = {
   responses: { 201: commentCreatedAnswer },
 };
 
-function describeOne(endpoint: DocumentedEndpoint): Operation {
+function describeOne(endpoint: EndpointDescription): Operation {
   const operation = operationsOf(openApi([endpoint]))[0]?.operation;
   if (!operation) throw new Error("No operation.");
   return operation;

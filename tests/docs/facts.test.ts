@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "vitest";
-import type { DocumentedEndpoint } from "../../functions/api/documentation/model.ts";
+import type { EndpointDescription } from "../../functions/_shared/http/endpoint.ts";
 import { root } from "../../local/postgres/database-server.ts";
 import { errorCodes, errors } from "../../shared/errors.ts";
 import { locales } from "../../shared/locales.ts";
@@ -12,10 +12,10 @@ import { importFunction } from "../import-function.ts";
 import { sql } from "../stack.ts";
 import { tableUnder, textOf } from "./markdown.ts";
 
-let endpoints: DocumentedEndpoint[];
+let endpoints: EndpointDescription[];
 
 beforeAll(async () => {
-  ({ endpoints } = await importFunction<{ endpoints: DocumentedEndpoint[] }>(
+  ({ endpoints } = await importFunction<{ endpoints: EndpointDescription[] }>(
     new URL("../../functions/api/app.ts", import.meta.url),
   ));
 });

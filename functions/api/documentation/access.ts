@@ -1,15 +1,16 @@
 import { rateLimits } from "../../../shared/rate-limits.ts";
-import type { DocumentedEndpoint, Operation } from "./model.ts";
+import type { EndpointDescription } from "../../_shared/http/endpoint.ts";
+import type { Operation } from "./model.ts";
 
 /** Alternatives; a key needs one of the scopes. */
-export function securityOf({ access, scopes = [] }: DocumentedEndpoint): Operation["security"] {
+export function securityOf({ access, scopes = [] }: EndpointDescription): Operation["security"] {
   if (access === "person") return [{ session: [] }];
   if (access === "caller") return [{ session: [] }, ...scopes.map((scope) => ({ apiKey: [scope] }))];
   return [{}, { session: [] }, { apiKey: [] }];
 }
 
 /** Accepted callers and the rate limit. */
-export function descriptionOf(endpoint: DocumentedEndpoint): string {
+export function descriptionOf(endpoint: EndpointDescription): string {
   const { access, scopes = [], lowercaseErrorsToKeys } = endpoint;
   const holding = scopes.map((scope) => `\`${scope}\``).join(" or ");
   const callers = {

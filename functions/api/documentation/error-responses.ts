@@ -1,5 +1,5 @@
 import { type ErrorStatus, errorCodes, errors } from "../../../shared/errors.ts";
-import type { DocumentedEndpoint } from "./model.ts";
+import type { EndpointDescription } from "../../_shared/http/endpoint.ts";
 
 /** Description of each error status. */
 export const errorResponses: Record<ErrorStatus, { name: string; description: string }> = {
@@ -50,7 +50,7 @@ export function errorStatusesOf({
   body,
   bodyByKey,
   consumes,
-}: DocumentedEndpoint): ErrorStatus[] {
+}: EndpointDescription): ErrorStatus[] {
   const takesBody = body !== undefined || bodyByKey !== undefined || consumes !== undefined;
   const possible: Record<ErrorStatus, boolean> = {
     400: takesBody || query !== undefined,

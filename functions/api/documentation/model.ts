@@ -1,8 +1,4 @@
 import type { z } from "zod";
-import type { EndpointDescription } from "../../_shared/http/endpoint.ts";
-
-/** The part of an endpoint that the document needs. */
-export type DocumentedEndpoint = EndpointDescription;
 
 export type Schema = z.core.JSONSchema.BaseSchema;
 export type Reference = { $ref: string };

@@ -4,19 +4,11 @@ import { locales } from "../../../shared/locales.ts";
 import { organizationReference } from "../../../shared/organizations.ts";
 import { category, tag, tagReference } from "../../../shared/taxonomy.ts";
 import { version } from "../../../shared/version.ts";
+import type { EndpointDescription } from "../../_shared/http/endpoint.ts";
 import { descriptionOf, securityOf } from "./access.ts";
 import { codesOf, errorResponses, errorStatusesOf } from "./error-responses.ts";
 import { exampleOf } from "./example.ts";
-import type {
-  DocumentedEndpoint,
-  Header,
-  OpenApi,
-  Operation,
-  Reference,
-  RequestBody,
-  Response,
-  Schema,
-} from "./model.ts";
+import type { Header, OpenApi, Operation, Reference, RequestBody, Response, Schema } from "./model.ts";
 import { pathParameters, queryParameters, sharedParameters } from "./parameters.ts";
 
 const introduction = `Product feedback for many organizations: submissions, votes, comments, followers and notifications, and surveys.
@@ -76,7 +68,7 @@ const commonHeaders = referencesTo(
 );
 
 /** The OpenAPI 3.1 document of the endpoints, generated from the schemas that validate requests. */
-export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
+export function openApi(endpoints: readonly EndpointDescription[]): OpenApi {
   const schemas: Record<string, Schema> = {};
   const responses: Record<string, Response> = {};
   const paths: OpenApi["paths"] = {};
@@ -122,7 +114,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
     return shown;
   }
 
-  function operationOf(endpoint: DocumentedEndpoint): Operation {
+  function operationOf(endpoint: EndpointDescription): Operation {
     const { method, access, tag, summary, responses } = endpoint;
     const shownResponses = Object.entries(responses).map(
       ([status, schema]) => [status, show(schema, "output")] as const,
@@ -167,7 +159,7 @@ export function openApi(endpoints: readonly DocumentedEndpoint[]): OpenApi {
     };
   }
 
-  function requestBodyOf({ body, bodyByKey, consumes }: DocumentedEndpoint): RequestBody | undefined {
+  function requestBodyOf({ body, bodyByKey, consumes }: EndpointDescription): RequestBody | undefined {
     if (consumes)
       return {
         description: "A file, which is read as a stream.",
@@ -238,12 +230,12 @@ function usedOf(schemas: Record<string, Schema>, elsewhere: unknown[]): Record<s
   return Object.fromEntries(used.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function pathOf({ path }: DocumentedEndpoint): string {
+function pathOf({ path }: EndpointDescription): string {
   return `/api${path.replaceAll(/:(\w+)/g, "{$1}")}`;
 }
 
 /** Method and path in camel case: stable and unique. */
-function operationIdOf({ method, path }: DocumentedEndpoint): string {
+function operationIdOf({ method, path }: EndpointDescription): string {
   const words = path
     .split("/")
     .filter(Boolean)
@@ -277,7 +269,7 @@ function isLocalized(schema: Schema, schemas: Record<string, Schema>): boolean {
   return localizedIds.some((id) => id !== undefined && seen.has(id));
 }
 
-function meaningOf(status: string, responses: DocumentedEndpoint["responses"]): string {
+function meaningOf(status: string, responses: EndpointDescription["responses"]): string {
   if (status === "201") return "Created.";
   return 201 in responses ? "The row existed already." : "OK.";
 }

@@ -11,8 +11,8 @@ type Failure = { line: number; field?: string; message: string; kept?: true };
 type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
 
 /**
- * Input of private.admin_run_import: records by kind, the people, categories and tags they reference, and rejected lines; for
- * a zip, records of one file.
+ * Input of private.admin_run_import: records by kind, the people, categories and tags they reference, and rejected
+ * lines; for a zip, records of one file.
  */
 export type Chunk = { file?: string; entries: Entry[]; refused: Failure[] };
 
