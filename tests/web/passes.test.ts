@@ -109,7 +109,7 @@ const requests: [
   [
     "a form that the database refuses",
     "admin",
-    { path: "/admin/settings/categories", form: { name: "Twice", slug: "twice" } },
+    { path: "/admin/settings/categories/new", form: { name: "Twice", slug: "twice" } },
     [422, "en", 3],
   ],
   [
