@@ -73,7 +73,7 @@ const requests: [title: string, Request, number, string | undefined, number][] =
   ["the board after the session ended", { who: "a banned user", path: "/" }, 200, "en", 2],
   ["a personal page after the session ended", { who: "a banned user", path: "/me" }, 303, undefined, 2],
   ["a page before the second factor", { who: "who passed no factor", path: "/" }, 303, undefined, 2],
-  ["that of the second factor", { who: "who passed no factor", path: "/sign-in/factor" }, 200, "en", 2],
+  ["that of the second factor", { who: "who passed no factor", path: "/sign-in/factor" }, 200, "en", 1],
   [
     "a frame before the second factor",
     { who: "who passed no factor", path: `/embed/o/${other}` },

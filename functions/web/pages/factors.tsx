@@ -63,7 +63,7 @@ const CodeField = () => {
 const factor = page({
   path: factorPath,
   query: returnQuery,
-  isBeforeFactor: true,
+  isAnonymous: true,
   call: () => [],
   view: (_results, { visit }) => {
     const { account, nav } = visit.messages;
