@@ -48,10 +48,14 @@ function restore(form: HTMLFormElement, draft: Draft) {
 }
 
 function draftOf(form: HTMLFormElement): Draft {
-  const draft: Draft = {};
-  for (const [name, fields] of Map.groupBy(fieldsOf(form), ({ name }) => name))
-    draft[name] = { value: linesOf(fields, currentValueOf), initially: linesOf(fields, initialValueOf) };
-  return draft;
+  const named: Record<string, Typed[]> = {};
+  for (const field of fieldsOf(form)) (named[field.name] ??= []).push(field);
+  return Object.fromEntries(
+    Object.entries(named).map(([name, fields]) => [
+      name,
+      { value: linesOf(fields, currentValueOf), initially: linesOf(fields, initialValueOf) },
+    ]),
+  );
 }
 
 const linesOf = (fields: Typed[], of: (field: Typed) => string[]) => fields.flatMap(of).join("\n");
