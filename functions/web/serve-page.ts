@@ -51,10 +51,8 @@ export const notFoundPage = plain({
   },
 });
 
-export const servePage = (c: Context, page: Page, visit: Visit): Promise<Response> => {
-  const { route, presentation } = passOf(c, page, visit);
-  return serve(c, route, presentation);
-};
+export const servePage = (c: Context, page: Page, visit: Visit): Promise<Response> =>
+  serve(c, page, pagePresentation(c, page, visit));
 
 const passOf = (c: Context, page: Page, visit: Visit): Pass => ({
   route: page,
@@ -65,7 +63,8 @@ const passOf = (c: Context, page: Page, visit: Visit): Pass => ({
 function insteadOf(c: Context, page: Page, visit: Visit, error: ApiError | undefined): Pass | undefined {
   if (!error) return undefined;
   const isUnnamed = error.code === "NOT_FOUND" && visit.base === "";
-  if (page.fallback && (isUnnamed || error.code === "FORBIDDEN")) return fallbackOf(c, page, visit, error);
+  if (page.fallback && (isUnnamed || error.code === "FORBIDDEN"))
+    return fallbackOf(error, passOf(c, page.fallback, visit));
   if (isForNobody(page, visit, error)) {
     const session: Session = { ...visit.session, credential: { kind: "none" } };
     if (hasEnded(visit, error)) session.cookies = [...session.cookies, ...forgotten(c)];
@@ -76,9 +75,7 @@ function insteadOf(c: Context, page: Page, visit: Visit, error: ApiError | undef
 }
 
 /** The error stays if the other page is not found either. */
-function fallbackOf(c: Context, page: Page, visit: Visit, error: ApiError): Pass | undefined {
-  if (!page.fallback) return undefined;
-  const { route, presentation } = passOf(c, page.fallback, visit);
+function fallbackOf(error: ApiError, { route, presentation }: Pass): Pass {
   const errorResponse: Presentation["errorResponse"] = (thrown, ...rest) =>
     presentation.errorResponse(toApiError(thrown)?.code === "NOT_FOUND" ? error : thrown, ...rest);
   return { route, presentation: { ...presentation, insteadOf: undefined, errorResponse } };
@@ -91,8 +88,8 @@ function isForNobody(page: Page, visit: Visit, error: ApiError): boolean {
   // A frame shows no page of the sign-in.
   if (needsFactor(error)) return page.isBeforeFactor === true || visit.isEmbedded;
   // The forms of the sign-in are for nobody.
-  const isOfNobody = page.access === "public" && (page.method === "get" || page.work !== undefined);
-  return isOfNobody && hasEnded(visit, error);
+  const isOfNobody = page.method === "get" || page.work !== undefined || page.isBeforeFactor === true;
+  return page.access === "public" && isOfNobody && hasEnded(visit, error);
 }
 
 /** Whether the session ended, or the account was erased or banned. */

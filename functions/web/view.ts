@@ -39,7 +39,7 @@ export type Page = Route & {
   ofOrganization?: boolean | undefined;
   /** Also mounted below /embed, without header and footer, for frames on other sites. */
   isEmbeddable?: boolean | undefined;
-  /** Ignores the session: machines read and share the page. */
+  /** Ignores the session: machines read and share the page, or the visitor has not passed the second factor yet. */
   isAnonymous?: boolean;
   /** Opens before the visitor has passed the second factor of the account; the visitor is anonymous there. */
   isBeforeFactor?: boolean;

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type CountedStack, startCountedStack } from "../api/counted-stack.ts";
 import { claimsOf, signed } from "../api/identified.ts";
-import type { Person } from "../own-stack.ts";
 import { newVisitor, type Visitor } from "./pages.ts";
 
 // A page is one round trip to Postgres, also where the account or the board decides its language. What goes on after an
@@ -26,41 +25,27 @@ beforeAll(async () => {
 });
 afterAll(() => stack?.remove());
 
-const visitorOf = ({ token }: Person) => {
-  const session = {
-    access_token: token,
-    refresh_token: "unknown",
-    expires_at: Math.floor(Date.now() / 1000) + 3600,
+/** Makes a visitor who signed in, and changes the account. */
+const user =
+  (change: (id: string) => Promise<unknown> = async () => {}, role?: "member" | "admin") =>
+  async () => {
+    const { id, token } = await stack.person(role);
+    await change(id);
+    const session = { access_token: token, refresh_token: "unknown", expires_at: Date.now() };
+    return newVisitor([{ name: "sb-127-auth-token", value: JSON.stringify(session) }], stack.site_url);
   };
-  return newVisitor([{ name: "sb-127-auth-token", value: JSON.stringify(session) }], stack.site_url);
-};
-
-async function person(role?: "member" | "admin", change?: (person: Person) => Promise<unknown>) {
-  const made = await stack.person(role);
-  await change?.(made);
-  return visitorOf(made);
-}
 
 const callers = {
   nobody: async () => newVisitor([], stack.site_url),
-  user: () => person(),
-  member: () => person("member"),
-  admin: () => person("admin"),
-  "a reader of German": () =>
-    person(undefined, ({ id }) => stack.sql`update public.profiles set locale = 'de' where id = ${id}`),
-  "a banned user": () =>
-    person(
-      undefined,
-      ({ id }) => stack.sql`update auth.users set banned_until = now() + interval '1 hour' where id = ${id}`,
-    ),
-  "a user without the second factor": () =>
-    person(
-      undefined,
-      ({
-        id,
-      }) => stack.sql`insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
+  user: user(),
+  member: user(undefined, "member"),
+  admin: user(undefined, "admin"),
+  "a reader of German": user((id) => stack.sql`update public.profiles set locale = 'de' where id = ${id}`),
+  "a banned user": user((id) => stack.sql`update auth.users set banned_until = 'infinity' where id = ${id}`),
+  "who passed no factor": user(
+    (id) => stack.sql`insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
       values (gen_random_uuid(), ${id}, 'totp', 'verified', now(), now())`,
-    ),
+  ),
   "a person of a host": async () => {
     const signature = await signed(claimsOf(stack.organization), secret);
     const { body } = await stack.call("POST", "/api/identify", { body: { token: signature } });
@@ -70,54 +55,40 @@ const callers = {
 
 const english = { "accept-language": "en" };
 const swedish = { "accept-language": "sv" };
+const label = { name: "Twice", slug: "twice" };
+const key = { name: "Of a page", scopes: "submissions:read" };
 
-// The status, the language of the page, and the round trips: one more for the charge of a refused request.
-const requests: [
-  title: string,
-  who: keyof typeof callers,
-  request: { path: string | (() => string); form?: Record<string, string>; headers?: Record<string, string> },
-  expected: [status: number, language: string | undefined, flights: number],
-][] = [
-  ["a page", "nobody", { path: "/" }, [200, "en", 1]],
-  ["the language of the account", "a reader of German", { path: "/" }, [200, "de", 1]],
-  ["the language of the board", "nobody", { path: "/", headers: swedish }, [200, "it", 1]],
-  ["the board after the session ended", "a banned user", { path: "/" }, [200, "en", 2]],
-  ["a personal page after the session ended", "a banned user", { path: "/me" }, [303, undefined, 2]],
-  ["a page before the second factor", "a user without the second factor", { path: "/" }, [303, undefined, 2]],
-  [
-    "the page of the second factor",
-    "a user without the second factor",
-    { path: "/sign-in/factor" },
-    [200, "en", 2],
-  ],
+type Request = {
+  who: keyof typeof callers;
+  path: string;
+  form?: Record<string, string>;
+  headers?: Record<string, string>;
+};
+
+// The status, the language of the page, and the round trips.
+const requests: [title: string, Request, number, string | undefined, number][] = [
+  ["a page", { who: "nobody", path: "/" }, 200, "en", 1],
+  ["the language of the account", { who: "a reader of German", path: "/" }, 200, "de", 1],
+  ["the language of the board", { who: "nobody", path: "/", headers: swedish }, 200, "it", 1],
+  ["the board after the session ended", { who: "a banned user", path: "/" }, 200, "en", 2],
+  ["a personal page after the session ended", { who: "a banned user", path: "/me" }, 303, undefined, 2],
+  ["a page before the second factor", { who: "who passed no factor", path: "/" }, 303, undefined, 2],
+  ["that of the second factor", { who: "who passed no factor", path: "/sign-in/factor" }, 200, "en", 1],
   [
     "a frame before the second factor",
-    "a user without the second factor",
-    { path: () => `/embed/o/${stack.organization.slug}` },
-    [200, "en", 2],
+    { who: "who passed no factor", path: `/embed/o/${other}` },
+    200,
+    "en",
+    2,
   ],
-  [
-    "another board for a person of a host",
-    "a person of a host",
-    { path: `/o/${other}/roadmap` },
-    [200, "en", 2],
-  ],
-  ["the dashboard for a member", "member", { path: "/admin/settings/webhooks" }, [200, "en", 2]],
-  ["the dashboard for others", "user", { path: "/admin/settings/webhooks" }, [403, "en", 2]],
-  ["a dashboard that nobody may know of", "user", { path: `/o/${hidden}/admin` }, [404, "en", 2]],
-  ["an incomplete form", "user", { path: "/new", form: { title: "No" } }, [422, "en", 2]],
-  [
-    "a form that the database refuses",
-    "admin",
-    { path: "/admin/settings/categories", form: { name: "Twice", slug: "twice" } },
-    [422, "en", 3],
-  ],
-  [
-    "a secret that is shown once",
-    "admin",
-    { path: "/admin/settings/api-keys", form: { name: "Of a page", scopes: "submissions:read" } },
-    [200, "en", 2],
-  ],
+  ["another board", { who: "a person of a host", path: `/o/${other}/roadmap` }, 200, "en", 2],
+  ["the dashboard for a member", { who: "member", path: "/admin/settings/webhooks" }, 200, "en", 2],
+  ["the dashboard for others", { who: "user", path: "/admin/settings/webhooks" }, 403, "en", 2],
+  ["a hidden dashboard", { who: "user", path: `/o/${hidden}/admin` }, 404, "en", 2],
+  ["an incomplete form", { who: "user", path: "/new", form: { title: "No" } }, 422, "en", 2],
+  // The attempt, its charge, and the form.
+  ["a refused form", { who: "admin", path: "/admin/settings/categories/new", form: label }, 422, "en", 3],
+  ["a secret", { who: "admin", path: "/admin/settings/api-keys", form: key }, 200, "en", 2],
 ];
 
 const charges = async () => {
@@ -128,19 +99,14 @@ const charges = async () => {
 
 const asked: unknown[] = [];
 
-test.each(requests)("%s: %s", async (_, who, { path, form, headers = english }, expected) => {
-  const at = typeof path === "string" ? path : path();
+test.each(requests)("%s", async (_, { who, path, form, headers = english }, ...expected) => {
   const ask = async () => {
     const visitor = await callers[who]();
     const before = { flights: stack.flights(), used: await charges() };
-    const {
-      status,
-      html,
-      headers: got,
-    } = await (form ? visitor.post(at, form, headers) : visitor.get(at, headers));
-    asked.push(got["x-request-id"]);
-    const language = html.querySelector("html")?.getAttribute("lang");
-    return [status, language, stack.flights() - before.flights, (await charges()) - before.used];
+    const answer = await (form ? visitor.post(path, form, headers) : visitor.get(path, headers));
+    asked.push(answer.headers["x-request-id"]);
+    const language = answer.html.querySelector("html")?.getAttribute("lang");
+    return [answer.status, language, stack.flights() - before.flights, (await charges()) - before.used];
   };
   // The first requests prepare the statements.
   for (let n = 0; n < 2; n++) await ask();

@@ -53,7 +53,7 @@ const CodeField = () => (
 const factor = page({
   path: factorPath,
   query: returnQuery,
-  isBeforeFactor: true,
+  isAnonymous: true,
   view: (_none, { visit }) => {
     const { account, nav } = visit.messages;
     return {
