@@ -39,12 +39,7 @@ export const localName = (bench?: string) =>
 /** Writes results to bench/results together with the environment. */
 export async function writeResults(name: string, sql: Sql, settings: object, results: object): Promise<void> {
   const path = join(root, "bench", "results", `${name}.json`);
-  const about = {
-    at: new Date().toISOString(),
-    ...settings,
-    machine: machine(),
-    versions: await versions(sql),
-  };
+  const about = { at: new Date().toISOString(), ...settings, machine: machine(), versions: await versions(sql) };
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, formatted({ ...about, ...results }));
   say(`written to ${path}`);

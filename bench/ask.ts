@@ -11,10 +11,7 @@ interface Asked {
 }
 
 /** The status after the complete response; 0 if the connection broke. */
-export function ask(
-  url: string,
-  { agent, method = "GET", body, token, headers, from }: Asked,
-): Promise<number> {
+export function ask(url: string, { agent, method = "GET", body, token, headers, from }: Asked): Promise<number> {
   return new Promise((resolve) => {
     const outgoing = request(
       url,

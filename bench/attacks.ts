@@ -55,20 +55,13 @@ function attacksOn({ url, publishableKey, token, agents }: Target): Record<strin
       {
         headers: own = headers,
         ...more
-      }: {
-        method?: string;
-        body?: string;
-        token?: string;
-        from?: string;
-        headers?: Record<string, string>;
-      } = {},
+      }: { method?: string; body?: string; token?: string; from?: string; headers?: Record<string, string> } = {},
     ): Attack =>
     async () => {
       let isOver = false;
       const one = async (number: number) => {
         const from = `127.0.2.${1 + number}`;
-        while (!isOver)
-          if ((await ask(`${url}${path}`, { headers: own, from, ...more })) === 429) await sleep(50);
+        while (!isOver) if ((await ask(`${url}${path}`, { headers: own, from, ...more })) === 429) await sleep(50);
       };
       const all = Promise.all(Array.from({ length: clients }, (_, number) => one(number)));
       return () => {
@@ -99,10 +92,7 @@ function attacksOn({ url, publishableKey, token, agents }: Target): Record<strin
   });
   const slow = "/rest/v1/comments?select=id&body=match.(.*)(.*)(.*)%5C1%5C2%5C3$";
   return {
-    "nested conditions": repeat(
-      8,
-      `/rest/v1/submissions?or=(${"and(".repeat(1_000)}id.is.null${")".repeat(1_000)})`,
-    ),
+    "nested conditions": repeat(8, `/rest/v1/submissions?or=(${"and(".repeat(1_000)}id.is.null${")".repeat(1_000)})`),
     "bodies that never come": open(
       700,
       `POST /api/submissions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{`,

@@ -67,10 +67,7 @@ const app = new Hono()
 Deno.serve({ port: Number(read("PORT")), hostname: "127.0.0.1", onListen: () => {} }, app.fetch);
 
 function json(status: number, data: string): Response {
-  return new Response(`{"data":${data}}`, {
-    status,
-    headers: { "Content-Type": "application/json; charset=utf-8" },
-  });
+  return new Response(`{"data":${data}}`, { status, headers: { "Content-Type": "application/json; charset=utf-8" } });
 }
 
 function read(name: string): string {

@@ -73,18 +73,18 @@ async function addTaxonomy(sql: Sql, organizationId: string): Promise<void> {
 async function addSubmissions(sql: Sql, organizationId: string, authors: string[], count: number) {
   const random = randomFrom(1);
   const ids = Array.from({ length: count }, () => randomUUID());
-  const categories = (await sql<{ id: string }[]>`select id from public.categories order by slug`).map(
-    ({ id }) => id,
-  );
+  const categories = (await sql<{ id: string }[]>`select id from public.categories order by slug`).map(({ id }) => id);
   for (let from = 0; from < count; from += batch) {
-    const rows = ids.slice(from, from + batch).map((id, i) => ({
-      id,
-      ...feedback(random),
-      type: random() < 0.7 ? "idea" : "problem",
-      author: authors[Math.floor(random() * authors.length)] ?? "",
-      category: random() < 0.9 ? (categories[Math.floor(random() * categories.length)] ?? null) : null,
-      age: (count - from - i) * 300 + Math.floor(random() * 300),
-    }));
+    const rows = ids
+      .slice(from, from + batch)
+      .map((id, i) => ({
+        id,
+        ...feedback(random),
+        type: random() < 0.7 ? "idea" : "problem",
+        author: authors[Math.floor(random() * authors.length)] ?? "",
+        category: random() < 0.9 ? (categories[Math.floor(random() * categories.length)] ?? null) : null,
+        age: (count - from - i) * 300 + Math.floor(random() * 300),
+      }));
     await sql`
       insert into public.submissions (id, organization_id, title, description, type, author_id, category_id, created_at)
       select r.id, ${organizationId}, r.title, r.description, r.type, r.author, r.category, now() - make_interval(secs => r.age)

@@ -2,11 +2,7 @@ import { Hono } from "hono";
 import postgres from "postgres";
 import type { Sql, Statement } from "../functions/_shared/database/run.ts";
 import { createComment, writtenComment } from "../functions/_shared/statements/comments.ts";
-import {
-  listSubmissions,
-  searchSubmissions,
-  submissionDetail,
-} from "../functions/_shared/statements/submissions.ts";
+import { listSubmissions, searchSubmissions, submissionDetail } from "../functions/_shared/statements/submissions.ts";
 import { castVote, voteResult } from "../functions/_shared/statements/votes.ts";
 
 // The same statements on the same number of connections for a role that sees everything: no authentication, rate limits
@@ -31,18 +27,12 @@ const app = new Hono()
     return json(200, `{"data":${found?.data},"meta":{"total":${found?.total}}}`);
   })
   .get("/api/submissions/:id", async (c) => {
-    const [shown] = await one(
-      submissionDetail(c.req.param("id"), ["author", "category", "tags", "comments"], "en"),
-    );
+    const [shown] = await one(submissionDetail(c.req.param("id"), ["author", "category", "tags", "comments"], "en"));
     return json(200, `{"data":${shown?.data}}`);
   })
   .post("/api/submissions/:id/vote", async (c) => {
     const id = c.req.param("id");
-    const [vote] = await transaction(
-      c.req.header("X-User") ?? "",
-      castVote(id, {}, false),
-      voteResult(id, {}),
-    );
+    const [vote] = await transaction(c.req.header("X-User") ?? "", castVote(id, {}, false), voteResult(id, {}));
     return json(201, `{"data":${vote?.data}}`);
   })
   .post("/api/submissions/:id/comments", async (c) => {
@@ -68,11 +58,7 @@ function one<Row>(statement: Statement<Row>) {
 }
 
 /** The write and the response query, pipelined. Triggers need the author's id. */
-async function transaction<Row>(
-  user: string,
-  write: Statement,
-  answer: Statement<Row>,
-): Promise<readonly Row[]> {
+async function transaction<Row>(user: string, write: Statement, answer: Statement<Row>): Promise<readonly Row[]> {
   const connection = idle.pop() ?? (await new Promise<Sql>((resolve) => queue.push(resolve)));
   try {
     const claims = JSON.stringify({ sub: user, role: "authenticated" });

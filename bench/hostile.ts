@@ -101,10 +101,7 @@ interface Others {
   submissionId: string;
 }
 
-async function measure(
-  { stack, agent, token, submissionId }: Others,
-  forSeconds: number,
-): Promise<Latencies> {
+async function measure({ stack, agent, token, submissionId }: Others, forSeconds: number): Promise<Latencies> {
   const until = performance.now() + forSeconds * 1000;
   const base = stack.supabase_url;
   const vote = `${base}/api/submissions/${submissionId}/vote`;
@@ -123,8 +120,7 @@ async function measure(
       await sleep(pauseMs);
     }
     const sorted = durations.sort((a, b) => a - b);
-    const at = (share: number) =>
-      Math.round((sorted[Math.floor(sorted.length * share)] ?? Number.NaN) * 10) / 10;
+    const at = (share: number) => Math.round((sorted[Math.floor(sorted.length * share)] ?? Number.NaN) * 10) / 10;
     return [kind, { calls: sorted.length, failed, p50_ms: at(0.5), p99_ms: at(0.99) }] as const;
   };
   return Object.fromEntries(await Promise.all((Object.keys(calls) as Kind[]).map(one))) as Latencies;

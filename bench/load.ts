@@ -40,9 +40,7 @@ process.on("disconnect", () => process.exit());
 
 async function run({ origin, name, connections, seconds }: Load): Promise<Measured> {
   const { hostname, port, host } = new URL(origin);
-  const clients = await Promise.all(
-    Array.from({ length: connections }, (_, i) => open(hostname, Number(port), i)),
-  );
+  const clients = await Promise.all(Array.from({ length: connections }, (_, i) => open(hostname, Number(port), i)));
   const durations: number[] = [];
   const startedAt = performance.now();
   const until = startedAt + seconds * 1000;
@@ -77,9 +75,7 @@ function textOf({ method, path, caller, key, body }: BenchRequest, host: string)
   const token = person?.token ?? (key === undefined ? undefined : board?.keys[key]);
   const identity = token ? `Authorization: Bearer ${token}\r\nX-User: ${person?.id}\r\n` : "";
   const content =
-    body === undefined
-      ? ""
-      : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
+    body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
   return `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept-Language: en\r\n${identity}${content}\r\n${body ?? ""}`;
 }
 
@@ -98,8 +94,7 @@ interface Client {
 /** Minimal keep-alive HTTP client, so that parsing costs little CPU. */
 function open(host: string, port: number, number: number): Promise<Client> {
   // On Linux all of 127/8 is local: each connection is a separate caller to the rate limits.
-  const local =
-    process.platform === "linux" && host === "127.0.0.1" ? { localAddress: `127.0.0.${number + 2}` } : {};
+  const local = process.platform === "linux" && host === "127.0.0.1" ? { localAddress: `127.0.0.${number + 2}` } : {};
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, noDelay: true, ...local });
     socket.once("error", reject);

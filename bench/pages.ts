@@ -125,7 +125,5 @@ async function audit(url: string, report: string): Promise<Record<string, number
   const { categories } = JSON.parse(await readFile(report, "utf8")) as {
     categories: Record<string, { score: number }>;
   };
-  return Object.fromEntries(
-    Object.entries(categories).map(([name, { score }]) => [name, Math.round(score * 100)]),
-  );
+  return Object.fromEntries(Object.entries(categories).map(([name, { score }]) => [name, Math.round(score * 100)]));
 }

@@ -70,9 +70,7 @@ function positive(name: "submissions" | "seconds" | "rounds"): number {
 
 const chosen = plan.filter(({ name }) => name.startsWith(flags.only));
 if (chosen.length === 0)
-  throw new Error(
-    `--only is ${JSON.stringify(flags.only)}: choose of ${plan.map(({ name }) => name).join("; ")}`,
-  );
+  throw new Error(`--only is ${JSON.stringify(flags.only)}: choose of ${plan.map(({ name }) => name).join("; ")}`);
 
 const interrupted = new Promise<never>((_, reject) => {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -106,10 +104,7 @@ async function measure(stack: Stack, board: Board, folder: string): Promise<Meas
       logPath: join(folder, `${entry}.log`),
       onWarning: say,
     });
-  const [floor, bare] = await Promise.all([
-    start("floor", stack.db_url),
-    start("bare-floor", stack.superuserUrl),
-  ]);
+  const [floor, bare] = await Promise.all([start("floor", stack.db_url), start("bare-floor", stack.superuserUrl)]);
   const generator = startGenerator(board);
   const measured: Measurement[] = [];
   try {
@@ -126,12 +121,7 @@ async function measure(stack: Stack, board: Board, folder: string): Promise<Meas
           connections: settings.connections,
           seconds,
         });
-      const rounds = await compare(
-        { name, aim },
-        settings,
-        run,
-        beside ? ["api", "floor"] : ["api", "floor", "bare"],
-      );
+      const rounds = await compare({ name, aim }, settings, run, beside ? ["api", "floor"] : ["api", "floor", "bare"]);
       say(
         `${name}: ${rounds.api.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")} req/s of ${rounds.floor.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")}, bare ${rounds.bare.map(({ requestsPerSecond }) => Math.round(requestsPerSecond)).join(", ")}`,
       );

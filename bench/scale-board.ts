@@ -84,8 +84,7 @@ const lexemes = (organization: string) => `
 function contents(size: number, comments: number, searchData: typeof lexemes): string[] {
   const organization = `(select id from public.organizations where slug = '${slugOf(size)}')`;
   const list = (values: readonly string[]) => `array['${values.join("','")}']`;
-  const one = (values: readonly string[]) =>
-    `(${list(values)})[1 + floor(random() * ${values.length})::integer]`;
+  const one = (values: readonly string[]) => `(${list(values)})[1 + floor(random() * ${values.length})::integer]`;
   const first = "(select id from made where n = 1)";
   const statuses = ["open", "open", "open", "open", "under_review", "planned", "in_progress", "completed"];
   return [

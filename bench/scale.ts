@@ -39,10 +39,7 @@ interface Read {
   as?: "admin";
 }
 
-const list = (name: string, query: string): Read => ({
-  name: `list, ${name}`,
-  path: () => `/submissions?${query}`,
-});
+const list = (name: string, query: string): Read => ({ name: `list, ${name}`, path: () => `/submissions?${query}` });
 const search = (name: string, q: string): Read => ({
   name: `search, ${name}`,
   path: () => `/submissions/search?q=${encodeURIComponent(q)}`,
@@ -100,10 +97,7 @@ const reads: Read[] = [
     path: ({ first }) => `/submissions/${first}?expand=author,category,tags,comments`,
   },
   { name: "its comments", path: ({ first }) => `/submissions/${first}/comments` },
-  {
-    name: "its comments, most voted",
-    path: ({ first }) => `/submissions/${first}/comments?sort=votes&order=desc`,
-  },
+  { name: "its comments, most voted", path: ({ first }) => `/submissions/${first}/comments?sort=votes&order=desc` },
   { name: "replies", path: ({ first, parent }) => `/submissions/${first}/comments?parent_id=${parent}` },
   { name: "voters", path: ({ first }) => `/submissions/${first}/voters`, as: "admin" },
   { name: "analytics", path: () => "/admin/analytics", as: "admin" },
@@ -112,12 +106,7 @@ const reads: Read[] = [
 await onOwnStack(bench, {
   // Speeds up filling; the data need not survive a crash.
   folder: flags.folder,
-  postgresSettings: {
-    shared_buffers: "1GB",
-    max_wal_size: "8GB",
-    synchronous_commit: "off",
-    full_page_writes: "off",
-  },
+  postgresSettings: { shared_buffers: "1GB", max_wal_size: "8GB", synchronous_commit: "off", full_page_writes: "off" },
 });
 
 async function bench(stack: Stack, sql: Sql): Promise<void> {
@@ -188,13 +177,7 @@ async function measure(stack: Stack, sql: Sql, token: string, read: Read, boards
     Object.fromEntries([...all].map(([size, ms]) => [size, rounded(median(ms), 2)]));
   const median_ms = medians(times);
   const postgres_ms = medians(processing);
-  return {
-    name: read.name,
-    ratio: ratioOf(median_ms),
-    postgres_ratio: ratioOf(postgres_ms),
-    median_ms,
-    postgres_ms,
-  };
+  return { name: read.name, ratio: ratioOf(median_ms), postgres_ratio: ratioOf(postgres_ms), median_ms, postgres_ms };
 }
 
 function ratioOf(ms: Record<number, number>): number {

@@ -82,8 +82,7 @@ await withTemporaryFolder(async (folder) => {
       };
       await sides.now.sql`select private.refresh_search()`;
       const results = [];
-      for (const q of queries)
-        results.push({ q, ...(await measure(sides, q)), ...(aims[q] && { aim: aims[q] }) });
+      for (const q of queries) results.push({ q, ...(await measure(sides, q)), ...(aims[q] && { aim: aims[q] }) });
       const random = randomFrom(1);
       const texts = Array.from({ length: rounds * 20 }, () => feedback(random));
       results.push({ q: "create a submission", ...(await measureCreating(sides, texts)) });
@@ -97,10 +96,7 @@ await withTemporaryFolder(async (folder) => {
 type Side = { sql: Sql; organization: string };
 
 /** Connects to a database; fills its board if it has none. */
-async function fill(
-  urls: { ownerUrl: string; superuserUrl: string },
-  searchData?: typeof formerData,
-): Promise<Side> {
+async function fill(urls: { ownerUrl: string; superuserUrl: string }, searchData?: typeof formerData): Promise<Side> {
   const sql = connect(urls.ownerUrl);
   const find = () => sql<{ id: string }[]>`select id from public.organizations where slug = ${slugOf(size)}`;
   if ((await find()).length === 0) {

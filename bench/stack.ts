@@ -19,17 +19,9 @@ export async function onOwnStack(
   } = {},
 ): Promise<never> {
   const onDisk = () => mkdtemp(join(tmpdir(), "feedback-bench-"));
-  const within = (use: (folder: string) => Promise<void>) =>
-    kept ? use(kept) : withTemporaryFolder(use, onDisk);
+  const within = (use: (folder: string) => Promise<void>) => (kept ? use(kept) : withTemporaryFolder(use, onDisk));
   await within(async (folder) => {
-    const stack = await startStack({
-      port: 0,
-      dbPort: 0,
-      dataDir: folder,
-      seed: "none",
-      ...options,
-      onWarning: say,
-    });
+    const stack = await startStack({ port: 0, dbPort: 0, dataDir: folder, seed: "none", ...options, onWarning: say });
     const sql = connect(stack.db_url, connections);
     try {
       await measure(stack, sql, folder);

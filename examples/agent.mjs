@@ -17,24 +17,13 @@ async function call(name, args) {
   return structuredContent;
 }
 
-const { submissions } = await call("list_submissions", {
-  type: "problem",
-  status: "open",
-  sort: "votes",
-  limit: 1,
-});
+const { submissions } = await call("list_submissions", { type: "problem", status: "open", sort: "votes", limit: 1 });
 const [first] = submissions;
 if (!first) {
   console.log("No problem is open.");
 } else {
-  await call("set_submission_status", {
-    submission_id: first.id,
-    status: "under_review",
-    note: "We look into it.",
-  });
+  await call("set_submission_status", { submission_id: first.id, status: "under_review", note: "We look into it." });
   const mood = await call("analyze_sentiment", { submission_id: first.id });
-  console.log(
-    `“${first.title}” is now under review. Votes: ${first.vote_count}. Mood: ${mood.overall ?? "unknown"}`,
-  );
+  console.log(`“${first.title}” is now under review. Votes: ${first.vote_count}. Mood: ${mood.overall ?? "unknown"}`);
 }
 await client.close();

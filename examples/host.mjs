@@ -69,8 +69,7 @@ app.get("/style.css", (c) => c.text(style, 200, { "Content-Type": "text/css; cha
 
 app.post("/sign-in", async (c) => {
   const { id } = await c.req.parseBody();
-  if (Object.hasOwn(people, id))
-    await setSignedCookie(c, "who", id, cookieSecret, { httpOnly: true, sameSite: "Lax" });
+  if (Object.hasOwn(people, id)) await setSignedCookie(c, "who", id, cookieSecret, { httpOnly: true, sameSite: "Lax" });
   return c.redirect("/", 303);
 });
 

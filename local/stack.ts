@@ -4,13 +4,7 @@ import { join } from "node:path";
 import { type Keys, verifyingKeys } from "./auth/identity.ts";
 import { type AuthProgram, authLogin, startAuthProgram } from "./auth/program.ts";
 import { type DataApi, startDataApi } from "./data-api/postgrest.ts";
-import {
-  openDataFolder,
-  publicPartOf,
-  type Secrets,
-  setupToken,
-  writePrivately,
-} from "./folders/data-folder.ts";
+import { openDataFolder, publicPartOf, type Secrets, setupToken, writePrivately } from "./folders/data-folder.ts";
 import { rotateLogs } from "./folders/logs.ts";
 import { discardCopy, isUpgrading, restoreBackupCopy } from "./folders/upgrade.ts";
 import { startFunctionCalls } from "./functions/calls.ts";
@@ -135,8 +129,7 @@ async function start(
   const folder = await openDataFolder(options.dataDir, options.seed, authProgram ? "program" : "library");
   undo.push(() => folder.release());
   undo.push(async () => {
-    if (await restoreBackupCopy(folder.path))
-      options.onWarning?.("The upgrade failed: the data is as it was before.");
+    if (await restoreBackupCopy(folder.path)) options.onWarning?.("The upgrade failed: the data is as it was before.");
   });
   const { secrets } = folder;
   const { SITE_URL } = process.env;
@@ -215,11 +208,7 @@ async function start(
   const authMailSecret =
     options.functionsEnvironment?.AUTH_MAIL_SECRET ?? `whsec_${randomBytes(32).toString("base64")}`;
   const mailPath = join(folder.path, "mail.log");
-  const runFunction = (
-    name: string,
-    environment: Record<string, string>,
-    given: Partial<FunctionsOptions> = {},
-  ) =>
+  const runFunction = (name: string, environment: Record<string, string>, given: Partial<FunctionsOptions> = {}) =>
     startFunctions({
       root: options.functions ?? root,
       name,
@@ -265,9 +254,7 @@ async function start(
           addressHashKey: secrets.address_hash_key,
           mailPath,
           pagesUrl: siteUrl,
-          mailHook: isMailing
-            ? { url: `${supabaseUrl}/functions/v1/auth-mail`, secret: authMailSecret }
-            : undefined,
+          mailHook: isMailing ? { url: `${supabaseUrl}/functions/v1/auth-mail`, secret: authMailSecret } : undefined,
           sendsMail: isMailing && Boolean(MAIL_URL),
         },
       });

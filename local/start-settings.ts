@@ -25,13 +25,8 @@ function portFrom(variable: string, fallback: number): number {
 function connectionsFrom(text: string | undefined): Pick<StackOptions, "limits" | "realtimeLimits"> {
   if (!text) return {};
   if (!/^[1-9]\d{0,5}$/.test(text))
-    throw new StartError(
-      `CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}: set it to a number from 1 to 999999`,
-    );
-  return {
-    limits: { connectionsPerAddress: Number(text) },
-    realtimeLimits: { socketsPerAddress: Number(text) },
-  };
+    throw new StartError(`CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}: set it to a number from 1 to 999999`);
+  return { limits: { connectionsPerAddress: Number(text) }, realtimeLimits: { socketsPerAddress: Number(text) } };
 }
 
 function seedFrom(text: string | undefined): "demo" | "none" {

@@ -36,9 +36,7 @@ export const apiKeyRotate = z
 export type ApiKeyRotate = z.infer<typeof apiKeyRotate>;
 
 function isOrigin(value: string): boolean {
-  return (
-    /^https?:\/\/[a-z0-9.:[\]-]{1,253}$/.test(value) && URL.canParse(value) && new URL(value).origin === value
-  );
+  return /^https?:\/\/[a-z0-9.:[\]-]{1,253}$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
 }
 
 export const originsUpdate = z
@@ -47,10 +45,7 @@ export const originsUpdate = z
       .array(
         z
           .string()
-          .refine(
-            isOrigin,
-            "must be an origin: scheme, host and port in lower case, such as https://app.example.org",
-          ),
+          .refine(isOrigin, "must be an origin: scheme, host and port in lower case, such as https://app.example.org"),
       )
       .max(50)
       .transform((origins) => [...new Set(origins)])

@@ -9,12 +9,14 @@ import { author } from "./taxonomy.ts";
 import { text } from "./text.ts";
 
 const agentTiers = ["standard", "professional", "enterprise"] as const;
-const tier = z.enum(agentTiers).meta({
-  id: "AgentTier",
-  description: `Rate limit: ${agentTiers
-    .map((name) => rateLimits[`agent_${name}`].max_requests)
-    .join(", ")} times a minute, where the operator left it so.`,
-});
+const tier = z
+  .enum(agentTiers)
+  .meta({
+    id: "AgentTier",
+    description: `Rate limit: ${agentTiers
+      .map((name) => rateLimits[`agent_${name}`].max_requests)
+      .join(", ")} times a minute, where the operator left it so.`,
+  });
 
 // In ------------------------------------------------------------------------------------------------------------
 
@@ -72,10 +74,9 @@ const policyFields = {
     .describe("Calls in a window of 24 hours; null for no limit besides its tier."),
 };
 
-export const agentPoliciesUpdate = z.object(policyFields).meta({
-  id: "AgentPoliciesUpdate",
-  description: "All policies of an agent; an omitted one does not restrict.",
-});
+export const agentPoliciesUpdate = z
+  .object(policyFields)
+  .meta({ id: "AgentPoliciesUpdate", description: "All policies of an agent; an omitted one does not restrict." });
 
 export type AgentPolicies = z.infer<typeof agentPoliciesUpdate>;
 
@@ -138,8 +139,6 @@ export const agentPoliciesAnswer = dataOf(policies);
 export const agentAuditAnswer = listOf(
   auditedCall,
   z
-    .object({
-      next_before: z.int().nullable().describe("Pass as `before` for the next page; null at the end."),
-    })
+    .object({ next_before: z.int().nullable().describe("Pass as `before` for the next page; null at the end.") })
     .meta({ id: "AgentAuditMeta", description: "The end of a page of the audit trail." }),
 );

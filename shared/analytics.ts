@@ -39,9 +39,7 @@ export const analyticsAnswer = dataOf(
       interval: z.enum(["day", "week", "month"]),
       time_zone: z.string(),
       totals: z.object(counts),
-      series: z
-        .array(z.object({ start: z.iso.date(), ...counts }))
-        .describe("Every interval, including empty ones."),
+      series: z.array(z.object({ start: z.iso.date(), ...counts })).describe("Every interval, including empty ones."),
       by_status: z.array(z.object({ status: submissionStatus, submissions: count })),
       by_category: z.array(
         z.object({
@@ -64,17 +62,10 @@ export const analyticsAnswer = dataOf(
             vote_count: count.describe("Over all intervals."),
           }),
         )
-        .describe(
-          "The 10 submissions with the most votes gained in the range, of those the caller may read.",
-        ),
+        .describe("The 10 submissions with the most votes gained in the range, of those the caller may read."),
       first_official_reply: z
         .object({ submissions: count, median_seconds: seconds, average_seconds: seconds })
-        .describe(
-          "Time from submission to the team's first comment, for submissions of the range that have one.",
-        ),
+        .describe("Time from submission to the team's first comment, for submissions of the range that have one."),
     })
-    .meta({
-      id: "Analytics",
-      description: "Analytics of a range; submissions by their current state.",
-    }),
+    .meta({ id: "Analytics", description: "Analytics of a range; submissions by their current state." }),
 );

@@ -46,8 +46,6 @@ const auditEntry = z
 export const auditAnswer = listOf(
   auditEntry,
   z
-    .object({
-      next_cursor: z.string().nullable().describe("Pass as `cursor` for the next page; null at the end."),
-    })
+    .object({ next_cursor: z.string().nullable().describe("Pass as `cursor` for the next page; null at the end.") })
     .meta({ id: "AuditMeta", description: "The start of the next page of the audit log." }),
 );

@@ -10,9 +10,7 @@ export const eventsQuery = z
   .object({
     after: cursor
       .optional()
-      .describe(
-        "The `next_cursor` of an earlier response; without it the feed starts with the oldest retained event.",
-      ),
+      .describe("The `next_cursor` of an earlier response; without it the feed starts with the oldest retained event."),
     limit: queryInteger(1, 100).prefault(100).describe("Events per page, 1 to 100."),
     types: z
       .string()

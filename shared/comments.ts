@@ -27,10 +27,7 @@ export const commentDetailQuery = z
   .object({ expand: expandOf("replies") })
   .meta({ id: "CommentDetailQuery", description: "Related resources of the comment to include." });
 
-const commentFields = {
-  body,
-  parent_id: uuid.nullish().describe("The comment to reply to, on the same submission."),
-};
+const commentFields = { body, parent_id: uuid.nullish().describe("The comment to reply to, on the same submission.") };
 
 export const commentCreate = z
   .object(commentFields)
@@ -73,13 +70,7 @@ export const comment = z
 export type Comment = z.infer<typeof comment>;
 
 const commentCreated = z
-  .object({
-    id: uuid,
-    body: z.string(),
-    author: authorReference,
-    is_official: z.boolean(),
-    created_at: timestamp,
-  })
+  .object({ id: uuid, body: z.string(), author: authorReference, is_official: z.boolean(), created_at: timestamp })
   .meta({ id: "CommentCreated", description: "A created comment." });
 
 export const commentListAnswer = listOf(comment, totalMeta);

@@ -16,10 +16,12 @@ const submissionFields = {
   created_at: timestamp,
 };
 
-const submissionCreatedData = z.object({ submission: z.object(submissionFields) }).meta({
-  id: "SubmissionCreatedEvent",
-  description: "A submission was created; includes its author's vote and follow.",
-});
+const submissionCreatedData = z
+  .object({ submission: z.object(submissionFields) })
+  .meta({
+    id: "SubmissionCreatedEvent",
+    description: "A submission was created; includes its author's vote and follow.",
+  });
 
 const submissionUpdatedData = z
   .object({
@@ -33,8 +35,7 @@ const submissionUpdatedData = z
   })
   .meta({
     id: "SubmissionUpdatedEvent",
-    description:
-      "Title, description, category or issue link changed, or the submission was merged or unmerged.",
+    description: "Title, description, category or issue link changed, or the submission was merged or unmerged.",
   });
 
 const statusChangedData = z
@@ -49,10 +50,7 @@ const statusChangedData = z
 
 const votesChangedData = z
   .object({ submission_id: uuid, vote_count: count.describe("Current number of votes.") })
-  .meta({
-    id: "SubmissionVotesEvent",
-    description: "A vote was added or removed; the event names no voter.",
-  });
+  .meta({ id: "SubmissionVotesEvent", description: "A vote was added or removed; the event names no voter." });
 
 const commentCreatedData = z
   .object({
@@ -66,15 +64,10 @@ const commentCreatedData = z
       created_at: timestamp,
     }),
   })
-  .meta({
-    id: "CommentCreatedEvent",
-    description: "A comment was created, or approved if approval is required.",
-  });
+  .meta({ id: "CommentCreatedEvent", description: "A comment was created, or approved if approval is required." });
 
 const memberJoinedData = z
-  .object({
-    member: z.object({ user_id: uuid, name: z.string(), role: z.enum(memberRoles), joined_at: timestamp }),
-  })
+  .object({ member: z.object({ user_id: uuid, name: z.string(), role: z.enum(memberRoles), joined_at: timestamp }) })
   .meta({ id: "MemberJoinedEvent", description: "A person accepted an invite to the team." });
 
 const organizationUpdatedData = z
@@ -85,10 +78,7 @@ const organizationUpdatedData = z
       .record(z.string(), z.object({ from: z.unknown(), to: z.unknown() }))
       .describe("Old and new values; for `settings` and non-settings the name only."),
   })
-  .meta({
-    id: "OrganizationUpdatedEvent",
-    description: "The organization, its taxonomy or its team changed.",
-  });
+  .meta({ id: "OrganizationUpdatedEvent", description: "The organization, its taxonomy or its team changed." });
 
 const surveyPublishedData = z
   .object({ survey: z.object({ id: uuid, title: z.string(), url: z.string() }) })
@@ -107,10 +97,12 @@ const surveyAnsweredData = z
     description: "A survey response was submitted; respondent and answers are for admins only.",
   });
 
-const surveyClosedData = z.object({ survey_id: uuid, response_count: count }).meta({
-  id: "SurveyClosedEvent",
-  description: "A survey was archived or reached closes_at; emitted once, not for pauses.",
-});
+const surveyClosedData = z
+  .object({ survey_id: uuid, response_count: count })
+  .meta({
+    id: "SurveyClosedEvent",
+    description: "A survey was archived or reached closes_at; emitted once, not for pauses.",
+  });
 
 /** All outbox events by canonical name, with the schema of their data. */
 export const events = {
@@ -139,10 +131,9 @@ export const eventAliases = {
 
 export type EventAlias = keyof typeof eventAliases;
 
-export const eventName = z.enum([...eventNames, ...(Object.keys(eventAliases) as EventAlias[])]).meta({
-  id: "EventName",
-  description: "`vote.created` and `status.changed` are aliases.",
-});
+export const eventName = z
+  .enum([...eventNames, ...(Object.keys(eventAliases) as EventAlias[])])
+  .meta({ id: "EventName", description: "`vote.created` and `status.changed` are aliases." });
 
 /** The canonical event of a name or alias. */
 export function canonicalEventName(name: EventName | EventAlias): EventName {

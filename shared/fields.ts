@@ -8,9 +8,7 @@ export function isUuid(value: unknown): value is string {
 }
 
 /** Any UUID that Postgres accepts. In a path a malformed one is a 404 by the route. */
-export const uuid = z.guid({
-  error: ({ input }) => (input === undefined ? "is required" : "must be a UUID"),
-});
+export const uuid = z.guid({ error: ({ input }) => (input === undefined ? "is required" : "must be a UUID") });
 
 export const slug = z
   .string()
@@ -20,15 +18,10 @@ export const slug = z
 /** Input only: a slug as private.is_slug accepts it, for a new or renamed row. */
 export const newSlug = z
   .string()
-  .regex(
-    /^[a-z0-9]+(-[a-z0-9]+)*$/,
-    "must be lowercase letters and digits, in words joined by single hyphens",
-  )
+  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be lowercase letters and digits, in words joined by single hyphens")
   .max(64)
   .refine((value) => !isUuid(value), "must not look like an id")
-  .describe(
-    "Lowercase letters and digits, in words joined by single hyphens; at most 64 characters, and no UUID.",
-  );
+  .describe("Lowercase letters and digits, in words joined by single hyphens; at most 64 characters, and no UUID.");
 
 /** Input only: a time within the years that Postgres and every client can represent. */
 export const moment = z.iso
@@ -60,9 +53,7 @@ export function isEmailAddress(value: string): boolean {
     local.length <= 64 &&
     local.split(".").every((atom) => /^[\w!#$%&'*+/=?^`{|}~-]+$/.test(atom)) &&
     labels.length > 1 &&
-    labels.every(
-      (label) => /^[a-z0-9-]{1,63}$/i.test(label) && !label.startsWith("-") && !label.endsWith("-"),
-    ) &&
+    labels.every((label) => /^[a-z0-9-]{1,63}$/i.test(label) && !label.startsWith("-") && !label.endsWith("-")) &&
     /[a-z]/i.test(labels.at(-1) ?? "")
   );
 }
@@ -141,7 +132,7 @@ export function patchOf<Fields extends z.ZodRawShape, Others extends z.ZodRawSha
   others = {} as Others,
 ) {
   const names = Object.keys(fields);
-  return z.object({ ...others, ...fields }).refine((patch) => names.some((name) => name in patch), {
-    error: `must name at least one of ${names.join(", ")}`,
-  });
+  return z
+    .object({ ...others, ...fields })
+    .refine((patch) => names.some((name) => name in patch), { error: `must name at least one of ${names.join(", ")}` });
 }

@@ -42,8 +42,7 @@ const claimText = z
   .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a text, in quotes") })
   .check((ctx) => {
     const length = [...ctx.value.slice(0, 600)].length;
-    const complaint =
-      unstorable(ctx.value) ?? (length < 1 || length > 255 ? "must be 1 to 255 characters" : undefined);
+    const complaint = unstorable(ctx.value) ?? (length < 1 || length > 255 ? "must be 1 to 255 characters" : undefined);
     if (complaint) ctx.issues.push({ code: "custom", message: complaint, input: ctx.value });
   });
 
@@ -67,12 +66,7 @@ export const identifyAnswer = dataOf(
     .object({
       access_token: z.string().describe("`fcs_usr_…`; send it as Bearer token. Returned only once."),
       expires_at: timestamp.describe("A day after the exchange."),
-      profile: z.object({
-        id: uuid,
-        name: z.string(),
-        avatar: z.string().nullable(),
-        email: z.string(),
-      }),
+      profile: z.object({ id: uuid, name: z.string(), avatar: z.string().nullable(), email: z.string() }),
     })
     .meta({ id: "IdentifiedSession", description: "A session of an identified person." }),
 );
@@ -111,10 +105,7 @@ const tokenCheck = z
     reason: z.enum(identifyRefusals).nullable().describe("Why it would be refused; null if it is valid."),
     message: z.string().nullable().describe("What is wrong, for people."),
     details: z.array(z.object({ field: z.string(), message: z.string() })).describe("Claims to correct."),
-    claims: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .describe("Claims of the token; null if it cannot be decoded."),
+    claims: z.record(z.string(), z.unknown()).nullable().describe("Claims of the token; null if it cannot be decoded."),
     signed_with: z.string().nullable().describe("Last four characters of the secret that signed it."),
   })
   .meta({ id: "IdentifyCheck", description: "What is wrong with a token, if anything." });

@@ -13,13 +13,7 @@ import {
   wholeNumber,
 } from "./fields.ts";
 import { locale, locales } from "./locales.ts";
-import {
-  statusNote,
-  submissionSource,
-  submissionStatus,
-  submissionText,
-  submissionType,
-} from "./submissions.ts";
+import { statusNote, submissionSource, submissionStatus, submissionText, submissionType } from "./submissions.ts";
 import { answerText } from "./survey-responses.ts";
 import {
   audience,
@@ -37,10 +31,7 @@ import { lengthOf, text, trimText } from "./text.ts";
 // -----------------------------------------------------------------------------------
 
 /** CSV has text only: an empty cell is no value; true and false are texts. */
-const flag = z.preprocess(
-  (value) => ({ true: true, false: false })[String(value).toLowerCase()] ?? value,
-  z.boolean(),
-);
+const flag = z.preprocess((value) => ({ true: true, false: false })[String(value).toLowerCase()] ?? value, z.boolean());
 const number = z.preprocess(
   (value) => (typeof value === "string" && /^-?\d{1,9}$/.test(value) ? Number(value) : value),
   wholeNumber(-1_000_000, 1_000_000),
@@ -54,9 +45,7 @@ const earliest = Date.parse("1970-01-01T00:00:00Z");
 /** As Postgres accepts it, with microseconds if given. */
 export const moment = z.string().transform((value, ctx) => {
   const written = trimText(value);
-  const iso = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?( ?(Z|UTC|[+-]\d\d(:?\d\d)?))?$/.exec(
-    written,
-  );
+  const iso = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?( ?(Z|UTC|[+-]\d\d(:?\d\d)?))?$/.exec(written);
   const at = Date.parse(iso && !iso[4] ? `${written.replace(" ", "T")}${iso[1] ? "Z" : ""}` : written);
   if (at >= earliest && at <= Date.now() + 60_000) return iso?.[4] ? written : new Date(at).toISOString();
   ctx.issues.push({
@@ -110,10 +99,7 @@ const filledAnswer = filled(answerText);
 const answers = json(
   z
     .array(
-      z.object({
-        question_id: externalId,
-        value: z.union([z.number(), filledAnswer, z.array(filledAnswer).max(100)]),
-      }),
+      z.object({ question_id: externalId, value: z.union([z.number(), filledAnswer, z.array(filledAnswer).max(100)]) }),
     )
     .max(maxQuestions),
 );
@@ -154,12 +140,7 @@ export const recordSchemas = {
     follow: flag.optional(),
     ...person,
   }),
-  vote: z.object({
-    submission_id: externalId,
-    created_at: moment.optional(),
-    follow: flag.optional(),
-    ...person,
-  }),
+  vote: z.object({ submission_id: externalId, created_at: moment.optional(), follow: flag.optional(), ...person }),
   comment_vote: z.object({ comment_id: externalId, created_at: moment.optional(), ...person }),
   follow: z.object({
     submission_id: externalId,
@@ -180,9 +161,7 @@ export const recordSchemas = {
     title: surveyCreate.shape.title,
     description: surveyDescription.default(""),
     status: surveyStatus.default("draft"),
-    questions: json(
-      z.array(questionCreate.safeExtend({ id: externalId.optional() })).max(maxQuestions),
-    ).default([]),
+    questions: json(z.array(questionCreate.safeExtend({ id: externalId.optional() })).max(maxQuestions)).default([]),
     allow_multiple_responses: flag.default(false),
     show_branding: flag.default(true),
     redirect_url: webAddress.optional(),
@@ -236,9 +215,7 @@ export const importQuery = z
   .object({
     format: z.enum(importFormats).default("feedback").describe("Source format of the file."),
     what: z.enum(recordFiles).default("submissions").describe("Kind of records without a `kind` field."),
-    source: newSlug
-      .optional()
-      .describe("Separates the external ids of several sources; defaults to the format."),
+    source: newSlug.optional().describe("Separates the external ids of several sources; defaults to the format."),
     dry_run: choice.default(false).describe("Validates and reports without writing."),
     create_missing: choice
       .default(true)

@@ -32,20 +32,14 @@ export const mailChoices = z
 export const mailPreferencesPatch = patchOf({
   choices: mailChoices.optional(),
   stopped: z.boolean().optional().describe("Whether the organization sends no mail at all."),
-}).meta({
-  id: "MailPreferencesPatch",
-  description: "What to change; at least one field.",
-  minProperties: 1,
-});
+}).meta({ id: "MailPreferencesPatch", description: "What to change; at least one field.", minProperties: 1 });
 
 const mailPreferences = z
   .object({
     organization: z.object({ id: uuid, slug: z.string(), name: z.string() }),
     mail_enabled: z.boolean().describe("Whether the organization sends mail at all."),
     choices: z.object({ ...choices, team: digest.optional() }),
-    muted: z
-      .array(z.object({ id: uuid, title: z.string() }))
-      .describe("Submissions without mail, the newest 100."),
+    muted: z.array(z.object({ id: uuid, title: z.string() })).describe("Submissions without mail, the newest 100."),
     stopped: z
       .enum(["refused", "bounced", "complained"])
       .nullable()
@@ -73,10 +67,7 @@ export const mailSuppressionsAnswer = dataOf(
   z.array(
     z
       .object({
-        profile: z
-          .object({ id: uuid, name: z.string() })
-          .nullable()
-          .describe("Null for an address without a profile."),
+        profile: z.object({ id: uuid, name: z.string() }).nullable().describe("Null for an address without a profile."),
         reason: z.enum(["refused", "bounced", "complained"]),
         created_at: timestamp,
       })

@@ -81,9 +81,7 @@ export const memberRemovedAnswer = dataOf(
     .object({
       deleted: z.literal(true),
       revoked: z.array(made).describe("What was ended: webhooks are disabled, agents retired."),
-      still_valid: z
-        .array(made)
-        .describe("What they made and goes on; empty unless an admin asks, signed in."),
+      still_valid: z.array(made).describe("What they made and goes on; empty unless an admin asks, signed in."),
     })
     .meta({ id: "MemberRemoved", description: "The end of a membership." }),
 );

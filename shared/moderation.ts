@@ -69,10 +69,9 @@ export type Moderation = z.infer<typeof moderation>;
 /** A decision about several items, as the dashboard's forms send it. */
 export const verdict = z
   .object({
-    items: shortArrayOf(
-      z.string().regex(/^(submission|comment):[0-9a-f-]{36}(@[0-9T:.+-]{20,40})?$/),
-      100,
-    ).pipe(z.array(z.string()).min(1, "must have 1 to 100 items")),
+    items: shortArrayOf(z.string().regex(/^(submission|comment):[0-9a-f-]{36}(@[0-9T:.+-]{20,40})?$/), 100).pipe(
+      z.array(z.string()).min(1, "must have 1 to 100 items"),
+    ),
     action: moderation.shape.action,
     reason: moderation.shape.reason,
     trust_author: moderation.shape.trust_author,
@@ -152,12 +151,7 @@ const moderationItem = z
   .meta({ id: "ModerationItem", description: "A submission or comment that is pending, rejected or spam." });
 
 const moderationDone = z
-  .object({
-    target_type: moderated,
-    target_id: uuid,
-    previous_state: moderationState,
-    state: moderationState,
-  })
+  .object({ target_type: moderated, target_id: uuid, previous_state: moderationState, state: moderationState })
   .meta({ id: "Moderated", description: "The current state of a submission or comment." });
 
 export const bulkResult = z
@@ -184,7 +178,5 @@ export const moderationQueueAnswer = listOf(
 export const moderationAnswer = dataOf(moderationDone);
 export const bulkAnswer = listOf(
   bulkResult,
-  z
-    .object({ succeeded: count, failed: count })
-    .meta({ id: "BulkMeta", description: "The number of each kind." }),
+  z.object({ succeeded: count, failed: count }).meta({ id: "BulkMeta", description: "The number of each kind." }),
 );

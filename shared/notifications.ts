@@ -3,14 +3,7 @@ import { dataOf, listOf } from "./envelopes.ts";
 import { count, shortArrayOf, timestamp, uuid } from "./fields.ts";
 import { pageFields, queryBoolean, totalMeta } from "./pagination.ts";
 
-const notificationTypes = [
-  "vote",
-  "comment",
-  "reply",
-  "official_comment",
-  "status_changed",
-  "merged",
-] as const;
+const notificationTypes = ["vote", "comment", "reply", "official_comment", "status_changed", "merged"] as const;
 
 // In ------------------------------------------------------------------------------------------------------------
 
@@ -24,9 +17,7 @@ export const notificationListQuery = z
 export type NotificationListQuery = z.infer<typeof notificationListQuery>;
 
 export const notificationsRead = z
-  .object({
-    ids: shortArrayOf(uuid, 100).optional().describe("Up to 100 ids; all of the caller's by default."),
-  })
+  .object({ ids: shortArrayOf(uuid, 100).optional().describe("Up to 100 ids; all of the caller's by default.") })
   .meta({ id: "NotificationsRead", description: "Notifications to mark as read." });
 
 // Out -----------------------------------------------------------------------------------------------------------
@@ -41,10 +32,7 @@ const notification = z
     read_at: timestamp.nullable().describe("Null while unread."),
     created_at: timestamp,
   })
-  .meta({
-    id: "Notification",
-    description: "A notification of the caller; one about a vote names no voter.",
-  });
+  .meta({ id: "Notification", description: "A notification of the caller; one about a vote names no voter." });
 
 const markedRead = z
   .object({ read: count.describe("Number of notifications that were unread.") })

@@ -29,10 +29,7 @@ export const organizationPatch = patchOf({
   name: organizationName.optional().describe("1 to 100 characters."),
   slug: newSlug.optional(),
   visibility: z.enum(visibilities).optional().describe("A private board is visible to the team only."),
-  require_approval: z
-    .boolean()
-    .optional()
-    .describe("Whether content of non-members needs approval by an admin."),
+  require_approval: z.boolean().optional().describe("Whether content of non-members needs approval by an admin."),
   trust_after: wholeNumber(1, 1000)
     .nullable()
     .optional()
@@ -58,10 +55,7 @@ export const organizationPatch = patchOf({
     .nullable()
     .optional()
     .describe("URL of the logo on its pages, https; null for none. An uploaded logo is deleted."),
-  allow_indexing: z
-    .boolean()
-    .optional()
-    .describe("Whether search engines may list the pages of a public board."),
+  allow_indexing: z.boolean().optional().describe("Whether search engines may list the pages of a public board."),
   mail_enabled: z.boolean().optional().describe("Whether people get mail of what happens here."),
   mail_defaults: mailChoices
     .optional()
@@ -108,16 +102,11 @@ export const organizationDetailAnswer = dataOf(
         max_members: limit,
         surveys: count.describe("Number of surveys that are not archived, including all versions."),
         max_surveys: limit,
-        unconfirmed_mails: count.describe(
-          "Mails sent today to people known only by an address that others entered.",
-        ),
+        unconfirmed_mails: count.describe("Mails sent today to people known only by an address that others entered."),
         max_unconfirmed_mails: limit.describe("In a day; further ones wait for the next digest."),
       }),
       created_at: timestamp,
       updated_at: timestamp,
     })
-    .meta({
-      id: "OrganizationDetail",
-      description: "An organization with the fields that its team may see.",
-    }),
+    .meta({ id: "OrganizationDetail", description: "An organization with the fields that its team may see." }),
 );

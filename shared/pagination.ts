@@ -14,9 +14,7 @@ export function queryInteger(min: number, max: number) {
   );
 }
 
-export const queryBoolean = z
-  .enum(["true", "false"], "must be true or false")
-  .transform((value) => value === "true");
+export const queryBoolean = z.enum(["true", "false"], "must be true or false").transform((value) => value === "true");
 
 export const pageFields = {
   page: queryInteger(1, maxPage).prefault(1).describe("Page to read, from 1."),
@@ -58,11 +56,7 @@ export const fullMeta = z
     total_pages: count,
     has_next: z.boolean(),
     has_prev: z.boolean(),
-    next_cursor: z
-      .string()
-      .nullable()
-      .optional()
-      .describe("Pass as `cursor` for the next page; null at the end."),
+    next_cursor: z.string().nullable().optional().describe("Pass as `cursor` for the next page; null at the end."),
   })
   .meta({ id: "PageMeta", description: "The position of a page in its list." });
 

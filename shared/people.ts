@@ -20,10 +20,7 @@ export const peopleQuery = z
         "A complete address, or a part of the name; fewer than three letters match its beginning. Empty for who submitted or voted last.",
       ),
   })
-  .refine(
-    ({ email, search }) => (email === undefined) !== (search === undefined),
-    "Give either email or search.",
-  )
+  .refine(({ email, search }) => (email === undefined) !== (search === undefined), "Give either email or search.")
   .meta({ id: "PeopleQuery", description: "Search by `email` or by `search`." });
 
 export const trustDecision = z
@@ -31,17 +28,13 @@ export const trustDecision = z
     trusted: z
       .boolean()
       .nullable()
-      .describe(
-        "Whether what they write needs no approval; null leaves it to the organization's `trust_after`.",
-      ),
+      .describe("Whether what they write needs no approval; null leaves it to the organization's `trust_after`."),
   })
   .meta({ id: "TrustDecision", description: "What the team decides about a person." });
 
 export const eraseMeQuery = z
   .object({
-    confirm: z
-      .literal("erase", "must be erase: the account goes for good")
-      .describe("Confirmation: `erase`."),
+    confirm: z.literal("erase", "must be erase: the account goes for good").describe("Confirmation: `erase`."),
   })
   .meta({ id: "EraseMeQuery", description: "Erases the caller's account." });
 
@@ -67,10 +60,13 @@ const known = {
 
 export const peopleAnswer = dataOf(
   z.array(
-    z.object(found).extend(z.object(known).partial().shape).meta({
-      id: "Person",
-      description: "A person of an organization; the fields after `created_at` with `search` only.",
-    }),
+    z
+      .object(found)
+      .extend(z.object(known).partial().shape)
+      .meta({
+        id: "Person",
+        description: "A person of an organization; the fields after `created_at` with `search` only.",
+      }),
   ),
 );
 
@@ -83,9 +79,7 @@ export const personAnswer = dataOf(
       ...found,
       ...known,
       newest_submissions: z.array(z.object({ ...contribution, ...moderated, status: submissionStatus })),
-      newest_comments: z.array(
-        z.object({ ...contribution, ...moderated, comment_id: uuid, body: z.string() }),
-      ),
+      newest_comments: z.array(z.object({ ...contribution, ...moderated, comment_id: uuid, body: z.string() })),
       newest_votes: z.array(z.object({ ...contribution, status: submissionStatus })),
     })
     .meta({ id: "PersonDetail", description: "A person with the newest 20 of what they did." }),
@@ -199,14 +193,9 @@ export const personalDataAnswer = dataOf(
         )
         .describe("Surveys that they were invited to by mail."),
     })
-    .meta({
-      id: "PersonalData",
-      description: "Personal data: the newest 10,000 rows of each kind.",
-    }),
+    .meta({ id: "PersonalData", description: "Personal data: the newest 10,000 rows of each kind." }),
 );
 
 export const erasedAnswer = dataOf(
-  z
-    .object({ id: uuid, erased: z.literal(true) })
-    .meta({ id: "ErasedPerson", description: "An erased person." }),
+  z.object({ id: uuid, erased: z.literal(true) }).meta({ id: "ErasedPerson", description: "An erased person." }),
 );

@@ -45,6 +45,4 @@ export type RateLimitedOperation = OperationOf<
   Exclude<RateLimitName, `${"level" | "agent" | "account_mail"}_${string}`>
 >;
 
-type OperationOf<Name> = Name extends `${infer Operation}_${"public" | "user" | "key" | "agent"}`
-  ? Operation
-  : Name;
+type OperationOf<Name> = Name extends `${infer Operation}_${"public" | "user" | "key" | "agent"}` ? Operation : Name;

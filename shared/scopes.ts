@@ -15,8 +15,6 @@ export const scopes = [
   "organization:write",
 ] as const;
 
-export const scope = z
-  .enum(scopes)
-  .meta({ id: "Scope", description: "A permission of a key: noun, colon, action." });
+export const scope = z.enum(scopes).meta({ id: "Scope", description: "A permission of a key: noun, colon, action." });
 
 export type Scope = z.infer<typeof scope>;

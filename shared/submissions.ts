@@ -62,10 +62,7 @@ const categoryReference = z
 /** A refinement of the list's query. */
 export const isRelevanceOfWords = (query: { sort: string; order: string; q?: string | undefined }) =>
   query.sort !== "relevance" || (query.q !== undefined && query.order === "desc");
-export const relevanceMessage = {
-  path: ["sort"],
-  error: "relevance needs q, and is best first: leave out order",
-};
+export const relevanceMessage = { path: ["sort"], error: "relevance needs q, and is best first: leave out order" };
 
 export const submissionListQuery = z
   .object({
@@ -135,10 +132,7 @@ export const submissionPatch = patchOf({
   title: title.optional(),
   description: description.optional(),
   category_id: uuid.nullable().optional().describe("Null removes the category."),
-  tracker_issue_url: webAddress
-    .nullable()
-    .optional()
-    .describe("Link to an external issue, http or https; Admin only."),
+  tracker_issue_url: webAddress.nullable().optional().describe("Link to an external issue, http or https; Admin only."),
 }).meta({ id: "SubmissionPatch", description: "Changed fields; at least one.", minProperties: 1 });
 
 export type SubmissionPatch = z.infer<typeof submissionPatch>;
@@ -202,10 +196,7 @@ export const submissionDetail = z
     merged_into_id: uuid.nullable().describe("The merge target."),
     moderation_state: moderationState,
     is_following: z.boolean().describe("Whether the caller follows it."),
-    user_vote: z
-      .object({ created_at: timestamp })
-      .nullable()
-      .describe("The caller's vote; null if there is none."),
+    user_vote: z.object({ created_at: timestamp }).nullable().describe("The caller's vote; null if there is none."),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -261,17 +252,13 @@ const duplicates = z
   })
   .meta({ id: "Duplicates", description: "Submissions similar to the draft, most similar first." });
 
-const deleted = z
-  .object({ deleted: z.literal(true) })
-  .meta({ id: "Deleted", description: "The row was deleted." });
+const deleted = z.object({ deleted: z.literal(true) }).meta({ id: "Deleted", description: "The row was deleted." });
 
 /** How a list with `q` was found. */
 export const foundFields = {
   match: z
     .enum(["all", "any"])
-    .describe(
-      "`any` if no submission has all words: those with the rarest and most of them, or similar words.",
-    ),
+    .describe("`any` if no submission has all words: those with the rarest and most of them, or similar words."),
   did_you_mean: z.string().optional().describe("The query with known words in place of unknown ones."),
 };
 

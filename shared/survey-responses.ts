@@ -18,9 +18,7 @@ export const answerText = text({ min: 0, max: 5000 });
 
 const answerValue = z
   .nonoptional(
-    z.union([z.number(), answerText, shortArrayOf(text({ min: 1, max: 200 }), 100), z.null()], {
-      error: complaintOf,
-    }),
+    z.union([z.number(), answerText, shortArrayOf(text({ min: 1, max: 200 }), 100), z.null()], { error: complaintOf }),
   )
   .describe(
     "A number for nps and rating; text for text and email; the id or text of an option for multiple_choice, or an array if several may be chosen. Null and empty values do not answer.",
@@ -92,9 +90,7 @@ export const surveyResponse = z
       .describe(
         "Anonymous if the person was erased; null if the profile is gone, and for keys without submissions:moderate if the audience is voters or followers.",
       ),
-    answers: z
-      .array(answerGiven)
-      .describe("In question order, with option texts; unanswered questions are omitted."),
+    answers: z.array(answerGiven).describe("In question order, with option texts; unanswered questions are omitted."),
     started_at: timestamp.nullable().describe("Null if the response was not started before."),
     submitted_at: timestamp,
     duration_seconds: z.number().min(0).nullable().describe("From start to submission, in seconds."),

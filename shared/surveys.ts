@@ -1,45 +1,36 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
-import {
-  count,
-  expandOf,
-  moment,
-  patchOf,
-  shortArrayOf,
-  timestamp,
-  uuid,
-  webAddress,
-  wholeNumber,
-} from "./fields.ts";
+import { count, expandOf, moment, patchOf, shortArrayOf, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
 import { locale } from "./locales.ts";
 import { cursor, fullMeta, pageFields, queryBoolean } from "./pagination.ts";
 import { text } from "./text.ts";
 
-export const surveyStatus = z.enum(["draft", "published", "paused", "archived"]).meta({
-  id: "SurveyStatus",
-  description: "Only published surveys accept responses; only drafts can change.",
-});
+export const surveyStatus = z
+  .enum(["draft", "published", "paused", "archived"])
+  .meta({ id: "SurveyStatus", description: "Only published surveys accept responses; only drafts can change." });
 
 export const questionTypes = ["nps", "rating", "multiple_choice", "text", "email"] as const;
 
-const questionType = z.enum(questionTypes).meta({
-  id: "QuestionType",
-  description:
-    "nps: 0 to 10. rating: 1 to `scale`. multiple_choice: of `options`. text: up to 5000 characters. email: an address.",
-});
+const questionType = z
+  .enum(questionTypes)
+  .meta({
+    id: "QuestionType",
+    description:
+      "nps: 0 to 10. rating: 1 to `scale`. multiple_choice: of `options`. text: up to 5000 characters. email: an address.",
+  });
 
-export const audience = z.enum(["everyone", "voters", "followers"]).meta({
-  id: "SurveyAudience",
-  description: "The audience of a survey: everyone, or the voters or followers of one submission.",
-});
+export const audience = z
+  .enum(["everyone", "voters", "followers"])
+  .meta({
+    id: "SurveyAudience",
+    description: "The audience of a survey: everyone, or the voters or followers of one submission.",
+  });
 
 export const maxQuestions = 200;
 export const maxOptions = 100;
 
 const title = text({ min: 1, max: 200 }).describe("1 to 200 characters (code points), trimmed.");
-export const surveyDescription = text({ min: 0, max: 5000 }).describe(
-  "Up to 5000 characters (code points), trimmed.",
-);
+export const surveyDescription = text({ min: 0, max: 5000 }).describe("Up to 5000 characters (code points), trimmed.");
 export const closesAt = moment.refine(
   (value) => Date.parse(value) >= Date.UTC(2000) && Date.parse(value) < Date.UTC(9999, 11, 31),
   "must be from 2000-01-01 to 9999-12-30, in UTC",
@@ -168,10 +159,7 @@ const completionRate = z
   .nullable()
   .describe("Share of starts with a response, 0 to 1; null without starts.");
 
-const figures = {
-  response_count: count,
-  completion_rate: completionRate,
-};
+const figures = { response_count: count, completion_rate: completionRate };
 
 export const survey = z
   .object({
@@ -208,9 +196,7 @@ const surveyTargeting = z
     audience,
     submission_id: uuid
       .nullable()
-      .describe(
-        "The submission of the audience; null with that audience if it was deleted: then nobody may answer.",
-      ),
+      .describe("The submission of the audience; null with that audience if it was deleted: then nobody may answer."),
     locales: z.array(locale).nullable().describe("Null for all."),
   })
   .meta({ id: "SurveyTargeting", description: "The audience of a survey." });
@@ -230,12 +216,7 @@ const analyticsFields = {
     .describe("Share of 9 and 10 minus share of 0 to 6 of nps answers, times 100; null without answers."),
   sentiment: z
     .object({
-      overall: z
-        .number()
-        .min(-1)
-        .max(1)
-        .nullable()
-        .describe("Mean of the responses' scores; null without scores."),
+      overall: z.number().min(-1).max(1).nullable().describe("Mean of the responses' scores; null without scores."),
       positive_count: count,
       neutral_count: count,
       negative_count: count,

@@ -37,27 +37,21 @@ export const categoryList = dataOf(z.array(category)).meta({
   description: "The categories of an organization, in order.",
 });
 
-export const tagList = dataOf(z.array(tag)).meta({
-  id: "TagList",
-  description: "The tags of an organization.",
-});
+export const tagList = dataOf(z.array(tag)).meta({ id: "TagList", description: "The tags of an organization." });
 
 // Input by admins
 // -------------------------------------------------------------------------------------------------
 
 export const labelName = text({ min: 1, max: 100 }).describe("English name, 1 to 100 characters.");
 
-export const labelColor = z
-  .string()
-  .regex(/^#[0-9a-f]{6}$/, "must be a hex triplet in lower case, such as #6b7280");
+export const labelColor = z.string().regex(/^#[0-9a-f]{6}$/, "must be a hex triplet in lower case, such as #6b7280");
 
 const fieldsOfLabel = {
   slug: newSlug.optional().describe("For URLs and filters; derived from the name by default."),
   color: labelColor.optional(),
   translations: z
     .partialRecord(z.enum(locales), labelName.nullable(), {
-      error: ({ code }) =>
-        code === "invalid_type" ? undefined : `must be names by locale: ${locales.join(", ")}`,
+      error: ({ code }) => (code === "invalid_type" ? undefined : `must be names by locale: ${locales.join(", ")}`),
     })
     .optional()
     .describe("Names in other languages, by locale; null removes one."),
@@ -90,9 +84,7 @@ export const labelMerge = z
   .meta({ id: "LabelMerge", description: "The row that receives the submissions of a deleted one." });
 
 export const categoryOrder = z
-  .object({
-    ids: z.array(uuid).max(1000).describe("Category ids in order; the others follow in their current order."),
-  })
+  .object({ ids: z.array(uuid).max(1000).describe("Category ids in order; the others follow in their current order.") })
   .meta({ id: "CategoryOrder", description: "The order of categories." });
 
 const tagAsKept = z.object({
@@ -106,9 +98,7 @@ const tagAsKept = z.object({
 const categoryAsKept = tagAsKept.extend({ position: count });
 const moved = { moved: count.describe("Number of submissions of the merged row.") };
 
-export const keptTagAnswer = dataOf(
-  tagAsKept.meta({ id: "KeptTag", description: "A tag with all translations." }),
-);
+export const keptTagAnswer = dataOf(tagAsKept.meta({ id: "KeptTag", description: "A tag with all translations." }));
 export const keptCategoryAnswer = dataOf(
   categoryAsKept.meta({ id: "KeptCategory", description: "A category with all translations." }),
 );

@@ -29,9 +29,7 @@ z.config({ customError: explain });
 function explain(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
-      return issue.input === undefined
-        ? "is required"
-        : `must be ${typeNames[issue.expected] ?? issue.expected}`;
+      return issue.input === undefined ? "is required" : `must be ${typeNames[issue.expected] ?? issue.expected}`;
     case "invalid_value":
       if (issue.input === undefined) return "is required";
       return issue.values.length === 1

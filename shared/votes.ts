@@ -6,15 +6,19 @@ import { submissionStatus } from "./submissions.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
 
-export const voteByKey = z.object(onBehalfFields).meta({
-  id: "VoteByKey",
-  description: "The person for whom an organization key votes; without an address the key itself.",
-});
+export const voteByKey = z
+  .object(onBehalfFields)
+  .meta({
+    id: "VoteByKey",
+    description: "The person for whom an organization key votes; without an address the key itself.",
+  });
 
-export const voteCreateByKey = z.object({ ...onBehalfFields, follow: followField }).meta({
-  id: "VoteCreateByKey",
-  description: "The person for whom an organization key votes, and whether they follow.",
-});
+export const voteCreateByKey = z
+  .object({ ...onBehalfFields, follow: followField })
+  .meta({
+    id: "VoteCreateByKey",
+    description: "The person for whom an organization key votes, and whether they follow.",
+  });
 
 export type VoteByKey = z.infer<typeof voteByKey>;
 
@@ -34,10 +38,9 @@ const commentVote = z
   .object({ comment_id: uuid, user_id: uuid, vote_count: voteCount, created_at: timestamp })
   .meta({ id: "CommentVote", description: "A vote for a comment." });
 
-const commentVoteRemoved = z.object({ comment_id: uuid, user_id: uuid, vote_count: voteCount }).meta({
-  id: "CommentVoteRemoved",
-  description: "A comment after a vote was removed, or if there was none.",
-});
+const commentVoteRemoved = z
+  .object({ comment_id: uuid, user_id: uuid, vote_count: voteCount })
+  .meta({ id: "CommentVoteRemoved", description: "A comment after a vote was removed, or if there was none." });
 
 const myVote = z
   .object({

@@ -31,10 +31,7 @@ export const webhookPatch = z
   .object({
     url: url.optional(),
     events: subscription.optional(),
-    enabled: z
-      .boolean()
-      .optional()
-      .describe("Whether events are sent; events while disabled are not sent later."),
+    enabled: z.boolean().optional().describe("Whether events are sent; events while disabled are not sent later."),
   })
   .meta({ id: "WebhookPatch", description: "Changed fields; omitted fields stay unchanged." });
 
@@ -70,21 +67,14 @@ const webhookFields = {
     .nullable()
     .describe("Until when deliveries are also signed with the previous secret."),
   created_at: timestamp,
-  created_by: author
-    .nullable()
-    .describe("The person, also behind a key, who gave it its URL and secret last."),
+  created_by: author.nullable().describe("The person, also behind a key, who gave it its URL and secret last."),
   updated_at: timestamp,
 };
 
-const webhook = z
-  .object(webhookFields)
-  .meta({ id: "Webhook", description: "A webhook endpoint, without its secret." });
+const webhook = z.object(webhookFields).meta({ id: "Webhook", description: "A webhook endpoint, without its secret." });
 
 const newWebhook = z
-  .object({
-    ...webhookFields,
-    secret: z.string().optional().describe("Returned once, if it was generated."),
-  })
+  .object({ ...webhookFields, secret: z.string().optional().describe("Returned once, if it was generated.") })
   .meta({ id: "NewWebhook", description: "A webhook endpoint with a new secret." });
 
 const deliveryFields = {

@@ -39,10 +39,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       onWarning: (message) => console.error(message),
     });
     // Every test comes from one address; a test of rate limits starts a stack of its own.
-    await withDatabase(
-      stack.db_url,
-      (sql) => sql`update private.rate_limit_rules set max_requests = 1000000`,
-    );
+    await withDatabase(stack.db_url, (sql) => sql`update private.rate_limit_rules set max_requests = 1000000`);
     await withDatabase(stack.superuserUrl, async (sql) => {
       await sql`update auth_limits.rules set max_tries = 1000000`;
       // On a busy machine, many who write to one row wait longer for each other. It counts for new connections.

@@ -46,9 +46,7 @@ export function send(method: string, url: string, call: HttpCall): Promise<HttpA
       },
     );
     outgoing.on("error", reject);
-    outgoing.setTimeout(25_000, () =>
-      outgoing.destroy(new Error(`no answer to ${method} ${url} within 25 seconds`)),
-    );
+    outgoing.setTimeout(25_000, () => outgoing.destroy(new Error(`no answer to ${method} ${url} within 25 seconds`)));
     if (Array.isArray(payload)) for (const chunk of payload) outgoing.write(chunk);
     outgoing.end(Array.isArray(payload) ? undefined : payload);
   });

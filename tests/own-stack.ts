@@ -105,8 +105,7 @@ export async function startOwnStack({
       if (!person) throw new Error("the user is missing");
       return person;
     },
-    key: (scopes, expiresAt) =>
-      createApiKey(sql, organization.id, "Key of a test", scopes, expiresAt ?? null),
+    key: (scopes, expiresAt) => createApiKey(sql, organization.id, "Key of a test", scopes, expiresAt ?? null),
     async submission(author) {
       const [created] = await sql<{ id: string }[]>`
         insert into public.submissions (organization_id, author_id, title, description, type)
@@ -115,8 +114,7 @@ export async function startOwnStack({
       return created.id;
     },
     async call(method, path, { base = stack.base_url, body, ...rest } = {}) {
-      const payload =
-        typeof body === "string" ? { raw: body, headers: { ...json, ...rest.headers } } : { body };
+      const payload = typeof body === "string" ? { raw: body, headers: { ...json, ...rest.headers } } : { body };
       const answer = await send(method, base + path, { ...rest, ...payload, agent });
       return { ...answer, body: answer.body ?? {} } as Answer;
     },

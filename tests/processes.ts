@@ -15,9 +15,7 @@ interface Process {
 }
 
 async function allProcesses(): Promise<Process[]> {
-  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,ppid=,args="], {
-    maxBuffer: 8 * 1024 * 1024,
-  });
+  const { stdout } = await promisify(execFile)("ps", ["-eo", "pid=,ppid=,args="], { maxBuffer: 8 * 1024 * 1024 });
   return [...stdout.matchAll(/^\s*(\d+)\s+(\d+)\s+(.*)$/gm)].map(([, pid, parent, command = ""]) => ({
     pid: Number(pid),
     parent: Number(parent),
@@ -85,8 +83,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** The process of Deno that serves a function of this stack. */
-export const functionsPid = (name = "api") =>
-  descendant(new RegExp(`^\\S*deno run .*functions/${name}/index\\.ts`));
+export const functionsPid = (name = "api") => descendant(new RegExp(`^\\S*deno run .*functions/${name}/index\\.ts`));
 
 export const authPid = () => descendant(/feedback\/auth-\w+\.mjs/);
 

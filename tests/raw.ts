@@ -1,16 +1,9 @@
 import { connect } from "node:net";
 
 /** Sends bytes as they are; returns what arrives until the connection is closed or no more comes. */
-export function raw(
-  bytes: string,
-  to: { port: number | string; from?: string; timeoutMs?: number },
-): Promise<string> {
+export function raw(bytes: string, to: { port: number | string; from?: string; timeoutMs?: number }): Promise<string> {
   return new Promise((resolve) => {
-    const socket = connect({
-      port: Number(to.port),
-      host: "127.0.0.1",
-      localAddress: to.from ?? "127.0.0.1",
-    });
+    const socket = connect({ port: Number(to.port), host: "127.0.0.1", localAddress: to.from ?? "127.0.0.1" });
     let answer = "";
     socket.setTimeout(to.timeoutMs ?? 5_000, () => socket.destroy());
     socket.on("error", () => undefined);

@@ -13,11 +13,7 @@ interface Session {
 /** Signs up, or in with the same password. */
 export async function signUp(auth: AuthClient, person: Person): Promise<Session> {
   const { email, password, name } = person;
-  const session = await post(auth, "/auth/v1/signup", {
-    email,
-    password,
-    data: name === undefined ? {} : { name },
-  });
+  const session = await post(auth, "/auth/v1/signup", { email, password, data: name === undefined ? {} : { name } });
   if (session.ok) return session.session;
   const known = await post(auth, "/auth/v1/token?grant_type=password", { email, password });
   if (known.ok) return known.session;

@@ -59,10 +59,7 @@ export const withoutData = {
   dataApi: () => null,
 };
 
-const authOf = (against: TestStack) => ({
-  url: against.supabase_url,
-  publishableKey: against.publishable_key,
-});
+const authOf = (against: TestStack) => ({ url: against.supabase_url, publishableKey: against.publishable_key });
 
 /** Signs up a new user. */
 export async function signUp(name = "Test Person", against: TestStack = stack): Promise<User> {
@@ -94,12 +91,7 @@ export function accessToken(
   secret = stack.jwtSecret,
 ): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  return new SignJWT({
-    iss: tokenIssuer,
-    aud: "authenticated",
-    role: "authenticated",
-    ...claims,
-  })
+  return new SignJWT({ iss: tokenIssuer, aud: "authenticated", role: "authenticated", ...claims })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuedAt(now)
     .setExpirationTime(now + expiresIn)
@@ -122,10 +114,7 @@ export type Answer<Body> = Omit<HttpAnswer, "body"> & { body: Body };
 const agent = new Agent({ keepAlive: true });
 
 /** Calls the API; `path` begins with /api. */
-export async function api<Body = Record<string, unknown>>(
-  path: string,
-  call: Call = {},
-): Promise<Answer<Body>> {
+export async function api<Body = Record<string, unknown>>(path: string, call: Call = {}): Promise<Answer<Body>> {
   const { token, body, headers, base = stack.base_url, method = body === undefined ? "GET" : "POST" } = call;
   const payload =
     typeof body === "string"

@@ -48,15 +48,7 @@ export function zipOf(files: ZipFile[], end: { count?: number; comment?: string 
   for (const part of directory) write(part);
   const count = end.count ?? files.length;
   const comment = Buffer.from(end.comment ?? "");
-  const ends = numbers(
-    [2, 0],
-    [2, 0],
-    [2, count],
-    [2, count],
-    [4, at - start],
-    [4, start],
-    [2, comment.length],
-  );
+  const ends = numbers([2, 0], [2, 0], [2, count], [2, count], [4, at - start], [4, start], [2, comment.length]);
   write(numbers([4, 0x06054b50]), ends, comment);
   return Buffer.concat(parts);
 }

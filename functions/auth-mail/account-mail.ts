@@ -18,8 +18,7 @@ type Admission = { is_admitted: boolean; stop_hash: string | null; percent_used:
 export async function admit(mail: AuthMail, client: string | null): Promise<MailLinks | undefined> {
   if (!query) return {};
   const [admission] = await query<Admission>(
-    (sql) =>
-      sql<Admission[]>`select * from private.admit_account_mail(${mail.to}, ${client}, ${mail.accountId})`,
+    (sql) => sql<Admission[]>`select * from private.admit_account_mail(${mail.to}, ${client}, ${mail.accountId})`,
   );
   const { is_admitted = false, stop_hash, percent_used } = admission ?? {};
   if (percent_used)
@@ -42,7 +41,5 @@ export async function linksOfNotice(mail: AuthMail): Promise<MailLinks> {
     (sql) => sql<{ done: boolean }[]>`
       select private.open_account_undo(${mail.accountId}, ${mail.to}, ${undoHash(name)}) as done`,
   );
-  return opened?.done
-    ? { undo: `${environment.siteUrl}/auth/undo?token=${signUndoLink(name, new Date())}` }
-    : {};
+  return opened?.done ? { undo: `${environment.siteUrl}/auth/undo?token=${signUndoLink(name, new Date())}` } : {};
 }

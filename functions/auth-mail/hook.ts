@@ -76,10 +76,7 @@ function clientOf({ user: { id }, email_data, client }: z.infer<typeof hookBody>
   return client ?? readClient(page?.get("client") ?? "") ?? null;
 }
 
-function mailsOf({
-  user: { id, email, new_email, user_metadata },
-  email_data,
-}: z.infer<typeof hookBody>): AuthMail[] {
+function mailsOf({ user: { id, email, new_email, user_metadata }, email_data }: z.infer<typeof hookBody>): AuthMail[] {
   const { email_action_type: action, token, token_hash, token_new, token_hash_new } = email_data;
   const { redirect_to } = email_data;
   // Without a longer one the link leads to the board.

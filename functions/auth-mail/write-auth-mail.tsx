@@ -107,10 +107,7 @@ export function writeAuthMail(id: string, mail: AuthMail, { stop, undo }: MailLi
     headers: {
       "Auto-Submitted": "auto-generated",
       "X-Auto-Response-Suppress": "All",
-      ...(stop && {
-        "List-Unsubscribe": `<${stop}>`,
-        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
-      }),
+      ...(stop && { "List-Unsubscribe": `<${stop}>`, "List-Unsubscribe-Post": "List-Unsubscribe=One-Click" }),
     },
     date: new Date(),
   } satisfies Message;
@@ -120,9 +117,7 @@ export function writeAuthMail(id: string, mail: AuthMail, { stop, undo }: MailLi
 function linkOf(kind: AuthMail["kind"], tokenHash: string, redirectTo: string): string {
   const asked = URL.canParse(redirectTo) ? new URL(redirectTo) : undefined;
   const isOurs = !asked || asked.origin === new URL(environment.siteUrl).origin;
-  const link = new URL(
-    isOurs ? `${environment.siteUrl}/auth/confirm` : `${environment.supabaseUrl}/auth/v1/verify`,
-  );
+  const link = new URL(isOurs ? `${environment.siteUrl}/auth/confirm` : `${environment.supabaseUrl}/auth/v1/verify`);
   link.searchParams.set(isOurs ? "token_hash" : "token", tokenHash);
   link.searchParams.set("type", kind === "email_change_current" ? "email_change" : kind);
   const returnTo = asked?.searchParams.get("return_to");

@@ -12,8 +12,6 @@ export const adminAudit = [
     responses: { 200: auditAnswer },
     call: ({ query }) => [listAudit(query)],
     respond: ([[page]]) =>
-      dataResponse(200, page?.data ?? "[]", {
-        next_cursor: page ? nextCursor(page, "created_at", "desc") : null,
-      }),
+      dataResponse(200, page?.data ?? "[]", { next_cursor: page ? nextCursor(page, "created_at", "desc") : null }),
   }),
 ];

@@ -23,22 +23,12 @@ export const adminEvents = [
     query: eventsQuery,
     responses: { 200: eventsAnswer },
     call: ({ query }) => [
-      eventsAfter(
-        query.types ?? null,
-        query.after === undefined ? null : decodePlace(query.after),
-        query.limit,
-      ),
+      eventsAfter(query.types ?? null, query.after === undefined ? null : decodePlace(query.after), query.limit),
     ],
     respond: ([[page]]) => {
       if (!page) throw notFound("organization");
-      const events = (JSON.parse(page.data) as Event[]).map((event) => ({
-        ...event,
-        data: withPage(event.data),
-      }));
-      return dataResponse(200, JSON.stringify(events), {
-        next_cursor: encodePlace(page),
-        has_more: page.more,
-      });
+      const events = (JSON.parse(page.data) as Event[]).map((event) => ({ ...event, data: withPage(event.data) }));
+      return dataResponse(200, JSON.stringify(events), { next_cursor: encodePlace(page), has_more: page.more });
     },
   }),
 ];

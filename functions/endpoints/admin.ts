@@ -10,13 +10,7 @@ import {
 import { newApiKey, orgKeyPrefix } from "../../shared/api-keys.ts";
 import { notFound } from "../_shared/http/api-error.ts";
 import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
-import {
-  allowedOrigins,
-  createApiKey,
-  listApiKeys,
-  revokeApiKey,
-  rotateApiKey,
-} from "../_shared/statements/admin.ts";
+import { allowedOrigins, createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "../_shared/statements/admin.ts";
 
 const { get, post, put, del } = endpointsOf({ tag: "Administration", access: "person" });
 /** The key as the database returns it, with its secret. */

@@ -103,10 +103,7 @@ export const comments = [
     body: nothing,
     bodyByKey: voteByKey,
     responses: { 201: commentVoteAnswer, 200: commentVoteAnswer },
-    call: ({ params, body, byKey }) => [
-      castCommentVote(params.id, body, byKey),
-      commentVoteResult(params.id, body),
-    ],
+    call: ({ params, body, byKey }) => [castCommentVote(params.id, body, byKey), commentVoteResult(params.id, body)],
     respond: madeOrFound("comment"),
   }),
   del("/comments/:id/vote", {
@@ -116,10 +113,7 @@ export const comments = [
     body: nothing,
     bodyByKey: voteByKey,
     responses: { 200: commentVoteRemovedAnswer },
-    call: ({ params, body }) => [
-      removeCommentVote(params.id, body),
-      commentVoteRemovedResult(params.id, body),
-    ],
+    call: ({ params, body }) => [removeCommentVote(params.id, body), commentVoteRemovedResult(params.id, body)],
     respond: row("comment"),
   }),
 ];

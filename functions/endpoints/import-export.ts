@@ -40,10 +40,7 @@ function fileTypeOf(request: Request, format: ImportQuery["format"]): JobFile | 
   const [given = ""] = (request.headers.get("Content-Type") ?? "").split(";");
   const type = mediaTypes[given.trim().toLowerCase()];
   if (!type)
-    return new ApiError(
-      "UNSUPPORTED_MEDIA_TYPE",
-      `Say what the file is: ${Object.keys(mediaTypes).join(", ")}.`,
-    );
+    return new ApiError("UNSUPPORTED_MEDIA_TYPE", `Say what the file is: ${Object.keys(mediaTypes).join(", ")}.`);
   return problemOfType(type, format) ?? type;
 }
 
@@ -115,10 +112,7 @@ export const importExport = [
     respond: (_, { query }) => ({
       status: 200,
       bodyStream: (execute) =>
-        exportText(
-          query,
-          async (rows, after, limit) => (await execute([exportPage(rows, after, limit)]))[0][0],
-        ),
+        exportText(query, async (rows, after, limit) => (await execute([exportPage(rows, after, limit)]))[0][0]),
       headers: {
         "Content-Type": exportTypes[query.format],
         "Content-Disposition": `attachment; filename="${query.what ?? "feedback"}.${query.format}"`,

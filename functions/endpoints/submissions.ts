@@ -106,10 +106,7 @@ export const submissions = [
     call: ({ params, query, locale }) => [submissionDetail(params.id, query.expand, locale)],
     respond: ([[shown]], { locale }) => {
       if (!shown) throw missing();
-      return dataResponse(200, shown.data, undefined, {
-        "Content-Language": locale,
-        Vary: "Accept-Language",
-      });
+      return dataResponse(200, shown.data, undefined, { "Content-Language": locale, Vary: "Accept-Language" });
     },
   }),
   patch("/submissions/:id", {
@@ -119,14 +116,10 @@ export const submissions = [
     summary: "Edit a submission, as its author or an admin",
     body: submissionPatch,
     responses: { 200: submissionDetailAnswer },
-    call: ({ params, body, locale }) => [
-      updateSubmission(params.id, body),
-      submissionDetail(params.id, [], locale),
-    ],
+    call: ({ params, body, locale }) => [updateSubmission(params.id, body), submissionDetail(params.id, [], locale)],
     respond: ([updated, [shown]]) => {
       if (!shown) throw missing();
-      if (updated.length === 0)
-        throw forbidden("Only its author and the organization's admins may edit a submission.");
+      if (updated.length === 0) throw forbidden("Only its author and the organization's admins may edit a submission.");
       return dataResponse(200, shown.data);
     },
   }),
@@ -150,11 +143,7 @@ export const submissions = [
     summary: "Change the status, as an admin",
     body: statusChangeCreate,
     responses: { 200: statusChangeAnswer },
-    call: ({ params, body }) => [
-      requireAdminOf(params.id),
-      changeStatus(params.id, body),
-      unchangedStatus(params.id),
-    ],
+    call: ({ params, body }) => [requireAdminOf(params.id), changeStatus(params.id, body), unchangedStatus(params.id)],
     respond: ([admin, [changed], [unchanged]]) => {
       const state = changed ?? unchanged;
       if (admin.length === 0 || !state) throw missing();

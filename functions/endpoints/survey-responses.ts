@@ -84,8 +84,7 @@ export const surveyResponses = [
       const questionIds = new Set(texts.map(({ id }) => id));
       return {
         ...created,
-        afterResponse: () =>
-          rescoreWithModel(JSON.parse(response.data).response_id, questionIds, body, locale),
+        afterResponse: () => rescoreWithModel(JSON.parse(response.data).response_id, questionIds, body, locale),
       };
     },
   }),

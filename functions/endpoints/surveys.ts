@@ -55,10 +55,7 @@ export const surveys = [
     call: ({ body }) => [createSurvey(body)],
     respond: ([[created]]) => {
       if (!created) throw missing();
-      return dataResponse(
-        201,
-        JSON.stringify({ id: created.data, status: "draft", url: surveyPage(created.data) }),
-      );
+      return dataResponse(201, JSON.stringify({ id: created.data, status: "draft", url: surveyPage(created.data) }));
     },
   }),
   get("/surveys/:id", {
@@ -95,10 +92,7 @@ export const surveys = [
     summary: "Invite voters or followers by mail, each once, or remind them once, as an admin",
     body: surveyMailBody,
     responses: { 200: surveyMailAnswer },
-    call: ({ params, body }) => [
-      requireSurvey(params.id, "surveys:publish"),
-      mailSurvey(params.id, body.reminder),
-    ],
+    call: ({ params, body }) => [requireSurvey(params.id, "surveys:publish"), mailSurvey(params.id, body.reminder)],
     respond: row("survey"),
   }),
   post("/surveys/:id/versions", {
@@ -106,10 +100,7 @@ export const surveys = [
     summary: "Create a draft version of a published or paused survey, as an admin",
     query: surveyDetailQuery,
     responses: { 201: surveyDetailAnswer },
-    call: ({ params, query, newId }) => [
-      createSurveyVersion(params.id, newId),
-      surveyDetail(newId, query.expand),
-    ],
+    call: ({ params, query, newId }) => [createSurveyVersion(params.id, newId), surveyDetail(newId, query.expand)],
     respond: row("survey", 201),
   }),
   get("/surveys/:id/analytics", {
@@ -129,10 +120,7 @@ function changing(action: SurveyAction, summary: string) {
     summary,
     query: surveyDetailQuery,
     responses: { 200: surveyDetailAnswer },
-    call: ({ params, query }) => [
-      changeSurveyStatus(params.id, action),
-      surveyDetail(params.id, query.expand),
-    ],
+    call: ({ params, query }) => [changeSurveyStatus(params.id, action), surveyDetail(params.id, query.expand)],
     respond: row("survey"),
   });
 }

@@ -12,10 +12,7 @@ const list = (kind: "categories" | "tags", responses: { 200: typeof categoryList
     call: ({ params, locale }) => [listTaxonomy(params.id, kind, locale)],
     respond: ([[found]], { locale }) => {
       if (!found) throw notFound("organization");
-      return dataResponse(200, found.data, undefined, {
-        "Content-Language": locale,
-        Vary: "Accept-Language",
-      });
+      return dataResponse(200, found.data, undefined, { "Content-Language": locale, Vary: "Accept-Language" });
     },
   });
 

@@ -108,11 +108,7 @@ export const webhooks = [
     showsSecret: true,
     prepare: newWebhookSecret,
     call: ({ params, body, prepared }) => [
-      rotateWebhook(
-        params,
-        encryptSecret(body.secret ?? prepared, uuidOf(params.webhook_id)),
-        body.overlap_seconds,
-      ),
+      rotateWebhook(params, encryptSecret(body.secret ?? prepared, uuidOf(params.webhook_id)), body.overlap_seconds),
     ],
     respond: ([rows], { body, prepared }) =>
       dataResponse(200, withSecret(dataIn(rows, "webhook"), body.secret, prepared)),

@@ -79,9 +79,7 @@ const query = dispatchDatabase("MAIL_DATABASE_URL", environment.mailDatabaseUrl,
 export function reportAndClaim(results: readonly Result[], limit: number): Promise<readonly Claim[]> {
   return query<Claim>(
     (sql) =>
-      sql<
-        Claim[]
-      >`select * from private.record_and_claim_mails(${JSON.stringify(results)}::text::jsonb, ${limit})`,
+      sql<Claim[]>`select * from private.record_and_claim_mails(${JSON.stringify(results)}::text::jsonb, ${limit})`,
   );
 }
 

@@ -11,11 +11,7 @@ export function withPlainTexts(claim: Claim): Claim {
   if (claim.profile?.is_confirmed) return claim;
   const organization = { ...claim.organization, name: plainName(claim.organization.name) };
   if (claim.kind === "invite")
-    return {
-      ...claim,
-      organization,
-      events: claim.events.map((event) => ({ ...event, by: plainName(event.by) })),
-    };
+    return { ...claim, organization, events: claim.events.map((event) => ({ ...event, by: plainName(event.by) })) };
   const events = claim.events.map(({ title, text, by, ...event }) => ({
     ...event,
     title: plain(title),

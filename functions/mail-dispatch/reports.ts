@@ -15,8 +15,7 @@ const report = z.object({
 export const receiveReport = signedWebhook(environment.mailWebhookSecret, async (body) => {
   const parsed = report.safeParse(body);
   const reason = parsed.success && reasonOf(parsed.data);
-  if (parsed.success && reason)
-    for (const address of parsed.data.data.to) await recordReport(address, reason);
+  if (parsed.success && reason) for (const address of parsed.data.data.to) await recordReport(address, reason);
   return Response.json({ data: { recorded: Boolean(reason) } });
 });
 

@@ -22,9 +22,7 @@ export function smtpTransport(url: URL): Transport {
     secure,
     requireTLS: !secure && !isHere,
     ignoreTLS: !secure && isHere,
-    ...(url.username && {
-      auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
-    }),
+    ...(url.username && { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }),
     maxConnections,
     // No queue of nodemailer: the mail stays in the database's queue, which repeats failed attempts.
     maxRequeues: 0,
@@ -83,15 +81,8 @@ function mailOf({ from, to, subject, html, text, messageId, references, headers,
 type SmtpError = Error & { code?: string; command?: string; response?: string; responseCode?: number };
 
 /** Classifies an error of the server. Before RCPT TO it concerns this service, after it the address or the mail. */
-function outcomeOf({
-  code = "",
-  command = "",
-  response = "",
-  responseCode = 0,
-  message,
-}: SmtpError): Outcome {
-  const error =
-    responseCode > 0 ? `${command || code} was answered ${responseCode}.` : meaningOf(code, message);
+function outcomeOf({ code = "", command = "", response = "", responseCode = 0, message }: SmtpError): Outcome {
+  const error = responseCode > 0 ? `${command || code} was answered ${responseCode}.` : meaningOf(code, message);
   const isOfMail = /^(RCPT|DATA|BDAT)/.test(command);
   if (!isOfMail || responseCode === 421) {
     // A connection that broke after the mail was taken, or fell silent, may have been one too many for this mail only.

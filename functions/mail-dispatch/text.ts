@@ -27,5 +27,4 @@ const quote = (html: string) =>
 const strip = (html: string) => html.replace(/<[^>]*>/g, "");
 
 const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" };
-const unescaped = (text: string) =>
-  text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name) => entities[name] ?? "");
+const unescaped = (text: string) => text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name) => entities[name] ?? "");

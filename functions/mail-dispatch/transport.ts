@@ -17,7 +17,5 @@ function transportOf(text = ""): Transport {
   if (url && (url.protocol === "https:" || (url.protocol === "http:" && isHere))) return httpTransport(url);
   // Only the beginning is shown: the rest may contain a password.
   const given = url ? `begins with ${url.protocol}//` : text ? "is no address" : "is missing";
-  throw new Error(
-    `MAIL_URL ${given}: set it to an address with smtps://, smtp:// or https:// (docs/mail.md)`,
-  );
+  throw new Error(`MAIL_URL ${given}: set it to an address with smtps://, smtp:// or https:// (docs/mail.md)`);
 }

@@ -29,10 +29,7 @@ export function agentRequest(c: Context): AgentRequest {
 }
 
 /** Arguments of private.assume_caller. Pages of other origins may call only if the organization allows the origin. */
-export function agentAdmission(
-  { c, id, credential }: AgentRequest,
-  operation?: Tool["operation"],
-): Admission {
+export function agentAdmission({ c, id, credential }: AgentRequest, operation?: Tool["operation"]): Admission {
   const endpoint = { method: "get", path: "", access: "public", operation } as const;
   const admission = admissionOf(c, endpoint, id, credential, { params: {}, body: undefined });
   return { ...admission, access: "agent", needsOrigin: admission.origin !== null };

@@ -17,9 +17,7 @@ export type AuditedCall = {
 };
 
 // Without waitUntil, hosted Supabase stops a worker after the response.
-const { EdgeRuntime: edgeRuntime } = globalThis as {
-  EdgeRuntime?: { waitUntil(work: Promise<void>): void };
-};
+const { EdgeRuntime: edgeRuntime } = globalThis as { EdgeRuntime?: { waitUntil(work: Promise<void>): void } };
 let collected: AuditedCall[] = [];
 let writing: Promise<void> | undefined;
 const floods = new Map<string, number>();

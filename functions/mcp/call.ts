@@ -32,11 +32,7 @@ export async function callTool(request: AgentRequest, requested: RequestedCall):
 }
 
 /** Validates a call. An error is reported only after the caller was admitted and charged. */
-export function check(
-  request: AgentRequest,
-  tool: Tool | undefined,
-  requested: RequestedCall,
-): ToolCall | ApiError {
+export function check(request: AgentRequest, tool: Tool | undefined, requested: RequestedCall): ToolCall | ApiError {
   if (!tool) return notFound("tool");
   const parsed = tool.input.safeParse(requested.arguments ?? {});
   if (!parsed.success)
@@ -47,10 +43,7 @@ export function check(
 }
 
 const argumentDetails = (error: z.ZodError) =>
-  validationDetails(error).map(({ field, message }) => ({
-    field: field === "body" ? "arguments" : field,
-    message,
-  }));
+  validationDetails(error).map(({ field, message }) => ({ field: field === "body" ? "arguments" : field, message }));
 
 export function authorizationOf({ tool, confirmed }: ToolCall) {
   const { name, scope, annotations } = tool;
@@ -64,10 +57,7 @@ export function auditStatements(request: AgentRequest, { tool, args }: ToolCall)
   return [recordToolCall(request.id, tool.name, tool.scope, argumentNames(tool, args), address)];
 }
 
-export function outputOf(
-  { tool, args, context }: ToolCall,
-  results: readonly unknown[],
-): object | Promise<object> {
+export function outputOf({ tool, args, context }: ToolCall, results: readonly unknown[]): object | Promise<object> {
   const answer = tool.respond(results as never, args, context);
   return answer instanceof Promise ? answer.then((known) => marked(tool, known)) : marked(tool, answer);
 }

@@ -55,6 +55,4 @@ export class ConcurrencyLimit {
 }
 
 const tooManyStreams = () =>
-  new ApiError("RATE_LIMIT_EXCEEDED", "This agent has too many open streams: close some.", [], {
-    retry_after: 5,
-  });
+  new ApiError("RATE_LIMIT_EXCEEDED", "This agent has too many open streams: close some.", [], { retry_after: 5 });

@@ -56,9 +56,7 @@ async function bodyOf(request: AgentRequest): Promise<unknown> {
 function answer(request: AgentRequest, { method, params }: Call): Promise<object> {
   switch (method) {
     case "tools/call":
-      return params.mode === "natural_language"
-        ? callByNaturalLanguage(request, params)
-        : call(request, params);
+      return params.mode === "natural_language" ? callByNaturalLanguage(request, params) : call(request, params);
     case "tools/list":
       return list(request);
     case "subscribe":
@@ -104,10 +102,7 @@ async function callByNaturalLanguage(request: AgentRequest, params: object): Pro
   const { allowed } = await admit(request);
   const understood = await understand(input, allowed, request.locale);
   if ("candidates" in understood)
-    throw invalidParams(
-      ["input could not be understood as one tool with its arguments: name one"],
-      understood,
-    );
+    throw invalidParams(["input could not be understood as one tool with its arguments: name one"], understood);
   const { tool: name, arguments: parsed_params } = understood;
   const tool = toolByName.get(name);
   if (tool?.annotations.destructiveHint && !confirm)
@@ -130,14 +125,7 @@ function send(
   // A notification gets no response.
   const isSilent = id === undefined;
   const shown = isSilent && status === 200 ? 204 : status;
-  log({
-    requestId: request.id,
-    method: "POST",
-    route: "/mcp/tools",
-    caller: "agent",
-    status: shown,
-    startedAt,
-  });
+  log({ requestId: request.id, method: "POST", route: "/mcp/tools", caller: "agent", status: shown, startedAt });
   const json = JSON.stringify({ jsonrpc: "2.0", id, ...outcome });
   const response = respond(c, request.id, { status, json, headers }, verdict);
   if (!isSilent) return response;

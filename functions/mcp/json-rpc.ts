@@ -32,8 +32,7 @@ const maxRepeated = 255;
 
 /** Parses the call in a body; returns an error if it is not valid. */
 export function readCall(body: unknown): Call | RpcError {
-  if (Array.isArray(body))
-    return invalidRequest("Batches are not supported: send one call for each request.");
+  if (Array.isArray(body)) return invalidRequest("Batches are not supported: send one call for each request.");
   if (typeof body !== "object" || body === null) return invalidRequest("A call must be a JSON object.");
   const { jsonrpc, id, method, params = {} } = body as Record<string, unknown>;
   if (jsonrpc !== "2.0") return invalidRequest('jsonrpc must be "2.0".');
@@ -80,9 +79,7 @@ export function toRpcError(error: unknown, requestId: string): RpcError {
       code,
       ...extra,
       ...(jsonRpc === -32602 && {
-        validation_errors: details.length
-          ? details.map(({ field, message }) => `${field} ${message}`)
-          : [message],
+        validation_errors: details.length ? details.map(({ field, message }) => `${field} ${message}`) : [message],
       }),
     },
     statuses[jsonRpc] ?? (jsonRpc === -32600 ? status : 200),

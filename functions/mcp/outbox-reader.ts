@@ -149,12 +149,7 @@ async function readBehind(): Promise<boolean> {
   return true;
 }
 
-async function readPage(
-  from: Cursor,
-  readers: Follower[],
-  limit: number,
-  checked: Follower[],
-): Promise<Page> {
+async function readPage(from: Cursor, readers: Follower[], limit: number, checked: Follower[]): Promise<Page> {
   const organizations = [...new Set(readers.map(({ organization_id }) => organization_id))];
   const keys = [...new Set(checked.map(({ key_id }) => key_id))];
   const cursor = { xid: String(from.xid), id: String(from.id) };
@@ -166,18 +161,11 @@ async function readPage(
   }
   const last = events.at(-1);
   const isFull = events.length === limit && last !== undefined;
-  return {
-    events,
-    isFull,
-    reached: isFull ? last.position : { xid: BigInt(head), id: 0n },
-    living: row?.living ?? {},
-  };
+  return { events, isFull, reached: isFull ? last.position : { xid: BigInt(head), id: 0n }, living: row?.living ?? {} };
 }
 
 async function deliverAll(readers: Follower[], { events, reached }: Page): Promise<void> {
-  const byOrganization = new Map<string, OutboxEvent[]>(
-    readers.map(({ organization_id }) => [organization_id, []]),
-  );
+  const byOrganization = new Map<string, OutboxEvent[]>(readers.map(({ organization_id }) => [organization_id, []]));
   for (const event of events) byOrganization.get(event.organization_id)?.push(event);
   for (const [n, reader] of readers.entries()) {
     if (events.length > 0 && n % maxFollowersAtOnce === maxFollowersAtOnce - 1) await yieldToOthers();

@@ -49,10 +49,7 @@ export async function serveStandard(c: Context): Promise<Response> {
     if (!admitsItself) state.agent = await admit(request);
     const authInfo = { token: "", clientId: "agent", scopes: state.agent?.scopes ?? [], extra: { state } };
     if (method === "subscriptions/listen") release = listening.acquire(callerOf(request));
-    const response = await handler.fetch(c.req.raw, {
-      authInfo,
-      ...(body !== undefined && { parsedBody: body }),
-    });
+    const response = await handler.fetch(c.req.raw, { authInfo, ...(body !== undefined && { parsedBody: body }) });
     const begun = admitsItself || release ? await withFirstChunk(response, release) : response;
     if (state.httpError) throw state.httpError;
     // Requests that the SDK rejected are charged too, and an invalid key takes precedence.
@@ -67,8 +64,7 @@ export async function serveStandard(c: Context): Promise<Response> {
 async function bodyOf(request: AgentRequest): Promise<unknown> {
   try {
     const body = await readJson(request.c.req.raw);
-    if (Array.isArray(body))
-      throw invalidRequest("Batches are not supported: send one call for each request.");
+    if (Array.isArray(body)) throw invalidRequest("Batches are not supported: send one call for each request.");
     assertMaxNesting(body);
     const { id, params } = (body ?? {}) as { id?: unknown; params?: Record<string, unknown> | null };
     const { progressToken, [versionName]: revision } = (params?._meta ?? {}) as Record<string, unknown>;
@@ -187,11 +183,7 @@ function refuse({ request }: RequestState, error: unknown): Response {
   const isSyntax = known?.code === "VALIDATION_ERROR";
   const code = isSyntax ? -32700 : status >= 500 || status === 429 ? -32603 : -32600;
   logRequest(request, status);
-  const json = JSON.stringify({
-    jsonrpc: "2.0",
-    id: null,
-    error: { code, message: rpc.message, data: rpc.data },
-  });
+  const json = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message: rpc.message, data: rpc.data } });
   const headers = { ...rpc.headers, ...challenge(known) };
   return respond(request.c, request.id, { status, json, headers }, request.verdict);
 }

@@ -104,18 +104,12 @@ class Writer {
 
   write([event, data]: StreamMessage): void {
     this.count++;
-    if (this.count > this.lastEventId)
-      this.stream.write(encodeEvent({ id: String(this.count), event, data }));
+    if (this.count > this.lastEventId) this.stream.write(encodeEvent({ id: String(this.count), event, data }));
   }
 }
 
 /** Calls `admitted` when the agent may call the tool with this key; earlier errors belong to the request. */
-async function runOrRepeat(
-  request: AgentRequest,
-  id: string,
-  writer: Writer,
-  admitted: () => void,
-): Promise<void> {
+async function runOrRepeat(request: AgentRequest, id: string, writer: Writer, admitted: () => void): Promise<void> {
   const known = isUuid(id) ? [claimStream(id)] : [];
   let claimed: Claimed | undefined;
   let isRunning = false;
@@ -178,10 +172,7 @@ async function runClaimed(
   }
   const events = eventsOfAnswer(answer);
   // In the transaction of the call: the result is stored if and only if the call committed.
-  return {
-    result: () => events,
-    last: [...auditStatements(request, call), finishStream(id, [started, ...events])],
-  };
+  return { result: () => events, last: [...auditStatements(request, call), finishStream(id, [started, ...events])] };
 }
 
 const started: StreamMessage = ["progress", { step: "started", percent: 0 }];

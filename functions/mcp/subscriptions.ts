@@ -1,12 +1,6 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import {
-  canonicalEventName,
-  type EventAlias,
-  type EventName,
-  eventName,
-  eventNames,
-} from "../../shared/events.ts";
+import { canonicalEventName, type EventAlias, type EventName, eventName, eventNames } from "../../shared/events.ts";
 import { isUuid, uuid } from "../../shared/fields.ts";
 import type { Scope } from "../../shared/scopes.ts";
 import { run } from "../_shared/database/run.ts";

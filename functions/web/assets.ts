@@ -62,7 +62,4 @@ const iconOf = (color: string) => ({
 const common = { "Cache-Control": forever, "X-Content-Type-Options": "nosniff" };
 
 const plain = (status: number, text: string) =>
-  new Response(text, {
-    status,
-    headers: { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" },
-  });
+  new Response(text, { status, headers: { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" } });

@@ -23,8 +23,7 @@ function readableOn(ground: string, color: string, towards: string): string {
   return towards;
 }
 
-const textOn = (ground: string) =>
-  ratio("#ffffff", ground) >= ratio("#111113", ground) ? "#ffffff" : "#111113";
+const textOn = (ground: string) => (ratio("#ffffff", ground) >= ratio("#111113", ground) ? "#ffffff" : "#111113");
 
 const parse = (hex: string): Rgb => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as Rgb;
 

@@ -16,9 +16,7 @@ const counts = perLocale<number>((locale) => new Intl.NumberFormat(locale, { not
 export const formatShortDay = perLocale<Date>(
   (locale) => new Intl.DateTimeFormat(locale, { month: "short", day: "numeric", timeZone: "UTC" }),
 );
-const days = perLocale<Date>(
-  (locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }),
-);
+const days = perLocale<Date>((locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }));
 
 // All eight languages write small numbers alike; Intl takes a microsecond for each.
 const isPlain = (n: number) => n >= 0 && n < 1000 && Number.isInteger(n);
@@ -63,9 +61,7 @@ export function formatDuration(
   const [unit, length] = units[first] ?? units[3];
   const next = units[first + 1];
   const format = (count: number, of: string) =>
-    new Intl.NumberFormat(locale, { style: "unit", unit: of, unitDisplay, maximumFractionDigits: 1 }).format(
-      count,
-    );
+    new Intl.NumberFormat(locale, { style: "unit", unit: of, unitDisplay, maximumFractionDigits: 1 }).format(count);
   if (length <= 1 || !next) return format(seconds / length, unit);
   const rest = Math.floor((seconds % length) / next[1]);
   return format(Math.floor(seconds / length), unit) + (rest > 0 ? ` ${format(rest, next[0])}` : "");

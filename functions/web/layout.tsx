@@ -37,9 +37,7 @@ export const Layout = ({ view, frame }: Props) => {
         <link rel="stylesheet" href={stylesheet} data-turbo-track="reload" />
         <link
           rel="icon"
-          href={
-            organization?.logo_url ?? `/brand/${(organization?.brand_color ?? defaultColor).slice(1)}.svg`
-          }
+          href={organization?.logo_url ?? `/brand/${(organization?.brand_color ?? defaultColor).slice(1)}.svg`}
         />
         {organization?.brand_color && (
           <link rel="stylesheet" href={`/brand/${organization.brand_color.slice(1)}.css`} />
@@ -47,10 +45,7 @@ export const Layout = ({ view, frame }: Props) => {
         {view.head}
         <script type="module" src={script} data-turbo-track="reload" />
       </head>
-      <body
-        class={visit.isEmbedded ? "embedded" : undefined}
-        data-turbo={visit.isEmbedded ? "false" : undefined}
-      >
+      <body class={visit.isEmbedded ? "embedded" : undefined} data-turbo={visit.isEmbedded ? "false" : undefined}>
         {!visit.isEmbedded && (
           <>
             <a class="skip" href="#content">
@@ -135,11 +130,7 @@ const Top = ({ view, frame }: Props) => {
             {nav.me}
           </a>
         ) : (
-          <a
-            class="button"
-            href={`/sign-in?return_to=${encodeURIComponent(addressOf(visit))}`}
-            rel="nofollow"
-          >
+          <a class="button" href={`/sign-in?return_to=${encodeURIComponent(addressOf(visit))}`} rel="nofollow">
             {nav.signIn}
           </a>
         )}

@@ -32,8 +32,7 @@ const schemas = new WeakMap<z.ZodType, Schema>();
 function schemaOf(body: z.ZodType): Schema {
   const known = schemas.get(body);
   if (known) return known;
-  const core =
-    body instanceof z.ZodPipe && body.in instanceof z.ZodTransform ? (body.out as z.ZodType) : body;
+  const core = body instanceof z.ZodPipe && body.in instanceof z.ZodTransform ? (body.out as z.ZodType) : body;
   const made = z.toJSONSchema(core, { io: "input", unrepresentable: "any", reused: "inline" }) as Schema;
   schemas.set(body, made);
   return made;
@@ -60,13 +59,11 @@ export function limitsOf({ body, method }: Pick<Route, "body" | "method">, name:
   const { type, format, minimum = 0, maximum, pattern } = core;
   if (type === "boolean") return { type: "checkbox" };
   const [, shortest, longest] = /^\^\[[^\]]+\]\{(\d+),(\d+)\}\$$/.exec(pattern ?? "") ?? [];
-  const digits =
-    type === "integer" && maximum !== undefined && minimum >= 0 ? `${maximum}`.length : undefined;
+  const digits = type === "integer" && maximum !== undefined && minimum >= 0 ? `${maximum}`.length : undefined;
   const minLength = core.minLength ?? (shortest ? Number(shortest) : undefined);
   const maxLength = core.maxLength ?? (longest ? Number(longest) : digits);
   // A change names only what it changes. A field that must not become empty is still needed in its form.
-  const isNeeded =
-    !isNullable && (method === "patch" ? minLength !== undefined || pattern !== undefined : isNamed);
+  const isNeeded = !isNullable && (method === "patch" ? minLength !== undefined || pattern !== undefined : isNamed);
   return {
     ...(format === "email" && { type: "email" }),
     ...(format === "uri" && { type: "url" }),

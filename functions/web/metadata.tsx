@@ -48,12 +48,7 @@ export const isListed = (view: View, { organization }: Frame, visit: Visit): boo
   !visit.refused &&
   (view.status ?? 200) === 200;
 
-function jsonLd(
-  view: View,
-  organization: NonNullable<Frame["organization"]>,
-  visit: Visit,
-  url: string,
-): string {
+function jsonLd(view: View, organization: NonNullable<Frame["organization"]>, visit: Visit, url: string): string {
   const data = {
     "@context": "https://schema.org",
     "@type": "WebPage",

@@ -1,20 +1,7 @@
 import type { z } from "zod";
 import type { Access, Results, Statement } from "../_shared/database/run.ts";
-import type {
-  ApiResponse,
-  Endpoint,
-  Execute,
-  ExecuteAs,
-  JsonResponse,
-  Work,
-} from "../_shared/http/endpoint.ts";
-import {
-  type Frame,
-  type FrameOf,
-  type LocaleValue,
-  pageFrame,
-  pageLocale,
-} from "../_shared/statements/pages.ts";
+import type { ApiResponse, Endpoint, Execute, ExecuteAs, JsonResponse, Work } from "../_shared/http/endpoint.ts";
+import { type Frame, type FrameOf, type LocaleValue, pageFrame, pageLocale } from "../_shared/statements/pages.ts";
 import { messagesOf } from "../words/index.ts";
 import { Layout } from "./layout.tsx";
 import { isListed } from "./metadata.tsx";
@@ -29,9 +16,7 @@ export type { Page, PageInput };
 
 /** For the query of a page with filters: a form sends the empty ones too. */
 export const withoutEmpty = (sent: unknown) =>
-  Object.fromEntries(
-    Object.entries(sent as Record<string, string>).filter(([, value]) => value.trim() !== ""),
-  );
+  Object.fromEntries(Object.entries(sent as Record<string, string>).filter(([, value]) => value.trim() !== ""));
 
 /** The query of a list without empty filters, and best first if it has words and no other sort. */
 export function bestFirst(sent: unknown): Record<string, string> {
@@ -102,10 +87,7 @@ export function page<
       const base = visit.base && data.organization ? `/o/${data.organization.slug}` : visit.base;
       // Not permanently: an organization may take its former slug again.
       if (visit.base !== base && !visit.form)
-        return redirect(
-          302,
-          visit.path.replace(/\/o\/[^/]+/, base) + (visit.query.size > 0 ? `?${visit.query}` : ""),
-        );
+        return redirect(302, visit.path.replace(/\/o\/[^/]+/, base) + (visit.query.size > 0 ? `?${visit.query}` : ""));
       const render = () => {
         const shown = view((read ? shownOf(rows, () => read(input)) : rows) as never, input, data);
         return "movedTo" in shown
@@ -151,10 +133,7 @@ function speak(visit: Visit, { viewer, organization }: Frame) {
 type Read = (input: PageInput<undefined>) => readonly Statement[];
 
 /** Declares the action of a form, or of a link in a mail or from a provider, that needs more than statements, such as auth. */
-export function form<
-  Body extends z.ZodType | undefined = undefined,
-  Query extends z.ZodType | undefined = undefined,
->(
+export function form<Body extends z.ZodType | undefined = undefined, Query extends z.ZodType | undefined = undefined>(
   definition: Shared<Query, Body> & {
     method?: "get" | "post";
     formPage?: Page;
@@ -254,9 +233,5 @@ const framing = ({ isEmbedded }: Visit, { organization }: Frame) =>
 export const seeOther = (path: string) => redirect(303, path);
 
 function redirect(status: number, path: string): JsonResponse {
-  return {
-    status,
-    json: "",
-    headers: { Location: path, "Content-Type": "text/plain; charset=utf-8" },
-  };
+  return { status, json: "", headers: { Location: path, "Content-Type": "text/plain; charset=utf-8" } };
 }

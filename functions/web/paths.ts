@@ -102,9 +102,7 @@ export function withHostOptions({ isEmbedded, query }: Visit, path: string): str
   if (!isEmbedded) return path;
   return ["lang", "theme"].reduce((so, name) => {
     const value = query.get(name);
-    return value && !new RegExp(`[?&]${name}=`).test(so)
-      ? withQuery(so, `${name}=${encodeURIComponent(value)}`)
-      : so;
+    return value && !new RegExp(`[?&]${name}=`).test(so) ? withQuery(so, `${name}=${encodeURIComponent(value)}`) : so;
   }, path);
 }
 

@@ -10,15 +10,11 @@ export class WordedError extends ApiError {}
 type Problem = { message: string; details: ErrorDetail[] };
 
 /** The errors of a form in the visitor's language. The API's messages are in English and more specific. */
-export function problemOf(
-  error: ApiError,
-  { locale, messages }: Pick<Visit, "locale" | "messages">,
-): Problem {
+export function problemOf(error: ApiError, { locale, messages }: Pick<Visit, "locale" | "messages">): Problem {
   // A form was posted twice: see components/form-id.tsx.
   if (error.details.some(({ field }) => field === "Idempotency-Key"))
     return { message: messages.forms.sent, details: [] };
-  if (error instanceof WordedError || locale === "en")
-    return { message: error.message, details: error.details };
+  if (error instanceof WordedError || locale === "en") return { message: error.message, details: error.details };
   const { problems } = messages;
   const explain = (issue: z.core.$ZodIssue) => explanation(issue, problems);
   return {
@@ -29,8 +25,7 @@ export function problemOf(
         : // Errors of the database.
           error.details.map(({ field }) => ({
             field,
-            message:
-              error.extra.reason === "name_of_team_member" ? problems.nameOfTeamMember : problems.invalid,
+            message: error.extra.reason === "name_of_team_member" ? problems.nameOfTeamMember : problems.invalid,
           })),
   };
 }
@@ -50,9 +45,7 @@ function explanation(issue: z.core.$ZodIssue, problems: Messages["problems"]): s
     return issue.origin === "array" ? problems.required : problems.minimum(Number(issue.minimum));
   }
   if (issue.code === "too_big")
-    return issue.origin === "string"
-      ? problems.atMost(Number(issue.maximum))
-      : problems.maximum(Number(issue.maximum));
+    return issue.origin === "string" ? problems.atMost(Number(issue.maximum)) : problems.maximum(Number(issue.maximum));
   // An empty field is absent, and what a select or checkbox did not choose is too.
   return issue.code === "invalid_type" || issue.code === "invalid_value" || issue.code === "invalid_union"
     ? problems.required

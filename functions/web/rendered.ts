@@ -31,10 +31,7 @@ export function renderOnce(rows: unknown, visit: Visit, render: () => JsonRespon
 }
 
 /** Stores a response and removes the least recently used ones above the limits. */
-function keep(
-  key: string,
-  entry: { rows: unknown; answer: JsonResponse & { bytes: Uint8Array<ArrayBuffer> } },
-) {
+function keep(key: string, entry: { rows: unknown; answer: JsonResponse & { bytes: Uint8Array<ArrayBuffer> } }) {
   kept.set(key, entry);
   keptBytes += entry.answer.bytes.length;
   for (const [oldest, { answer }] of kept) {

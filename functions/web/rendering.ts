@@ -5,12 +5,7 @@ import type { Page } from "./view.ts";
 import type { Visit } from "./visit.ts";
 
 /** What is rendered: components read it instead of being given it. */
-export type Rendering = {
-  visit: Visit;
-  frame: Frame;
-  page?: Page | undefined;
-  params: Record<string, string>;
-};
+export type Rendering = { visit: Visit; frame: Frame; page?: Page | undefined; params: Record<string, string> };
 
 export const RenderingContext = createContext<Rendering | undefined>(undefined);
 

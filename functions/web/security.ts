@@ -10,15 +10,10 @@ const styleOfTurbo = "'sha256-WAyOw4V+FqDc35lQPyRADLBWbuNK8ahvYEaQIYF1+Ps='";
  * The content security policy, with the origins that may embed the page, none without origins, and those of a CAPTCHA,
  * whose script and frame the page shows.
  */
-export const contentSecurityPolicy = (
-  frameAncestors: readonly string[] = [],
-  captcha: readonly string[] = [],
-) =>
+export const contentSecurityPolicy = (frameAncestors: readonly string[] = [], captcha: readonly string[] = []) =>
   [
     "default-src 'self'",
-    ...(captcha.length > 0 ? ["script-src", "frame-src"] : []).map((name) =>
-      [name, "'self'", ...captcha].join(" "),
-    ),
+    ...(captcha.length > 0 ? ["script-src", "frame-src"] : []).map((name) => [name, "'self'", ...captcha].join(" ")),
     ["style-src 'self'", styleOfTurbo, ...captcha].join(" "),
     [`connect-src 'self' ${supabase.origin} ${realtime}`, ...captcha].join(" "),
     // Admins choose the URLs of logos; components/avatar.tsx chooses whose pictures are shown.

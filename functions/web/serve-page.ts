@@ -122,8 +122,7 @@ const needsFactor = (error: ApiError | undefined) =>
   error?.code === "UNAUTHORIZED" && error.details.some(({ field }) => field === "aal");
 
 /** Whether an error is shown in its form. A rate limit has its own page, unless the form has a message for it. */
-const isOfTheForm = (error: ApiError) =>
-  error instanceof WordedError || [400, 402, 409].includes(error.status);
+const isOfTheForm = (error: ApiError) => error instanceof WordedError || [400, 402, 409].includes(error.status);
 
 function methodOf(c: Context, { form }: Visit): string {
   if (c.req.method !== "POST") return "get";
@@ -169,8 +168,7 @@ function pagePresentation(c: Context, page: Page, visit: Visit): Presentation {
       const isHidden = known?.code === "NOT_FOUND" && endpoint.access !== "public" && !visit.isSignedIn;
       const isUnfinished = needsFactor(known);
       const isSignInNeeded =
-        known?.code === "UNAUTHORIZED" &&
-        (isUnfinished ? !page.isData : isEnded || endpoint.access !== "public");
+        known?.code === "UNAUTHORIZED" && (isUnfinished ? !page.isData : isEnded || endpoint.access !== "public");
       if (isSignInNeeded || isHidden) {
         const back = ownPath(returnPath(c, visit)) ?? "/";
         // A session that ended in a frame: its host identifies the person again. No other page can be shown there.
@@ -187,10 +185,7 @@ function pagePresentation(c: Context, page: Page, visit: Visit): Presentation {
     respond: (c, requestId, response, _verdict, stream) => {
       const shown = isDone(response)
         ? seeOther(
-            withHostOptions(
-              visit,
-              page.redirectTo?.(response, { visit, params: paramsOf(c) }) ?? returnPath(c, visit),
-            ),
+            withHostOptions(visit, page.redirectTo?.(response, { visit, params: paramsOf(c) }) ?? returnPath(c, visit)),
           )
         : response;
       const headers = new Headers({ ...securityHeaders, ...shown.headers, "X-Request-Id": requestId });
@@ -215,8 +210,7 @@ function paramsOf(c: Context): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, idOf(value)]));
 }
 
-const idOf = (value: string) =>
-  /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-|$)/i.exec(value)?.[1] ?? value;
+const idOf = (value: string) => /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-|$)/i.exec(value)?.[1] ?? value;
 
 /** Browsers name the page that posts: only our own may, whatever origins an organization allows. */
 function requireOwnOrigin(c: Context) {

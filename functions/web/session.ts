@@ -53,8 +53,7 @@ export async function openSession(c: Context): Promise<Session> {
     let credential = await credentialOf(undefined, token);
     if (credential.kind === "user") return { credential, accessToken: token, cookies };
     const { session, error, set } = await refresh(c);
-    if (!session && (!error || endsSession(error)))
-      return { credential: { kind: "none" }, cookies: withoutAccount(c) };
+    if (!session && (!error || endsSession(error))) return { credential: { kind: "none" }, cookies: withoutAccount(c) };
     if (!session) throw temporaryErrorOf(error as AuthError);
     cookies.push(...set);
     credential = await credentialOf(undefined, session.access_token);
@@ -95,8 +94,7 @@ const endings = new Set([
   // A refresh token that auth cannot have made.
   "validation_failed",
 ]);
-const endsSession = ({ code = "", name }: AuthError) =>
-  endings.has(code) || name === "AuthSessionMissingError";
+const endsSession = ({ code = "", name }: AuthError) => endings.has(code) || name === "AuthSessionMissingError";
 
 function temporaryErrorOf({ status, message }: AuthError): ApiError {
   if (status !== 429) return notRenewed();
@@ -140,8 +138,7 @@ const maxRefreshMs = 5_000;
 const maxAuthMs = 10_000;
 
 /** A call of auth, which may hang. */
-const fetchInTime: typeof fetch = (input, init) =>
-  fetch(input, { ...init, signal: AbortSignal.timeout(maxAuthMs) });
+const fetchInTime: typeof fetch = (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(maxAuthMs) });
 
 /** The client tries a refresh again for half a minute where auth fails: with a status that it takes for an answer, it does not. */
 const fetchOnce: typeof fetch = async (input, init) => {
@@ -155,12 +152,7 @@ const fetchOnce: typeof fetch = async (input, init) => {
  * Auth on behalf of the visitor; the cookies that it sets are added to the list. Auth asks a secret key for no CAPTCHA:
  * a call that the CAPTCHA protects has the publishable key where the project has one.
  */
-export function authOf(
-  c: Context,
-  cookies: NewCookie[],
-  fetchAuth: typeof fetch = fetchInTime,
-  needsCaptcha = false,
-) {
+export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch = fetchInTime, needsCaptcha = false) {
   const address = environment.authAddressHeader && addressOf(c);
   const [publishableKey = ""] = environment.publicKeys;
   // Once: the client asks for all cookies again for each part of a session.
@@ -170,18 +162,16 @@ export function authOf(
   const secretKey = needsCaptcha && environment.captcha ? undefined : environment.authApiKey;
   return createServerClient(environment.supabaseUrl, secretKey ?? publishableKey, {
     cookieOptions: { ...cookieOptions, name: sessionCookieName },
-    global: {
-      fetch: fetchAuth,
-      headers: address ? { [environment.authAddressHeader as string]: address } : {},
-    },
+    global: { fetch: fetchAuth, headers: address ? { [environment.authAddressHeader as string]: address } : {} },
     cookies: {
       // The user has metadata of any size.
       encode: "tokens-only",
       // Cookies of the response take precedence over those of the request.
       getAll: () =>
-        [...new Map([...given, ...cookies.map(({ name, value }) => [name, value] as const)])].map(
-          ([name, value]) => ({ name, value }),
-        ),
+        [...new Map([...given, ...cookies.map(({ name, value }) => [name, value] as const)])].map(([name, value]) => ({
+          name,
+          value,
+        })),
       setAll: (changed) => {
         cookies.push(...changed.map(({ name, value, options }) => ({ name, value, options })));
       },

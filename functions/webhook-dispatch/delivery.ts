@@ -18,15 +18,10 @@ export async function deliver(claim: Claim): Promise<Result> {
     ...outcome,
   });
   try {
-    if (!claim.data)
-      return result({ error: "This event was deleted after its retention period.", is_final: true });
+    if (!claim.data) return result({ error: "This event was deleted after its retention period.", is_final: true });
     const event = { ...claim, timestamp: claim.occurred_at.toISOString(), data: claim.data };
     const body = new TextEncoder().encode(JSON.stringify(envelopeOf(claim.event, event)));
-    const {
-      status,
-      body: response_body,
-      retryAfter,
-    } = await post(new URL(claim.url), headersOf(claim, body), body);
+    const { status, body: response_body, retryAfter } = await post(new URL(claim.url), headersOf(claim, body), body);
     return result({ status_code: status, response_body, retry_after: secondsOf(retryAfter) });
   } catch (error) {
     if (!(error instanceof NoResponse)) log({ requestId: eventId(event_id), error });
@@ -81,8 +76,6 @@ function standardKey(secret: string): Uint8Array {
 /** Retry-After in either form, as seconds from now. */
 function secondsOf(retryAfter: string | undefined): number | undefined {
   if (retryAfter === undefined) return undefined;
-  const seconds = /^\d{1,9}$/.test(retryAfter)
-    ? Number(retryAfter)
-    : (Date.parse(retryAfter) - Date.now()) / 1000;
+  const seconds = /^\d{1,9}$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000;
   return seconds > 0 ? Math.ceil(Math.min(seconds, 1e9)) : undefined;
 }

@@ -23,9 +23,7 @@ const latin1 = new TextDecoder("latin1");
 export async function post(url: URL, headers: Record<string, string>, body: Uint8Array): Promise<Reply> {
   const abort = new AbortController();
   const late = new Promise<never>((_, reject) => {
-    abort.signal.addEventListener("abort", () =>
-      reject(new NoResponse("No complete response within 10 seconds.")),
-    );
+    abort.signal.addEventListener("abort", () => reject(new NoResponse("No complete response within 10 seconds.")));
   });
   late.catch(() => {});
   const timer = setTimeout(() => abort.abort(), timeoutMs);
@@ -125,11 +123,7 @@ type Head = { status: number; headers: Map<string, string>; keepsAlive: boolean 
 
 async function readHead(connection: Connection): Promise<Head> {
   const lines: string[] = [];
-  for (
-    let line = await readLine(connection);
-    line !== "" || lines.length === 0;
-    line = await readLine(connection)
-  ) {
+  for (let line = await readLine(connection); line !== "" || lines.length === 0; line = await readLine(connection)) {
     lines.push(line);
     if (lines.length > 100) throw notHttp();
   }
@@ -281,7 +275,6 @@ function meaningOf(error: unknown): string {
   if (error instanceof Deno.errors.ConnectionRefused) return "The connection was refused.";
   if (isReset(error)) return "The connection was reset.";
   if (error instanceof Deno.errors.InvalidData) return `TLS failed: ${error.message}.`;
-  if (error instanceof Error && "code" in error && error.code === "ENOTFOUND")
-    return "The host name does not resolve.";
+  if (error instanceof Error && "code" in error && error.code === "ENOTFOUND") return "The host name does not resolve.";
   return error instanceof Error ? error.message : String(error);
 }

@@ -51,20 +51,14 @@ const texts: Record<Locale, Texts> = {
 
 /** The texts of each area of the dashboard, with the shared words. */
 export type AreaTexts = {
-  [Area in keyof AdminTexts]: Words &
-    AdminTexts[Area] &
-    (Area extends "categories" | "tags" ? AdminTexts["labels"] : unknown);
+  [Area in keyof AdminTexts]: Words & AdminTexts[Area] & (Area extends "categories" | "tags" ? AdminTexts["labels"] : unknown);
 };
 
 export type Messages = Pages & MailTexts & { words: Words; admin: AreaTexts };
 
 const messages = Object.fromEntries(
   Object.entries(texts).map(([locale, { words, pages, mail, admin }]) => {
-    const areas = {
-      ...admin,
-      categories: { ...admin.labels, ...admin.categories },
-      tags: { ...admin.labels, ...admin.tags },
-    };
+    const areas = { ...admin, categories: { ...admin.labels, ...admin.categories }, tags: { ...admin.labels, ...admin.tags } };
     const withWords = Object.entries(areas).map(([area, own]) => [area, { ...words, ...own }]);
     return [locale, { ...pages, ...mail, words, admin: Object.fromEntries(withWords) }];
   }),

@@ -6,6 +6,5 @@ type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string };
 export function counter(locale: Locale) {
   const rules = new Intl.PluralRules(locale);
   const numbers = new Intl.NumberFormat(locale);
-  return (forms: Forms) => (n: number) =>
-    (forms[rules.select(n)] ?? forms.other).replaceAll("#", numbers.format(n));
+  return (forms: Forms) => (n: number) => (forms[rules.select(n)] ?? forms.other).replaceAll("#", numbers.format(n));
 }

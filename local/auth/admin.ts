@@ -8,8 +8,7 @@ import type { TokenSecrets } from "./token-secrets.ts";
 
 const invalid = (message: string) => goTrueError(400, "validation_failed", message);
 const notFound = (message: string) => goTrueError(404, "user_not_found", message);
-const taken = () =>
-  goTrueError(422, "email_exists", "A user with this email address has already been registered");
+const taken = () => goTrueError(422, "email_exists", "A user with this email address has already been registered");
 
 /** Serves auth's calls of the admin. Throws a response, or an error of lite. */
 export async function answerAdmin(
@@ -72,10 +71,7 @@ async function list(service: Service, query: URLSearchParams): Promise<Response>
   const last = Math.ceil(Number(counted?.users) / perPage);
   const link = (to: number, rel: string) => `</admin/users?page=${to}&per_page=${perPage}>; rel="${rel}"`;
   return Response.json(
-    {
-      users: rows.map((row) => ({ ...shownWith(service, row, []), identities: null })),
-      aud: "authenticated",
-    },
+    { users: rows.map((row) => ({ ...shownWith(service, row, []), identities: null })), aud: "authenticated" },
     {
       headers: {
         "x-total-count": String(counted?.users),
@@ -128,12 +124,7 @@ async function change(service: Service, user: User, body: Body): Promise<void> {
   if (ban_duration) await repo.updateUser(user.id, { banned_until: endOfBan(ban_duration) });
 }
 
-async function moveTo(
-  { repo }: Service,
-  { id }: User,
-  email: string,
-  email_verified: boolean,
-): Promise<void> {
+async function moveTo({ repo }: Service, { id }: User, email: string, email_verified: boolean): Promise<void> {
   const other = await repo.findUserByEmail(email);
   if (other && other.id !== id) throw taken();
   await repo.updateUser(id, { email });
@@ -150,8 +141,7 @@ function endOfBan(duration: string): string | null {
   const length = parts.reduce((sum, [, count, unit = ""]) => sum + Number(count) * (unitMs[unit] ?? 0), 0);
   // Go's longest duration is 292 years.
   const isValid = parts.map(([part]) => part).join("") === duration && length < 9e12;
-  if (duration !== "none" && !isValid)
-    throw invalid("invalid format for ban duration: write it as 24h or 1h30m");
+  if (duration !== "none" && !isValid) throw invalid("invalid format for ban duration: write it as 24h or 1h30m");
   return length === 0 ? null : new Date(Date.now() + length).toISOString();
 }
 

@@ -111,13 +111,7 @@ const otherGrant: Call = {
 };
 const mailACode: Call = {
   limit: "mail",
-  body: z.object({
-    email: mailAddress,
-    phone,
-    type,
-    data,
-    create_user: flag("create_user"),
-  }),
+  body: z.object({ email: mailAddress, phone, type, data, create_user: flag("create_user") }),
   hidesAccountExistence: true,
   refuse: noPhone(400, "Unsupported phone provider"),
 };
@@ -156,21 +150,13 @@ const calls: Record<string, Call> = {
   "GET /user": {},
   "PUT /user": {
     limit: "change",
-    body: z.object({
-      data,
-      email: mailAddress,
-      password: newPassword,
-      app_metadata: metadata("app_metadata"),
-    }),
+    body: z.object({ data, email: mailAddress, password: newPassword, app_metadata: metadata("app_metadata") }),
     hashesPassword: hashesNewPassword,
   },
   "GET /reauthenticate": { limit: "mail" },
   "POST /logout": { query: ["scope"], body: z.object({ scope: text("scope", 20) }) },
   "GET /admin/users": { query: ["page", "per_page"] },
-  "POST /admin/users": {
-    body: z.object({ ...user, id: text("id", 100) }),
-    hashesPassword: hashesNewPassword,
-  },
+  "POST /admin/users": { body: z.object({ ...user, id: text("id", 100) }), hashesPassword: hashesNewPassword },
   "GET /admin/users/:id": {},
   "PUT /admin/users/:id": { body: z.object(user), hashesPassword: hashesNewPassword },
   "DELETE /admin/users/:id": { body: z.object({ should_soft_delete: flag("should_soft_delete") }) },
@@ -190,9 +176,7 @@ const calls: Record<string, Call> = {
   "GET /health": {},
   "GET /.well-known/jwks.json": {},
   "GET /.well-known/openid-configuration": {},
-  "GET /authorize": {
-    query: ["provider", "redirect_to", "scopes", "code_challenge", "code_challenge_method"],
-  },
+  "GET /authorize": { query: ["provider", "redirect_to", "scopes", "code_challenge", "code_challenge_method"] },
 };
 
 /** The call of a request by exact path: lite would decode and normalize it. */

@@ -4,10 +4,7 @@ export function goTrueError(status: number, code: string, message: string, retry
     { code: status, error_code: code, msg: message },
     {
       status,
-      headers: {
-        "x-sb-error-code": code,
-        ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-      },
+      headers: { "x-sb-error-code": code, ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }) },
     },
   );
 }

@@ -145,10 +145,7 @@ function tooMany(call: Call, { retry_after }: Charge): Response {
 }
 
 /** The same response after the same time, whether the account exists or not. */
-async function withMinDuration(
-  call: Call,
-  run: () => Promise<Response | "full">,
-): Promise<Response | "full"> {
+async function withMinDuration(call: Call, run: () => Promise<Response | "full">): Promise<Response | "full"> {
   const [answer] = await Promise.all([run(), sleep(minDurationMs)]);
   if (answer === "full") return answer;
   // These errors of lite reveal whether an account exists.
@@ -197,8 +194,7 @@ function requestFor(
   headers.set(clientHeader, client);
   const apiKey = headers.get("apikey") ?? from.searchParams.get("apikey");
   // A mail link is opened by a browser without the API key.
-  const key =
-    apiKey ?? (request.method === "GET" && from.pathname === "/auth/v1/verify" ? publishableKey : null);
+  const key = apiKey ?? (request.method === "GET" && from.pathname === "/auth/v1/verify" ? publishableKey : null);
   if (key !== null) headers.set("apikey", key);
   if (call.body === undefined) return new Request(url, { method: request.method, headers });
   headers.set("content-type", "application/json");

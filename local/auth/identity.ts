@@ -98,13 +98,7 @@ async function verify(keys: Keys, token: string) {
 
 function identity(role: Role, payload: JWTPayload): Identity {
   const claims = JSON.stringify(payload);
-  return {
-    key: `${role} ${claims}`,
-    role,
-    claims,
-    person: payload.sub ?? null,
-    expiresAt: payload.exp ?? null,
-  };
+  return { key: `${role} ${claims}`, role, claims, person: payload.sub ?? null, expiresAt: payload.exp ?? null };
 }
 
 /** Compares a secret in constant time. */

@@ -106,12 +106,7 @@ export function changeLite({ secrets, jwtSecret, issuer, confirmsAddresses: conf
 
 function encryptingRepository(
   repository: Repository,
-  given: {
-    secrets: TokenSecrets;
-    confirms: boolean;
-    failed: (error: unknown) => void;
-    mail: SendMail | undefined;
-  },
+  given: { secrets: TokenSecrets; confirms: boolean; failed: (error: unknown) => void; mail: SendMail | undefined },
 ): Repository {
   const { secrets, confirms, failed, mail } = given;
   const { encryptRefreshToken, decryptRefreshToken, storedCode } = secrets;
@@ -150,13 +145,10 @@ function encryptingRepository(
     // First without a code, as auth does: triggers count each code.
     async createUser({ confirmation_token, confirmation_sent_at, ...user }) {
       const made = await tracked(repository.createUser(confirms ? { ...user, confirmed_at: null } : user));
-      return confirmation_token
-        ? changed.updateUser(made.id, { confirmation_token, confirmation_sent_at })
-        : made;
+      return confirmation_token ? changed.updateUser(made.id, { confirmation_token, confirmation_sent_at }) : made;
     },
     async updateUser(id, change) {
-      const before =
-        mail && (change.email || change.encrypted_password) && (await repository.findUserById(id));
+      const before = mail && (change.email || change.encrypted_password) && (await repository.findUserById(id));
       const user = await tracked(
         repository.updateUser(id, {
           ...(change.confirmed_at ? { confirmation_token: null, recovery_token: null } : {}),
@@ -181,8 +173,7 @@ function encryptingRepository(
       const row = await repository.findRefreshToken(encryptRefreshToken(token));
       return row && opened(row);
     },
-    findRefreshTokensBySession: async (session) =>
-      (await repository.findRefreshTokensBySession(session)).map(opened),
+    findRefreshTokensBySession: async (session) => (await repository.findRefreshTokensBySession(session)).map(opened),
   };
   const changed = Object.assign(Object.create(repository) as Repository, changes);
   return changed;
@@ -232,8 +223,7 @@ const bodyOf = async (request: Request): Promise<Body> =>
   request.body ? ((await request.clone().json()) as Body) : {};
 
 /** Also until infinity, which is no date. */
-const isBanned = ({ banned_until }: User) =>
-  banned_until !== null && !(Date.parse(banned_until) <= Date.now());
+const isBanned = ({ banned_until }: User) => banned_until !== null && !(Date.parse(banned_until) <= Date.now());
 
 /** Rejects a call of the admin without the service's token, and any call of a banned user. */
 async function refusedCaller(
@@ -279,11 +269,7 @@ async function redirectLikeAuth(location: string, refused: Response | undefined)
 /** A mail link carries an unguessable token; the hash of a code in its place is rejected. */
 function linkByToken(service: Service, secrets: TokenSecrets, mail: Changes["mail"]): void {
   const { mailer, verifyOtp } = service;
-  const byHook = async (
-    userId: string | undefined,
-    addresses: object,
-    email_data: HookMail["email_data"],
-  ) => {
+  const byHook = async (userId: string | undefined, addresses: object, email_data: HookMail["email_data"]) => {
     if (!mail) return;
     const user = userId ? await service.repo.findUserById(userId) : undefined;
     mail({ user: { id: userId, email: "", ...addresses, user_metadata: localeOf(user) }, email_data });
@@ -417,11 +403,7 @@ function hideSignUps(service: Service): void {
 }
 
 /** Signs up with a random address, without a mail, and rolls back, to get the response of a new account. */
-async function rehearse<Made>(
-  service: Service,
-  email: string,
-  make: (email: string) => Promise<Made>,
-): Promise<Made> {
+async function rehearse<Made>(service: Service, email: string, make: (email: string) => Promise<Made>): Promise<Made> {
   const { mailer } = service;
   const other = `${randomUUID()}@rehearsal.invalid`;
   let made: string | undefined;
@@ -478,12 +460,7 @@ function refreshInTurn(service: Service, secrets: TokenSecrets): void {
         .where("token", "=", encrypted)
         .executeTakeFirst();
       if (row?.session_id)
-        await inner
-          .table("sessions")
-          .select("id")
-          .where("id", "=", row.session_id)
-          .forUpdate()
-          .executeTakeFirst();
+        await inner.table("sessions").select("id").where("id", "=", row.session_id).forUpdate().executeTakeFirst();
       service.repo = inner;
       // A rejection commits, because it has revoked the descendants of a reused token. Their session ends with them.
       return refreshSession.call(service, token).then(

@@ -41,10 +41,7 @@ type Send = (email: string, tokenHash: string, code: string, context?: MailConte
 export interface Service extends Omit<Public<Lite>, "repo"> {
   repo: Repository;
   config: { email?: object };
-  mailer: Record<
-    "sendConfirmation" | "sendRecovery" | "sendMagicLink" | "sendEmailChange" | "sendInvite",
-    Send
-  > & {
+  mailer: Record<"sendConfirmation" | "sendRecovery" | "sendMagicLink" | "sendEmailChange" | "sendInvite", Send> & {
     sendReauthentication(email: string, code: string, context?: MailContext): Promise<void>;
     render(kind: string, email: string, tokenHash: string, code: string, context?: object): Promise<unknown>;
     send(mail: unknown): Promise<void>;

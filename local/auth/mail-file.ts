@@ -16,9 +16,7 @@ export function mailFile(path: string, siteUrl: string): { send(mail: Mail): Pro
   let last: Promise<void> = Promise.resolve();
   return {
     send(mail) {
-      const text = mail.text?.replace(/https?:\S+\/auth\/v1\/verify\?\S+/g, (link) =>
-        linkToPage(link, siteUrl),
-      );
+      const text = mail.text?.replace(/https?:\S+\/auth\/v1\/verify\?\S+/g, (link) => linkToPage(link, siteUrl));
       last = last.catch(() => undefined).then(() => append(path, { ...mail, text }));
       return last;
     },

@@ -69,9 +69,7 @@ async function versionsIn(migrations: string): Promise<string[]> {
 /** Whether the program would upgrade the tables of an existing database; rejects one that a newer program has upgraded. */
 export async function needsAuthUpgrade({ path, migrations }: AuthProgram, sql: Sql): Promise<boolean> {
   const known = await versionsIn(migrations);
-  const applied = (await sql`select version from auth.schema_migrations`).map(({ version }) =>
-    String(version),
-  );
+  const applied = (await sql`select version from auth.schema_migrations`).map(({ version }) => String(version));
   const newer = applied.find((version) => !known.includes(version));
   if (newer !== undefined)
     throw new StartError(
@@ -96,10 +94,9 @@ export async function migrateAuth(settings: Settings): Promise<void> {
       throw new StartError(`${path} did not migrate the tables of auth: ${reason}`);
     },
   );
-  const applied = await withDatabase(
-    settings.databaseUrl,
-    (sql) => sql`select from auth.schema_migrations`,
-  ).catch(() => []);
+  const applied = await withDatabase(settings.databaseUrl, (sql) => sql`select from auth.schema_migrations`).catch(
+    () => [],
+  );
   if (applied.length === 0)
     throw new StartError(`${path} is not Supabase Auth: set SUPABASE_AUTH to its program, or unset it`);
 }
@@ -153,9 +150,7 @@ const defaults: Record<string, string> = {
   GOTRUE_MAILER_AUTOCONFIRM: "false",
   GOTRUE_MAILER_SECURE_EMAIL_CHANGE_ENABLED: "true",
   GOTRUE_MAILER_OTP_EXP: "3600",
-  ...Object.fromEntries(
-    notices.split(" ").map((name) => [`GOTRUE_MAILER_NOTIFICATIONS_${name}_ENABLED`, "true"]),
-  ),
+  ...Object.fromEntries(notices.split(" ").map((name) => [`GOTRUE_MAILER_NOTIFICATIONS_${name}_ENABLED`, "true"])),
   GOTRUE_SECURITY_UPDATE_PASSWORD_REQUIRE_REAUTHENTICATION: "true",
   GOTRUE_MFA_TOTP_ENROLL_ENABLED: "true",
   GOTRUE_MFA_TOTP_VERIFY_ENABLED: "true",

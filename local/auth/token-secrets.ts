@@ -22,9 +22,11 @@ export function codeHashOf(email: string, code: string): string {
 
 export function tokenSecrets(secret: string): TokenSecrets {
   const derive = (purpose: string) => Buffer.from(hkdfSync("sha256", secret, "", purpose, 32));
-  const [encryption, nonces, links] = ["refresh tokens", "nonces of refresh tokens", "links in mails"].map(
-    derive,
-  ) as [Buffer, Buffer, Buffer];
+  const [encryption, nonces, links] = ["refresh tokens", "nonces of refresh tokens", "links in mails"].map(derive) as [
+    Buffer,
+    Buffer,
+    Buffer,
+  ];
 
   const linkToken = (codeHash: string) => createHmac("sha256", links).update(codeHash).digest("base64url");
   return {
@@ -37,9 +39,7 @@ export function tokenSecrets(secret: string): TokenSecrets {
     },
     decryptRefreshToken(encrypted) {
       const bytes = Buffer.from(encrypted.slice(prefix.length), "base64url");
-      const decipher = createDecipheriv("aes-256-gcm", encryption, bytes.subarray(0, 12), {
-        authTagLength: 16,
-      });
+      const decipher = createDecipheriv("aes-256-gcm", encryption, bytes.subarray(0, 12), { authTagLength: 16 });
       decipher.setAuthTag(bytes.subarray(12, 28));
       return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
     },

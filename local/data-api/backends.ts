@@ -23,9 +23,7 @@ export function followBackends(pidFile: string): () => () => void {
   const check = () => {
     const server = Number.parseInt(read(pidFile), 10);
     const children = read(`/proc/${server}/task/${server}/children`).trim().split(" ");
-    const backends = children.filter((pid) =>
-      read(`/proc/${pid}/cmdline`).startsWith("postgres: embedded_rest "),
-    );
+    const backends = children.filter((pid) => read(`/proc/${pid}/cmdline`).startsWith("postgres: embedded_rest "));
     for (const pid of backends) if (!limited.includes(pid)) attempt(() => limitMemory(pid));
     limited = backends;
     yielding = backends.filter((pid) => yielding.includes(pid) || attempt(() => lowerPriority(pid)));

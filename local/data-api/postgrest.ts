@@ -117,20 +117,14 @@ const maxPathBytes = 80;
 
 /** The data folder, by a path that is short enough for a socket, or else a temporary one. */
 async function folderOfSockets(folder: string): Promise<{ path: string; isTemporary: boolean }> {
-  for (const name of await readdir(folder))
-    if (name.startsWith(prefix)) await rm(join(folder, name), { force: true });
-  const path = [folder, relative(process.cwd(), folder)].find(
-    (path) => Buffer.byteLength(path) <= maxPathBytes,
-  );
+  for (const name of await readdir(folder)) if (name.startsWith(prefix)) await rm(join(folder, name), { force: true });
+  const path = [folder, relative(process.cwd(), folder)].find((path) => Buffer.byteLength(path) <= maxPathBytes);
   return path === undefined
     ? { path: await mkdtemp(join(tmpdir(), "feedback-")), isTemporary: true }
     : { path, isTemporary: false };
 }
 
-function environment(
-  { databaseUrl, jwtSecret, siteUrl }: DataApiOptions,
-  listener: Listener,
-): Record<string, string> {
+function environment({ databaseUrl, jwtSecret, siteUrl }: DataApiOptions, listener: Listener): Record<string, string> {
   return {
     PATH: process.env.PATH ?? "/usr/bin:/bin",
     // Ends it if its heap grows beyond; it starts again. The heap is compacted, for 5 % of its speed.

@@ -27,8 +27,7 @@ function run(name: string): Promise<boolean> {
 const queue = [...checks];
 const failed: string[] = [];
 async function worker(): Promise<void> {
-  for (let name = queue.shift(); name !== undefined; name = queue.shift())
-    if (!(await run(name))) failed.push(name);
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) if (!(await run(name))) failed.push(name);
 }
 
 await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, worker));

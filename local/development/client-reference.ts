@@ -31,13 +31,11 @@ export async function clientExports(): Promise<Export[]> {
     await readFile(join(source, "index.ts"), "utf8"),
     ts.ScriptTarget.Latest,
   );
-  const lists = index.statements
-    .filter(ts.isExportDeclaration)
-    .flatMap(({ exportClause, moduleSpecifier }) => {
-      if (!exportClause || !moduleSpecifier) return [];
-      const file = (moduleSpecifier as ts.StringLiteral).text;
-      return [{ file, elements: (exportClause as ts.NamedExports).elements }];
-    });
+  const lists = index.statements.filter(ts.isExportDeclaration).flatMap(({ exportClause, moduleSpecifier }) => {
+    if (!exportClause || !moduleSpecifier) return [];
+    const file = (moduleSpecifier as ts.StringLiteral).text;
+    return [{ file, elements: (exportClause as ts.NamedExports).elements }];
+  });
   const exports: Export[] = [];
   for (const { file, elements } of lists.sort((a, b) => (basename(a.file) < basename(b.file) ? -1 : 1))) {
     const declarations = await declarationsOf(file);
@@ -61,9 +59,7 @@ function exportOf(name: string, file: string, declarations: ts.SourceFile): Expo
   const [doc] = ts.getJSDocCommentsAndTags(found).filter(ts.isJSDoc);
   const tags = doc?.tags ?? [];
   const textOf = (tag: string) =>
-    tags
-      .filter(({ tagName }) => tagName.text === tag)
-      .map(({ comment }) => ts.getTextOfJSDocComment(comment) ?? "");
+    tags.filter(({ tagName }) => tagName.text === tag).map(({ comment }) => ts.getTextOfJSDocComment(comment) ?? "");
   return {
     name,
     declaration: file === "./schema.ts" ? undefined : printed(found),
@@ -117,11 +113,7 @@ export function referenceOf(exports: Export[]): string {
       comment,
       declaration && `\`\`\`ts\n${declaration}\n\`\`\``,
       parameters.length > 0 &&
-        [
-          "| Parameter | |",
-          "|---|---|",
-          ...parameters.map((one) => `| \`${one.name}\` | ${one.comment} |`),
-        ].join("\n"),
+        ["| Parameter | |", "|---|---|", ...parameters.map((one) => `| \`${one.name}\` | ${one.comment} |`)].join("\n"),
       returns && `Returns: ${returns}`,
       throws && `Throws: ${throws}`,
       ...examples,

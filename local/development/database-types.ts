@@ -11,14 +11,7 @@ export const typesFile = join(root, "shared", "database.types.ts");
 /** TypeScript types of schema public, in the format of the Supabase CLI. */
 export async function databaseTypes(databaseUrl: string): Promise<string> {
   const cli = join(root, "node_modules", ".bin", "supabase");
-  const words = [
-    "gen",
-    "types",
-    "typescript",
-    "--schema",
-    "public",
-    `--remote=${databaseUrl}?sslmode=disable`,
-  ];
+  const words = ["gen", "types", "typescript", "--schema", "public", `--remote=${databaseUrl}?sslmode=disable`];
   const env = { ...process.env, DO_NOT_TRACK: "1" };
   const { stdout } = await promisify(execFile)(cli, words, { cwd: root, env, maxBuffer: 32 * 1024 * 1024 });
   return format(stdout.slice(stdout.indexOf("export type Json")));

@@ -12,8 +12,7 @@ export async function demoMails(stack: Stack): Promise<{ mails: Map<string, stri
     const own = demo.organization.id;
     await sql`update public.organizations set mail_enabled = true, brand_color = '#0f766e' where id = ${own}`;
     await sql`update auth.users set email_confirmed_at = now()`;
-    const [alice] =
-      await sql`select id from public.profiles where email = ${demo.users.alice} and kind = 'user'`;
+    const [alice] = await sql`select id from public.profiles where email = ${demo.users.alice} and kind = 'user'`;
     const [bob] = await sql`select id from public.profiles where email = ${demo.users.bob} and kind = 'user'`;
     const followed = await sql`
       select s.id from public.submissions s where s.organization_id = ${own} and s.status = 'planned'
@@ -33,11 +32,7 @@ export async function demoMails(stack: Stack): Promise<{ mails: Map<string, stri
     await sql`update private.mail_items set due_at = now()`;
   });
   const folder = join(dirname(stack.mailPath), "mail");
-  const wanted: Record<string, string> = {
-    status: "Completed:",
-    digest: "News from",
-    team: "New feedback for",
-  };
+  const wanted: Record<string, string> = { status: "Completed:", digest: "News from", team: "New feedback for" };
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(200)) {
     const captured = await capturedMails(folder);
     const found = Object.entries(wanted).flatMap(([name, subject]) => {
@@ -50,9 +45,7 @@ export async function demoMails(stack: Stack): Promise<{ mails: Map<string, stri
     const text = found[0]?.[1].text ?? "";
     return {
       mails: new Map(found.map(([name, { html = "" }]) => [name, html])),
-      paths: ["unsubscribe", "mail"].map(
-        (path) => new RegExp(`(/${path}\\?token=[\\w.-]+)`).exec(text)?.[1] ?? "",
-      ),
+      paths: ["unsubscribe", "mail"].map((path) => new RegExp(`(/${path}\\?token=[\\w.-]+)`).exec(text)?.[1] ?? ""),
     };
   }
   throw new Error("The mails did not come.");

@@ -42,11 +42,7 @@ export async function migrationFiles(project = root): Promise<string[]> {
 }
 
 async function compare(source: string, desired: string): Promise<SchemaChanges> {
-  const [sql, before, after] = await Promise.all([
-    plannedSql(source, desired),
-    rowsOf(source),
-    rowsOf(desired),
-  ]);
+  const [sql, before, after] = await Promise.all([plannedSql(source, desired), rowsOf(source), rowsOf(desired)]);
   const tables = [...new Set([...before.keys(), ...after.keys()])].sort();
   // A table that is missing in one of them is in the statements.
   const isKnown = (table: string) => before.has(table) && after.has(table);

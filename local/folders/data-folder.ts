@@ -113,9 +113,7 @@ async function prepare(path: string): Promise<void> {
     const names = await readdir(path);
     if (names.includes("PG_VERSION")) {
       await checkPostgresVersion(path);
-      throw new StartError(
-        `${path} is a folder of Postgres itself, not of this service: set DATA_DIR to another`,
-      );
+      throw new StartError(`${path} is a folder of Postgres itself, not of this service: set DATA_DIR to another`);
     }
     await checkPostgresVersion(join(path, "postgres"));
     if (names.includes("postgres") && !names.includes("secrets.json")) {
@@ -134,9 +132,7 @@ async function prepare(path: string): Promise<void> {
 
 function unwritable(path: string, error: unknown): StartError {
   const reason = codeOf(error) ?? messageOf(error);
-  return new StartError(
-    `the data folder ${path} cannot be written (${reason}): make it writable, or set DATA_DIR`,
-  );
+  return new StartError(`the data folder ${path} cannot be written (${reason}): make it writable, or set DATA_DIR`);
 }
 
 /** Locks the folder against other stacks and commands. */
@@ -144,9 +140,7 @@ export async function takeLock(path: string): Promise<string> {
   const lock = join(path, "launcher.json");
   const draft = join(path, `launcher.${randomBytes(4).toString("hex")}.new`);
   try {
-    await writeFile(draft, JSON.stringify({ pid: process.pid, start: await startOf(process.pid) }), {
-      mode: 0o600,
-    });
+    await writeFile(draft, JSON.stringify({ pid: process.pid, start: await startOf(process.pid) }), { mode: 0o600 });
     await linkWhenFree(draft, lock, path);
     return lock;
   } catch (error) {

@@ -11,8 +11,7 @@ export const exists = (path: string) =>
 export async function syncTree(path: string): Promise<void> {
   const file = await open(path, "r");
   try {
-    if ((await file.stat()).isDirectory())
-      for (const name of await readdir(path)) await syncTree(join(path, name));
+    if ((await file.stat()).isDirectory()) for (const name of await readdir(path)) await syncTree(join(path, name));
     await file.sync();
   } finally {
     await file.close();

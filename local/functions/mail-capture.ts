@@ -38,8 +38,7 @@ export async function startMailCapture(folder: string): Promise<MailCapture> {
   const key = randomBytes(24).toString("base64url");
   const base = `/_mail/${key}`;
   const server = createServer((request, response) => {
-    if (!same(request.headers.authorization ?? "", `Bearer ${key}`))
-      return void response.writeHead(401).end();
+    if (!same(request.headers.authorization ?? "", `Bearer ${key}`)) return void response.writeHead(401).end();
     storeMail(request, folder).then(
       (id) => response.setHeader("Content-Type", "application/json").end(JSON.stringify({ id })),
       () => response.writeHead(500).end(),
@@ -92,14 +91,9 @@ const namesIn = async (folder: string) =>
     .reverse();
 
 /** Captured mails, newest first. */
-export async function capturedMails(
-  folder: string,
-  limit = maxListed,
-): Promise<(CapturedMail & { id: string })[]> {
+export async function capturedMails(folder: string, limit = maxListed): Promise<(CapturedMail & { id: string })[]> {
   const names = (await namesIn(folder).catch(() => [])).slice(0, limit);
-  const texts = await Promise.all(
-    names.map((name) => readFile(join(folder, name), "utf8").catch(() => "null")),
-  );
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8").catch(() => "null")));
   return texts.flatMap((text, at) => {
     const mail = JSON.parse(text) as CapturedMail | null;
     return mail ? [{ ...mail, id: names[at]?.replace(".json", "") ?? "" }] : [];
@@ -144,8 +138,7 @@ small,th{opacity:.7;font-weight:400}iframe{width:100%;height:560px;border:1px so
 const page = (title: string, body: string) =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(title)}</title><style>${style}</style></head><body>${body}</body></html>`;
 
-const escaped = (text: string) =>
-  String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+const escaped = (text: string) => String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 function send(response: ServerResponse, html: string | undefined): void {
   response

@@ -103,9 +103,7 @@ export function appendingTo(file: FileHandle): Writable {
 }
 
 function spawnDeno(options: FunctionsOptions, port: number): ChildProcessHandle {
-  const environment = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => inherited.test(name)),
-  );
+  const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => inherited.test(name)));
   const config = join(options.root, "deno.json");
   return spawnChild(
     [

@@ -13,8 +13,7 @@ export function startScheduler(sql: Sql, seconds: number, onWarning: (message: s
     try {
       await sql`select private.run_schedule()`;
     } catch (error) {
-      if (!stopped)
-        onWarning(`the schedule failed: ${error instanceof Error ? error.message : String(error)}`);
+      if (!stopped) onWarning(`the schedule failed: ${error instanceof Error ? error.message : String(error)}`);
     }
     if (!stopped) plan();
   };

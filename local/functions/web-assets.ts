@@ -7,10 +7,7 @@ import { build } from "esbuild";
 import { iconNames } from "../../functions/web/icons.ts";
 import { root } from "../postgres/database-server.ts";
 
-const types: Record<string, string> = {
-  js: "text/javascript; charset=utf-8",
-  css: "text/css; charset=utf-8",
-};
+const types: Record<string, string> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
 const target = ["es2022", "chrome123", "firefox120", "safari17.5"];
 /** Maximum size of the widget's loader, which blocks host pages. */
 const maxWidgetBytes = 6_000;
@@ -84,9 +81,7 @@ async function buildWidget(folder: string): Promise<string> {
 /** The content of the svg element. */
 async function iconPaths(name: string): Promise<string> {
   const svg = await readFile(join(root, "node_modules", "lucide-static", "icons", `${name}.svg`), "utf8");
-  return svg
-    .slice(svg.indexOf(">", svg.indexOf("<svg")) + 1, svg.lastIndexOf("</svg>"))
-    .replace(/\s*\n\s*/g, "");
+  return svg.slice(svg.indexOf(">", svg.indexOf("<svg")) + 1, svg.lastIndexOf("</svg>")).replace(/\s*\n\s*/g, "");
 }
 
 // Two stacks may start in one folder concurrently, and Deno may be reading it.

@@ -49,11 +49,7 @@ export function bufferBody(
 }
 
 /** A small body; throws if it is larger or late. */
-export async function wholeBody(
-  incoming: IncomingMessage,
-  maxBytes: number,
-  timeMs: number,
-): Promise<Buffer> {
+export async function wholeBody(incoming: IncomingMessage, maxBytes: number, timeMs: number): Promise<Buffer> {
   const body = await bufferBody(incoming, maxBytes, timeMs);
   if (body === "late" || !body.isWhole) throw new Error("the body is too large or late");
   return Buffer.concat(body.chunks);

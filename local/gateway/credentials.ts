@@ -12,8 +12,7 @@ export interface Credentials {
 }
 
 // Paths of auth that browsers and providers open, or that are read before there is a key.
-const openPath =
-  /^\/auth\/v1\/(?:verify|callback|authorize|health|sso\/saml\/(?:acs|metadata)|\.well-known\/[\w.-]+)$/;
+const openPath = /^\/auth\/v1\/(?:verify|callback|authorize|health|sso\/saml\/(?:acs|metadata)|\.well-known\/[\w.-]+)$/;
 
 /**
  * Verifies API key and token as the gateway of hosted Supabase does: a wrong credential is a 401, never anonymous. Removes
@@ -39,8 +38,7 @@ export async function credentialsOf(
   const token = given.length === 1 ? /^Bearer +(\S+)$/i.exec(given[0] ?? "")?.[1] : undefined;
   const ofAuth = path.startsWith("/auth/v1/");
   const isNone = ofAuth ? token?.split(".").length !== 3 : given.length === 0 || token === key;
-  if (isNone)
-    return { person: null, authorization: isSecret ? `Bearer ${await serviceToken(keys)}` : undefined };
+  if (isNone) return { person: null, authorization: isSecret ? `Bearer ${await serviceToken(keys)}` : undefined };
   try {
     const { person } = await identityOfToken(keys, token ?? "");
     return { person, authorization: `Bearer ${token}` };

@@ -6,17 +6,9 @@ const maxNesting = 64;
 export const maxNameBytes = 1_000;
 
 /** The error of a body that PostgREST would parse at a high cost. Only JSON: it repeats the header of CSV in each row. */
-export function rejectBody(
-  path: string,
-  contentType: string | undefined,
-  body: Buffer,
-): GatewayError | undefined {
+export function rejectBody(path: string, contentType: string | undefined, body: Buffer): GatewayError | undefined {
   if (body.length === 0) return undefined;
-  if (
-    !/^application\/(?:vnd\.pgrst\.(?:object|array)\+)?json\s*(?:;|$)/i.test(
-      contentType ?? "application/json",
-    )
-  )
+  if (!/^application\/(?:vnd\.pgrst\.(?:object|array)\+)?json\s*(?:;|$)/i.test(contentType ?? "application/json"))
     return {
       status: 415,
       code: "UNSUPPORTED_MEDIA_TYPE",

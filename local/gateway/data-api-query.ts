@@ -45,8 +45,7 @@ export function rejectQuery(
   if (/count\s*=(?!\s*"?(?:exact|none)\b)/i.test(prefer))
     return invalid("Prefer: count must be exact; planned and estimated are not supported.");
   const parameters = [...query];
-  if (parameters.length > maxParameters)
-    return invalid(`The query has more than ${maxParameters} parameters.`);
+  if (parameters.length > maxParameters) return invalid(`The query has more than ${maxParameters} parameters.`);
   const names = parameters.map(([name]) => name);
   if (names.some((name) => name.length > maxNameLength))
     return invalid(`The name of a parameter is longer than ${maxNameLength} characters.`);
@@ -70,8 +69,7 @@ export function rejectQuery(
       );
     if (isList && value.split(/[,()]/).some((item) => item.length > maxNameLength))
       return invalid(`An item of ${name} is longer than ${maxNameLength} characters.`);
-    if (nesting > maxConditionNesting)
-      return invalid(`${name} nests conditions deeper than ${maxConditionNesting}.`);
+    if (nesting > maxConditionNesting) return invalid(`${name} nests conditions deeper than ${maxConditionNesting}.`);
   }
   return undefined;
 }

@@ -71,8 +71,7 @@ export function createData(options: DataOptions) {
       const network = networkOf(address);
       if (method === "OPTIONS") return preflight(incoming, response);
       if (!methods.has(method)) return respond(notThisMethod);
-      const isServed =
-        name === "rest" ? isDataApiPath(target.path) : authIsProgram || isAuthPath(target.path);
+      const isServed = name === "rest" ? isDataApiPath(target.path) : authIsProgram || isAuthPath(target.path);
       if (!isServed && name === "auth") return respond({ ...unknownPath, ...missingPath(target.path) });
       if (!isServed) return sendError(response, { ...unknownPath, headers: cors });
       const admit = name === "rest" ? admitToDataApi : authIsProgram ? admitToProgram : admitToAuth;
@@ -91,16 +90,12 @@ export function createData(options: DataOptions) {
       const { person, path, headers } = admitted;
       const callers = [`address ${network}`, ...(person === null ? [] : [`person ${person}`])];
       const wait = name === "rest" ? slowWork.retryAfter(callers) : 0;
-      if (wait > 0)
-        return respond(tooManyRequests("Too many slow requests: ask for less at once, and later.", wait));
+      if (wait > 0) return respond(tooManyRequests("Too many slow requests: ask for less at once, and later.", wait));
       const release = await queues[name].acquire(callers);
-      if (release === null)
-        return respond(tooManyRequests("Too many requests at once: send fewer in parallel.", 1));
+      if (release === null) return respond(tooManyRequests("Too many requests at once: send fewer in parallel.", 1));
       const startedAt = performance.now();
       const outgoing = { path, method, headers, body: content, agent };
-      const answer = await (name === "auth" ? askAuthInTurn(outgoing) : askDataApi(outgoing)).finally(
-        release,
-      );
+      const answer = await (name === "auth" ? askAuthInTurn(outgoing) : askDataApi(outgoing)).finally(release);
       if (name === "rest") slowWork.charge(callers, performance.now() - startedAt);
       if ("code" in answer) return respond(answer);
       if (!heldBytes.hold(network, answer.body.length, response)) return respond(tooMuchHeld);

@@ -19,11 +19,7 @@ export interface GatewayError {
   hint?: string;
 }
 
-export const unknownPath: GatewayError = {
-  status: 404,
-  code: "NOT_FOUND",
-  message: "The route does not exist.",
-};
+export const unknownPath: GatewayError = { status: 404, code: "NOT_FOUND", message: "The route does not exist." };
 
 export const malformedRequest: GatewayError = {
   status: 400,
@@ -73,16 +69,7 @@ export function sendError(response: ServerResponse, error: GatewayError): void {
 }
 
 function bodyOf(
-  {
-    status,
-    code,
-    postgrestCode = code,
-    authCode = code,
-    message,
-    hint,
-    retryAfter,
-    form = "api",
-  }: GatewayError,
+  { status, code, postgrestCode = code, authCode = code, message, hint, retryAfter, form = "api" }: GatewayError,
   requestId: string,
 ): object {
   if (form === "rest") return { code: postgrestCode, message, details: null, hint: hint ?? null };

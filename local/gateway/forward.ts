@@ -104,11 +104,7 @@ export function fetchBuffered(
 ): Promise<BufferedResponse | null> {
   return new Promise((resolve, reject) => {
     const length = body.length > 0 ? ["content-length", String(body.length)] : [];
-    const outgoing = request({
-      ...listener,
-      ...rest,
-      headers: [...headers, "host", "127.0.0.1", ...length],
-    });
+    const outgoing = request({ ...listener, ...rest, headers: [...headers, "host", "127.0.0.1", ...length] });
     const timer = setTimeout(() => outgoing.destroy(new Error("no answer in time")), timeMs);
     outgoing.on("close", () => clearTimeout(timer));
     outgoing.on("error", reject);
@@ -125,8 +121,7 @@ export function fetchBuffered(
       answer.on("error", reject);
       answer.on("end", () => {
         const headers = Object.entries(answer.headers).filter(
-          (header): header is [string, string | string[]] =>
-            header[1] !== undefined && !hopByHop.has(header[0]),
+          (header): header is [string, string | string[]] => header[1] !== undefined && !hopByHop.has(header[0]),
         );
         resolve({
           status: answer.statusCode ?? 502,

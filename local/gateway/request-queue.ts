@@ -18,8 +18,7 @@ export class RequestQueue {
   acquire(callers: string[]): Promise<(() => void) | null> {
     if (this.#mayRun(callers)) return Promise.resolve(this.#run(callers));
     const { waitingPerCaller, waitMs } = this.limits;
-    if (callers.some((caller) => (this.#waitingOf.get(caller) ?? 0) >= waitingPerCaller))
-      return Promise.resolve(null);
+    if (callers.some((caller) => (this.#waitingOf.get(caller) ?? 0) >= waitingPerCaller)) return Promise.resolve(null);
     return new Promise((resolve) => {
       const waiting: Waiting = {
         callers,

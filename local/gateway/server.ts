@@ -98,11 +98,7 @@ const unavailable: GatewayError = {
   message: "The service is not available; try again shortly.",
   retryAfter: 1,
 };
-const tooLarge: GatewayError = {
-  status: 413,
-  code: "PAYLOAD_TOO_LARGE",
-  message: "The body is larger than 64 MiB.",
-};
+const tooLarge: GatewayError = { status: 413, code: "PAYLOAD_TOO_LARGE", message: "The body is larger than 64 MiB." };
 
 const noBroadcasts: GatewayError = {
   status: 403,

@@ -15,8 +15,7 @@ export interface FileStorage {
 
 const maxBytes = 1024 * 1024;
 const maxReceiveMs = 10_000;
-const objectPath =
-  /^\/storage\/v1\/object\/(?:authenticated\/)?([a-z]+)\/([\w-]{1,64}\/[\w-]{1,64}\.(\w{1,8}))$/;
+const objectPath = /^\/storage\/v1\/object\/(?:authenticated\/)?([a-z]+)\/([\w-]{1,64}\/[\w-]{1,64}\.(\w{1,8}))$/;
 
 /** Stores files below a folder. Requests without the key get a 404. */
 export function openStorage(folder: string): FileStorage {
@@ -48,11 +47,7 @@ export function openStorage(folder: string): FileStorage {
       }
       const found = await readFile(file).catch(() => null);
       if (found === null)
-        return sendJson(response, 400, {
-          statusCode: "404",
-          error: "not_found",
-          message: "Object not found",
-        });
+        return sendJson(response, 400, { statusCode: "404", error: "not_found", message: "Object not found" });
       if (method === "DELETE") {
         await rm(file, { force: true });
         return sendJson(response, 200, { message: "Successfully deleted" });

@@ -21,8 +21,7 @@ const dots = /(?:\/|%2f|%5c)(?:\.|%2e){1,2}(?:\/|%2f|%5c|$)/i;
 export function readTarget({ url = "", rawHeaders, httpVersion }: IncomingMessage): Target | GatewayError {
   const hosts = valuesOf(rawHeaders, "host");
   const [named] = hosts;
-  if (hosts.length > 1 || (named === undefined ? httpVersion !== "1.0" : !isHost(named)))
-    return malformedRequest;
+  if (hosts.length > 1 || (named === undefined ? httpVersion !== "1.0" : !isHost(named))) return malformedRequest;
   // For an absolute-form target only the path counts.
   const text = url.replace(/^https?:\/\/[^/?#]*(?=\/)/i, "");
   const [path = "", ...rest] = text.split("?");

@@ -17,10 +17,6 @@ export function authConfig(secrets: LiteSecrets, siteUrl: string, sendsMail = fa
     site_url: siteUrl,
     // Reusing a refresh token ends its session, except for the latest one, whose response may have been lost.
     enable_refresh_token_rotation: true,
-    email: {
-      enable_signup: true,
-      enable_confirmations: sendsMail,
-      double_confirm_changes: true,
-    },
+    email: { enable_signup: true, enable_confirmations: sendsMail, double_confirm_changes: true },
   };
 }

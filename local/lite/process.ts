@@ -92,9 +92,7 @@ async function answer(
   for await (const chunk of incoming) chunks.push(chunk);
   const body = Buffer.concat(chunks);
   const headers = Object.entries(incoming.headersDistinct).flatMap(([header, values = []]) =>
-    header === addressHeader || header === "host"
-      ? []
-      : values.map((value): [string, string] => [header, value]),
+    header === addressHeader || header === "host" ? [] : values.map((value): [string, string] => [header, value]),
   );
   const answered = await service.answer(
     new Request(url, {

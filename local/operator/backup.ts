@@ -1,17 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import {
-  chmod,
-  chown,
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, chown, type FileHandle, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
@@ -100,12 +89,7 @@ async function writeArchive(
     const output = createWriteStream(draft, { flags: "wx", mode: 0o600 });
     const archive = pack();
     const add = async () => {
-      const manifest: Manifest = {
-        format: 1,
-        version,
-        machine: thisMachine,
-        created_at: new Date().toISOString(),
-      };
+      const manifest: Manifest = { format: 1, version, machine: thisMachine, created_at: new Date().toISOString() };
       await addText(archive, "backup.json", JSON.stringify(manifest));
       await addText(archive, "secrets.json", await readFile(join(folder, "secrets.json"), "utf8"));
       await addDatabase(archive);
@@ -159,9 +143,7 @@ async function addLog(
   const present = (await readdir(folder)).filter((name) => /^[0-9A-F]{24}$/.test(name)).sort();
   const needed = present.filter((name) => name >= first && name <= last);
   if (needed[0] !== first || needed.at(-1) !== last)
-    throw new Error(
-      "the database wrote more during the backup than Postgres keeps: try again with less load",
-    );
+    throw new Error("the database wrote more during the backup than Postgres keeps: try again with less load");
   for (const name of needed) await addFile(archive, join(folder, name), `postgres/pg_wal/${name}`);
   const histories = (await readdir(folder)).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
   for (const name of histories) await addFile(archive, join(folder, name), `postgres/pg_wal/${name}`);
@@ -263,8 +245,7 @@ type Entry = Extract extends AsyncIterable<infer Each> ? Each : never;
 async function readManifest(entry: Entry, file: string): Promise<Manifest> {
   if (entry.header.name !== "backup.json") throw new StartError(`${file} is no backup of npm run backup`);
   const manifest = JSON.parse(await text(entry)) as Manifest;
-  if (manifest.format !== 1)
-    throw new StartError(`${file} was created by a newer version (${manifest.version})`);
+  if (manifest.format !== 1) throw new StartError(`${file} was created by a newer version (${manifest.version})`);
   if (manifest.machine !== thisMachine)
     throw new StartError(
       `${file} was created on ${manifest.machine}, but this machine is ${thisMachine}: restore it on a machine of the same kind`,
@@ -274,12 +255,9 @@ async function readManifest(entry: Entry, file: string): Promise<Manifest> {
 
 async function writeEntry(entry: Entry, folder: string, { owner }: RunAs): Promise<void> {
   const { name, type } = entry.header;
-  const isSafe =
-    /^(secrets\.json|(postgres|storage)(\/[\w.-]+)*)\/?$/.test(name) && !name.split("/").includes("..");
+  const isSafe = /^(secrets\.json|(postgres|storage)(\/[\w.-]+)*)\/?$/.test(name) && !name.split("/").includes("..");
   if (!isSafe || (type !== "file" && type !== "directory"))
-    throw new StartError(
-      `the backup has an entry ${JSON.stringify(name)}, which npm run backup does not create`,
-    );
+    throw new StartError(`the backup has an entry ${JSON.stringify(name)}, which npm run backup does not create`);
   const path = join(folder, name);
   if (type === "directory") {
     await mkdir(path, { mode: 0o700 });

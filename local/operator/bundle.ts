@@ -33,9 +33,7 @@ export async function bundleFunctions(folder: string): Promise<string[]> {
       jsxImportSource: "hono/jsx",
       legalComments: "inline",
       // Deno requires the node: prefix.
-      alias: Object.fromEntries(
-        builtinModules.filter((id) => !id.startsWith("_")).map((id) => [id, `node:${id}`]),
-      ),
+      alias: Object.fromEntries(builtinModules.filter((id) => !id.startsWith("_")).map((id) => [id, `node:${id}`])),
       banner: { js: globals },
       logLevel: "error",
     });

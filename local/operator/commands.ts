@@ -31,18 +31,10 @@ interface Target {
 async function findTarget(): Promise<Target> {
   const { DATABASE_URL, SUPABASE_URL, SUPABASE_SECRET_KEY } = process.env;
   if (DATABASE_URL) {
-    return {
-      databaseUrl: DATABASE_URL,
-      supabaseUrl: SUPABASE_URL,
-      secretKey: SUPABASE_SECRET_KEY,
-    };
+    return { databaseUrl: DATABASE_URL, supabaseUrl: SUPABASE_URL, secretKey: SUPABASE_SECRET_KEY };
   }
   const stack = await runningStack("DATABASE_URL");
-  return {
-    databaseUrl: stack.db_url,
-    supabaseUrl: stack.supabase_url,
-    secretKey: stack.secret_key,
-  };
+  return { databaseUrl: stack.db_url, supabaseUrl: stack.supabase_url, secretKey: stack.secret_key };
 }
 
 async function runningStack(variable: string): Promise<StackAddresses> {
@@ -99,12 +91,7 @@ interface Owner {
 }
 
 /** An account of which the address is confirmed, or a new one. An existing account keeps its password. */
-async function ensureUser(
-  sql: Runner,
-  target: Target,
-  email: string,
-  requested: string | undefined,
-): Promise<Owner> {
+async function ensureUser(sql: Runner, target: Target, email: string, requested: string | undefined): Promise<Owner> {
   const known = await accountsOf(sql, email);
   const confirmed = known.filter(({ is_confirmed }) => is_confirmed);
   if (confirmed.length > 1)
@@ -130,8 +117,7 @@ async function ensureUser(
   }
   const secretKey = required(target.secretKey, "SUPABASE_SECRET_KEY");
   const id = await createAccount({ url: target.supabaseUrl, secretKey }, { email, password });
-  if (!id)
-    throw new StartError(`the auth service did not create ${email}: it has an account with this address`);
+  if (!id) throw new StartError(`the auth service did not create ${email}: it has an account with this address`);
   return { id, existed: false, password: requested === undefined ? password : null };
 }
 

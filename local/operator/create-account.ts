@@ -13,11 +13,7 @@ export async function createAccount(
 ): Promise<string | undefined> {
   const response = await fetch(new URL("/auth/v1/admin/users", auth.url), {
     method: "POST",
-    headers: {
-      apikey: auth.secretKey,
-      authorization: `Bearer ${auth.secretKey}`,
-      "content-type": "application/json",
-    },
+    headers: { apikey: auth.secretKey, authorization: `Bearer ${auth.secretKey}`, "content-type": "application/json" },
     body: JSON.stringify({ email, password, email_confirm: true, ...(name && { user_metadata: { name } }) }),
   });
   const text = await response.text();

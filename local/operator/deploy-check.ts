@@ -31,12 +31,7 @@ export interface Project {
 export async function checkDeployment(project: Project): Promise<Finding[]> {
   const { databaseUrl, api, secrets = {} } = project;
   const ofTheDatabase = await withDatabase(databaseUrl, (sql) => checkDatabase(sql, databaseUrl, secrets));
-  const others = await look([
-    ...ofLogins(secrets),
-    ...ofFunctions(api),
-    ...ofAuthMail(secrets),
-    ...ofAuth(project),
-  ]);
+  const others = await look([...ofLogins(secrets), ...ofFunctions(api), ...ofAuthMail(secrets), ...ofAuth(project)]);
   return [...ofTheDatabase, ...others].sort((a, b) => a.step - b.step);
 }
 
@@ -69,11 +64,7 @@ const must = (holds: unknown, fallback: string) => {
 
 function ofDatabase(sql: Sql, url: string, secrets: Record<string, string>): Check[] {
   // Mail is optional.
-  const logins = [
-    "feedback_api",
-    "feedback_webhooks",
-    ...(secrets.MAIL_DATABASE_URL ? ["feedback_mail"] : []),
-  ];
+  const logins = ["feedback_api", "feedback_webhooks", ...(secrets.MAIL_DATABASE_URL ? ["feedback_mail"] : [])];
   return [
     check(1, "database", async () => {
       const [row] =
@@ -99,9 +90,7 @@ function ofDatabase(sql: Sql, url: string, secrets: Record<string, string>): Che
       const rows =
         await sql`select tablename from pg_publication_tables where pubname = 'supabase_realtime' and schemaname = 'public'`;
       const published = new Set(rows.map((row) => row.tablename));
-      const missing = ["submissions", "votes", "comments", "notifications"].filter(
-        (name) => !published.has(name),
-      );
+      const missing = ["submissions", "votes", "comments", "notifications"].filter((name) => !published.has(name));
       must(
         missing.length === 0,
         `supabase_realtime lacks ${missing.join(", ")}: alter publication supabase_realtime add table public.${missing[0]}`,
@@ -116,12 +105,8 @@ function ofDatabase(sql: Sql, url: string, secrets: Record<string, string>): Che
         open.length === 0,
         `row-level security is off on ${open.map((row) => row.relname).join(", ")}: alter table … enable row level security`,
       );
-      const [topic] =
-        await sql`select from pg_policies where schemaname = 'realtime' and tablename = 'messages'`;
-      must(
-        topic,
-        "realtime.messages has no policy: clients cannot join private topics; apply the migration again",
-      );
+      const [topic] = await sql`select from pg_policies where schemaname = 'realtime' and tablename = 'messages'`;
+      must(topic, "realtime.messages has no policy: clients cannot join private topics; apply the migration again");
       return "row-level security on every table, topics have a policy";
     }),
     check(3, "logins", async () => {
@@ -169,8 +154,7 @@ function ofDatabase(sql: Sql, url: string, secrets: Record<string, string>): Che
       return `pg_cron ${extension?.extversion}, ${jobs.find((job) => job.jobname === "feedback-schedule")?.schedule}`;
     }),
     check(8, "dispatcher's call", async () => {
-      const created =
-        await sql`select extname from pg_extension where extname in ('pg_net', 'supabase_vault')`;
+      const created = await sql`select extname from pg_extension where extname in ('pg_net', 'supabase_vault')`;
       for (const name of ["pg_net", "supabase_vault"])
         must(
           created.find((row) => row.extname === name),
@@ -233,8 +217,7 @@ function ofAuthMail({ AUTH_MAIL_SECRET: secret, MAIL_URL, MAIL_FROM }: Record<st
   return [check(9, "auth mail", holds)];
 }
 
-const inTime = (url: string | URL, init?: RequestInit) =>
-  fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
+const inTime = (url: string | URL, init?: RequestInit) => fetch(url, { ...init, signal: AbortSignal.timeout(20_000) });
 
 function ofFunctions(api: string | undefined): Check[] {
   const get = async (url: string) => {
@@ -244,8 +227,7 @@ function ofFunctions(api: string | undefined): Check[] {
       throw new Error(`${url} returned ${response.status}: deploy the functions`);
     return { status: response.status, body: JSON.parse(text) as Record<string, unknown> };
   };
-  if (!api)
-    return [check(5, "functions", () => Promise.reject(new Error("not checked: pass the API's URL too")))];
+  if (!api) return [check(5, "functions", () => Promise.reject(new Error("not checked: pass the API's URL too")))];
   const dispatcher = api.replace(/\/api\/?$/, "/webhook-dispatch");
   return [
     check(4, "secrets", async () => {
@@ -259,10 +241,7 @@ function ofFunctions(api: string | undefined): Check[] {
     }),
     check(5, "functions", async () => {
       must((await get(`${api}/health`)).status === 200, "api does not respond: see its log");
-      must(
-        (await get(`${dispatcher}/health`)).status === 200,
-        "webhook-dispatch does not respond: see its log",
-      );
+      must((await get(`${dispatcher}/health`)).status === 200, "webhook-dispatch does not respond: see its log");
       return "api and webhook-dispatch respond";
     }),
     check(6, "ready", async () => {
@@ -369,12 +348,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   }
   const secrets = parseSecrets(await readFile("feedback.env", "utf8").catch(() => ""));
   if (secrets.DATABASE_CA) process.env.DATABASE_CA ??= secrets.DATABASE_CA;
-  const findings = await checkDeployment({
-    databaseUrl,
-    api: api?.replace(/\/+$/, ""),
-    publishableKey,
-    secrets,
-  });
+  const findings = await checkDeployment({ databaseUrl, api: api?.replace(/\/+$/, ""), publishableKey, secrets });
   for (const { step, what, ok, result } of findings)
     console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
   console.log(

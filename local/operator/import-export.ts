@@ -29,8 +29,7 @@ export async function importFile(
   progress: (processed: number) => void,
 ): Promise<Imported> {
   const type = mediaTypes[extname(path).toLowerCase()];
-  if (!type)
-    throw new StartError(`${path}: the name has to end in one of ${Object.keys(mediaTypes).join(", ")}`);
+  if (!type) throw new StartError(`${path}: the name has to end in one of ${Object.keys(mediaTypes).join(", ")}`);
   const sent = { method: "POST", body: await readFile(path), headers: { "Content-Type": type } };
   let shown = await importIn(await call(api, `import?${new URLSearchParams(query)}`, sent));
   while (shown.state === "receiving" || shown.state === "running") {
@@ -41,8 +40,7 @@ export async function importFile(
   return shown;
 }
 
-const importIn = async (response: Response) =>
-  ((await response.json()) as z.output<typeof importAnswer>).data;
+const importIn = async (response: Response) => ((await response.json()) as z.output<typeof importAnswer>).data;
 
 /** Writes an export to a file, or to the standard output. */
 export async function exportFile(
@@ -52,9 +50,7 @@ export async function exportFile(
 ): Promise<void> {
   const { body } = await call(api, `export?${new URLSearchParams(query)}`);
   const out = path === undefined ? process.stdout : createWriteStream(path);
-  await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), out, {
-    end: path !== undefined,
-  });
+  await pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), out, { end: path !== undefined });
 }
 
 async function call({ url, key }: ApiAccess, path: string, init: RequestInit = {}): Promise<Response> {

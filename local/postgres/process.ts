@@ -55,8 +55,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const runAs = await postgresUser([files.postgres, data]);
   await endOrphan(data);
   const port = await choosePort(options.port, "DB_PORT");
-  if (!(await exists(join(data, "PG_VERSION"))))
-    await initialise(data, files, runAs, options.superuserPassword);
+  if (!(await exists(join(data, "PG_VERSION")))) await initialise(data, files, runAs, options.superuserPassword);
   // Postgres recovers by itself. Remaining backends of a killed server, or a full disk, can delay its restart.
   const start = async () => {
     await mustExist(data);
@@ -101,9 +100,7 @@ export async function endOrphan(data: string): Promise<void> {
     if (!(await isServer())) return;
     await sleep(50);
   }
-  throw new StartError(
-    `an earlier Postgres (process ${pid}) still runs on ${data} and does not stop: end it`,
-  );
+  throw new StartError(`an earlier Postgres (process ${pid}) still runs on ${data} and does not stop: end it`);
 }
 
 async function postmasterPid(pidFile: string): Promise<number | null> {
@@ -188,13 +185,7 @@ async function launch(
   const dead = await postmasterPid(pidFile);
   const settings = Object.entries({ ...defaults, ...options.settings, port });
   const server = spawnChild(
-    [
-      ...runAs.prefix,
-      files.postgres,
-      "-D",
-      data,
-      ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    ],
+    [...runAs.prefix, files.postgres, "-D", data, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
     { ...runAs.process, signal: "INT", env: environment(), output: [log.fd, log.fd] },
   );
   await log.close();
@@ -208,7 +199,6 @@ async function launch(
   // A folder that was removed during the start is permanent; its log is gone too.
   await mustExist(data);
   const output = (await readFile(logPath, "utf8")).slice(logged);
-  const reason =
-    output.match(/(?:FATAL|PANIC|error): +(.*)/)?.[1] ?? "it did not become ready within 60 seconds";
+  const reason = output.match(/(?:FATAL|PANIC|error): +(.*)/)?.[1] ?? "it did not become ready within 60 seconds";
   throw new StartError(`Postgres did not start: ${reason} (more in ${logPath})`);
 }

@@ -11,13 +11,7 @@ export function withTemporaryDatabase<Result>(
     const folder = await openDataFolder(path, "none");
     // No durability needed.
     const settings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
-    const database = await startDatabase({
-      folder,
-      port: 0,
-      migrations,
-      settings,
-      onProgress: () => undefined,
-    });
+    const database = await startDatabase({ folder, port: 0, migrations, settings, onProgress: () => undefined });
     try {
       return await use(database);
     } finally {

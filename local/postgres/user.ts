@@ -12,12 +12,10 @@ export interface RunAs {
 /** Postgres refuses to run as root; as root, use the user postgres or nobody. */
 export async function postgresUser(paths: string[]): Promise<RunAs> {
   if (process.getuid?.() !== 0) return { process: {}, prefix: [] };
-  if (process.platform !== "linux")
-    throw new StartError("Postgres does not run as root: start as another user");
+  if (process.platform !== "linux") throw new StartError("Postgres does not run as root: start as another user");
   const owner = await unprivilegedUser();
   for (const path of paths) {
-    if (!(await reachable(path, owner)))
-      return { process: {}, owner, prefix: await throughFolders(path, owner) };
+    if (!(await reachable(path, owner))) return { process: {}, owner, prefix: await throughFolders(path, owner) };
   }
   return { process: owner, owner, prefix: [] };
 }

@@ -36,11 +36,7 @@ export function spawnChild(command: string[], options: ChildProcessOptions): Chi
   const { signal, output, ...rest } = options;
   const stdio: StdioOptions = ["pipe", ...output];
   // detached: Ctrl-C in a terminal reaches only the launcher, which stops processes in order.
-  const child = spawn("/bin/sh", ["-c", keeper, "keeper", signal, ...command], {
-    ...rest,
-    stdio,
-    detached: true,
-  });
+  const child = spawn("/bin/sh", ["-c", keeper, "keeper", signal, ...command], { ...rest, stdio, detached: true });
   child.stdin?.on("error", () => undefined);
   let running = true;
   const ended = new Promise<number>((resolve) => {

@@ -25,9 +25,7 @@ const pingMs = 1_000;
 const maxStartMs = 60_000;
 
 /** Runs a Node process that listens on a port, and restarts it when it exits or hangs. */
-export async function startNodeProcess<Order extends object, Report extends object>(
-  given: NodeProcessOptions<Report>,
-) {
+export async function startNodeProcess<Order extends object, Report extends object>(given: NodeProcessOptions<Report>) {
   const { name, maxSilenceMs = Number.POSITIVE_INFINITY, onWarning } = given;
   let child: ChildProcess;
   let port: number | null = null;
@@ -35,10 +33,7 @@ export async function startNodeProcess<Order extends object, Report extends obje
     void child.send(order, socket, (error) => error && socket?.destroy());
 
   const start = () => {
-    const own = fork(given.program, {
-      execArgv: given.execArgv,
-      stdio: ["ignore", "ignore", given.stderr, "ipc"],
-    });
+    const own = fork(given.program, { execArgv: given.execArgv, stdio: ["ignore", "ignore", given.stderr, "ipc"] });
     child = own;
     let failure = "";
     let [askedAt, heardAt] = [0, 0];

@@ -23,11 +23,7 @@ const maxRowBytes = 1024 * 1024;
 const maxTruncatedValueBytes = 64;
 
 /** Computes for each change who receives what: filters, column grants and policies, by each subscriber's identity. */
-export async function noticesOf<Owner>(
-  sql: Sql,
-  catalog: Catalog,
-  jobs: Job<Owner>[],
-): Promise<Notice<Owner>[][]> {
+export async function noticesOf<Owner>(sql: Sql, catalog: Catalog, jobs: Job<Owner>[]): Promise<Notice<Owner>[][]> {
   const tables = await catalog.tables();
   const byTable = new Map<Table, Job<Owner>[]>();
   for (const job of jobs) {
@@ -40,10 +36,7 @@ export async function noticesOf<Owner>(
     [...byTable].map(async ([table, all]) => {
       const group = (await filtered(sql, table, all)).filter(({ wanted }) => wanted.length > 0);
       if (group.length === 0) return;
-      const [values, visible] = await Promise.all([
-        jsonValues(sql, table, group),
-        visibleRows(sql, table, group),
-      ]);
+      const [values, visible] = await Promise.all([jsonValues(sql, table, group), visibleRows(sql, table, group)]);
       group.forEach(({ change, wanted }, index) => {
         const seen = wanted.filter(({ identity }) => sees(table, change, visible, identity, index));
         notices.set(change, noticesFor(table, change, values[index] ?? [{}, {}], seen));
@@ -78,27 +71,18 @@ async function filtered<Owner>(sql: Sql, table: Table, jobs: Job<Owner>[]): Prom
   const passed = new Map(answers.map(({ filter, passing }) => [filter, new Set(passing)]));
   return jobs.map(({ change, wanted }, job) => ({
     change,
-    wanted: wanted.filter((_, index) =>
-      needed[job]?.[index]?.every((position) => passed.get(position)?.has(job + 1)),
-    ),
+    wanted: wanted.filter((_, index) => needed[job]?.[index]?.every((position) => passed.get(position)?.has(job + 1))),
   }));
 }
 
 type JsonTexts = Record<string, string>;
 
 /** New and old row of each change, with values as JSON text. */
-async function jsonValues(
-  sql: Sql,
-  table: Table,
-  jobs: { change: Change }[],
-): Promise<[JsonTexts, JsonTexts][]> {
+async function jsonValues(sql: Sql, table: Table, jobs: { change: Change }[]): Promise<[JsonTexts, JsonTexts][]> {
   const rows = jobs.flatMap(({ change }) => [change.record, change.old]).map((row) => rowJson(table, row));
   const answers = await sql<{ json_values: JsonTexts | null }[]>`
     select json_values from realtime.json_values(${table.entity}::regclass, ${`[${rows.join(",")}]`}::text::jsonb)`;
-  return jobs.map((_, index) => [
-    answers[2 * index]?.json_values ?? {},
-    answers[2 * index + 1]?.json_values ?? {},
-  ]);
+  return jobs.map((_, index) => [answers[2 * index]?.json_values ?? {}, answers[2 * index + 1]?.json_values ?? {}]);
 }
 
 /** Text to be parsed by the column's type; JSON columns as JSON. */
@@ -115,11 +99,7 @@ function rowJson(table: Table, row: Row | null, only?: (column: Column) => boole
 const identitiesOfQuery = 500;
 
 /** For each identity the positions of the rows that its policies show, both as changed and as they are now. */
-async function visibleRows<Owner>(
-  sql: Sql,
-  table: Table,
-  jobs: Job<Owner>[],
-): Promise<Map<string, Set<number>>> {
+async function visibleRows<Owner>(sql: Sql, table: Table, jobs: Job<Owner>[]): Promise<Map<string, Set<number>>> {
   const identities = new Map<string, Identity>();
   for (const { change, wanted } of jobs) {
     if (change.type === "DELETE" || !table.secured) continue;
@@ -129,9 +109,7 @@ async function visibleRows<Owner>(
   }
   // Grouped by role, to reuse query plans.
   const list = [...identities.values()].sort((a, b) => (a.role < b.role ? -1 : 1));
-  const rows = jobs.map(({ change }) =>
-    rowJson(table, change.record, ({ isKey, inPolicy }) => isKey || inPolicy),
-  );
+  const rows = jobs.map(({ change }) => rowJson(table, change.record, ({ isKey, inPolicy }) => isKey || inPolicy));
   const xids = [...new Set(jobs.map(({ change }) => change.xid))];
   const visible = new Map<string, Set<number>>();
   const query = async (some: Identity[]) => {
@@ -140,8 +118,7 @@ async function visibleRows<Owner>(
         ${some.map(({ role }) => role)}::text[], ${some.map(({ claims }) => claims)}::text[], ${xids}::bigint[])`;
     for (const answer of answers) {
       const identity = some[answer.identity - 1];
-      if (identity)
-        visible.set(identity.key, new Set((answer.visible ?? []).map((position) => position - 1)));
+      if (identity) visible.set(identity.key, new Set((answer.visible ?? []).map((position) => position - 1)));
     }
   };
   for (let from = 0; from < list.length; from += identitiesOfQuery) {
@@ -159,8 +136,7 @@ async function visibleRows<Owner>(
 
 /** A deterministic error of the statement or of this program, not one of the connection or a temporary one. */
 export const isStatementError = (error: unknown) =>
-  error instanceof Error &&
-  (!("code" in error) || /^(?=.*\d)(?!57P|08|53|40)[0-9A-Z]{5}$/.test(String(error.code)));
+  error instanceof Error && (!("code" in error) || /^(?=.*\d)(?!57P|08|53|40)[0-9A-Z]{5}$/.test(String(error.code)));
 
 const readsKey = (table: Table, { role }: Identity) =>
   table.columns.every(({ isKey, readers }) => !isKey || readers.includes(role));
@@ -215,8 +191,7 @@ function dataOf(
   if (change.type !== "DELETE" && !readsKey(table, identity))
     return `{${head.join(",")},"errors":["Error 401: Unauthorized"]}`;
   const columns = table.columns.filter(
-    ({ name, isKey, readers }) =>
-      readers.includes(identity.role) && (!select || isKey || select.includes(name)),
+    ({ name, isKey, readers }) => readers.includes(identity.role) && (!select || isKey || select.includes(name)),
   );
   const size = [...Object.values(record), ...Object.values(old)].reduce((sum, text) => sum + text.length, 0);
   const tooLarge = size > maxRowBytes;
@@ -224,8 +199,7 @@ function dataOf(
     `{${shown
       .filter(
         ({ name }) =>
-          texts[name] !== undefined &&
-          (!tooLarge || Buffer.byteLength(texts[name]) <= maxTruncatedValueBytes),
+          texts[name] !== undefined && (!tooLarge || Buffer.byteLength(texts[name]) <= maxTruncatedValueBytes),
       )
       .map(({ name }) => `${JSON.stringify(name)}:${texts[name]}`)
       .join(",")}}`;

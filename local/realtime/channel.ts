@@ -89,14 +89,12 @@ export class Channel {
 
   private async enter(payload: unknown): Promise<void> {
     const { limits, topics } = this.core;
-    if (!this.topic.startsWith(prefix) || this.name === "")
-      throw new JoinError("You must provide a topic name");
+    if (!this.topic.startsWith(prefix) || this.name === "") throw new JoinError("You must provide a topic name");
     if (Buffer.byteLength(this.topic) > limits.topicLength) throw new JoinError("The topic is too long");
     if (!this.core.isUp()) throw new JoinError("Realtime was unable to connect to the project database");
     if (this.options.presence) throw new JoinError(notHere("presence"));
     const { bindings } = this.options;
-    if (bindings.length > limits.bindingsPerChannel)
-      throw new JoinError("Too many postgres_changes on one channel");
+    if (bindings.length > limits.bindingsPerChannel) throw new JoinError("Too many postgres_changes on one channel");
     await this.identify(tokenOf(payload));
     if (this.ended) return;
     this.joined = true;

@@ -53,13 +53,7 @@ export class Connection {
     });
   }
 
-  push(
-    topic: string,
-    event: string,
-    payload: string,
-    joinRef: string | null = null,
-    ref: string | null = null,
-  ): void {
+  push(topic: string, event: string, payload: string, joinRef: string | null = null, ref: string | null = null): void {
     this.write(encode(this.version, topic, event, payload, joinRef, ref));
   }
 

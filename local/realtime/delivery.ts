@@ -27,8 +27,7 @@ export async function deliver(core: Core, changes: Change[]): Promise<void> {
   }
 }
 
-const workOf = (wanted: Job<Channel>["wanted"]) =>
-  wanted.reduce((sum, each) => sum + 1 + compared(each).length, 0);
+const workOf = (wanted: Job<Channel>["wanted"]) => wanted.reduce((sum, each) => sum + 1 + compared(each).length, 0);
 
 /** Addresses with less work come first, so that one with thousands of channels delays itself: all work until their end. */
 function placesOf(all: Delivery[]): Map<string, number> {
@@ -134,7 +133,6 @@ function messages({ record }: Change, members: Channel[]): Sendings {
 
 function membersOf({ topics }: Core, { relation, type, record }: Change): Channel[] {
   const [topic, event, extension] = ["topic", "event", "extension"].map((name) => record?.get(name));
-  if (relation.schema !== "realtime" || type !== "INSERT" || !topic || !event || extension !== "broadcast")
-    return [];
+  if (relation.schema !== "realtime" || type !== "INSERT" || !topic || !event || extension !== "broadcast") return [];
   return [...(topics.get(topicKey(topic, record?.get("private") === "t")) ?? [])];
 }

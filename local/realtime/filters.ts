@@ -56,12 +56,7 @@ function parseCondition(text: string): Condition {
   if (operatorsElsewhere.includes(operator)) throw new FilterError(notHere(`the filter ${operator}`));
   if (column === undefined || !operators.includes(operator))
     throw new FilterError(column === undefined ? JSON.stringify([part]) : JSON.stringify([operator, value]));
-  return {
-    column,
-    operator,
-    negate: not !== undefined,
-    value: operator === "in" ? listOf(value) : unquote(value),
-  };
+  return { column, operator, negate: not !== undefined, value: operator === "in" ? listOf(value) : unquote(value) };
 }
 
 function listOf(value: string): string {

@@ -11,8 +11,7 @@ export function readHandshake(request: IncomingMessage, keys: Keys): Handshake {
   // No URL: `//a:99999` in a request line makes none.
   const [path, ...query] = (request.url ?? "").split("?");
   const parameters = new URLSearchParams(query.join("?"));
-  if (path !== "/realtime/v1/websocket")
-    return { accepted: false, status: 404, error: "The route does not exist" };
+  if (path !== "/realtime/v1/websocket") return { accepted: false, status: 404, error: "The route does not exist" };
   const apiKey = apiKeyOf(request, parameters);
   if (apiKey === null) return { accepted: false, status: 401, error: "Missing API key" };
   const identity = identityOfKey(keys, apiKey);

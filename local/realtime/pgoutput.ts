@@ -19,8 +19,7 @@ export interface Change {
 }
 
 /** The row that filters see: of a DELETE the replica identity. */
-export const testedRow = ({ type, record, old }: Change): Row =>
-  (type === "DELETE" ? old : record) ?? new Map();
+export const testedRow = ({ type, record, old }: Change): Row => (type === "DELETE" ? old : record) ?? new Map();
 
 export type Decoded =
   | { kind: "change"; change: Change }

@@ -58,13 +58,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function message(
-  joinRef: unknown,
-  ref: unknown,
-  topic: unknown,
-  event: unknown,
-  payload: unknown,
-): Message | null {
+function message(joinRef: unknown, ref: unknown, topic: unknown, event: unknown, payload: unknown): Message | null {
   if (typeof topic !== "string" || typeof event !== "string") return null;
   return { joinRef: reference(joinRef), ref: reference(ref), topic, event, payload };
 }

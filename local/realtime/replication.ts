@@ -76,17 +76,10 @@ function follow(options: ReplicationOptions, onUp: () => void): { ended: Promise
   });
   const fail = (error: unknown) => end(error instanceof Error ? error.message : String(error));
   start(sql, options, fail).then(onUp, fail);
-  return {
-    ended: ended.finally(() => sql.end({ timeout: 0 }).catch(() => undefined)),
-    close: () => end("stopped"),
-  };
+  return { ended: ended.finally(() => sql.end({ timeout: 0 }).catch(() => undefined)), close: () => end("stopped") };
 }
 
-async function start(
-  sql: postgres.Sql,
-  options: ReplicationOptions,
-  fail: (error: unknown) => void,
-): Promise<void> {
+async function start(sql: postgres.Sql, options: ReplicationOptions, fail: (error: unknown) => void): Promise<void> {
   const slot = `realtime_${randomBytes(8).toString("hex")}`;
   const [made] = await sql.unsafe<{ consistent_point: string }[]>(
     `CREATE_REPLICATION_SLOT ${slot} TEMPORARY LOGICAL pgoutput NOEXPORT_SNAPSHOT`,

@@ -99,8 +99,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     onDown(reason) {
       options.onWarning(`realtime lost its connection to Postgres and connects again: ${reason}`);
       // Changes may have been missed.
-      for (const { channels } of connections)
-        for (const channel of channels.values()) channel.end("phx_error");
+      for (const { channels } of connections) for (const channel of channels.values()) channel.end("phx_error");
     },
   });
   await sql`select realtime.keep_partitions()`;

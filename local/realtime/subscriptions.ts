@@ -50,8 +50,7 @@ export function bytesOf(binding: Binding): number {
   const { filters, select } = binding;
   const texts = [...filters.flatMap(({ column, value }) => [column, value]), ...(select ?? [])];
   const ofTexts = 2 * texts.reduce((sum, text) => sum + text.length, 0);
-  const ownWork =
-    compared(binding).length + Number(select !== null) + Number(placeOf(binding) === unfiltered);
+  const ownWork = compared(binding).length + Number(select !== null) + Number(placeOf(binding) === unfiltered);
   return bytesOfSubscription + bytesOfFilter * filters.length + bytesOfOwnWork * ownWork + ofTexts;
 }
 
@@ -75,11 +74,7 @@ interface Draft extends Binding {
 }
 
 /** Reads bindings for an identity; throws FilterError with the messages clients know. */
-export function readBindings(
-  tables: Map<string, Table>,
-  identity: Identity,
-  requested: Requested[],
-): Draft[] {
+export function readBindings(tables: Map<string, Table>, identity: Identity, requested: Requested[]): Draft[] {
   return requested.map((each, index) => readBinding([...tables.values()], identity, each, index + 1));
 }
 
@@ -93,10 +88,7 @@ export async function acceptBindings(joinSql: Sql, drafts: Draft[]): Promise<Bin
         select realtime.checked_values(${entity}::regclass, ${JSON.stringify(binding.filters)}::text::jsonb) as values`.catch(
         (error: unknown) => Promise.reject(refusalOf(described, error)),
       );
-      filters = binding.filters.map((filter, index) => ({
-        ...filter,
-        value: checked?.values[index] ?? filter.value,
-      }));
+      filters = binding.filters.map((filter, index) => ({ ...filter, value: checked?.values[index] ?? filter.value }));
     }
     accepted.push({ ...binding, filters });
   }
@@ -150,8 +142,7 @@ function eventOf(event = "*"): EventName {
 function readFilters(tables: Table[], identity: Identity, text: string): Filter[] {
   if (text.length > maxFilterLength) throw new FilterError("the filter is too long");
   const conditions = parseFilter(text);
-  if (conditions.length > maxConditions)
-    throw new FilterError(`too many conditions. Maximum ${maxConditions}`);
+  if (conditions.length > maxConditions) throw new FilterError(`too many conditions. Maximum ${maxConditions}`);
   return conditions.map((condition) => {
     if (!tables.every((table) => isReadable(table, condition.column, identity)))
       throw new FilterError(`invalid column for filter ${condition.column}`);

@@ -84,8 +84,7 @@ const unloggedForms: Record<string, string> = {
   "POST /people/members/:member/second-factor": "has none; tests/web/factors.test.ts removes one",
   "POST /people/members/:member/transfer": refused,
   "POST /settings/identify/check": "changes nothing",
-  'POST /settings/webhooks {"url":"https://192.0.2.1/hooks","events":"survey.closed"}':
-    refused,
+  'POST /settings/webhooks {"url":"https://192.0.2.1/hooks","events":"survey.closed"}': refused,
   "POST /settings/webhooks/:webhook/test": deliveries,
   "POST /settings/webhooks/:delivery/redeliver": deliveries,
 };
@@ -231,7 +230,5 @@ test("every form of the pages was sent above, is a route of the API, or has a re
     return requested.some((to) => pattern.test(to));
   };
   const ofTheApi = new Set(routes.map(({ path }) => path.replace("/api", "")));
-  expect(forms.filter((path) => !wasSent(path) && !ofTheApi.has(path)).sort()).toEqual(
-    Object.keys(otherForms).sort(),
-  );
+  expect(forms.filter((path) => !wasSent(path) && !ofTheApi.has(path)).sort()).toEqual(Object.keys(otherForms).sort());
 });

@@ -35,14 +35,10 @@ export const callers = [
 ] as const;
 
 /** A board on which so many identified persons can call: they signed in while it was public. */
-export async function newBoardWithIdentified(
-  visibility: "public" | "private",
-  count: number,
-): Promise<Board> {
+export async function newBoardWithIdentified(visibility: "public" | "private", count: number): Promise<Board> {
   const board = await newBoard(visibility);
   const { organization, signingSecret } = board;
-  const set = (to: string) =>
-    sql`update public.organizations set visibility = ${to} where id = ${organization.id}`;
+  const set = (to: string) => sql`update public.organizations set visibility = ${to} where id = ${organization.id}`;
   await set("public");
   const session = () => identified(organization, signingSecret);
   board.identified = (await Promise.all(Array.from({ length: count }, session))).map(({ token }) => token);
@@ -85,10 +81,7 @@ export async function newBoard(visibility: "public" | "private"): Promise<Board>
       user: await newUser("Una User"),
       "other tenant's admin": await newUser("Olaf Other", { organization: other, role: "owner" }),
       // Only the team can write on a private board.
-      author: await newUser(
-        "Ann Author",
-        visibility === "private" ? { organization, role: "member" } : undefined,
-      ),
+      author: await newUser("Ann Author", visibility === "private" ? { organization, role: "member" } : undefined),
       member: await newUser("Mel Member", { organization, role: "member" }),
       admin,
     },
@@ -247,11 +240,7 @@ export async function tokenOf(caller: Caller, { scopes }: Route, board: Board): 
   }
 }
 
-export function newSecret(
-  board: Board,
-  scopes: readonly Scope[],
-  expiresAt: Date | null = null,
-): Promise<string> {
+export function newSecret(board: Board, scopes: readonly Scope[], expiresAt: Date | null = null): Promise<string> {
   return createApiKey(sql, board.organization.id, "Key of a test", scopes, expiresAt);
 }
 

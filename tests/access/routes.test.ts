@@ -40,9 +40,7 @@ const quietBoards = {} as Record<Visibility, Board>;
 
 beforeAll(async () => {
   for (const visibility of ["public", "private"] as const) {
-    const statuses = [...documented(visibility).values()].map(
-      (row) => row[callers.indexOf("identified person")],
-    );
+    const statuses = [...documented(visibility).values()].map((row) => row[callers.indexOf("identified person")]);
     const refusals = statuses.filter(isRefusal).length;
     boards[visibility] = await newBoardWithIdentified(visibility, statuses.length - refusals);
     quietBoards[visibility] = await newBoardWithIdentified(visibility, refusals);
@@ -95,15 +93,13 @@ describe.each(Object.keys(tables) as Visibility[])("on a %s board", (visibility)
 /** The headers of every response, and exactly the fields of the schema that the OpenAPI document names. */
 function expectForm(answer: Answer, { endpoint }: Route) {
   expect(answer.headers["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/);
-  for (const name of ["limit", "remaining", "reset"])
-    expect(answer.headers[`x-ratelimit-${name}`]).toMatch(/^\d+$/);
+  for (const name of ["limit", "remaining", "reset"]) expect(answer.headers[`x-ratelimit-${name}`]).toMatch(/^\d+$/);
   const schema = endpoint?.responses[answer.status];
   if (schema && !endpoint?.produces) expectJson(answer, answer.status, schema);
 }
 
 describe("scopes", () => {
-  const isMissingScope = (text: string) =>
-    text.includes("lacks the scope") || text === '{"error":"forbidden"}';
+  const isMissingScope = (text: string) => text.includes("lacks the scope") || text === '{"error":"forbidden"}';
 
   test("the table lists the routes that each scope opens", () => {
     const opened = (scope: Scope) =>
@@ -115,9 +111,7 @@ describe("scopes", () => {
     expect(tableUnder(page, "Scopes").map(([scope, routes]) => [scope, routes])).toEqual(expected);
   });
 
-  test.each(
-    routes.filter((route) => route.scopes.length > 0).map((route) => ({ name: nameOf(route), route })),
-  )(
+  test.each(routes.filter((route) => route.scopes.length > 0).map((route) => ({ name: nameOf(route), route })))(
     "$name accepts a key with only one of its scopes, and rejects a key with all other scopes",
     async ({ route }) => {
       const board = boards.public;

@@ -11,13 +11,9 @@ export type TestedEndpoint = Omit<EndpointDescription, "scopes"> & {
   work?: unknown;
 };
 
-type App = {
-  endpoints: TestedEndpoint[];
-  app: { routes: { method: string; path: string }[] };
-};
+type App = { endpoints: TestedEndpoint[]; app: { routes: { method: string; path: string }[] } };
 
-const scopesOf = (endpoint?: TestedEndpoint) =>
-  endpoint?.access === "caller" ? (endpoint.scopes ?? []) : [];
+const scopesOf = (endpoint?: TestedEndpoint) => (endpoint?.access === "caller" ? (endpoint.scopes ?? []) : []);
 
 /** Every route of the service, as the router has it: the endpoints and the few other routes. */
 export async function routesOfTheService(): Promise<Route[]> {

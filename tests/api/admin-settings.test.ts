@@ -39,14 +39,7 @@ describe("an organization's settings", () => {
     expect(data).toMatchObject({
       ...board.organization,
       role: "member",
-      plan: {
-        submissions: 1,
-        max_submissions: null,
-        members: 3,
-        max_members: null,
-        surveys: 1,
-        max_surveys: null,
-      },
+      plan: { submissions: 1, max_submissions: null, members: 3, max_members: null, surveys: 1, max_surveys: null },
       settings: {},
     });
   });
@@ -64,18 +57,14 @@ describe("an organization's settings", () => {
     expect(event).toMatchObject({
       organization: { name: "New name" },
       changed: ["name", "require_approval", "settings", "time_zone"],
-      changes: {
-        require_approval: { from: false, to: true },
-        time_zone: { from: "UTC", to: "Europe/Berlin" },
-      },
+      changes: { require_approval: { from: false, to: true }, time_zone: { from: "UTC", to: "Europe/Berlin" } },
     });
     expect(JSON.stringify(event)).not.toContain("geheim");
     const [entry] =
       await sql`select details from private.audit_log where organization_id = ${board.organization.id} and action = 'organization.update'`;
     expect(JSON.stringify(entry)).not.toContain("geheim");
     expect(
-      expectJson(await patch({ settings: { token: null, more: [1] } }), 200, organizationDetailAnswer).data
-        .settings,
+      expectJson(await patch({ settings: { token: null, more: [1] } }), 200, organizationDetailAnswer).data.settings,
     ).toEqual({ theme: { dark: null }, more: [1] });
   });
 
@@ -100,11 +89,7 @@ describe("an organization's settings", () => {
     async (name, value) => {
       const { organization, admin } = await newTeam();
       const at = `/api/organizations/${organization.id}`;
-      expectJson(
-        await api("PATCH", at, { as: admin, body: { [name]: value } }),
-        200,
-        organizationDetailAnswer,
-      );
+      expectJson(await api("PATCH", at, { as: admin, body: { [name]: value } }), 200, organizationDetailAnswer);
       const { data } = await getJson(at, organizationDetailAnswer, { as: admin });
       expect(data).toMatchObject({ [name]: value });
       const [published] = await sql<{ data: { changed: string[] }; details: { changed: string[] } }[]>`
@@ -116,8 +101,7 @@ describe("an organization's settings", () => {
   );
 
   it("publish no event when they do not change", async () => {
-    const count = () =>
-      sql`select count(*) from private.outbox where organization_id = ${board.organization.id}`;
+    const count = () => sql`select count(*) from private.outbox where organization_id = ${board.organization.id}`;
     const before = await count();
     await patch({ name: "New name", require_approval: true });
     expect(await count()).toEqual(before);
@@ -143,12 +127,7 @@ describe("an organization's settings", () => {
 
   it("reject another organization's slug, and ignore fields that only an operator sets", async () => {
     expectError(await patch({ slug: other.organization.slug }), "CONFLICT", "slug");
-    await patch({
-      name: "Mine",
-      max_submissions: 5,
-      is_default: true,
-      allowed_origins: ["https://evil.example"],
-    });
+    await patch({ name: "Mine", max_submissions: 5, is_default: true, allowed_origins: ["https://evil.example"] });
     const [row] =
       await sql`select max_submissions, is_default, allowed_origins from public.organizations where id = ${board.organization.id}`;
     expect(row).toEqual({ max_submissions: null, is_default: false, allowed_origins: [] });
@@ -165,10 +144,7 @@ describe("an organization's settings", () => {
     );
     expect((await api("GET", `/api/submissions/${id}`)).status).toBe(404);
     expect(await countMistakes(closing.organization)).toEqual([]);
-    expectError(
-      await api("GET", `/api/organizations/${closing.organization.id}`, { as: board.admin }),
-      "NOT_FOUND",
-    );
+    expectError(await api("GET", `/api/organizations/${closing.organization.id}`, { as: board.admin }), "NOT_FOUND");
   });
 });
 
@@ -179,16 +155,13 @@ describe.each([
   const root = `/api/admin/${kind}`;
   const make = async (body: object) => expectJson(await asAdmin("POST", root, { body }), 201, one).data;
   const file = async (submission: string, label: string) => {
-    if (kind === "categories")
-      await sql`update public.submissions set category_id = ${label} where id = ${submission}`;
+    if (kind === "categories") await sql`update public.submissions set category_id = ${label} where id = ${submission}`;
     else
       await sql`insert into public.submission_tags values (${board.organization.id}, ${submission}, ${label}) on conflict do nothing`;
   };
   const filed = async (label: string) =>
     (kind === "categories"
-      ? await sql<
-          { id: string }[]
-        >`select id from public.submissions where category_id = ${label} order by id`
+      ? await sql<{ id: string }[]>`select id from public.submissions where category_id = ${label} order by id`
       : await sql<
           { id: string }[]
         >`select submission_id as id from public.submission_tags where tag_id = ${label} order by id`
@@ -280,21 +253,14 @@ describe.each([
     const { id } = await make({ name: "Mine" });
     const [foreign] = await sql<{ id: string }[]>`
       insert into public.${sql(kind)} (organization_id, name, slug) values (${other.organization.id}, 'Theirs', 'theirs') returning id`;
-    const merge = (from: string, into_id: string) =>
-      asAdmin("POST", `${root}/${from}/merge`, { body: { into_id } });
+    const merge = (from: string, into_id: string) => asAdmin("POST", `${root}/${from}/merge`, { body: { into_id } });
     expectError(await merge(id, only(foreign).id), "NOT_FOUND", "into_id");
     expectError(await merge(id, id), "VALIDATION_ERROR", "into_id");
   });
 
   it("return the name of the invalid field", async () => {
     const post = (body: object) => asAdmin("POST", root, { body });
-    expectError(
-      await post({ name: " ", color: "red", slug: "No!" }),
-      "VALIDATION_ERROR",
-      "color",
-      "name",
-      "slug",
-    );
+    expectError(await post({ name: " ", color: "red", slug: "No!" }), "VALIDATION_ERROR", "color", "name", "slug");
     const { details } = expectError(
       await post({ name: "X", translations: { xx: "?" } }),
       "VALIDATION_ERROR",
@@ -312,11 +278,8 @@ it("categories are returned in the order that an admin sets", async () => {
   const ids: string[] = [];
   for (const name of ["First", "Second", "Third"]) {
     ids.push(
-      expectJson(
-        await api("POST", "/api/admin/categories", { ...call, body: { name } }),
-        201,
-        keptCategoryAnswer,
-      ).data.id,
+      expectJson(await api("POST", "/api/admin/categories", { ...call, body: { name } }), 201, keptCategoryAnswer).data
+        .id,
     );
   }
   const [first, second, third] = ids;
@@ -335,10 +298,6 @@ it("categories are returned in the order that an admin sets", async () => {
 
 it("an origin that is listed twice is allowed once", async () => {
   const origins = ["https://app.example.org", "https://app.example.org"];
-  const { data } = expectJson(
-    await asAdmin("PUT", "/api/admin/origins", { body: { origins } }),
-    200,
-    originsAnswer,
-  );
+  const { data } = expectJson(await asAdmin("PUT", "/api/admin/origins", { body: { origins } }), 200, originsAnswer);
   expect(data.origins).toEqual(["https://app.example.org"]);
 });

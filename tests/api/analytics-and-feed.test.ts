@@ -63,11 +63,7 @@ describe("analytics", () => {
       ["Quiet one", 1],
     ]);
     // 30 minutes and a day.
-    expect(data.first_official_reply).toEqual({
-      submissions: 2,
-      median_seconds: 44_100,
-      average_seconds: 44_100,
-    });
+    expect(data.first_official_reply).toEqual({ submissions: 2, median_seconds: 44_100, average_seconds: 44_100 });
   });
 
   it("counts days in the organization's time zone", async () => {
@@ -77,9 +73,7 @@ describe("analytics", () => {
       await sql`update public.organizations set time_zone = ${zone} where id = ${organization.id}`;
       for (let at = ""; at !== zone; ) {
         await sql`select private.sum_activity()`;
-        [{ at } = { at: "" }] = await sql<
-          { at: string }[]
-        >`select private.activity_zone(${organization.id}) as at`;
+        [{ at } = { at: "" }] = await sql<{ at: string }[]>`select private.activity_zone(${organization.id}) as at`;
       }
     };
     expect(await votes()).toEqual([3, 0]);
@@ -191,9 +185,7 @@ describe("the change feed", () => {
 
   it("accepts event names and their aliases", async () => {
     const { heard: events } = await follow("limit=50&types=vote.created,org.updated");
-    expect(new Set(events.map(({ event }) => event))).toEqual(
-      new Set(["submission.vote_added", "org.updated"]),
-    );
+    expect(new Set(events.map(({ event }) => event))).toEqual(new Set(["submission.vote_added", "org.updated"]));
     expectError(
       await api("GET", "/api/admin/events?types=nothing.happened", { as: admin, on: organization }),
       "VALIDATION_ERROR",
@@ -220,10 +212,7 @@ describe("the change feed", () => {
     const elsewhere = await newOrganization();
     const stranger = await newUser("Rita", { organization: elsewhere, role: "owner" });
     const { meta } = await read("limit=1");
-    const foreign = await api("GET", `/api/admin/events?after=${meta.next_cursor}`, {
-      as: stranger,
-      on: elsewhere,
-    });
+    const foreign = await api("GET", `/api/admin/events?after=${meta.next_cursor}`, { as: stranger, on: elsewhere });
     expect(expectJson(foreign, 200, eventsAnswer).data).toEqual([]);
   });
 
@@ -231,8 +220,7 @@ describe("the change feed", () => {
     const cursor = (at: string) => Buffer.from(JSON.stringify(["1", "1", at])).toString("base64url");
     const days = (count: number) =>
       `${new Date(Date.now() - count * 86_400_000).toISOString().slice(0, 19).replace("T", " ")}+00`;
-    const get = (after: string) =>
-      api("GET", `/api/admin/events?after=${after}`, { as: admin, on: organization });
+    const get = (after: string) => api("GET", `/api/admin/events?after=${after}`, { as: admin, on: organization });
     expectError(await get(cursor(days(30))), "GONE", "after");
     expectJson(await get(cursor(days(29))), 200, eventsAnswer);
     for (const after of [

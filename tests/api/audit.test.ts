@@ -10,10 +10,7 @@ const author = await newUser("Ada");
 const key = await newKey(organization, ["submissions:moderate"]);
 
 async function trailOf(id: string) {
-  const { data } = await getJson(`/api/admin/audit?target_id=${id}`, auditAnswer, {
-    as: admin,
-    on: organization,
-  });
+  const { data } = await getJson(`/api/admin/audit?target_id=${id}`, auditAnswer, { as: admin, on: organization });
   return data.map(({ action, actor, key_id, details }) => ({ action, actor: actor?.id, key_id, details }));
 }
 
@@ -107,9 +104,7 @@ it("the life of a survey is recorded, step by step, with the changed fields", as
   for (const step of ["publish", "pause", "pause", "resume", "versions", "archive"] as const)
     await change(id, step, admin);
   await api("DELETE", `/api/surveys/${id}`, { as: admin });
-  expect(
-    (await trailOf(id)).map(({ action, actor, details }) => ({ action, actor, details })).toReversed(),
-  ).toEqual(
+  expect((await trailOf(id)).map(({ action, actor, details }) => ({ action, actor, details })).toReversed()).toEqual(
     [
       { action: "survey.create", details: {} },
       { action: "survey.update", details: { changed: ["description", "title"] } },
@@ -156,10 +151,7 @@ it("answers and voters that are read are recorded once an hour for each reader, 
 
 it("a survey by mail, a joined team and a transfer are recorded", async () => {
   const own = await newOrganization();
-  const [owner, invited] = [
-    await newUser("Olga", { organization: own, role: "owner" }),
-    await newUser("Ina"),
-  ];
+  const [owner, invited] = [await newUser("Olga", { organization: own, role: "owner" }), await newUser("Ina")];
   await api("PATCH", `/api/organizations/${own.id}`, { as: owner, body: { mail_enabled: true } });
   const submission_id = await newSubmission(own, invited);
   const survey = await newSurvey(owner, own, { targeting: { audience: "voters", submission_id } });
@@ -179,10 +171,7 @@ it("a survey by mail, a joined team and a transfer are recorded", async () => {
 
 it("is filtered by actor, alone or together with a target row", async () => {
   const other = await newUser("Olga", { organization, role: "owner" });
-  const [first, both] = [
-    await newSubmission(organization, author),
-    await newSubmission(organization, author),
-  ];
+  const [first, both] = [await newSubmission(organization, author), await newSubmission(organization, author)];
   for (const [as, id, status] of [
     [other, first, "planned"],
     [other, both, "planned"],

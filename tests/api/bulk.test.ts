@@ -68,11 +68,7 @@ describe("a bulk change", () => {
     const elsewhere = await newSubmission(await newOrganization(), author);
     await merge(source, target);
     const ids = [elsewhere, source, target, free, randomUUID()];
-    const { data, meta } = expectJson(
-      await many({ ids, action: "set_status", value: "completed" }),
-      200,
-      bulkAnswer,
-    );
+    const { data, meta } = expectJson(await many({ ids, action: "set_status", value: "completed" }), 200, bulkAnswer);
     expect(data.map(({ ok, error }) => error?.code ?? ok)).toEqual([
       "NOT_FOUND",
       "SUBMISSION_MERGED",
@@ -92,8 +88,7 @@ describe("a bulk change", () => {
     expect(await stored("submissions", free)).toBeUndefined();
     expect(await stored("submissions", elsewhere)).toMatchObject({ status: "open" });
     expect(await countMistakes(organization)).toEqual([]);
-    const trail =
-      await sql`select action from private.audit_log where target_id = ${free} order by created_at`;
+    const trail = await sql`select action from private.audit_log where target_id = ${free} order by created_at`;
     expect([...trail]).toEqual([{ action: "submission.set_status" }, { action: "submission.delete" }]);
   });
 

@@ -53,11 +53,7 @@ export function send(method: Method, path: string, call: Call = {}): Promise<Ans
 }
 
 /** The body of a response with the status and exactly the fields of the schema. */
-export function expectJson<Schema extends z.ZodType>(
-  answer: Answer,
-  status: number,
-  schema: Schema,
-): z.output<Schema> {
+export function expectJson<Schema extends z.ZodType>(answer: Answer, status: number, schema: Schema): z.output<Schema> {
   expect(answer.status, answer.text.slice(0, 1000)).toBe(status);
   const known = schema.parse(answer.body);
   // The schema drops unknown fields.
@@ -86,11 +82,7 @@ export function expectError(answer: Answer, code: ErrorCode, ...fields: string[]
 }
 
 /** Expects the error envelope of submission creation by a key. */
-export function expectLowercaseError(
-  answer: Answer,
-  code: ErrorCode,
-  ...fields: string[]
-): LowercaseErrorEnvelope {
+export function expectLowercaseError(answer: Answer, code: ErrorCode, ...fields: string[]): LowercaseErrorEnvelope {
   const body = expectJson(answer, errors[code].status, lowercaseErrorEnvelope);
   expect(body.error).toBe(errors[code].lowercase);
   if (code === "VALIDATION_ERROR") {

@@ -33,8 +33,7 @@ const list = async (query = "", as?: Caller, on = id) =>
   await getJson(`/api/submissions/${on}/comments${query}`, commentListAnswer, { as });
 const show = async (comment: string, query = "") =>
   (await getJson(`/api/comments/${comment}${query}`, commentAnswer)).data;
-const edit = (comment: string, body: unknown, as?: Caller) =>
-  api("PATCH", `/api/comments/${comment}`, { as, body });
+const edit = (comment: string, body: unknown, as?: Caller) => api("PATCH", `/api/comments/${comment}`, { as, body });
 const remove = (comment: string, as?: Caller) => api("DELETE", `/api/comments/${comment}`, { as });
 const commentCount = async () => (await stored("submissions", id))?.comment_count;
 const bodies = (comments: { body: string }[]) => comments.map(({ body }) => body);
@@ -81,9 +80,7 @@ describe("creating a comment", () => {
 
   it("is official only for members of this organization", async () => {
     const outsider = await newUser("Rita", { organization: await newOrganization(), role: "owner" });
-    expect(expectJson(await post({ body: "Hi" }, outsider), 201, commentCreatedAnswer).data.is_official).toBe(
-      false,
-    );
+    expect(expectJson(await post({ body: "Hi" }, outsider), 201, commentCreatedAnswer).data.is_official).toBe(false);
   });
 
   it.each([
@@ -126,11 +123,7 @@ describe("creating a comment", () => {
     expect(data.author.name).toBe("Grace");
     expect(data.author.id).not.toBe(key.profileId);
     expect(answer.text).not.toContain(author_email);
-    expectError(
-      await post({ body: "By mail", author_email: "nobody" }, key),
-      "VALIDATION_ERROR",
-      "author_email",
-    );
+    expectError(await post({ body: "By mail", author_email: "nobody" }, key), "VALIDATION_ERROR", "author_email");
   });
 
   it("accepts a parent comment of the same submission only", async () => {
@@ -225,8 +218,7 @@ describe("the list of comments", () => {
     const { data, meta } = await list(query);
     expect(bodies(data).join("")).toBe(order);
     expect(meta).toEqual({ total: 5 });
-    for (const comment of data)
-      expect(comment).toMatchObject({ parent_id: null, reply_count: 1, submission_id: id });
+    for (const comment of data) expect(comment).toMatchObject({ parent_id: null, reply_count: 1, submission_id: id });
   });
 
   it("returns the replies to one comment with parent_id", async () => {
@@ -278,10 +270,7 @@ describe("editing a comment", () => {
     [15 * 60 + 1, "FORBIDDEN"],
     [24 * 60 * 60, "FORBIDDEN"],
   ] as const)("%i seconds after it was created: %s", async (seconds, code) => {
-    const comment = await newComment(id, commenter, {
-      body: "Old",
-      created_at: new Date(Date.now() - seconds * 1000),
-    });
+    const comment = await newComment(id, commenter, { body: "Old", created_at: new Date(Date.now() - seconds * 1000) });
     const answer = await edit(comment, { body: "New" }, commenter);
     if (code) expectError(answer, code);
     else expectJson(answer, 200, commentAnswer);
@@ -305,10 +294,7 @@ describe("deleting a comment", () => {
     let parent = top;
     const chain: string[] = [];
     for (let depth = 0; depth < 12; depth++) {
-      parent = await newComment(id, depth % 2 ? author : member, {
-        body: `Level ${depth}`,
-        parent_id: parent,
-      });
+      parent = await newComment(id, depth % 2 ? author : member, { body: `Level ${depth}`, parent_id: parent });
       chain.push(parent);
       await newComment(id, admin, { body: `Beside ${depth}`, parent_id: parent });
     }
@@ -319,8 +305,7 @@ describe("deleting a comment", () => {
     expectJson(await remove(top, commenter), 200, deletedAnswer);
     expect(bodies((await list()).data)).toEqual(["Stays"]);
     expect(await commentCount()).toBe(1);
-    for (const deleted of [top, ...chain])
-      expectError(await api("GET", `/api/comments/${deleted}`), "NOT_FOUND");
+    for (const deleted of [top, ...chain]) expectError(await api("GET", `/api/comments/${deleted}`), "NOT_FOUND");
     await show(stays);
     expect(await countMistakes(organization)).toEqual([]);
   });

@@ -54,9 +54,7 @@ describe("concurrent votes", () => {
 
   it("votes and removals by the same people in any order leave exact counts", async () => {
     const id = await newSubmission(organization, author);
-    const calls = crowd
-      .slice(0, 50)
-      .flatMap((as) => [vote(`submissions/${id}`, as), unvote(`submissions/${id}`, as)]);
+    const calls = crowd.slice(0, 50).flatMap((as) => [vote(`submissions/${id}`, as), unvote(`submissions/${id}`, as)]);
     await runConcurrently([...calls, ...calls], 200, 201);
     const rows = await votes(id);
     expect(await stored("submissions", id)).toMatchObject({ vote_count: rows.length });
@@ -70,8 +68,7 @@ describe("concurrent votes", () => {
       for (let round = 0; round < 5; round++) {
         const id = await newSubmission(organization, author);
         const as = callers === "user" ? only(crowd[round]) : key;
-        const body =
-          callers === "key for somebody" ? { author_email: `${crypto.randomUUID()}@example.org` } : {};
+        const body = callers === "key for somebody" ? { author_email: `${crypto.randomUUID()}@example.org` } : {};
         const call = () => api("POST", `/api/submissions/${id}/vote`, { as, body });
         const answers = await runConcurrently([call, call], 200, 201);
         expect(answers.map(({ status }) => status).sort()).toEqual([200, 201]);
@@ -93,9 +90,7 @@ describe("concurrent votes", () => {
       201,
     );
     await runConcurrently(
-      crowd
-        .slice(0, 40)
-        .flatMap((as, n) => (n % 2 ? [unvote(path, as), unvote(path, as)] : [vote(path, as)])),
+      crowd.slice(0, 40).flatMap((as, n) => (n % 2 ? [unvote(path, as), unvote(path, as)] : [vote(path, as)])),
       200,
     );
     expect(await stored("comments", comment)).toMatchObject({ vote_count: 20 });
@@ -128,9 +123,7 @@ describe("concurrent follows", () => {
     const call = () => api("POST", `/api/submissions/${id}/follow`, { as });
     const answers = await runConcurrently([call, call, call, vote(`submissions/${id}`, as)], 200, 201);
     expect(answers.slice(0, 3).filter(({ status }) => status === 201).length).toBeLessThanOrEqual(1);
-    expect(
-      await sql`select 1 from public.follows where submission_id = ${id} and user_id = ${as.id}`,
-    ).toHaveLength(1);
+    expect(await sql`select 1 from public.follows where submission_id = ${id} and user_id = ${as.id}`).toHaveLength(1);
   });
 });
 
@@ -158,12 +151,7 @@ describe("a thread", () => {
       const middle = await newComment(id, author, { parent_id: top });
       const low = await newComment(id, author, { parent_id: middle });
       const writers = crowd.slice(0, 30).map((as, n) => post(id, as, [top, middle, low, undefined][n % 4]));
-      const removals = [
-        remove(low, author),
-        remove(middle, admin),
-        remove(top, author),
-        remove(middle, author),
-      ];
+      const removals = [remove(low, author), remove(middle, admin), remove(top, author), remove(middle, author)];
       await runConcurrently([...writers.slice(0, 10), ...removals, ...writers.slice(10)], 200, 201, 404);
       const rows = await sql<
         { parent_id: string | null }[]
@@ -211,8 +199,7 @@ describe("a status", () => {
     const statuses = ["planned", "in_progress", "completed", "declined", "under_review"];
     const calls = Array.from(
       { length: 25 },
-      (_, n) => () =>
-        api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: statuses[n % 5] } }),
+      (_, n) => () => api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: statuses[n % 5] } }),
     );
     const answers = await runConcurrently(calls, 200);
     const notified = answers.map((answer) => expectJson(answer, 200, statusChangeAnswer).data);
@@ -236,8 +223,7 @@ describe("a status", () => {
 
   it("changed concurrently to the same value changes once", async () => {
     const id = await newSubmission(organization, author);
-    const call = () =>
-      api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "planned" } });
+    const call = () => api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "planned" } });
     await runConcurrently(
       Array.from({ length: 8 }, () => call),
       200,
@@ -256,9 +242,7 @@ describe("a plan's limit", () => {
       const call = (as: Caller) => () => api("POST", "/api/submissions", { as, on: small, body });
       const answers = await runConcurrently([...crowd.slice(0, 6), key, key].map(call), 201, 402);
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(limit);
-      expect(await sql`select 1 from public.submissions where organization_id = ${small.id}`).toHaveLength(
-        limit,
-      );
+      expect(await sql`select 1 from public.submissions where organization_id = ${small.id}`).toHaveLength(limit);
       expect(await sql`select 1 from private.outbox where organization_id = ${small.id}`).toHaveLength(limit);
     }
   });
@@ -268,13 +252,7 @@ describe("an author by e-mail", () => {
   it("used by many concurrent requests is one person", async () => {
     const key = await newKey(organization, ["submissions:write"]);
     const author_email = `${crypto.randomUUID()}@example.org`;
-    const body = {
-      title: "By e-mail",
-      description: longEnough,
-      type: "idea",
-      author_email,
-      author_name: "Grace",
-    };
+    const body = { title: "By e-mail", description: longEnough, type: "idea", author_email, author_name: "Grace" };
     await runConcurrently(
       Array.from({ length: 8 }, () => () => api("POST", "/api/submissions", { as: key, body })),
       201,
@@ -289,10 +267,7 @@ describe("an author by e-mail", () => {
 describe("an edit of a submission", () => {
   it("by many concurrent requests ends as exactly one of them", async () => {
     const id = await newSubmission(organization, author);
-    const bodies = Array.from({ length: 8 }, (_, n) => ({
-      title: `Title ${n}`,
-      description: `${n} ${longEnough}`,
-    }));
+    const bodies = Array.from({ length: 8 }, (_, n) => ({ title: `Title ${n}`, description: `${n} ${longEnough}` }));
     await runConcurrently(
       bodies.map((body) => () => api("PATCH", `/api/submissions/${id}`, { as: author, body })),
       200,

@@ -53,18 +53,13 @@ function referencesIn(value: unknown): string[] {
 
 function follow(reference: string, whole: OpenApi): unknown {
   const parts = reference.replace(/^#\//, "").split("/");
-  return parts.reduce(
-    (value: unknown, part) => (value as Record<string, unknown> | undefined)?.[part],
-    whole,
-  );
+  return parts.reduce((value: unknown, part) => (value as Record<string, unknown> | undefined)?.[part], whole);
 }
 
 describe("the OpenAPI document", () => {
   test("contains every endpoint, health and readiness, and no others", () => {
     const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`);
-    const expected = service.endpoints.map(
-      ({ method, path }) => `${method} /api${path.replaceAll(/:(\w+)/g, "{$1}")}`,
-    );
+    const expected = service.endpoints.map(({ method, path }) => `${method} /api${path.replaceAll(/:(\w+)/g, "{$1}")}`);
     expect(described.toSorted()).toEqual([...expected, "get /api/health", "get /api/ready"].toSorted());
   });
 
@@ -108,9 +103,7 @@ describe("the OpenAPI document", () => {
   test("documents rate limit headers and X-Request-Id of every response, and Retry-After of 429 and 503", () => {
     for (const { path, method, operation } of operationsOf(document)) {
       for (const [status, response] of Object.entries(operation.responses)) {
-        const { headers } = ("$ref" in response ? follow(response.$ref, document) : response) as {
-          headers: object;
-        };
+        const { headers } = ("$ref" in response ? follow(response.$ref, document) : response) as { headers: object };
         const always = ["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id"];
         expect(Object.keys(headers), `${method} ${path} ${status}`).toEqual(expect.arrayContaining(always));
         if (status === "429") expect(headers).toHaveProperty("Retry-After");
@@ -167,8 +160,7 @@ describe("both documents are served", () => {
   test.each(["/api/openapi.json", "/api/docs"] as const)(
     "%s: compressed for who takes it, and not sent again to who has it",
     async (path) => {
-      const ask = (headers: Record<string, string>) =>
-        send("GET", stack.supabase_url + path, { agent, headers });
+      const ask = (headers: Record<string, string>) => send("GET", stack.supabase_url + path, { agent, headers });
       const packed = await ask({ "accept-encoding": "br;q=1, gzip;q=0.5" });
       expect([packed.status, packed.headers["content-encoding"]]).toEqual([200, "gzip"]);
       for (const encodings of ["identity", "gzip;q=0"])
@@ -202,9 +194,7 @@ describe("the HTML page", () => {
   });
 
   test("loads nothing from other hosts and runs no script", () => {
-    expect(html).not.toMatch(
-      /<(script|link|img|iframe|object|form|base)\b|\ssrc=|\sstyle=|\son\w+=|url\(|@import/i,
-    );
+    expect(html).not.toMatch(/<(script|link|img|iframe|object|form|base)\b|\ssrc=|\sstyle=|\son\w+=|url\(|@import/i);
     const links = [...html.matchAll(/href="([^"]+)"/g)].map(([, link = ""]) => link);
     expect(links.filter((link) => !link.startsWith("#") && link !== "openapi.json")).toEqual([]);
   });
@@ -317,9 +307,7 @@ describe("an operation", () => {
     };
     const { requestBody, responses } = describeOne(vote);
     expect(requestBody?.required).toBe(false);
-    expect(requestBody?.content["application/json"].schema).toEqual({
-      $ref: "#/components/schemas/VoteByKey",
-    });
+    expect(requestBody?.content["application/json"].schema).toEqual({ $ref: "#/components/schemas/VoteByKey" });
     expect(responses).toHaveProperty("200.description", "The row existed already.");
   });
 
@@ -349,10 +337,7 @@ describe("an operation", () => {
     { endpoint: list, statuses: "200 400 401 404 429 500 503" },
     { endpoint: { ...list, query: undefined }, statuses: "200 401 404 429 500 503" },
     { endpoint: comment, statuses: "201 400 401 403 404 409 413 415 429 500 503" },
-    {
-      endpoint: { ...comment, path: "/submissions" },
-      statuses: "201 400 401 402 403 404 409 413 415 429 500 503",
-    },
+    { endpoint: { ...comment, path: "/submissions" }, statuses: "201 400 401 402 403 404 409 413 415 429 500 503" },
     ...(["/me", "/admin/api-keys/:id/rotate"] as const).map((path) => ({
       endpoint: { ...comment, path, access: "person" as const },
       statuses: "201 400 401 403 404 409 413 415 429 500 503",
@@ -378,9 +363,7 @@ test("two schemas with one id are an error", () => {
 test("summaries and descriptions are text on the page, never markup", () => {
   const hostile = "<script>alert(1)</script> & \"'`<b>`";
   const shown = page(
-    openApi([
-      { ...list, summary: hostile, tag: hostile, query: z.object({ q: z.string().describe(hostile) }) },
-    ]),
+    openApi([{ ...list, summary: hostile, tag: hostile, query: z.object({ q: z.string().describe(hostile) }) }]),
   );
   expect(shown).not.toContain("<script");
   expect(shown).not.toContain("<b>");

@@ -77,10 +77,7 @@ describe("the body of an edit", () => {
     "application/octet-stream",
     "application",
   ])("rejects %s", async (type) => {
-    expectError(
-      await call({ raw: JSON.stringify(good), headers: { "content-type": type } }),
-      "UNSUPPORTED_MEDIA_TYPE",
-    );
+    expectError(await call({ raw: JSON.stringify(good), headers: { "content-type": type } }), "UNSUPPORTED_MEDIA_TYPE");
   });
 
   it("rejects a body without a content type", async () => {
@@ -93,9 +90,7 @@ describe("the body of an edit", () => {
     "application/json ; charset=utf-8",
     "application/merge-patch+json",
   ])("accepts %s", async (type) => {
-    expect(
-      (await call({ raw: JSON.stringify(good), headers: { "content-type": type } })).status,
-    ).toBeLessThan(300);
+    expect((await call({ raw: JSON.stringify(good), headers: { "content-type": type } })).status).toBeLessThan(300);
   });
 
   it.each(listeners)("accepts 1 MiB and not one byte more, by %s", async (_, base) => {
@@ -194,20 +189,13 @@ describe("a Content-Length larger than the body", () => {
 
 describe("text", () => {
   const fields: [string, (value: string) => Promise<Awaited<ReturnType<typeof api>>>][] = [
-    [
-      "title",
-      (title) => api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, title } }),
-    ],
+    ["title", (title) => api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, title } })],
     [
       "description",
-      (description) =>
-        api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, description } }),
+      (description) => api("POST", "/api/submissions", { as: user, on: organization, body: { ...idea, description } }),
     ],
     ["title", (title) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { title } })],
-    [
-      "description",
-      (description) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { description } }),
-    ],
+    ["description", (description) => api("PATCH", `/api/submissions/${id}`, { as: user, body: { description } })],
     [
       "tracker_issue_url",
       (text) =>
@@ -216,32 +204,19 @@ describe("text", () => {
           body: { tracker_issue_url: `https://example.org/${text}` },
         }),
     ],
-    [
-      "note",
-      (note) =>
-        api("PATCH", `/api/submissions/${id}/status`, { as: user, body: { status: "planned", note } }),
-    ],
+    ["note", (note) => api("PATCH", `/api/submissions/${id}/status`, { as: user, body: { status: "planned", note } })],
     ["body", (body) => api("POST", `/api/submissions/${id}/comments`, { as: user, body: { body } })],
     ["body", (body) => api("PATCH", `/api/comments/${commentId}`, { as: user, body: { body } })],
-    [
-      "title",
-      (title) => api("POST", "/api/submissions/check-duplicates", { on: organization, body: { title } }),
-    ],
+    ["title", (title) => api("POST", "/api/submissions/check-duplicates", { on: organization, body: { title } })],
     [
       "description",
       (description) =>
-        api("POST", "/api/submissions/check-duplicates", {
-          on: organization,
-          body: { title: "Dark", description },
-        }),
+        api("POST", "/api/submissions/check-duplicates", { on: organization, body: { title: "Dark", description } }),
     ],
     [
       "author_name",
       (author_name) =>
-        api("POST", `/api/submissions/${id}/vote`, {
-          as: key,
-          body: { author_email: "a@example.org", author_name },
-        }),
+        api("POST", `/api/submissions/${id}/vote`, { as: key, body: { author_email: "a@example.org", author_name } }),
     ],
   ];
   const bad = [
@@ -252,9 +227,7 @@ describe("text", () => {
   ] as const;
 
   it.each(
-    fields.flatMap(([field, write], index) =>
-      bad.map(([what, text]) => [field, what, text, write, index] as const),
-    ),
+    fields.flatMap(([field, write], index) => bad.map(([what, text]) => [field, what, text, write, index] as const)),
   )("of %s with %s is rejected", async (field, _, text, write) => {
     const before = await snapshot();
     expectError(await write(text), "VALIDATION_ERROR", field);

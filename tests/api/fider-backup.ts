@@ -10,44 +10,17 @@ const at = (day: number) => `2024-03-${String(day).padStart(2, "0")}T10:00:00.12
 
 export const fiderUser = (id: number, name: string, email: string, more: Row = {}): Row => ({
   ...{ api_key: null, api_key_date: null, avatar_bkey: "", avatar_type: 2, created_at: at(1), email },
-  ...{
-    email_supressed_at: null,
-    id,
-    is_trusted: false,
-    name,
-    role: 1,
-    security_stamp: "0",
-    status: 1,
-    tenant_id,
-  },
+  ...{ email_supressed_at: null, id, is_trusted: false, name, role: 1, security_stamp: "0", status: 1, tenant_id },
   ...more,
 });
 export const fiderPost = (id: number, number: number, title: string, more: Row = {}): Row => ({
-  ...{
-    created_at: at(number),
-    description: "As fast as it was told us on the first day.",
-    id,
-    is_approved: true,
-  },
+  ...{ created_at: at(number), description: "As fast as it was told us on the first day.", id, is_approved: true },
   ...{ language: "english", number, original_id: null, response: null, response_date: null },
   ...{ response_user_id: null, search: "'fast':2A", slug: "go", status: 0, tenant_id, title, user_id: 1 },
   ...more,
 });
-const fiderComment = (
-  id: number,
-  post_id: number,
-  user_id: number,
-  content: string,
-  more: Row = {},
-): Row => ({
-  ...{
-    content,
-    created_at: at(10),
-    deleted_at: null,
-    deleted_by_id: null,
-    edited_at: null,
-    edited_by_id: null,
-  },
+const fiderComment = (id: number, post_id: number, user_id: number, content: string, more: Row = {}): Row => ({
+  ...{ content, created_at: at(10), deleted_at: null, deleted_by_id: null, edited_at: null, edited_by_id: null },
   ...{ id, is_approved: true, post_id, tenant_id, user_id },
   ...more,
 });
@@ -65,9 +38,7 @@ const tagged = (post_id: number, tag_id: number): Row => ({
 });
 
 export const fiderTables: Record<string, Row[]> = {
-  attachments: [
-    { attachment_bkey: "attachments/a.png", comment_id: null, id: 1, post_id: 11, tenant_id, user_id: 1 },
-  ],
+  attachments: [{ attachment_bkey: "attachments/a.png", comment_id: null, id: 1, post_id: 11, tenant_id, user_id: 1 }],
   comments: [
     fiderComment(21, 11, 2, "Indeed it is", { edited_at: at(13) }),
     fiderComment(22, 11, 2, "Taken back", { deleted_at: at(14), deleted_by_id: 2 }),

@@ -24,14 +24,10 @@ const inbox = async (as: Caller, query = "") =>
   await getJson(`/api/me/notifications${query}`, notificationListAnswer, { as });
 const types = async (as: Caller) => (await inbox(as)).data.map(({ type }) => type);
 const read = async (as: Caller, body?: unknown) =>
-  expectJson(await api("POST", "/api/me/notifications/read", { as, body }), 200, notificationsReadAnswer).data
-    .read;
+  expectJson(await api("POST", "/api/me/notifications/read", { as, body }), 200, notificationsReadAnswer).data.read;
 const vote = (as: Caller) => api("POST", `/api/submissions/${id}/vote`, { as });
 const comment = async (as: Caller, parent_id?: string) => {
-  const answer = await api("POST", `/api/submissions/${id}/comments`, {
-    as,
-    body: { body: "Hello", parent_id },
-  });
+  const answer = await api("POST", `/api/submissions/${id}/comments`, { as, body: { body: "Hello", parent_id } });
   return expectJson(answer, 201, commentCreatedAnswer).data.id;
 };
 
@@ -90,11 +86,7 @@ describe("recipients of notifications", () => {
   it("a comment notifies the author and all followers, except its writer", async () => {
     for (const as of [follower, other]) await follow(as);
     const comment_id = await comment(other);
-    expect([await types(author), await types(follower), await types(other)]).toEqual([
-      ["comment"],
-      ["comment"],
-      [],
-    ]);
+    expect([await types(author), await types(follower), await types(other)]).toEqual([["comment"], ["comment"], []]);
     expect((await inbox(follower)).data[0]).toMatchObject({ comment_id, submission_id: id });
   });
 
@@ -181,9 +173,7 @@ describe("the inbox", () => {
     ]);
     expect(await read(author)).toBe(2);
     expect(await read(author, {})).toBe(0);
-    expect([(await inbox(author, "?unread=true")).meta.total, (await inbox(author)).meta.total]).toEqual([
-      0, 3,
-    ]);
+    expect([(await inbox(author, "?unread=true")).meta.total, (await inbox(author)).meta.total]).toEqual([0, 3]);
   });
 
   it("of another person cannot be marked as read", async () => {
@@ -208,11 +198,7 @@ describe("the inbox", () => {
     [{ ids: Array(101).fill("00000000-0000-4000-8000-000000000000") }, ["ids"]],
     [[], ["body"]],
   ])("rejects marking %j", async (body, fields) => {
-    expectError(
-      await api("POST", "/api/me/notifications/read", { as: author, body }),
-      "VALIDATION_ERROR",
-      ...fields,
-    );
+    expectError(await api("POST", "/api/me/notifications/read", { as: author, body }), "VALIDATION_ERROR", ...fields);
   });
 
   it("marks none for an empty list of ids", async () => {

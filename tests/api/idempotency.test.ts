@@ -15,9 +15,7 @@ const once = (name: string, body: unknown = idea, as: Caller = key, path = "/api
   api("POST", path, { as, on: organization, body, headers: { "idempotency-key": name } });
 const fresh = () => crypto.randomUUID();
 const countOf = async (title: string) =>
-  (
-    await sql`select 1 from public.submissions where organization_id = ${organization.id} and title = ${title}`
-  ).length;
+  (await sql`select 1 from public.submissions where organization_id = ${organization.id} and title = ${title}`).length;
 
 describe("a POST by a key with an Idempotency-Key", () => {
   it("sent twice returns the same response and creates one row", async () => {
@@ -74,8 +72,7 @@ describe("a POST by a key with an Idempotency-Key", () => {
     const { id } = expectJson(await once(name), 201, submissionCreatedByKey);
     const { type, description, title } = idea;
     expect(
-      expectJson(await once(name, { type, description, title: ` ${title} ` }), 201, submissionCreatedByKey)
-        .id,
+      expectJson(await once(name, { type, description, title: ` ${title} ` }), 201, submissionCreatedByKey).id,
     ).toBe(id);
   });
 
@@ -92,8 +89,7 @@ describe("a POST by a key with an Idempotency-Key", () => {
     const name = fresh();
     const another = await newKey(organization, ["submissions:write"]);
     const ids = [];
-    for (const as of [key, another])
-      ids.push(expectJson(await once(name, idea, as), 201, submissionCreatedByKey).id);
+    for (const as of [key, another]) ids.push(expectJson(await once(name, idea, as), 201, submissionCreatedByKey).id);
     expect(new Set(ids).size).toBe(2);
   });
 
@@ -107,8 +103,7 @@ describe("a POST by a key with an Idempotency-Key", () => {
     const small = await newOrganization({ max_submissions: 0 });
     const its = await newKey(small, ["submissions:write"]);
     const name = fresh();
-    const send = () =>
-      api("POST", "/api/submissions", { as: its, body: idea, headers: { "idempotency-key": name } });
+    const send = () => api("POST", "/api/submissions", { as: its, body: idea, headers: { "idempotency-key": name } });
     expectLowercaseError(await send(), "PLAN_LIMIT_REACHED");
     await sql`update public.organizations set max_submissions = 1 where id = ${small.id}`;
     const first = expectJson(await send(), 201, submissionCreatedByKey);

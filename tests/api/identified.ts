@@ -28,15 +28,10 @@ export const signed = (claims: object, secret: string, header: Record<string, un
     .setProtectedHeader({ alg: "HS256", typ: "JWT", ...header })
     .sign(new TextEncoder().encode(secret));
 
-export const exchange = (token: unknown, on?: Organization) =>
-  api("POST", "/api/identify", { on, body: { token } });
+export const exchange = (token: unknown, on?: Organization) => api("POST", "/api/identify", { on, body: { token } });
 
 /** A session of a person whom the organization identified. */
-export async function identified(
-  organization: Organization,
-  secret: string,
-  changes: Record<string, unknown> = {},
-) {
+export async function identified(organization: Organization, secret: string, changes: Record<string, unknown> = {}) {
   const answer = await exchange(await signed(claimsOf(organization, changes), secret));
   const { access_token, ...rest } = expectJson(answer, 201, identifyAnswer).data;
   return { token: access_token, ...rest };

@@ -114,13 +114,8 @@ describe("a token of the host", () => {
     expect(made.status, made.text).toBe(201);
     const vote = await api("POST", `/api/submissions/${idea}/vote`, { as: person });
     expect(vote.status, vote.text).toBe(201);
-    const comment = await api("POST", `/api/submissions/${idea}/comments`, {
-      as: person,
-      body: { body: "Yes" },
-    });
-    expect(comment.body).toMatchObject({
-      data: { author: { id: person.profile.id, name: "Grace Host" } },
-    });
+    const comment = await api("POST", `/api/submissions/${idea}/comments`, { as: person, body: { body: "Yes" } });
+    expect(comment.body).toMatchObject({ data: { author: { id: person.profile.id, name: "Grace Host" } } });
     expect((await api("DELETE", `/api/submissions/${idea}/follow`, { as: person })).status).toBe(200);
     const votes = await api("GET", "/api/me/votes", { as: person });
     expect(votes.text).toContain(idea);
@@ -225,9 +220,7 @@ describe("a session", () => {
     await sql`update private.identify_sessions set expires_at = now() where profile_id = ${person.profile.id}`;
     expectError(await api("GET", "/api/submissions", { as: person }), "UNAUTHORIZED");
     await sql`select private.trim_rows()`;
-    expect(
-      await sql`select from private.identify_sessions where profile_id = ${person.profile.id}`,
-    ).toHaveLength(0);
+    expect(await sql`select from private.identify_sessions where profile_id = ${person.profile.id}`).toHaveLength(0);
   });
 
   test("is one of at most 50 of a person: the oldest ends", async () => {
@@ -250,10 +243,7 @@ describe("a session", () => {
   test("shares one bucket with the person's other sessions, at the level of users", async () => {
     const sub = randomUUID();
     const claims = { sub, email: `${sub}@host.example` };
-    const [one, two] = [
-      await identified(organization, secret, claims),
-      await identified(organization, secret, claims),
-    ];
+    const [one, two] = [await identified(organization, secret, claims), await identified(organization, secret, claims)];
     for (const as of [one, two, one]) await api("GET", "/api/submissions", { as });
     const counted = await sql`
       select rule, used from private.rate_counters where subject = ${one.profile.id}`;
@@ -277,10 +267,7 @@ describe("a session", () => {
       headers: { cookie: `feedback-session=${person.token}; sb-127-auth-token=base64-${session}` },
     });
     expect(both.status).toBe(200);
-    expectError(
-      await api("GET", "/api/submissions", { headers: { cookie: "feedback-session=x" } }),
-      "UNAUTHORIZED",
-    );
+    expectError(await api("GET", "/api/submissions", { headers: { cookie: "feedback-session=x" } }), "UNAUTHORIZED");
   });
 
   test("exports and erases its person: the session ends, and the next token is a new person", async () => {
@@ -399,9 +386,7 @@ describe("the check of a token", () => {
     expect((await check("not a token")).reason).toBe("malformed");
     const late = await check(await signed({ ...claims, exp: nowSeconds() - 61 }, secret));
     expect(late).toMatchObject({ valid: false, reason: "expired", claims: { sub: claims.sub } });
-    const wrong = await check(
-      await signed({ ...claims, email: "x", avatar_url: "http://a.example/b" }, secret),
-    );
+    const wrong = await check(await signed({ ...claims, email: "x", avatar_url: "http://a.example/b" }, secret));
     expect(wrong.details.map(({ field }) => field)).toEqual(["token.email", "token.avatar_url"]);
     expect((await check(await signed(claims, "not the secret of anybody"))).reason).toBe("signature");
     expect(await sql`select from private.identified_people where subject = ${claims.sub}`).toHaveLength(0);

@@ -11,16 +11,7 @@ import { sql, stack } from "../stack.ts";
 import { api, type Caller, expectError, getJson, send } from "./client.ts";
 import { type Board, importFrom, newBoard } from "./imports.ts";
 import { newSurvey, respond } from "./survey-world.ts";
-import {
-  countMistakes,
-  type Key,
-  longEnough,
-  newComment,
-  newKey,
-  newSubmission,
-  newUser,
-  only,
-} from "./world.ts";
+import { countMistakes, type Key, longEnough, newComment, newKey, newSubmission, newUser, only } from "./world.ts";
 
 type Rec = Record<string, unknown>;
 
@@ -65,22 +56,8 @@ const submission = (n: number, more: Rec = {}): Rec => ({
 const file: Rec[] = [
   submission(1, { status: "planned", category: "Web App", tags: ["ui", "Night Mode"], author_name: "Ann" }),
   submission(2, { type: "problem" }),
-  {
-    kind: "comment",
-    id: "c1",
-    submission_id: "s1",
-    body: "First",
-    author_email: "bob@x.example",
-    is_official: true,
-  },
-  {
-    kind: "comment",
-    id: "c2",
-    submission_id: "s1",
-    parent_id: "c1",
-    body: "Second",
-    author_name: "Nameless",
-  },
+  { kind: "comment", id: "c1", submission_id: "s1", body: "First", author_email: "bob@x.example", is_official: true },
+  { kind: "comment", id: "c2", submission_id: "s1", parent_id: "c1", body: "Second", author_name: "Nameless" },
   { kind: "vote", submission_id: "s1", author_email: "BOB@x.example", created_at: "2024-06-01T00:00:00Z" },
   { kind: "vote", submission_id: "s1", author_email: "bob@x.example" },
   { kind: "comment_vote", comment_id: "c1", author_email: "ann@x.example" },
@@ -189,23 +166,14 @@ describe("an import", () => {
     const votes = [{ author_email: "bob@x.example" }];
     const page = JSON.stringify({ records: [good, { ...bad, votes }] });
     const response = await importing(board.key, page, "", "application/json");
-    expect(response).toMatchObject({
-      created: 1,
-      failed: 2,
-      errors: [{ field: "title" }, { field: "submission_id" }],
-    });
+    expect(response).toMatchObject({ created: 1, failed: 2, errors: [{ field: "title" }, { field: "submission_id" }] });
   });
 
   test("repeated creates no duplicates", async () => {
     const board = await newBoard();
     await importing(board.key, lines(file));
     const before = [await rowsOf(board), await contentOf(board.key)];
-    expect(await importing(board.key, lines(file))).toMatchObject({
-      processed: 8,
-      created: 0,
-      skipped: 8,
-      failed: 0,
-    });
+    expect(await importing(board.key, lines(file))).toMatchObject({ processed: 8, created: 0, skipped: 8, failed: 0 });
     expect([await rowsOf(board), await contentOf(board.key)]).toEqual(before);
   });
 
@@ -249,12 +217,7 @@ describe("an import", () => {
 
   test("as a dry run returns the same numbers and changes nothing", async () => {
     const board = await newBoard();
-    const counts = ({ processed, created, skipped, failed }: Rec) => ({
-      processed,
-      created,
-      skipped,
-      failed,
-    });
+    const counts = ({ processed, created, skipped, failed }: Rec) => ({ processed, created, skipped, failed });
     const tried = await importing(board.key, lines(file.slice(0, 4)), "?dry_run=true");
     expect(tried).toMatchObject({ dry_run: true, state: "completed" });
     expect(await rowsOf(board)).toEqual({
@@ -342,15 +305,11 @@ describe("an import", () => {
   test("returns 413 over 64 MiB, 415 for another type, 400 for an invalid parameter", async () => {
     const { key } = await newBoard();
     const large = { ...headers, "content-length": String(65 * 1024 * 1024) };
-    await expect(
-      send("POST", "/api/admin/import", { as: key, headers: large, raw: "{}" }),
-    ).resolves.toMatchObject({ status: 413 });
+    await expect(send("POST", "/api/admin/import", { as: key, headers: large, raw: "{}" })).resolves.toMatchObject({
+      status: 413,
+    });
     expectError(
-      await api("POST", "/api/admin/import", {
-        as: key,
-        raw: "x",
-        headers: { "content-type": "text/plain" },
-      }),
+      await api("POST", "/api/admin/import", { as: key, raw: "x", headers: { "content-type": "text/plain" } }),
       "UNSUPPORTED_MEDIA_TYPE",
     );
     expectError(
@@ -402,9 +361,7 @@ describe("an export", () => {
         await newUser("Mel", { organization: from.organization, role: "member" }),
       ];
       await importing(from.key, lines(file));
-      const [agent] = await sql<
-        { id: string }[]
-      >`select private.create_agent(${from.organization.id}, 'Robin') as id`;
+      const [agent] = await sql<{ id: string }[]>`select private.create_agent(${from.organization.id}, 'Robin') as id`;
       await newComment(await newSubmission(from.organization, only(agent)), only(agent));
       const formula = await newSubmission(from.organization, ann, {
         title: "=HYPERLINK(1)",
@@ -418,9 +375,7 @@ describe("an export", () => {
         await newSubmission(from.organization, member),
       ];
       const merge = { source_ids: [source, twin], target_id: formula };
-      expect(await api("POST", "/api/admin/merge", { as: from.key, body: merge })).toMatchObject({
-        status: 200,
-      });
+      expect(await api("POST", "/api/admin/merge", { as: from.key, body: merge })).toMatchObject({ status: 200 });
       await sql`delete from public.follows where submission_id = ${formula} and user_id = ${member.id}`;
       await sql`insert into public.status_changes (submission_id, new_status, note, changed_by) values (${formula}, 'completed', 'Done', ${member.id})`;
       if (format === "csv") {
@@ -435,26 +390,19 @@ describe("an export", () => {
           "status_changes",
         ])
           expect(
-            await importing(
-              to.key,
-              await exported(from.key, `?format=csv&what=${what}`),
-              `?what=${what}`,
-              "text/csv",
-            ),
+            await importing(to.key, await exported(from.key, `?format=csv&what=${what}`), `?what=${what}`, "text/csv"),
           ).toMatchObject({ failed: 0 });
       } else {
         const type = format === "json" ? "application/json" : headers["content-type"];
-        expect(
-          await importing(to.key, await exported(from.key, `?format=${format}`), "", type),
-        ).toMatchObject({ failed: 0 });
+        expect(await importing(to.key, await exported(from.key, `?format=${format}`), "", type)).toMatchObject({
+          failed: 0,
+        });
       }
       expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
       const [copy] = await sql<{ id: string }[]>`
         select id from public.submissions where organization_id = ${to.organization.id} and merged_into_id is not null limit 1`;
       const unmerge = { submission_id: only(copy).id };
-      expect(await api("POST", "/api/admin/unmerge", { as: to.key, body: unmerge })).toMatchObject({
-        status: 200,
-      });
+      expect(await api("POST", "/api/admin/unmerge", { as: to.key, body: unmerge })).toMatchObject({ status: 200 });
       expect(await countMistakes(to.organization)).toEqual([]);
       expect(await importing(from.key, await exported(from.key))).toMatchObject({ created: 0, failed: 0 });
       if (format === "csv") expect(await exported(from.key, "?format=csv")).toContain(`,"'=HYPERLINK(1)",`);
@@ -469,11 +417,7 @@ describe("an export", () => {
     ];
     const survey = await newSurvey(admin, board.organization);
     await respond(survey, ann, { 0: 9, 3: ["Votes", "Surveys"] });
-    const reader = await newKey(board.organization, [
-      "submissions:moderate",
-      "surveys:read",
-      "responses:read",
-    ]);
+    const reader = await newKey(board.organization, ["submissions:moderate", "surveys:read", "responses:read"]);
     const copy = await exported(reader);
     const records = copy
       .trim()
@@ -504,30 +448,27 @@ describe("an export", () => {
     ["members:write", "member", "members"],
     ["surveys:read", "survey", "surveys"],
     ["responses:read", "survey_response", "survey_responses"],
-  ])(
-    "contains what %s reads elsewhere for a key with that scope, and for no other",
-    async (scope, kind, what) => {
-      const { organization } = await newBoard();
-      const admin = await newUser("Ada", { organization, role: "admin" });
-      await respond(await newSurvey(admin, organization), admin, { 0: 9 });
-      const kinds = async (as: Caller) => (await exported(as)).match(/(?<="kind": ")\w+/g) ?? [];
-      const [withScope, withoutScope] = [
-        await newKey(organization, ["submissions:moderate", scope]),
-        await newKey(
-          organization,
-          allScopes.filter((other) => other !== scope),
-        ),
-      ];
-      expect(await kinds(withScope)).toEqual([kind]);
-      expect(await kinds(withoutScope)).not.toContain(kind);
-      expect(await kinds(withoutScope)).toHaveLength(3);
-      if (!what) return;
-      expect(await exported(withScope, `?format=csv&what=${what}`)).toMatch(/\n./);
-      const rejected = await api("GET", `/api/admin/export?what=${what}`, { as: withoutScope });
-      expectError(rejected, "FORBIDDEN");
-      expect(rejected.text).toContain(`This key lacks the scope ${scope}.`);
-    },
-  );
+  ])("contains what %s reads elsewhere for a key with that scope, and for no other", async (scope, kind, what) => {
+    const { organization } = await newBoard();
+    const admin = await newUser("Ada", { organization, role: "admin" });
+    await respond(await newSurvey(admin, organization), admin, { 0: 9 });
+    const kinds = async (as: Caller) => (await exported(as)).match(/(?<="kind": ")\w+/g) ?? [];
+    const [withScope, withoutScope] = [
+      await newKey(organization, ["submissions:moderate", scope]),
+      await newKey(
+        organization,
+        allScopes.filter((other) => other !== scope),
+      ),
+    ];
+    expect(await kinds(withScope)).toEqual([kind]);
+    expect(await kinds(withoutScope)).not.toContain(kind);
+    expect(await kinds(withoutScope)).toHaveLength(3);
+    if (!what) return;
+    expect(await exported(withScope, `?format=csv&what=${what}`)).toMatch(/\n./);
+    const rejected = await api("GET", `/api/admin/export?what=${what}`, { as: withoutScope });
+    expectError(rejected, "FORBIDDEN");
+    expect(rejected.text).toContain(`This key lacks the scope ${scope}.`);
+  });
 
   test("of everything as CSV returns 400", async () => {
     expectError(
@@ -572,9 +513,7 @@ describe("the commands", () => {
     expect(await run(to.key, second)).toMatchObject({ failed: 0, problem: null });
     const nowhere = join(folder, "missing", "copy.json");
     await expect(exportFile(access(from.key), nowhere, { format: "json" })).rejects.toThrow(/ENOENT/);
-    await expect(importFile(access(from.key), first, { what: "x" }, () => undefined)).rejects.toThrow(
-      "--what",
-    );
+    await expect(importFile(access(from.key), first, { what: "x" }, () => undefined)).rejects.toThrow("--what");
     expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
   });
 });

@@ -55,11 +55,7 @@ describe("CSV", () => {
     ],
     ["with a quote in the middle of a cell", 'a,b\n1,5" wide\n', [[2, { a: "1", b: '5" wide' }]]],
     ["with fewer cells than names", "a,b\n1\n", [[2, { a: "1" }]]],
-    [
-      "with more cells than names",
-      "a,b\n1,x,z\n2,y\n",
-      [[2, "has 3 cells, but the first line has 2"], ab[1]],
-    ],
+    ["with more cells than names", "a,b\n1,x,z\n2,y\n", [[2, "has 3 cells, but the first line has 2"], ab[1]]],
     ["with a guarded formula", "a,b\n1,'=1+1\n", [[2, { a: "1", b: "=1+1" }]]],
   ])("%s", async (_, file, rows) => {
     expect(await read(file, "csv")).toEqual(rows);
@@ -115,8 +111,7 @@ describe("a cell", () => {
       expect(line).not.toMatch(/^"1","?[=+\-@\t＝]/);
       for (const delimiter of [",", ";", "\t"]) {
         const options = { delimiter, relax_quotes: true, relax_column_count: true };
-        for (const read of parse(`${line}${line}"end"`, options).flat())
-          expect(read).not.toMatch(/^\s*[=+\-@＝]/);
+        for (const read of parse(`${line}${line}"end"`, options).flat()) expect(read).not.toMatch(/^\s*[=+\-@＝]/);
       }
       expect(await read(`a,b\n${line}`, "csv")).toEqual([[2, { a: cells[0], b: cells[1] }]]);
     }
@@ -164,38 +159,20 @@ describe("a record", () => {
   test.each([
     ["a title that is too short", { ...good, title: "Hi" }, "title", "5 to 200"],
     ["NUL in it", { ...good, title: "Hello\0you" }, "title", "NUL"],
-    [
-      "half a surrogate pair",
-      { ...good, description: `${good.description}\ud800` },
-      "description",
-      "surrogate",
-    ],
+    ["half a surrogate pair", { ...good, description: `${good.description}\ud800` }, "description", "surrogate"],
     ["an unknown status", { ...good, status: "shipped" }, "status", "must be one of open"],
     ["a time to come", { ...good, created_at: "2999-01-01T00:00:00Z" }, "created_at", "has passed"],
     ["a time that is none", { ...good, created_at: "yesterday" }, "created_at", "must be a time"],
     ["an address that is none", { ...good, author_email: "x" }, "author_email", "e-mail"],
-    [
-      "a link that is none",
-      { ...good, tracker_issue_url: "javascript:alert(1)" },
-      "tracker_issue_url",
-      "http",
-    ],
-    [
-      "a vote without a person",
-      { kind: "vote", submission_id: "1" },
-      "author_email",
-      "identifies the person",
-    ],
+    ["a link that is none", { ...good, tracker_issue_url: "javascript:alert(1)" }, "tracker_issue_url", "http"],
+    ["a vote without a person", { kind: "vote", submission_id: "1" }, "author_email", "identifies the person"],
     ["a comment on nothing", { kind: "comment", body: "Yes" }, "submission_id", "is required"],
   ])("with %s is rejected with its line number", async (_, values, field, message) => {
     const { taken: accepted, refused: rejected } = await entries(
       `{}\n${JSON.stringify(values)}\n${JSON.stringify(good)}`,
       "jsonl",
     );
-    expect(rejected).toMatchObject([
-      { line: 1 },
-      { line: 2, field, message: expect.stringContaining(message) },
-    ]);
+    expect(rejected).toMatchObject([{ line: 1 }, { line: 2, field, message: expect.stringContaining(message) }]);
     expect(accepted).toHaveLength(1);
   });
 
@@ -279,10 +256,7 @@ describe("the export of", () => {
       "https://x.example/p/1",
     ],
   ])("Canny, as a CSV of voters %#", async (file, submission_id) => {
-    const { taken: accepted, refused: rejected } = await entries(file, "csv", {
-      format: "canny",
-      what: "votes",
-    });
+    const { taken: accepted, refused: rejected } = await entries(file, "csv", { format: "canny", what: "votes" });
     expect(rejected).toEqual([]);
     expect(accepted).toMatchObject([
       {
@@ -357,13 +331,7 @@ describe("the export of", () => {
     const { taken: accepted, refused: rejected } = await entries(
       [
         { posts: [post], hasMore: false },
-        {
-          comments: [
-            comment,
-            { ...comment, id: "k2", parentID: "k1" },
-            { ...comment, id: "k3", internal: true },
-          ],
-        },
+        { comments: [comment, { ...comment, id: "k2", parentID: "k1" }, { ...comment, id: "k3", internal: true }] },
         {
           votes: [
             {
@@ -382,14 +350,7 @@ describe("the export of", () => {
     );
     expect(rejected).toEqual([]);
     expect(accepted).toMatchObject([
-      {
-        kind: "submission",
-        id: "p1",
-        status: "under_review",
-        author: "ann@x.example",
-        category: "Web",
-        tags: ["ui"],
-      },
+      { kind: "submission", id: "p1", status: "under_review", author: "ann@x.example", category: "Web", tags: ["ui"] },
       { kind: "comment", id: "k1", submission_id: "p1", body: "Yes!", author: "ann@x.example" },
       { kind: "comment", id: "k2", parent_id: "k1" },
       { kind: "vote", submission_id: "p1", author: "bob@x.example" },
@@ -465,10 +426,7 @@ describe("the export of", () => {
       { id: 1, name: "Easy one", slug: "easy-one", color: "FF8800", isPublic: true },
       { id: 2, name: "Secret", slug: "secret", color: "000000", isPublic: false },
     ];
-    const { taken: accepted } = await entries(JSON.stringify(tags), "json", {
-      format: "fider",
-      what: "tags",
-    });
+    const { taken: accepted } = await entries(JSON.stringify(tags), "json", { format: "fider", what: "tags" });
     expect(accepted).toEqual([{ kind: "tag", slug: "easy-one", name: "Easy one", color: "#ff8800" }]);
   });
 

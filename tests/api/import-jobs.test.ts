@@ -24,8 +24,7 @@ const figures = { state: "completed", processed: 156, failed: 1, skipped: 1, cre
 
 const run = async (as: Caller, id: string) =>
   expectJson(await api("POST", `/api/admin/imports/${id}/run`, { as }), 200, importAnswer).data;
-const show = async (as: Caller, id: string) =>
-  (await getJson(`/api/admin/imports/${id}`, importAnswer, { as })).data;
+const show = async (as: Caller, id: string) => (await getJson(`/api/admin/imports/${id}`, importAnswer, { as })).data;
 const cancel = (as: Caller, id: string) => api("DELETE", `/api/admin/imports/${id}`, { as });
 const stored = async (id: string) =>
   (
@@ -62,9 +61,7 @@ test("an import returns 202 with its Location, and completes without further req
     bytes: Buffer.byteLength(file),
     location: `imports/${id}`,
   });
-  await until(
-    async () => (await sql`select from private.imports where id = ${id} and state = 'completed'`).length > 0,
-  );
+  await until(async () => (await sql`select from private.imports where id = ${id} and state = 'completed'`).length > 0);
   expect(await show(key, id)).toMatchObject({ ...figures, bytes_read: bytes, errors: [{ line: 72 }] });
   expect(await contentOf(organization.id)).toHaveLength(128);
   expect(await countMistakes(organization)).toEqual([]);
@@ -77,11 +74,7 @@ test.each(["csv", "json"])(
   async (type) => {
     const [whole, steps] = [await newBoard(), await newBoard()];
     const text = (n: number) => `Said "${n}", é 🦊\nand on.${type === "csv" ? "\r\n" : "\n"}`.repeat(8);
-    const many = Array.from({ length: 1100 }, (_, n) => ({
-      id: `${n}`,
-      title: `Row ${n} ü`,
-      description: text(n),
-    }));
+    const many = Array.from({ length: 1100 }, (_, n) => ({ id: `${n}`, title: `Row ${n} ü`, description: text(n) }));
     const cell = (value: string) => `"${value.replaceAll('"', '""')}"`;
     const raw =
       type === "json"
@@ -114,9 +107,7 @@ test("concurrent workers, one of which is interrupted, write and count each row 
   await alterSchema("drop trigger test_broken on private.imports; drop function private.test_broken()");
   expect(await show(key, id)).toMatchObject({ state: "running", processed: 60 });
 
-  await Promise.all(
-    Array.from({ length: 4 }, () => api("POST", `/api/admin/imports/${id}/run`, { as: key })),
-  );
+  await Promise.all(Array.from({ length: 4 }, () => api("POST", `/api/admin/imports/${id}/run`, { as: key })));
   expect(await runToEnd(key, id)).toMatchObject(figures);
   expect(await contentOf(organization.id)).toHaveLength(128);
   expect(await countMistakes(organization)).toEqual([]);
@@ -137,13 +128,7 @@ test("an import that meets an internal error ends and says so", async () => {
 test("a chunk with a record that the database rejects is written and counted completely or not at all", async () => {
   const { organization, key } = await newBoard();
   const records = Array.from({ length: 40 }, (_, n) => ({
-    ...{
-      id: `${n}`,
-      title: `Record ${n}`,
-      description: longEnough,
-      author_email: `a${n}@x.example`,
-      tags: [`t${n}`],
-    },
+    ...{ id: `${n}`, title: `Record ${n}`, description: longEnough, author_email: `a${n}@x.example`, tags: [`t${n}`] },
     ...(n % 13 === 5 && { created_at: "2024-02-30T00:00:00Z" }),
   }));
   const raw = records.map((record) => JSON.stringify(record)).join("\n");
@@ -210,10 +195,7 @@ test("an admin's import continues in their name, and ends when they lose the rol
   await sql`update private.imports set state = 'running', claimed_until = null where id = ${id}`;
   await sql`update public.memberships set role = 'member' where organization_id = ${organization.id}`;
   await sql`notify imports`;
-  expect(await endOf(key, id)).toMatchObject({
-    state: "failed",
-    problem: expect.stringMatching(/may no longer/),
-  });
+  expect(await endOf(key, id)).toMatchObject({ state: "failed", problem: expect.stringMatching(/may no longer/) });
 });
 
 test("an upload in progress is not run", async () => {
@@ -235,10 +217,7 @@ test("an incomplete upload, and an import without progress for a week, are delet
   await sql`update private.imports set state = 'receiving', updated_at = now() - interval '3 minutes' where id = ${sent}`;
   await sql`update private.imports set updated_at = now() - interval '8 days' where id = ${written}`;
   await sql`select private.end_idle_imports()`;
-  expect(await show(key, sent)).toMatchObject({
-    state: "failed",
-    problem: expect.stringMatching(/stopped arriving/),
-  });
+  expect(await show(key, sent)).toMatchObject({ state: "failed", problem: expect.stringMatching(/stopped arriving/) });
   expect(await show(key, written)).toMatchObject({
     state: "failed",
     problem: expect.stringMatching(/no progress for 7 days/),
@@ -271,10 +250,7 @@ test("an organization has at most five running imports, and those of disconnecte
     return [second, ...others];
   });
   // The client was only slow: the rest of its upload is too late.
-  for (const late of [
-    `admin_add_import_file_part('${second}', 2, 'late')`,
-    `admin_begin_import('${second}')`,
-  ]) {
+  for (const late of [`admin_add_import_file_part('${second}', 2, 'late')`, `admin_begin_import('${second}')`]) {
     const sent = sql.begin(async (transaction) => {
       await transaction`
         select set_config('feedback.organization_id', ${organization.id}, true),

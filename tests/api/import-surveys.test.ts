@@ -8,13 +8,7 @@ import { countMistakes, newKey, newSubmission, newTeam, newUser, only } from "./
 
 type Rec = Record<string, unknown>;
 
-const scopes: Scope[] = [
-  "submissions:moderate",
-  "surveys:read",
-  "surveys:write",
-  "surveys:publish",
-  "responses:read",
-];
+const scopes: Scope[] = ["submissions:moderate", "surveys:read", "surveys:write", "surveys:publish", "responses:read"];
 
 async function newBoard(settings = {}) {
   const team = await newTeam(settings);
@@ -49,14 +43,7 @@ async function filled() {
   const first = await newSurvey(admin, organization, {
     settings: { redirect_url: "https://x.example/thanks", show_branding: false },
   });
-  await respond(first, ann, {
-    0: 9,
-    1: 4,
-    2: "iOS",
-    3: ["Votes", "Surveys"],
-    4: "=More of it",
-    5: "ann@x.example",
-  });
+  await respond(first, ann, { 0: 9, 1: 4, 2: "iOS", 3: ["Votes", "Surveys"], 4: "=More of it", 5: "ann@x.example" });
   await respond(first, bob, { 0: 2 });
   const version = await change(first.id, "versions", admin);
   const { id } = (version.body as { data: { id: string } }).data;
@@ -112,8 +99,7 @@ describe("surveys in an import", () => {
           );
         return events;
       };
-      for (const done of await copy(to.key))
-        expect(done, JSON.stringify(done.errors)).toMatchObject({ failed: 0 });
+      for (const done of await copy(to.key)) expect(done, JSON.stringify(done.errors)).toMatchObject({ failed: 0 });
       const surveys = await surveysOf(from.key);
       expect(surveys).toHaveLength(8);
       expect(await surveysOf(to.key)).toEqual(surveys);
@@ -170,11 +156,7 @@ describe("surveys in an import", () => {
     >`select id from public.surveys where organization_id = ${board.organization.id}`;
     const { questions = [] } = await detailOf(only(created).id, board.admin, "questions");
     await respond({ id: only(created).id, questions }, ann, { 0: 10 });
-    const file = [
-      response("r1", ann.email),
-      response("r2", "bob@x.example"),
-      response("r3", "bob@x.example"),
-    ];
+    const file = [response("r1", ann.email), response("r2", "bob@x.example"), response("r3", "bob@x.example")];
     expect(await importing(board.key, file)).toMatchObject({ created: 1, skipped: 2, failed: 0 });
     expect(await countMistakes(board.organization)).toEqual([]);
   });

@@ -142,14 +142,7 @@ describe("Fider's backup", () => {
     expect(accepted).toMatchObject([
       { file: "tags.json", line: 1, kind: "tag", slug: "easy", name: "easy", color: "#ff8800" },
       {
-        ...{
-          file: "posts.json",
-          line: 1,
-          kind: "submission",
-          id: "1",
-          title: "Go is fast",
-          status: "declined",
-        },
+        ...{ file: "posts.json", line: 1, kind: "submission", id: "1", title: "Go is fast", status: "declined" },
         ...{ author: "arya@x.example", author_name: "Arya", tags: ["easy"], source: "fider" },
         ...{ created_at: "2024-03-01T10:00:00.123456Z", author_votes: false, follow: false },
       },
@@ -166,25 +159,11 @@ describe("Fider's backup", () => {
       { file: "post_subscribers.json", line: 1, kind: "follow", submission_id: "1", author: "jon@x.example" },
       { line: 3, kind: "follow", submission_id: "3", author: "#user 3" },
       {
-        ...{
-          file: "comments.json",
-          line: 1,
-          kind: "comment",
-          id: "21",
-          submission_id: "1",
-          body: "Indeed it is",
-        },
+        ...{ file: "comments.json", line: 1, kind: "comment", id: "21", submission_id: "1", body: "Indeed it is" },
         ...{ author: "arya@x.example", updated_at: "2024-03-13T10:00:00.123456Z", follow: false },
       },
       { line: 4, id: "24", submission_id: "2", author: "#user 4", moderation_state: "pending" },
-      {
-        file: "post_votes.json",
-        line: 1,
-        kind: "vote",
-        submission_id: "1",
-        author: "jon@x.example",
-        follow: false,
-      },
+      { file: "post_votes.json", line: 1, kind: "vote", submission_id: "1", author: "jon@x.example", follow: false },
       { line: 2, submission_id: "3", author: "#user 3" },
       { line: 3, submission_id: "4", author: "jon@x.example" },
       { line: 4, submission_id: "4", author: "#user 3" },
@@ -206,9 +185,7 @@ describe("Fider's backup", () => {
       { file: "post_votes.json", line: 1, field: "author_email" },
       { file: "post_votes.json", line: 2, message: "must be a post of posts.json" },
     ]);
-    expect(accepted.filter(({ kind }) => kind === "submission")).toMatchObject([
-      { id: "2", author: "#nobody" },
-    ]);
+    expect(accepted.filter(({ kind }) => kind === "submission")).toMatchObject([{ id: "2", author: "#nobody" }]);
   });
 
   test("with circular or missing originals creates separate submissions", async () => {
@@ -237,16 +214,8 @@ describe("Fider's backup", () => {
   test.each([
     ["packed with its folder", zipOf([["backup/posts.json", "[]"]]), "has no posts.json"],
     ["with a file of another name", fiderBackup({}, ["posts.jsonl", "x"]), undefined],
-    [
-      "with a table that is no JSON",
-      zipOf([["posts.json", "x"]]),
-      "contains posts.json, which is not JSON at line 1",
-    ],
-    [
-      "with a table that breaks off",
-      zipOf([["posts.json", '[{"id":1']]),
-      "contains posts.json, which is incomplete",
-    ],
+    ["with a table that is no JSON", zipOf([["posts.json", "x"]]), "contains posts.json, which is not JSON at line 1"],
+    ["with a table that breaks off", zipOf([["posts.json", '[{"id":1']]), "contains posts.json, which is incomplete"],
     [
       "with users that are damaged",
       zipOf([
@@ -258,9 +227,7 @@ describe("Fider's backup", () => {
     ["with two of a table", fiderBackup({}, ["posts.json", "[]"]), "cannot be read"],
   ])("%s", async (_, zip, message) => {
     if (message)
-      await expect(entries(zip)).rejects.toMatchObject({
-        details: [{ message: expect.stringContaining(message) }],
-      });
+      await expect(entries(zip)).rejects.toMatchObject({ details: [{ message: expect.stringContaining(message) }] });
     else expect((await entries(zip)).taken).toHaveLength(14);
   });
 });
@@ -281,31 +248,14 @@ describe("a zip at the endpoint", () => {
     expect(tried).toMatchObject({ processed: 14, created: 14, failed: 0, errors: [] });
     expect(await submissionsOf(board)).toEqual([]);
     // The vote of the duplicate already exists on its target.
-    expect(await importing(board, fiderBackup())).toMatchObject({
-      processed: 14,
-      created: 13,
-      skipped: 1,
-      failed: 0,
-    });
+    expect(await importing(board, fiderBackup())).toMatchObject({ processed: 14, created: 13, skipped: 1, failed: 0 });
     const submissions = [
       {
-        ...{
-          title: "Go is fast",
-          status: "declined",
-          vote_count: 1,
-          comment_count: 1,
-          moderation_state: "approved",
-        },
+        ...{ title: "Go is fast", status: "declined", vote_count: 1, comment_count: 1, moderation_state: "approved" },
         ...{ target: null, followers: ["jon@x.example"] },
       },
       {
-        ...{
-          title: "Idea: Go",
-          status: "open",
-          vote_count: 0,
-          comment_count: 0,
-          moderation_state: "pending",
-        },
+        ...{ title: "Idea: Go", status: "open", vote_count: 0, comment_count: 0, moderation_state: "pending" },
         ...{ target: null, followers: [] },
       },
       { ...{ title: "Go is very easy", status: "duplicate", target: "Go is easy", followers: ["Sansa"] } },
@@ -338,19 +288,12 @@ describe("a zip at the endpoint", () => {
     const board = await newBoard();
     const done = await importing(
       board,
-      fiderBackup({
-        posts: [fiderPost(11, 1, "Of a day that was not", { created_at: "2024-02-30T00:00:00Z" })],
-      }),
+      fiderBackup({ posts: [fiderPost(11, 1, "Of a day that was not", { created_at: "2024-02-30T00:00:00Z" })] }),
     );
     expect(done.errors).toEqual(
       expect.arrayContaining([
         { file: "posts.json", line: 1, field: null, message: "was refused by the database" },
-        {
-          file: "comments.json",
-          line: 1,
-          field: "submission_id",
-          message: expect.stringContaining("names no"),
-        },
+        { file: "comments.json", line: 1, field: "submission_id", message: expect.stringContaining("names no") },
       ]),
     );
   });

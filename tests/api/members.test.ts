@@ -25,8 +25,7 @@ const rolesOf = async ({ organization }: Team) =>
 async function invite(team: Team, as: User, body: object) {
   return expectJson(await api("POST", `${team.path}/invites`, { as, body }), 201, newInviteAnswer).data;
 }
-const accept = (as: User | undefined, token: string) =>
-  api("POST", "/api/invites/accept", { as, body: { token } });
+const accept = (as: User | undefined, token: string) => api("POST", "/api/invites/accept", { as, body: { token } });
 const eventsOf = ({ organization }: Team, type: string) =>
   sql<
     { data: unknown }[]
@@ -44,9 +43,7 @@ describe("the team", () => {
     expect((await seen(team.member)).data.map(({ email }) => email)).toEqual([null, null, null]);
     const key = await newKey(team.organization, ["members:write"]);
     expect((await seen(key)).data[0]?.email).toBe(team.owner.email);
-    const { data: page } = await getJson(`${team.path}/members?limit=1&page=2`, memberListAnswer, {
-      as: team.member,
-    });
+    const { data: page } = await getJson(`${team.path}/members?limit=1&page=2`, memberListAnswer, { as: team.member });
     expect(page.map(({ user_id }) => user_id)).toEqual([team.admin.id]);
   });
 
@@ -69,13 +66,11 @@ describe("the team", () => {
       insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
       values (${randomUUID()}, ${to.id}, 'totp', 'verified', now(), now())`;
     const hasFactor = async (as: User) =>
-      (await getJson(`${path}/members`, memberListAnswer, { as })).data.find(
-        ({ user_id }) => user_id === member.id,
-      )?.has_second_factor;
+      (await getJson(`${path}/members`, memberListAnswer, { as })).data.find(({ user_id }) => user_id === member.id)
+        ?.has_second_factor;
     await Promise.all([addFactor(member), addFactor(owner)]);
     expect(await hasFactor(admin)).toBeNull();
-    const reset = (as: User, whom = member) =>
-      api("DELETE", `${path}/members/${whom.id}/second-factor`, { as });
+    const reset = (as: User, whom = member) => api("DELETE", `${path}/members/${whom.id}/second-factor`, { as });
     // An owner's session that has not passed the owner's own factor does nothing.
     expectError(await reset(owner), "UNAUTHORIZED", "aal");
     await sql`delete from auth.mfa_factors where user_id = ${owner.id}`;
@@ -120,14 +115,8 @@ describe("the team", () => {
 
   it("is transferred to another owner", async () => {
     const { path, owner, admin, member, ...rest } = await newTeam();
-    expectError(
-      await api("POST", `${path}/transfer`, { as: admin, body: { user_id: admin.id } }),
-      "FORBIDDEN",
-    );
-    expectError(
-      await api("POST", `${path}/transfer`, { as: owner, body: { user_id: other.owner.id } }),
-      "NOT_FOUND",
-    );
+    expectError(await api("POST", `${path}/transfer`, { as: admin, body: { user_id: admin.id } }), "FORBIDDEN");
+    expectError(await api("POST", `${path}/transfer`, { as: owner, body: { user_id: other.owner.id } }), "NOT_FOUND");
     const { data } = expectJson(
       await api("POST", `${path}/transfer`, { as: owner, body: { user_id: member.id } }),
       200,
@@ -138,10 +127,7 @@ describe("the team", () => {
       [owner.id]: "admin",
       [member.id]: "owner",
     });
-    expectError(
-      await api("POST", `${path}/transfer`, { as: owner, body: { user_id: owner.id } }),
-      "FORBIDDEN",
-    );
+    expectError(await api("POST", `${path}/transfer`, { as: owner, body: { user_id: owner.id } }), "FORBIDDEN");
   });
 
   it("can be left by every member except the last owner", async () => {
@@ -153,14 +139,8 @@ describe("the team", () => {
 
   it("publishes its change in the change feed, without names", async () => {
     const changed = await newTeam();
-    await api("PATCH", `${changed.path}/members/${changed.member.id}`, {
-      as: changed.owner,
-      body: { role: "admin" },
-    });
-    await api("PATCH", `${changed.path}/members/${changed.member.id}`, {
-      as: changed.owner,
-      body: { role: "admin" },
-    });
+    await api("PATCH", `${changed.path}/members/${changed.member.id}`, { as: changed.owner, body: { role: "admin" } });
+    await api("PATCH", `${changed.path}/members/${changed.member.id}`, { as: changed.owner, body: { role: "admin" } });
     const event = await eventsOf(changed, "org.updated");
     expect(event.map(({ data }) => data)).toEqual([
       { organization: expect.any(Object), changed: ["members"], changes: {} },
@@ -171,19 +151,14 @@ describe("the team", () => {
 describe("an invite", () => {
   it("adds the invited person to the team, once", async () => {
     const guest = await newGuest("Gwen Guest");
-    const { token, ...created } = await invite(team, team.admin, {
-      email: guest.email.toUpperCase(),
-      role: "admin",
-    });
+    const { token, ...created } = await invite(team, team.admin, { email: guest.email.toUpperCase(), role: "admin" });
     expect(created).toMatchObject({ email: guest.email, role: "admin", status: "open" });
     expect(Date.parse(created.expires_at) - Date.parse(created.created_at)).toBe(7 * 24 * 3600 * 1000);
     const answers = await Promise.all(Array.from({ length: 4 }, () => accept(guest, token)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 201]);
     const { data } = expectJson(await accept(guest, token), 200, joinedAnswer);
     expect(data).toMatchObject({ organization: team.organization, role: "admin" });
-    const event = (await eventsOf(team, "member.joined")).map(
-      (row) => row.data as { member: { user_id: string } },
-    );
+    const event = (await eventsOf(team, "member.joined")).map((row) => row.data as { member: { user_id: string } });
     expect(event.filter(({ member }) => member.user_id === guest.id)).toEqual([
       { member: { user_id: guest.id, name: "Gwen Guest", role: "admin", joined_at: expect.any(String) } },
     ]);
@@ -194,11 +169,7 @@ describe("an invite", () => {
     const storedRow = await sql`select * from private.invites where id = ${created.id}`;
     expect(JSON.stringify(storedRow)).not.toContain(token);
     // A removed member cannot return with it.
-    expectJson(
-      await api("DELETE", `${team.path}/members/${guest.id}`, { as: team.owner }),
-      200,
-      memberRemovedAnswer,
-    );
+    expectJson(await api("DELETE", `${team.path}/members/${guest.id}`, { as: team.owner }), 200, memberRemovedAnswer);
     expectError(await accept(guest, token), "GONE", "token");
   });
 
@@ -269,14 +240,10 @@ describe("an invite", () => {
     const small = await newTeam({ max_members: 4 });
     const { id } = await invite(small, small.admin, { email: `${randomUUID()}@test.example` });
     const state = async () =>
-      (await getJson(`${small.path}/invites`, inviteListAnswer, { as: small.owner })).data.find(
-        (one) => one.id === id,
-      )?.status;
+      (await getJson(`${small.path}/invites`, inviteListAnswer, { as: small.owner })).data.find((one) => one.id === id)
+        ?.status;
     expect(await state()).toBe("open");
-    await api("PATCH", `${small.path}/members/${small.admin.id}`, {
-      as: small.owner,
-      body: { role: "member" },
-    });
+    await api("PATCH", `${small.path}/members/${small.admin.id}`, { as: small.owner, body: { role: "member" } });
     expect(await state()).toBe("revoked");
     await invite(small, small.owner, { email: `${randomUUID()}@test.example` });
   });
@@ -296,10 +263,7 @@ describe("an invite", () => {
 describe("an attacker", () => {
   it("cannot assign or remove roles with a key", async () => {
     const key = await newKey(team.organization, ["members:write", "organization:write"]);
-    expectError(
-      await api("POST", `${team.path}/invites`, { as: key, body: { email: "a@test.example" } }),
-      "FORBIDDEN",
-    );
+    expectError(await api("POST", `${team.path}/invites`, { as: key, body: { email: "a@test.example" } }), "FORBIDDEN");
     expectError(
       await api("PATCH", `${team.path}/members/${team.member.id}`, { as: key, body: { role: "admin" } }),
       "FORBIDDEN",
@@ -315,14 +279,10 @@ describe("an attacker", () => {
       (await client.from("memberships").insert(membership)).error?.code,
       (await client.from("memberships").update({ role: "owner" }).eq("user_id", team.admin.id)).error?.code,
       (await client.from("memberships").delete().eq("user_id", team.owner.id)).error?.code,
-      (
-        await client
-          .from("categories")
-          .insert({ organization_id: team.organization.id, name: "x", slug: "x" })
-      ).error?.code,
-      (await client.from("tags").delete().eq("organization_id", team.organization.id)).error?.code,
-      (await client.from("organizations").update({ name: "Mine" }).eq("id", team.organization.id)).error
+      (await client.from("categories").insert({ organization_id: team.organization.id, name: "x", slug: "x" })).error
         ?.code,
+      (await client.from("tags").delete().eq("organization_id", team.organization.id)).error?.code,
+      (await client.from("organizations").update({ name: "Mine" }).eq("id", team.organization.id)).error?.code,
     ];
     expect(codes).toEqual(Array(6).fill("42501"));
     expect((await client.from("invites" as "tags").select("*")).error).not.toBeNull();
@@ -332,11 +292,8 @@ describe("an attacker", () => {
 describe("what an admin made", () => {
   async function makes(by: User, { path, organization }: Team) {
     const made = async (at: string, body: object) =>
-      (await api("POST", at, { as: by, on: organization, body })).body as {
-        data: { id: string; secret: string };
-      };
-    const { secret } = (await made("/api/admin/api-keys", { name: "Zapier", scopes: ["webhooks:write"] }))
-      .data;
+      (await api("POST", at, { as: by, on: organization, body })).body as { data: { id: string; secret: string } };
+    const { secret } = (await made("/api/admin/api-keys", { name: "Zapier", scopes: ["webhooks:write"] })).data;
     await made("/api/admin/identify-secrets", {});
     await made("/api/admin/agents", { name: "Bot" });
     // By the key: who made the key made the webhook.
@@ -385,9 +342,9 @@ describe("what an admin made", () => {
       const secret = await makes(team.admin, team);
       if (way === "a demotion") {
         const body = { role: "member", revoke: true };
-        expect(
-          (await api("PATCH", `${team.path}/members/${team.admin.id}`, { as: team.owner, body })).status,
-        ).toBe(200);
+        expect((await api("PATCH", `${team.path}/members/${team.admin.id}`, { as: team.owner, body })).status).toBe(
+          200,
+        );
       } else
         expect(
           await remove(team, team.admin, way === "leaving" ? team.admin : team.owner, "?revoke=true"),
@@ -413,8 +370,7 @@ describe("what an admin made", () => {
     await sql`update public.memberships set role = 'member' where user_id = ${team.admin.id}`;
     const key = await newKey(team.organization, ["members:write"]);
     const at = `${team.path}/members/${team.admin.id}`;
-    for (const as of [team.admin, key])
-      expectError(await api("DELETE", `${at}?revoke=true`, { as }), "FORBIDDEN");
+    for (const as of [team.admin, key]) expectError(await api("DELETE", `${at}?revoke=true`, { as }), "FORBIDDEN");
     expect(await remove(team, team.admin, team.admin)).toMatchObject({ revoked: [], still_valid: [] });
   });
 
@@ -425,10 +381,10 @@ describe("what an admin made", () => {
     ];
     for (const [method, at] of changes) {
       const team = await newTeam();
-      const by = (as: User, way: string, body: object) =>
-        api("POST", way, { as, on: team.organization, body });
-      const key = (await by(team.admin, "/api/admin/api-keys", { name: "Old", scopes: ["webhooks:write"] }))
-        .body as { data: { id: string; secret: string } };
+      const by = (as: User, way: string, body: object) => api("POST", way, { as, on: team.organization, body });
+      const key = (await by(team.admin, "/api/admin/api-keys", { name: "Old", scopes: ["webhooks:write"] })).body as {
+        data: { id: string; secret: string };
+      };
       // Its former secret is still that of who made it.
       await by(team.owner, `/api/admin/api-keys/${key.data.id}/rotate`, {});
       for (const as of [team.admin, { token: key.data.secret }]) {
@@ -455,9 +411,7 @@ describe("what an admin made", () => {
       const hook = { url: "https://late.example/", events: ["comment.created"] };
       await Promise.all([
         ...[1, 2, 3].map(() => api("POST", `${team.path}/webhooks`, { as: { token: secret }, body: hook })),
-        ...[1, 2, 3].map(() =>
-          api("POST", "/api/admin/api-keys", { as: team.admin, on: team.organization, body }),
-        ),
+        ...[1, 2, 3].map(() => api("POST", "/api/admin/api-keys", { as: team.admin, on: team.organization, body })),
         api("DELETE", `${team.path}/members/${team.admin.id}?revoke=true`, { as: team.owner }),
       ]);
       expect(

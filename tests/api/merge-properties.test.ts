@@ -24,21 +24,11 @@ type Step =
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({
-      act: fc.constantFrom("vote", "unvote", "follow", "unfollow"),
-      person,
-      on: submission,
-    }),
+    arbitrary: fc.record({ act: fc.constantFrom("vote", "unvote", "follow", "unfollow"), person, on: submission }),
   },
-  {
-    weight: 2,
-    arbitrary: fc.record({ act: fc.constant("comment"), person, on: submission, under: anything }),
-  },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("comment"), person, on: submission, under: anything }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant("uncomment"), which: anything }) },
-  {
-    weight: 2,
-    arbitrary: fc.record({ act: fc.constantFrom("tag", "untag"), on: submission, which: anything }),
-  },
+  { weight: 2, arbitrary: fc.record({ act: fc.constantFrom("tag", "untag"), on: submission, which: anything }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constantFrom("approve", "reject"), on: submission }) },
   {
     weight: 4,

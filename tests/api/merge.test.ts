@@ -51,9 +51,7 @@ describe("a merge", () => {
 
     const list = await getJson("/api/submissions?limit=100", submissionListAnswer, { on: organization });
     expect(list.data.map(({ id }) => id)).not.toContain(source);
-    const found = await getJson(`/api/submissions/search?q=${word}`, submissionSearchAnswer, {
-      on: organization,
-    });
+    const found = await getJson(`/api/submissions/search?q=${word}`, submissionSearchAnswer, { on: organization });
     expect(found.data.map(({ id }) => id)).toEqual([target]);
     const detail = (await getJson(`/api/submissions/${source}`, submissionDetailAnswer)).data;
     expect(detail).toMatchObject({ status: "duplicate", merged_into_id: target });
@@ -64,10 +62,7 @@ describe("a merge", () => {
     expectError(await api("DELETE", `/api/submissions/${target}`, { as: author }), "CONFLICT");
 
     const notified = (
-      await getJson("/api/me/notifications?unread=true", notificationListAnswer, {
-        as: voter,
-        on: organization,
-      })
+      await getJson("/api/me/notifications?unread=true", notificationListAnswer, { as: voter, on: organization })
     ).data;
     expect(notified.filter(({ type }) => type === "merged")).toMatchObject([{ submission_id: target }]);
     const restored = expectJson(await unmerge(source), 200, unmergedAnswer).data;
@@ -79,15 +74,10 @@ describe("a merge", () => {
       comment_count: 1,
     });
     expect(await stored("submissions", target)).toMatchObject({ vote_count: 2, comment_count: 0 });
-    const trail = (
-      await getJson(`/api/admin/audit?target_id=${source}`, auditAnswer, { as: admin, on: organization })
-    ).data;
+    const trail = (await getJson(`/api/admin/audit?target_id=${source}`, auditAnswer, { as: admin, on: organization }))
+      .data;
     expect(trail).toMatchObject([
-      {
-        action: "submission.unmerge",
-        actor: { id: admin.id, name: "Adam Admin" },
-        details: { target_id: target },
-      },
+      { action: "submission.unmerge", actor: { id: admin.id, name: "Adam Admin" }, details: { target_id: target } },
     ]);
   });
 
@@ -134,13 +124,8 @@ describe("a merge", () => {
     const [tag] = await sql<{ slug: string }[]>`
       insert into public.tags (organization_id, name, slug) values (${organization.id}, 'Twice', ${`t-${source}`}) returning slug`;
     const change = (id: string, action: string) =>
-      api("POST", "/api/admin/bulk", {
-        as: admin,
-        on: organization,
-        body: { ids: [id], action, value: [tag?.slug] },
-      });
-    const tagsOf = async (id: string) =>
-      (await getJson(`/api/submissions/${id}`, submissionDetailAnswer)).data.tags;
+      api("POST", "/api/admin/bulk", { as: admin, on: organization, body: { ids: [id], action, value: [tag?.slug] } });
+    const tagsOf = async (id: string) => (await getJson(`/api/submissions/${id}`, submissionDetailAnswer)).data.tags;
     await change(source, "add_tags");
     await merge([source], target);
     await change(source, "add_tags");
@@ -240,9 +225,7 @@ describe("concurrently", () => {
     const [a, b, c] = [await newIdea(), await newIdea(), await newIdea()];
     const roots = await Promise.all([a, a, b].map((id) => newComment(id, voter)));
     const own = await Promise.all(
-      people.map((person, n) =>
-        newComment([a, a, b][n % 3] as string, person, { parent_id: roots[n % 3] as string }),
-      ),
+      people.map((person, n) => newComment([a, a, b][n % 3] as string, person, { parent_id: roots[n % 3] as string })),
     );
     await sql`
       insert into public.votes (submission_id, user_id)

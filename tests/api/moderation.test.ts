@@ -12,16 +12,7 @@ import {
 } from "../../shared/submissions.ts";
 import { sql, supabase } from "../stack.ts";
 import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
-import {
-  longEnough,
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  only,
-  textOf,
-  type User,
-} from "./world.ts";
+import { longEnough, newKey, newOrganization, newSubmission, newUser, only, textOf, type User } from "./world.ts";
 
 const organization = await newOrganization({ require_approval: true });
 const admin = await newUser("Adam", { organization, role: "admin" });
@@ -30,13 +21,7 @@ const stranger = await newUser("Sam");
 
 const queue = async (query: string, as: Caller = admin) =>
   await getJson(`/api/admin/moderation?${query}`, moderationQueueAnswer, { as, on: organization });
-const decide = async (
-  target_type: string,
-  target_id: string,
-  action: string,
-  more: object = {},
-  as: Caller = admin,
-) =>
+const decide = async (target_type: string, target_id: string, action: string, more: object = {}, as: Caller = admin) =>
   api("POST", "/api/admin/moderation", {
     as,
     body: { target_type, target_id, action, updated_at: await textOf(target_id), ...more },
@@ -50,10 +35,7 @@ const submit = async (as: Caller, title: string) =>
     })
   ).body as { data: { id: string } };
 const addComment = async (as: Caller, on: string, parent_id?: string) => {
-  const { body } = await api("POST", `/api/submissions/${on}/comments`, {
-    as,
-    body: { body: "A comment", parent_id },
-  });
+  const { body } = await api("POST", `/api/submissions/${on}/comments`, { as, body: { body: "A comment", parent_id } });
   return (body as { data: { id: string } }).data.id;
 };
 
@@ -125,9 +107,7 @@ describe("pending content", () => {
   it("is published with its first approval, and no vote or status before", async () => {
     const { data } = await submit(stranger, "Nobody was told of it");
     const announced = async () =>
-      (await sql`select type from private.outbox where subject_id = ${data.id} order by id`).map(
-        ({ type }) => type,
-      );
+      (await sql`select type from private.outbox where subject_id = ${data.id} order by id`).map(({ type }) => type);
     const change = async (status: string) => {
       await api("PATCH", `/api/submissions/${data.id}/status`, { as: admin, body: { status } });
       await api("POST", `/api/submissions/${data.id}/vote`, { as: member });
@@ -180,11 +160,7 @@ describe("pending content", () => {
     const comment = await addComment(stranger, id);
     const seen = async (as?: Caller) => {
       const list = await getJson(`/api/submissions/${id}/comments`, commentListAnswer, { as });
-      const replies = await getJson(
-        `/api/submissions/${id}/comments?parent_id=${comment}`,
-        commentListAnswer,
-        { as },
-      );
+      const replies = await getJson(`/api/submissions/${id}/comments?parent_id=${comment}`, commentListAnswer, { as });
       const detail = await getJson(`/api/submissions/${id}`, submissionDetailAnswer, { as });
       return [list.meta.total, replies.meta.total, detail.data.comment_count];
     };
@@ -194,10 +170,7 @@ describe("pending content", () => {
       ).length;
     expect([await seen(owner), await seen(stranger), await notified()]).toEqual([[0, 0, 0], [1, 0, 0], 0]);
     expectError(
-      await api("POST", `/api/submissions/${id}/comments`, {
-        as: member,
-        body: { body: "Yes", parent_id: comment },
-      }),
+      await api("POST", `/api/submissions/${id}/comments`, { as: member, body: { body: "Yes", parent_id: comment } }),
       "CONFLICT",
       "parent_id",
     );
@@ -208,8 +181,7 @@ describe("pending content", () => {
     expect([await seen(owner), await notified()]).toEqual([[0, 0, 0], 0]);
     await decide("comment", comment, "approve");
     expect([await seen(owner), await notified()]).toEqual([[1, 1, 2], 2]);
-    const [events] =
-      await sql`select count(*)::integer as n from private.outbox where subject_id = ${comment}`;
+    const [events] = await sql`select count(*)::integer as n from private.outbox where subject_id = ${comment}`;
     expect(events).toEqual({ n: 1 });
   });
 });
@@ -288,9 +260,7 @@ describe("the moderation queue", () => {
     const read: string[] = [];
     let cursor = "";
     do {
-      const page = await getJson(`/api/admin/moderation?limit=2${cursor}`, moderationQueueAnswer, {
-        as: moderator,
-      });
+      const page = await getJson(`/api/admin/moderation?limit=2${cursor}`, moderationQueueAnswer, { as: moderator });
       expect(page.meta.total).toBe(5);
       read.push(...page.data.map(({ id }) => id));
       cursor = page.meta.next_cursor ? `&cursor=${page.meta.next_cursor}` : "";
@@ -308,19 +278,13 @@ describe("trust", () => {
       "VALIDATION_ERROR",
       "trust_author",
     );
-    expectJson(
-      await decide("submission", first.data.id, "approve", { trust_author: true }),
-      200,
-      moderationAnswer,
-    );
+    expectJson(await decide("submission", first.data.id, "approve", { trust_author: true }), 200, moderationAnswer);
     const second = await submit(author, "The second of Tia");
     expect(await waysTo(second.data.id, "second", stranger)).toContain("list");
     expectJson(await decide("submission", second.data.id, "spam", { reason: "Ads" }), 200, moderationAnswer);
     const third = await submit(author, "The third of Tia");
     expect(await waysTo(third.data.id, "third", stranger)).toEqual([]);
-    const entry = only(
-      (await sql`select details from private.audit_log where target_id = ${second.data.id}`)[0],
-    );
+    const entry = only((await sql`select details from private.audit_log where target_id = ${second.data.id}`)[0]);
     expect(entry.details).toEqual({ state: { from: "approved", to: "spam" }, reason: "Ads" });
   });
 

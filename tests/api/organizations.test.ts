@@ -65,9 +65,7 @@ describe("the organization of a request", () => {
   });
 
   it("is taken from the header when the parameter differs", async () => {
-    expect(await ids({ on: own.organization }, `?organization=${foreign.organization.slug}`)).toEqual([
-      own.submission,
-    ]);
+    expect(await ids({ on: own.organization }, `?organization=${foreign.organization.slug}`)).toEqual([own.submission]);
   });
 
   it("is the default one when none is given", async () => {
@@ -75,9 +73,7 @@ describe("the organization of a request", () => {
     const oldest = "?sort=created_at&order=asc&limit=20";
     const list = await ids({}, oldest);
     expect(list).toHaveLength(20);
-    expect(list).toEqual(
-      await ids({ headers: { "x-organization": stack.demo?.organization.slug ?? "" } }, oldest),
-    );
+    expect(list).toEqual(await ids({ headers: { "x-organization": stack.demo?.organization.slug ?? "" } }, oldest));
   });
 
   it("is the default one when the header is empty", async () => {
@@ -116,11 +112,7 @@ describe("the organization of a request", () => {
   });
 
   it("applies to submissions that a user creates", async () => {
-    const answer = await api("POST", "/api/submissions", {
-      as: stranger,
-      on: foreign.organization,
-      body: idea,
-    });
+    const answer = await api("POST", "/api/submissions", { as: stranger, on: foreign.organization, body: idea });
     const { data } = answer.body as { data: { id: string } };
     expect(await stored("submissions", data.id)).toMatchObject({ organization_id: foreign.organization.id });
     await sql`delete from public.submissions where id = ${data.id}`;
@@ -132,8 +124,7 @@ describe("a private board", () => {
     const { organization } = await newBoard("private");
     await sql`update public.organizations set slug = ${`${organization.slug}-new`} where id = ${organization.id}`;
     for (const as of [undefined, stranger, own.owner]) {
-      const answer = (slug: string) =>
-        api("GET", "/api/submissions", { as, headers: { "x-organization": slug } });
+      const answer = (slug: string) => api("GET", "/api/submissions", { as, headers: { "x-organization": slug } });
       const former = await answer(organization.slug);
       const unknown = await answer(`${organization.slug}-nobody`);
       expectError(former, "NOT_FOUND");
@@ -217,10 +208,7 @@ describe("the team of one organization", () => {
       "category_id",
     );
     expectError(
-      await api("PATCH", `/api/submissions/${foreign.submission}`, {
-        ...call,
-        body: { category_id: category.id },
-      }),
+      await api("PATCH", `/api/submissions/${foreign.submission}`, { ...call, body: { category_id: category.id } }),
       "VALIDATION_ERROR",
       "category_id",
     );

@@ -38,8 +38,7 @@ describe("pages", () => {
 
   it("cover the list without gaps or duplicates", async () => {
     const ids: string[] = [];
-    for (const n of [1, 2, 3, 4, 5])
-      ids.push(...page(await get(`limit=5&page=${n}`)).data.map(({ id }) => id));
+    for (const n of [1, 2, 3, 4, 5]) ids.push(...page(await get(`limit=5&page=${n}`)).data.map(({ id }) => id));
     expect(new Set(ids).size).toBe(total);
   });
 
@@ -59,29 +58,21 @@ describe("pages", () => {
     expectError(await get(query), "VALIDATION_ERROR", "page");
   });
 
-  it.each([
-    "limit=0",
-    "limit=-5",
-    "limit=101",
-    "limit=ten",
-    "limit=",
-    "limit=2.0",
-    "limit=0x10",
-    "limit=2147483648",
-  ])("%s is rejected", async (query) => {
-    expectError(await get(query), "VALIDATION_ERROR", "limit");
-  });
+  it.each(["limit=0", "limit=-5", "limit=101", "limit=ten", "limit=", "limit=2.0", "limit=0x10", "limit=2147483648"])(
+    "%s is rejected",
+    async (query) => {
+      expectError(await get(query), "VALIDATION_ERROR", "limit");
+    },
+  );
 });
 
 describe("page and limit of the other lists", () => {
   it("paginate a search", async () => {
     const hits: string[] = [];
     for (const n of [1, 2, 3]) {
-      const found = await getJson(
-        `/api/submissions/search?q=number&limit=10&page=${n}`,
-        submissionSearchAnswer,
-        { on: organization },
-      );
+      const found = await getJson(`/api/submissions/search?q=number&limit=10&page=${n}`, submissionSearchAnswer, {
+        on: organization,
+      });
       expect(found.meta).toMatchObject({ query: "number", total, match: "all" });
       hits.push(...found.data.map(({ id }) => id));
     }
@@ -99,9 +90,7 @@ describe("page and limit of the other lists", () => {
     const voters: string[] = [];
     for (const n of [1, 2, 3]) {
       const listed = await getJson(`/api/submissions/${id}/comments?limit=3&page=${n}`, commentListAnswer);
-      const voted = await getJson(`/api/submissions/${id}/voters?limit=3&page=${n}`, voterListAnswer, {
-        as: admin,
-      });
+      const voted = await getJson(`/api/submissions/${id}/voters?limit=3&page=${n}`, voterListAnswer, { as: admin });
       expect([listed.meta.total, voted.meta.total]).toEqual([6, 7]);
       comments.push(...listed.data.map((comment) => comment.author.id));
       voters.push(...voted.data.map(({ user_id }) => user_id));
@@ -113,44 +102,37 @@ describe("page and limit of the other lists", () => {
 
 describe("cursors", () => {
   const sorts = ["created_at", "votes", "comments", "title"] as const;
-  const combinations = sorts.flatMap((sort) =>
-    (["asc", "desc"] as const).map((order) => [sort, order] as const),
-  );
+  const combinations = sorts.flatMap((sort) => (["asc", "desc"] as const).map((order) => [sort, order] as const));
 
-  it.each(combinations)(
-    "by %s %s return every row exactly once while others are inserted",
-    async (sort, order) => {
-      const board = await newOrganization();
-      const voters = await newUsers(3);
-      await sql`insert into public.submissions (organization_id, author_id, title, description, type, created_at)
+  it.each(combinations)("by %s %s return every row exactly once while others are inserted", async (sort, order) => {
+    const board = await newOrganization();
+    const voters = await newUsers(3);
+    await sql`insert into public.submissions (organization_id, author_id, title, description, type, created_at)
       select ${board.id}, ${author.id}, 'Títle "' || n / 3 || '" 😀', ${longEnough}, 'idea', timestamptz '2026-01-01' + n / 2 * interval '1 microsecond'
       from generate_series(1, 17) n`;
-      await sql`insert into public.votes (submission_id, user_id)
+    await sql`insert into public.votes (submission_id, user_id)
       select s.id, v.id from unnest(${voters.map(({ id }) => id)}::uuid[]) with ordinality v (id, n)
       join (select id, row_number() over (order by id) as n from public.submissions where organization_id = ${board.id}) s on s.n % 4 >= v.n`;
-      const there = await sql<
-        { id: string }[]
-      >`select id from public.submissions where organization_id = ${board.id}`;
-      const seen: string[] = [];
-      let cursor: string | null | undefined;
-      for (let step = 0; step < 30; step++) {
-        const { data, meta } = page(
-          await get(`sort=${sort}&order=${order}&limit=4${cursor ? `&cursor=${cursor}` : ""}`, board),
-        );
-        seen.push(...data.map(({ id }) => id));
-        cursor = meta.next_cursor;
-        expect(meta.has_next).toBe(cursor !== null);
-        if (!cursor) break;
-        // Before and after every possible cursor position.
-        await newSubmission(board, author, { title: "Aaaaa", created_at: new Date(0) });
-        await newSubmission(board, author, { title: "Zzzzz" });
-      }
-      expect(cursor).toBeNull();
-      expect(new Set(seen).size).toBe(seen.length);
-      const early = new Set(seen);
-      expect(there.filter(({ id }) => !early.has(id))).toEqual([]);
-    },
-  );
+    const there = await sql<{ id: string }[]>`select id from public.submissions where organization_id = ${board.id}`;
+    const seen: string[] = [];
+    let cursor: string | null | undefined;
+    for (let step = 0; step < 30; step++) {
+      const { data, meta } = page(
+        await get(`sort=${sort}&order=${order}&limit=4${cursor ? `&cursor=${cursor}` : ""}`, board),
+      );
+      seen.push(...data.map(({ id }) => id));
+      cursor = meta.next_cursor;
+      expect(meta.has_next).toBe(cursor !== null);
+      if (!cursor) break;
+      // Before and after every possible cursor position.
+      await newSubmission(board, author, { title: "Aaaaa", created_at: new Date(0) });
+      await newSubmission(board, author, { title: "Zzzzz" });
+    }
+    expect(cursor).toBeNull();
+    expect(new Set(seen).size).toBe(seen.length);
+    const early = new Set(seen);
+    expect(there.filter(({ id }) => !early.has(id))).toEqual([]);
+  });
 
   it("start after page 1", async () => {
     const first = page(await get("limit=10"));
@@ -163,9 +145,7 @@ describe("cursors", () => {
     const first = page(await get("limit=2&q=number%205"));
     expect(first.meta.total).toBe(4);
     const second = page(await get(`limit=2&q=number%205&cursor=${first.meta.next_cursor}`));
-    expect([...first.data, ...second.data].map(({ title }) => title)).toEqual(
-      Array(4).fill("Title number 5"),
-    );
+    expect([...first.data, ...second.data].map(({ title }) => title)).toEqual(Array(4).fill("Title number 5"));
     expect(second.meta.next_cursor).toBeNull();
   });
 

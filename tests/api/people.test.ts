@@ -28,8 +28,7 @@ async function found(email: string, caller: Caller = admin) {
   return (await getJson(path, peopleAnswer, as(caller))).data;
 }
 
-const erase = (id: string, caller: Caller = admin) =>
-  api("POST", `/api/admin/people/${id}/erase`, as(caller));
+const erase = (id: string, caller: Caller = admin) => api("POST", `/api/admin/people/${id}/erase`, as(caller));
 
 /** Creates a submission, comments, votes, follows and notifications of a person on a board. */
 async function takePart(organization: Organization, person: { id: string }) {
@@ -113,10 +112,7 @@ describe("erasure by an organization", () => {
     ];
     const before = await counts();
     for (let time = 0; time < 2; time++)
-      expect(expectJson(await erase(author.id), 200, erasedAnswer).data).toEqual({
-        id: author.id,
-        erased: true,
-      });
+      expect(expectJson(await erase(author.id), 200, erasedAnswer).data).toEqual({ id: author.id, erased: true });
     expect(await counts()).toEqual(before);
     expect(await countMistakes(own)).toEqual([]);
     expect(await tracesOf(author.id)).toEqual({ submissions: 1, comments: 1, votes: 3, ...nothing });
@@ -182,17 +178,11 @@ describe("a user's own data", () => {
     const user = await signUp("Goes Away");
     const { submission, comment } = await takePart(own, user);
     expectError(await api("DELETE", "/api/me", { as: user }), "VALIDATION_ERROR", "confirm");
-    const deleted = expectJson(
-      await api("DELETE", "/api/me?confirm=erase", { as: user }),
-      200,
-      erasedAnswer,
-    ).data;
+    const deleted = expectJson(await api("DELETE", "/api/me?confirm=erase", { as: user }), 200, erasedAnswer).data;
     expect(deleted).toEqual({ id: user.id, erased: true });
     expectError(await api("DELETE", "/api/me?confirm=erase", { as: user }), "UNAUTHORIZED");
     expect(await tracesOf(user.id)).toEqual({ submissions: 1, comments: 1, votes: 3, ...nothing });
-    const [profile] = await sql<
-      Rec[]
-    >`select name, email, auth_user_id from public.profiles where id = ${user.id}`;
+    const [profile] = await sql<Rec[]>`select name, email, auth_user_id from public.profiles where id = ${user.id}`;
     expect(profile).toEqual({ name: null, email: null, auth_user_id: null });
     expect(await sql`select 1 from auth.users where id = ${user.id}`).toHaveLength(0);
     expect(await stored("submissions", submission)).toMatchObject({ vote_count: 1, comment_count: 2 });
@@ -234,9 +224,7 @@ describe("a user's own data", () => {
     const [storedRow] = await sql<{ answers: { value: unknown }[] }[]>`
       select answers from public.survey_responses where survey_id = ${survey.id}`;
     expect(only(storedRow).answers.map(({ value }) => value)).toEqual([9, "Nothing"]);
-    expect(
-      await sql`select from private.survey_count_discrepancies() m where m.id = ${survey.id}`,
-    ).toHaveLength(0);
+    expect(await sql`select from private.survey_count_discrepancies() m where m.id = ${survey.id}`).toHaveLength(0);
   });
 
   test("cannot be erased while the user is an organization's last owner", async () => {

@@ -75,8 +75,7 @@ describe.each([
     const counted = async () =>
       (
         await run(
-          (sql) =>
-            sql`select count(*) as rows from private.stopped_account_mail where address_hash like 'pipeline %'`,
+          (sql) => sql`select count(*) as rows from private.stopped_account_mail where address_hash like 'pipeline %'`,
         )
       )[0]?.[0]?.rows;
     const insert = (name: string) => (sql: Sql) =>
@@ -95,8 +94,7 @@ describe.each([
   test("an error at commit fails the batch", async () => {
     await run(
       (sql) => sql`create temporary table pg_temp.p (id int primary key)`,
-      (sql) =>
-        sql`create temporary table pg_temp.c (id int references pg_temp.p deferrable initially deferred)`,
+      (sql) => sql`create temporary table pg_temp.c (id int references pg_temp.p deferrable initially deferred)`,
     );
     const late = run(
       (sql) => sql`insert into pg_temp.c values (1)`,

@@ -82,8 +82,7 @@ describe("one network round trip to Postgres", () => {
     const filled = body && JSON.parse(JSON.stringify(body).replace("$comment", commentId));
     const statuses = status === 201 ? [200, 201] : [status];
     // The first requests prepare the statements; the second may take another branch than the first.
-    for (let n = 0; n < 3; n++)
-      expect(statuses).toContain((await call(method, path(), filled, callers[as]())).status);
+    for (let n = 0; n < 3; n++) expect(statuses).toContain((await call(method, path(), filled, callers[as]())).status);
     const before = stack.flights();
     expect(statuses).toContain((await call(method, path(), filled, callers[as]())).status);
     // A missing permission is detected in the transaction: it is rolled back, and then the request is charged
@@ -102,8 +101,7 @@ describe("one network round trip to Postgres", () => {
       const before = stack.flights();
       const headers = { "idempotency-key": name };
       expect(
-        (await api("POST", "/api/submissions", { as: key, body: idea, headers, base: stack.base_url }))
-          .status,
+        (await api("POST", "/api/submissions", { as: key, body: idea, headers, base: stack.base_url })).status,
       ).toBe(201);
       return stack.flights() - before;
     };
@@ -160,12 +158,7 @@ describe("every response", () => {
     async (path) => {
       const { status, headers } = await send("GET", path, { base: stack.supabase_url });
       expect(status).toBe(200);
-      for (const name of [
-        "x-request-id",
-        "x-ratelimit-limit",
-        "x-ratelimit-remaining",
-        "x-ratelimit-reset",
-      ]) {
+      for (const name of ["x-request-id", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"]) {
         expect(headers[name], name).toBeDefined();
       }
     },
@@ -236,12 +229,7 @@ describe("an unexpected error", () => {
   const fixed = ({ status, body, headers }: Answer) => {
     expect(status).toBe(500);
     expect(body).toEqual({
-      error: {
-        code: "INTERNAL_ERROR",
-        message: expect.any(String),
-        details: [],
-        request_id: headers["x-request-id"],
-      },
+      error: { code: "INTERNAL_ERROR", message: expect.any(String), details: [], request_id: headers["x-request-id"] },
     });
     return (body as { error: { message: string } }).error.message;
   };
@@ -266,9 +254,7 @@ describe("an unexpected error", () => {
     const messages = new Set<string>();
     messages.add(fixed(await without("private.assume_caller", () => call("GET", "/api/submissions"))));
     messages.add(fixed(await without("private.admit_request", () => call("GET", "/api/submissions"))));
-    messages.add(
-      fixed(await without("private.emit_event", () => call("POST", "/api/submissions", idea, user))),
-    );
+    messages.add(fixed(await without("private.emit_event", () => call("POST", "/api/submissions", idea, user))));
     expect(messages.size).toBe(1);
   });
 
@@ -297,8 +283,7 @@ describe("an unexpected error", () => {
 });
 
 describe("a lost connection", () => {
-  const cut = () =>
-    stack.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'feedback_api'`;
+  const cut = () => stack.sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'feedback_api'`;
 
   it("causes no error after it was detected", async () => {
     expect((await call("GET", submission())).status).toBe(200);
@@ -310,8 +295,7 @@ describe("a lost connection", () => {
   it("causes at most a 503 before it is detected", async () => {
     await cut();
     const statuses: number[] = [];
-    while (statuses.at(-1) !== 200 && statuses.length < 5)
-      statuses.push((await call("GET", submission())).status);
+    while (statuses.at(-1) !== 200 && statuses.length < 5) statuses.push((await call("GET", submission())).status);
     expect(statuses.at(-1)).toBe(200);
     expect(statuses.slice(0, -1).filter((status) => status !== 503)).toEqual([]);
   });

@@ -2,15 +2,7 @@ import { describe, expect, it } from "vitest";
 import { duplicatesAnswer, submissionSearchAnswer } from "../../shared/submissions.ts";
 import { sql, stack } from "../stack.ts";
 import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
-import {
-  longEnough,
-  merge,
-  newKey,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-} from "./world.ts";
+import { longEnough, merge, newKey, newOrganization, newSubmission, newUser, type Organization } from "./world.ts";
 
 const ids: Record<string, string> = {};
 const organization = await newOrganization();
@@ -26,10 +18,7 @@ const texts: Record<string, [string, string]> = {
     "Allow <b>bold</b> & <script>alert(1)</script>",
     `The "quoted" <img src=x onerror=alert(1)> formatting & more.`,
   ],
-  entities: [
-    "AMP pages & lt signs <lt> quot",
-    "Write 'amp' or \"quot\" & see what #39 becomes: &amp; &lt;mark&gt;",
-  ],
+  entities: ["AMP pages & lt signs <lt> quot", "Write 'amp' or \"quot\" & see what #39 becomes: &amp; &lt;mark&gt;"],
   percent: ["Show 100% of_it", "The percentage sign and the underscore are \\ not wildcards."],
   japanese: [
     "ダークモードに対応してほしい",
@@ -50,8 +39,7 @@ ids.secret = await newSubmission(hidden, insider, { title: "Secret zebra project
 const find = async (query: string, call: { as?: Caller; on?: Organization } = {}) =>
   await getJson(`/api/submissions/search?${query}`, submissionSearchAnswer, { on: organization, ...call });
 const search = (q: string) => find(`q=${encodeURIComponent(q)}`);
-const names = (found: { id: string }[]) =>
-  found.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id));
+const names = (found: { id: string }[]) => found.map(({ id }) => Object.keys(ids).find((name) => ids[name] === id));
 
 describe("search", () => {
   it.each([
@@ -103,9 +91,7 @@ describe("search", () => {
   it("continues by cursor in the same order, with the same total", async () => {
     const all = await search("theme or zebra");
     const first = await find(`q=${encodeURIComponent("theme or zebra")}&limit=2`);
-    const rest = await find(
-      `q=${encodeURIComponent("theme or zebra")}&limit=2&cursor=${first.meta.next_cursor}`,
-    );
+    const rest = await find(`q=${encodeURIComponent("theme or zebra")}&limit=2&cursor=${first.meta.next_cursor}`);
     expect([...first.data, ...rest.data].map(({ id }) => id)).toEqual(all.data.map(({ id }) => id));
     expect([first.meta.total, rest.meta.total, rest.meta.next_cursor]).toEqual([4, 4, null]);
   });
@@ -127,13 +113,7 @@ describe("search", () => {
     });
   });
 
-  const escapes: Record<string, string> = {
-    "&amp;": "&",
-    "&lt;": "<",
-    "&gt;": ">",
-    "&quot;": '"',
-    "&#39;": "'",
-  };
+  const escapes: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
 
   it.each([
     "bold",
@@ -197,11 +177,7 @@ describe("search", () => {
     ["q=x&status=done", "status"],
     ["q=x&type=question", "type"],
   ])("rejects ?%s", async (query, field) => {
-    expectError(
-      await api("GET", `/api/submissions/search?${query}`, { on: organization }),
-      "VALIDATION_ERROR",
-      field,
-    );
+    expectError(await api("GET", `/api/submissions/search?${query}`, { on: organization }), "VALIDATION_ERROR", field);
   });
 
   it("accepts 200 characters, counted as code points", async () => {
@@ -227,11 +203,8 @@ describe("search", () => {
     const admin = await newUser("Olga", { organization: moderated, role: "member" });
     const body = { title: "Waiting walrus", description: longEnough, type: "idea" };
     expect((await api("POST", "/api/submissions", { as: author, on: moderated, body })).status).toBe(201);
-    const seen = async (as?: Caller) =>
-      (await find("q=walrus", { on: moderated, ...(as && { as }) })).meta.total;
-    expect([await seen(), await seen(await newUser()), await seen(author), await seen(admin)]).toEqual([
-      0, 0, 1, 1,
-    ]);
+    const seen = async (as?: Caller) => (await find("q=walrus", { on: moderated, ...(as && { as }) })).meta.total;
+    expect([await seen(), await seen(await newUser()), await seen(author), await seen(admin)]).toEqual([0, 0, 1, 1]);
   });
 
   it("excludes merged submissions", async () => {
@@ -246,8 +219,7 @@ describe("search", () => {
 describe("the duplicate check", () => {
   const check = (body: unknown, call: { as?: Caller; on?: Organization } = {}) =>
     api("POST", "/api/submissions/check-duplicates", { on: organization, ...call, body });
-  const similar = async (body: unknown, call = {}) =>
-    expectJson(await check(body, call), 200, duplicatesAnswer).data;
+  const similar = async (body: unknown, call = {}) => expectJson(await check(body, call), 200, duplicatesAnswer).data;
 
   it.each([
     ["Dark theme for the app", "dark"],

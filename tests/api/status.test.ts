@@ -15,8 +15,7 @@ const admin = await newUser("Adam Admin", { organization, role: "admin" });
 const stranger = await newUser("Sam");
 const moderator = await newKey(organization, ["submissions:moderate"]);
 
-const change = (id: string, body: unknown, as?: Caller) =>
-  api("PATCH", `/api/submissions/${id}/status`, { as, body });
+const change = (id: string, body: unknown, as?: Caller) => api("PATCH", `/api/submissions/${id}/status`, { as, body });
 const history = async (id: string, as?: Caller) =>
   (await getJson(`/api/submissions/${id}/status-changes`, statusChangeListAnswer, { as })).data;
 const newIdea = () => newSubmission(organization, author);
@@ -27,18 +26,12 @@ const events = (id: string) => sql<{ data: object }[]>`
 
 describe("changing the status", () => {
   const settable = submissionStatuses.filter((status) => status !== "duplicate");
-  const moves = settable.flatMap((from) =>
-    settable.filter((to) => to !== from).map((to) => [from, to] as const),
-  );
+  const moves = settable.flatMap((from) => settable.filter((to) => to !== from).map((to) => [from, to] as const));
 
   it.each(moves)("from %s to %s", async (from, to) => {
     const id = await newIdea();
     if (from !== "open") await change(id, { status: from }, admin);
-    const { data } = expectJson(
-      await change(id, { status: to, note: "Because" }, admin),
-      200,
-      statusChangeAnswer,
-    );
+    const { data } = expectJson(await change(id, { status: to, note: "Because" }, admin), 200, statusChangeAnswer);
     expect(data).toEqual({
       submission_id: id,
       previous_status: from,
@@ -61,11 +54,7 @@ describe("changing the status", () => {
     const id = await newIdea();
     await change(id, { status: "planned" }, admin);
     const before = await stored("submissions", id);
-    const { data } = expectJson(
-      await change(id, { status: "planned", note: "Again" }, admin),
-      200,
-      statusChangeAnswer,
-    );
+    const { data } = expectJson(await change(id, { status: "planned", note: "Again" }, admin), 200, statusChangeAnswer);
     expect(data).toMatchObject({ submission_id: id, previous_status: "planned", new_status: "planned" });
     expect(await stored("submissions", id)).toEqual(before);
     expect(await history(id)).toHaveLength(1);
@@ -83,20 +72,10 @@ describe("changing the status", () => {
 
   it("with notify: false notifies nobody, but publishes the event", async () => {
     const id = await newIdea();
-    expectJson(
-      await change(id, { status: "planned", notify: false, note: "Quietly" }, admin),
-      200,
-      statusChangeAnswer,
-    );
+    expectJson(await change(id, { status: "planned", notify: false, note: "Quietly" }, admin), 200, statusChangeAnswer);
     expect(await notificationsOf(id)).toHaveLength(0);
     expect((await events(id)).map(({ data }) => data)).toEqual([
-      {
-        submission_id: id,
-        previous_status: "open",
-        new_status: "planned",
-        changed_by: "Adam Admin",
-        note: "Quietly",
-      },
+      { submission_id: id, previous_status: "open", new_status: "planned", changed_by: "Adam Admin", note: "Quietly" },
     ]);
   });
 
@@ -134,18 +113,15 @@ describe("changing the status", () => {
   it("of a merged submission returns the id of the target", async () => {
     const [source, target] = [await newIdea(), await newIdea()];
     await merge(source, target);
-    expect(
-      expectError(await change(source, { status: "open" }, admin), "SUBMISSION_MERGED").merged_into_id,
-    ).toBe(target);
+    expect(expectError(await change(source, { status: "open" }, admin), "SUBMISSION_MERGED").merged_into_id).toBe(
+      target,
+    );
   });
 
   it("is not possible by creating or editing", async () => {
     const id = await newIdea();
     expectJson(
-      await api("PATCH", `/api/submissions/${id}`, {
-        as: admin,
-        body: { title: "A new title", status: "planned" },
-      }),
+      await api("PATCH", `/api/submissions/${id}`, { as: admin, body: { title: "A new title", status: "planned" } }),
       200,
       submissionDetailAnswer,
     );
@@ -159,13 +135,11 @@ describe("the history of a status", () => {
     for (const status of ["planned", "in_progress", "completed"])
       await change(id, { status, note: `Now ${status}` }, admin);
     const steps = await history(id);
-    expect(steps.map(({ previous_status, new_status, note }) => [previous_status, new_status, note])).toEqual(
-      [
-        ["in_progress", "completed", "Now completed"],
-        ["planned", "in_progress", "Now in_progress"],
-        ["open", "planned", "Now planned"],
-      ],
-    );
+    expect(steps.map(({ previous_status, new_status, note }) => [previous_status, new_status, note])).toEqual([
+      ["in_progress", "completed", "Now completed"],
+      ["planned", "in_progress", "Now in_progress"],
+      ["open", "planned", "Now planned"],
+    ]);
     expect(await history(id, stranger)).toEqual(steps);
   });
 

@@ -117,18 +117,13 @@ describe("the detail of a submission", () => {
 
   it("returns an expanded category as null when there is none", async () => {
     const bare = await newSubmission(organization, author);
-    const { data } = await getJson(
-      `/api/submissions/${bare}?expand=category,tags,comments`,
-      submissionDetailAnswer,
-    );
+    const { data } = await getJson(`/api/submissions/${bare}?expand=category,tags,comments`, submissionDetailAnswer);
     expect(data).toMatchObject({ category: null, tags: [], comments: [] });
   });
 
   it("expands top-level comments, official ones first", async () => {
     const { data } = await detail("?expand=comments");
-    expect(
-      data.comments?.map(({ body, is_official, reply_count }) => [body, is_official, reply_count]),
-    ).toEqual([
+    expect(data.comments?.map(({ body, is_official, reply_count }) => [body, is_official, reply_count])).toEqual([
       ["We hear you", true, 0],
       ["Yes please", false, 1],
     ]);
@@ -139,9 +134,7 @@ describe("the detail of a submission", () => {
     await sql`insert into public.comments (submission_id, author_id, body, created_at)
       select ${busy}, ${author.id}, 'Comment ' || n, now() - interval '1 hour' + n * interval '1 second' from generate_series(1, 51) n`;
     const { data } = await getJson(`/api/submissions/${busy}?expand=comments`, submissionDetailAnswer);
-    expect(data.comments?.map(({ body }) => body)).toEqual(
-      Array.from({ length: 50 }, (_, n) => `Comment ${n + 1}`),
-    );
+    expect(data.comments?.map(({ body }) => body)).toEqual(Array.from({ length: 50 }, (_, n) => `Comment ${n + 1}`));
     expect(data.comment_count).toBe(51);
   });
 

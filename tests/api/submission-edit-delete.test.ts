@@ -21,19 +21,14 @@ const stranger = await newUser("Sam");
 const moderator = await newKey(organization, ["submissions:moderate"]);
 const writer = await newKey(organization, ["submissions:write"]);
 
-const patch = (id: string, body: unknown, as?: Caller) =>
-  api("PATCH", `/api/submissions/${id}`, { as, body });
+const patch = (id: string, body: unknown, as?: Caller) => api("PATCH", `/api/submissions/${id}`, { as, body });
 const remove = (id: string, as?: Caller) => api("DELETE", `/api/submissions/${id}`, { as });
 const newIdea = (by: { id: string } = author) => newSubmission(organization, by, { title: "As it was" });
 
 describe("editing a submission", () => {
   it("returns the same detail as GET", async () => {
     const id = await newIdea();
-    const { data } = expectJson(
-      await patch(id, { title: "Another title" }, author),
-      200,
-      submissionDetailAnswer,
-    );
+    const { data } = expectJson(await patch(id, { title: "Another title" }, author), 200, submissionDetailAnswer);
     const shown = await getJson(`/api/submissions/${id}`, submissionDetailAnswer, { as: author });
     expect(data).toEqual(shown.data);
     expect(data).toMatchObject({ is_following: true, user_vote: { created_at: data.created_at } });
@@ -92,9 +87,7 @@ describe("editing a submission", () => {
     const id = await newIdea();
     await patch(id, { title: "Xylophone support" }, author);
     const find = async (q: string) =>
-      (await api("GET", `/api/submissions?author=${author.id}&q=${q}`, { on: organization })).text.includes(
-        id,
-      );
+      (await api("GET", `/api/submissions?author=${author.id}&q=${q}`, { on: organization })).text.includes(id);
     expect([await find("xylophone"), await find("was")]).toEqual([true, false]);
   });
 
@@ -128,11 +121,7 @@ describe("editing a submission", () => {
     `https://example.org/${"x".repeat(2000)}`,
     "",
   ])("rejects %j as the issue link", async (tracker_issue_url) => {
-    expectError(
-      await patch(await newIdea(), { tracker_issue_url }, admin),
-      "VALIDATION_ERROR",
-      "tracker_issue_url",
-    );
+    expectError(await patch(await newIdea(), { tracker_issue_url }, admin), "VALIDATION_ERROR", "tracker_issue_url");
   });
 });
 

@@ -1,9 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  submissionCreatedAnswer,
-  submissionCreatedByKey,
-  submissionDetailAnswer,
-} from "../../shared/submissions.ts";
+import { submissionCreatedAnswer, submissionCreatedByKey, submissionDetailAnswer } from "../../shared/submissions.ts";
 import { signUp, sql, stack } from "../stack.ts";
 import { api, expectError, expectJson, expectLowercaseError, getJson } from "./client.ts";
 import { longEnough, newKey, newOrganization, newUser, only, stored, unknownKey } from "./world.ts";
@@ -13,22 +9,14 @@ const user = await newUser("Ada Author");
 const key = await newKey(organization, ["submissions:write"]);
 
 const idea = { title: "A dark theme", description: longEnough, type: "idea" };
-const byUser = (body: unknown = idea) =>
-  api("POST", "/api/submissions", { as: user, on: organization, body });
-const byKey = (body: unknown = idea, as: { token: string } = key) =>
-  api("POST", "/api/submissions", { as, body });
+const byUser = (body: unknown = idea) => api("POST", "/api/submissions", { as: user, on: organization, body });
+const byKey = (body: unknown = idea, as: { token: string } = key) => api("POST", "/api/submissions", { as, body });
 const url = (id: string) => `${stack.supabase_url}/submissions/${id}`;
 
 describe("a submission by a signed-in user", () => {
   it("returns 201 in the envelope", async () => {
     const { data } = expectJson(await byUser(), 201, submissionCreatedAnswer);
-    expect(data).toEqual({
-      id: data.id,
-      title: "A dark theme",
-      status: "open",
-      vote_count: 1,
-      url: url(data.id),
-    });
+    expect(data).toEqual({ id: data.id, title: "A dark theme", status: "open", vote_count: 1, url: url(data.id) });
   });
 
   it.each(["idea", "problem"])("can be of type %s, with the author's vote and follow", async (type) => {
@@ -77,11 +65,7 @@ describe("a submission by a signed-in user", () => {
 
   it("is allowed for a new user, on the default board", async () => {
     const newcomer = await signUp("Newcomer");
-    const answer = await api("POST", "/api/submissions", {
-      as: newcomer,
-      body: idea,
-      base: stack.supabase_url,
-    });
+    const answer = await api("POST", "/api/submissions", { as: newcomer, body: idea, base: stack.supabase_url });
     const { data } = expectJson(answer, 201, submissionCreatedAnswer);
     expect(await stored("submissions", data.id)).toMatchObject({
       organization_id: stack.demo?.organization.id,
@@ -168,11 +152,7 @@ describe("a submission by an organization's key", () => {
   });
 
   it("does not act as a user with that address", async () => {
-    const { id } = expectJson(
-      await byKey({ ...idea, author_email: user.email }),
-      201,
-      submissionCreatedByKey,
-    );
+    const { id } = expectJson(await byKey({ ...idea, author_email: user.email }), 201, submissionCreatedByKey);
     expect((await stored("submissions", id))?.author_id).not.toBe(user.id);
   });
 
@@ -200,11 +180,7 @@ describe("the two error envelopes", () => {
     ["an unknown type", { ...idea, type: "question" }, ["type"]],
     ["a type in capitals", { ...idea, type: "IDEA" }, ["type"]],
     ["a malformed category", { ...idea, category_id: "web" }, ["category_id"]],
-    [
-      "an unknown category",
-      { ...idea, category_id: "00000000-0000-4000-8000-000000000000" },
-      ["category_id"],
-    ],
+    ["an unknown category", { ...idea, category_id: "00000000-0000-4000-8000-000000000000" }, ["category_id"]],
     [
       "everything wrong",
       { title: "", description: "", type: "", category_id: 1 },
@@ -278,10 +254,7 @@ describe("the two error envelopes", () => {
   });
 
   it("415 for other types than JSON", async () => {
-    const call = {
-      raw: "title=A dark theme",
-      headers: { "content-type": "application/x-www-form-urlencoded" },
-    };
+    const call = { raw: "title=A dark theme", headers: { "content-type": "application/x-www-form-urlencoded" } };
     expectError(
       await api("POST", "/api/submissions", { as: user, on: organization, ...call }),
       "UNSUPPORTED_MEDIA_TYPE",
@@ -307,10 +280,7 @@ describe("the two error envelopes", () => {
     expect(general.headers).toMatchObject({ "retry-after": String(wait), "x-ratelimit-remaining": "0" });
     const lowercase = await byKey(idea, busyKey);
     expectLowercaseError(lowercase, "RATE_LIMIT_EXCEEDED");
-    expect(lowercase.body).toEqual({
-      error: "rate_limited",
-      retry_after: Number(lowercase.headers["retry-after"]),
-    });
+    expect(lowercase.body).toEqual({ error: "rate_limited", retry_after: Number(lowercase.headers["retry-after"]) });
   });
 
   it("use the lowercase form nowhere else", async () => {

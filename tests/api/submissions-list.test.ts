@@ -18,15 +18,7 @@ const categories: Record<string, string> = {};
 
 // In the order of creation; the additional votes and comments are by other people than the author.
 const board = [
-  {
-    title: "Bigger buttons",
-    type: "idea",
-    by: "ada",
-    category: "mobile",
-    tags: ["design"],
-    votes: 3,
-    comments: 1,
-  },
+  { title: "Bigger buttons", type: "idea", by: "ada", category: "mobile", tags: ["design"], votes: 3, comments: 1 },
   {
     title: "Crash on start",
     type: "problem",
@@ -56,15 +48,7 @@ const board = [
     comments: 0,
     status: "in_progress",
   },
-  {
-    title: "Alarm is late",
-    type: "problem",
-    by: "ada",
-    category: "web",
-    tags: ["bug"],
-    votes: 2,
-    comments: 3,
-  },
+  { title: "Alarm is late", type: "problem", by: "ada", category: "web", tags: ["bug"], votes: 2, comments: 3 },
 ] as const;
 const organization = await newOrganization();
 const [ada, ben] = (await newUsers(2)) as [User, User];
@@ -166,10 +150,7 @@ describe("the list of submissions", () => {
 
   it("filtered by a category's id, in upper case too, and by an author's", async () => {
     expect(await titles(`?category=${categories.mobile}`)).toEqual(["Crash on start", "Bigger buttons"]);
-    expect(await titles(`?category=${categories.mobile?.toUpperCase()}`)).toEqual([
-      "Crash on start",
-      "Bigger buttons",
-    ]);
+    expect(await titles(`?category=${categories.mobile?.toUpperCase()}`)).toEqual(["Crash on start", "Bigger buttons"]);
     expect(await titles(`?author=${ben.id}`)).toEqual(["Dark theme", "Crash on start"]);
     expect(await titles(`?author=${ben.id}&type=idea`)).toEqual(["Dark theme"]);
     expect(await titles("?author=00000000-0000-4000-8000-000000000000")).toEqual([]);
@@ -178,10 +159,7 @@ describe("the list of submissions", () => {
   it.each([
     ["sort=created_at&order=asc", board.map(({ title }) => title)],
     ["sort=created_at", board.map(({ title }) => title).toReversed()],
-    [
-      "sort=title&order=asc",
-      ["Alarm is late", "Bigger buttons", "Crash on start", "Dark theme", "Export to CSV"],
-    ],
+    ["sort=title&order=asc", ["Alarm is late", "Bigger buttons", "Crash on start", "Dark theme", "Export to CSV"]],
     ["sort=title", ["Export to CSV", "Dark theme", "Crash on start", "Bigger buttons", "Alarm is late"]],
     ["order=asc", board.map(({ title }) => title)],
   ])("sorted by %s", async (query, expected) => {
@@ -194,9 +172,7 @@ describe("the list of submissions", () => {
   ] as const)("sorted by %s, most or fewest first", async (sort, field) => {
     const descending = board.map((row) => row[sort]).toSorted((a, b) => b - a);
     expect((await list(`?sort=${sort}`)).data.map((row) => row[field])).toEqual(descending);
-    expect((await list(`?sort=${sort}&order=asc`)).data.map((row) => row[field])).toEqual(
-      descending.toReversed(),
-    );
+    expect((await list(`?sort=${sort}&order=asc`)).data.map((row) => row[field])).toEqual(descending.toReversed());
   });
 
   it("includes a new submission immediately", async () => {
@@ -264,13 +240,9 @@ describe("the list of submissions", () => {
     const total = async (as?: Caller) =>
       (await getJson("/api/submissions", submissionListAnswer, { as, on: board })).meta.total;
     await check();
-    expect([
-      await total(),
-      await total(ada),
-      await total(ben),
-      await total(member),
-      await total(key),
-    ]).toEqual([2, 4, 3, 5, 5]);
+    expect([await total(), await total(ada), await total(ben), await total(member), await total(key)]).toEqual([
+      2, 4, 3, 5, 5,
+    ]);
     await moderate(pending[0], "approved");
     await moderate(pending[2], "spam");
     await api("PATCH", `/api/submissions/${pending[0]}`, { as: ada, body: { category_id: category.id } });
@@ -288,17 +260,9 @@ describe("the list of submissions", () => {
   });
 
   it("is empty for an organization without submissions", async () => {
-    const { data, meta } = await getJson("/api/submissions", submissionListAnswer, {
-      on: await newOrganization(),
-    });
+    const { data, meta } = await getJson("/api/submissions", submissionListAnswer, { on: await newOrganization() });
     expect(data).toEqual([]);
-    expect(meta).toMatchObject({
-      total: 0,
-      total_pages: 0,
-      has_next: false,
-      has_prev: false,
-      next_cursor: null,
-    });
+    expect(meta).toMatchObject({ total: 0, total_pages: 0, has_next: false, has_prev: false, next_cursor: null });
   });
 
   it.each(submissionStatuses)("accepts the status %s as a filter", async (status) => {
@@ -320,11 +284,7 @@ describe("the list of submissions", () => {
     [`q=${"x".repeat(201)}`, "q"],
     ["q=%00", "q"],
   ])("rejects %s", async (query, field) => {
-    expectError(
-      await api("GET", `/api/submissions?${query}`, { on: organization }),
-      "VALIDATION_ERROR",
-      field,
-    );
+    expectError(await api("GET", `/api/submissions?${query}`, { on: organization }), "VALIDATION_ERROR", field);
   });
 
   it("returns every invalid field", async () => {

@@ -7,8 +7,7 @@ import { newOrganization, newUser, newUsers } from "./world.ts";
 
 const get = (id: string, query = "", as: Caller | undefined = admin) =>
   api("GET", `/api/surveys/${id}/analytics${query}`, { as });
-const numbersOf = async (id: string, query = "") =>
-  expectJson(await get(id, query), 200, surveyAnalyticsAnswer).data;
+const numbersOf = async (id: string, query = "") => expectJson(await get(id, query), 200, surveyAnalyticsAnswer).data;
 
 const values = [
   { 0: 10, 1: 5, 2: "Web", 3: ["Votes", "Comments"] },
@@ -25,18 +24,13 @@ for (const person of people.slice(0, 2).concat(people.slice(4))) {
 }
 await sql`update private.survey_starts set started_at = now() - interval '100 seconds' where user_id = ${people[0]?.id ?? null}`;
 await sql`update private.survey_starts set started_at = now() - interval '50 seconds' where user_id = ${people[1]?.id ?? null}`;
-for (const [n, answers] of values.entries())
-  expect((await respond(survey, people[n], answers)).status).toBe(201);
+for (const [n, answers] of values.entries()) expect((await respond(survey, people[n], answers)).status).toBe(201);
 
 describe("the analytics of a survey", () => {
   it("are computed from its responses", async () => {
     const numbers = await numbersOf(survey.id);
     const id = (n: number) => survey.questions[n]?.id;
-    const asked = (n: number) => ({
-      question_id: id(n),
-      question_text: oneOfEach[n]?.text,
-      type: oneOfEach[n]?.type,
-    });
+    const asked = (n: number) => ({ question_id: id(n), question_text: oneOfEach[n]?.text, type: oneOfEach[n]?.type });
     expect(numbers).toMatchObject({
       response_count: 4,
       // Four responded; two of them and two others had started.

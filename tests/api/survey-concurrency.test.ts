@@ -46,9 +46,7 @@ it("concurrent responses, starts, pauses, versions and an account deletion leave
   for (const { status, text } of answers) expect([200, 201, 401, 409], text).toContain(status);
 
   const { n } = (
-    await sql<
-      { n: number }[]
-    >`select count(*)::int as n from public.survey_responses where survey_id = ${first.id}`
+    await sql<{ n: number }[]>`select count(*)::int as n from public.survey_responses where survey_id = ${first.id}`
   )[0] ?? { n: -1 };
   expect(await detailOf(first.id, admin)).toMatchObject({ status: "archived", response_count: n });
   expect(await detailOf(second, admin)).toMatchObject({ status: "published", response_count: 0 });

@@ -17,9 +17,7 @@ const fetchCsv = (id: string, query = "", as: Caller = admin) =>
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [[]];
   let read = 0;
-  for (const [cell, quoted, plain = "", end] of text.matchAll(
-    /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy,
-  )) {
+  for (const [cell, quoted, plain = "", end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy)) {
     rows.at(-1)?.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
     if (end !== ",") rows.push([]);
     read += cell.length;
@@ -29,8 +27,7 @@ function parseCsv(text: string): string[][] {
   return rows;
 }
 
-const known =
-  "id,respondent_id,respondent,locale,started_at,submitted_at,duration_seconds,sentiment,sentiment_score";
+const known = "id,respondent_id,respondent,locale,started_at,submitted_at,duration_seconds,sentiment,sentiment_score";
 
 async function insert(survey: MadeSurvey, user: User, values: Record<number, unknown>, more: object = {}) {
   const answers = sql.json(answersTo(survey, values) as never);
@@ -123,12 +120,7 @@ describe("the export", () => {
   it("accepts the filters of the list, and neither page nor limit", async () => {
     const survey = await newSurvey(admin, organization);
     for (const [n, day] of ["01", "02", "03"].entries()) {
-      await insert(
-        survey,
-        await newUser(),
-        { 0: n === 1 ? 0 : 10 },
-        { submitted_at: `2026-01-${day}T00:00:00Z` },
-      );
+      await insert(survey, await newUser(), { 0: n === 1 ? 0 : 10 }, { submitted_at: `2026-01-${day}T00:00:00Z` });
     }
     const daysOf = async (query: string) =>
       parseCsv((await fetchCsv(survey.id, query)).text)
@@ -142,10 +134,7 @@ describe("the export", () => {
   // Parts end at 5,000 rows or 4 MB.
   it("is complete in any number of parts, of many rows or of large ones", async () => {
     const settings = { allow_multiple_responses: true };
-    const many = await newSurvey(admin, organization, {
-      settings,
-      questions: [{ type: "nps", text: "Well?" }],
-    });
+    const many = await newSurvey(admin, organization, { settings, questions: [{ type: "nps", text: "Well?" }] });
     await behindTriggers(
       (
         tx,

@@ -67,8 +67,7 @@ describe("the status of a survey", () => {
 
   it("ends once: archiving publishes survey.closed, pausing publishes nothing", async () => {
     const survey = await newSurvey(admin, organization);
-    for (const action of ["pause", "resume", "archive", "archive"] as const)
-      await change(survey.id, action, admin);
+    for (const action of ["pause", "resume", "archive", "archive"] as const) await change(survey.id, action, admin);
     expect(await eventsOf(survey.id)).toEqual(["survey.published", "survey.closed"]);
   });
 
@@ -96,10 +95,7 @@ describe("a new version", () => {
       expect(version).toMatchObject({ status: "draft", version_of: id, response_count: 0 });
       const before = (await detailOf(id, admin, "questions")).questions ?? [];
       const plain = (questions: typeof before) =>
-        questions.map(({ id: _, options, ...rest }) => ({
-          ...rest,
-          options: options?.map(({ text }) => text),
-        }));
+        questions.map(({ id: _, options, ...rest }) => ({ ...rest, options: options?.map(({ text }) => text) }));
       expect(plain(version.questions ?? [])).toEqual(plain(before));
       expect(version.questions?.some((now) => before.some((then) => then.id === now.id))).toBe(false);
       expect(await detailOf(id, admin)).toHaveProperty("status", status);
@@ -119,10 +115,7 @@ describe("a new version", () => {
       surveyDetailAnswer,
     );
     expectJson(await change(id, "publish", admin), 200, surveyDetailAnswer);
-    expect(await detailOf(old.id, admin)).toMatchObject({
-      status: "archived",
-      closed_at: expect.any(String),
-    });
+    expect(await detailOf(old.id, admin)).toMatchObject({ status: "archived", closed_at: expect.any(String) });
     expectError(await respond(old, stranger, { 0: 9 }), "SURVEY_NOT_OPEN");
     expect(await eventsOf(old.id)).toEqual(["survey.published", "survey.closed"]);
   });
@@ -130,9 +123,7 @@ describe("a new version", () => {
   it("published twice concurrently leaves one live version", async () => {
     const old = await newSurvey(admin, organization);
     const versions = await Promise.all(
-      [1, 2].map(
-        async () => expectJson(await change(old.id, "versions", admin), 201, surveyDetailAnswer).data.id,
-      ),
+      [1, 2].map(async () => expectJson(await change(old.id, "versions", admin), 201, surveyDetailAnswer).data.id),
     );
     const answers = await Promise.all(versions.map((id) => change(id, "publish", admin)));
     for (const { status, text } of answers) expect([200, 409], text).toContain(status);

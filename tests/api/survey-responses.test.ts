@@ -9,15 +9,7 @@ import {
 } from "../../shared/survey-responses.ts";
 import { sql } from "../stack.ts";
 import { api, type Caller, send as download, expectError, expectJson, getJson } from "./client.ts";
-import {
-  answersTo,
-  behindTriggers,
-  change,
-  detailOf,
-  type MadeSurvey,
-  newSurvey,
-  respond,
-} from "./survey-world.ts";
+import { answersTo, behindTriggers, change, detailOf, type MadeSurvey, newSurvey, respond } from "./survey-world.ts";
 import { newKey, newOrganization, newSubmission, newUser, newUsers, only, type User } from "./world.ts";
 
 const organization = await newOrganization();
@@ -26,10 +18,8 @@ const survey = await newSurvey(admin, organization);
 
 const created = surveyResponseCreatedAnswer;
 const start = (id: string, as?: Caller) => api("POST", `/api/surveys/${id}/start`, { as });
-const list = (id: string, query = "", as: Caller = admin) =>
-  api("GET", `/api/surveys/${id}/responses${query}`, { as });
-const listOf = async (id: string, query = "") =>
-  expectJson(await list(id, query), 200, surveyResponseListAnswer);
+const list = (id: string, query = "", as: Caller = admin) => api("GET", `/api/surveys/${id}/responses${query}`, { as });
+const listOf = async (id: string, query = "") => expectJson(await list(id, query), 200, surveyResponseListAnswer);
 const send = (answers: unknown, as?: Caller, to = survey) =>
   api("POST", `/api/surveys/${to.id}/responses`, { as, body: { answers } });
 const optionOf = ({ questions }: MadeSurvey, question: number, option: number) =>
@@ -38,14 +28,7 @@ const optionOf = ({ questions }: MadeSurvey, question: number, option: number) =
 describe("responding to a survey", () => {
   it("returns the response's id, and stores the answers in question order", async () => {
     const person = await newUser("Rosa Respondent");
-    const values = {
-      5: " rosa@example.org ",
-      4: "  Dark mode  ",
-      3: ["Surveys", "Votes"],
-      2: "iOS",
-      1: 4,
-      0: 10,
-    };
+    const values = { 5: " rosa@example.org ", 4: "  Dark mode  ", 3: ["Surveys", "Votes"], 2: "iOS", 1: 4, 0: 10 };
     const { data } = expectJson(
       await respond(survey, person, values, { "accept-language": "de-AT, en;q=0.5" }),
       201,
@@ -123,11 +106,7 @@ describe("responding to a survey", () => {
     ["no address", { 0: 9, 5: "me at home" }, () => ["answers.1.value"]],
     ["true", { 0: true }, () => ["answers.0.value"]],
     ["an object", { 0: { value: 9 } }, () => ["answers.0.value"]],
-    [
-      "several wrong ones",
-      { 0: 11, 1: 9, 5: "no" },
-      () => ["answers.0.value", "answers.1.value", "answers.2.value"],
-    ],
+    ["several wrong ones", { 0: 11, 1: 9, 5: "no" }, () => ["answers.0.value", "answers.1.value", "answers.2.value"]],
   ])("rejects %s with the field of the answer, and stores nothing", async (_, values, fields) => {
     const person = await newUser();
     expectError(await respond(survey, person, values), "VALIDATION_ERROR", ...fields(survey));
@@ -176,11 +155,7 @@ describe("responding to a survey", () => {
       await api("POST", `/api/surveys/${randomUUID()}/responses`, { as: person, body: { answers: [] } }),
       "NOT_FOUND",
     );
-    const { body } = await api("POST", "/api/surveys", {
-      as: admin,
-      on: organization,
-      body: { title: "Draft" },
-    });
+    const { body } = await api("POST", "/api/surveys", { as: admin, on: organization, body: { title: "Draft" } });
     const { id } = (body as { data: { id: string } }).data;
     expectError(await send([], person, { id, questions: [] }), "NOT_FOUND");
     expectError(await start(id, person), "NOT_FOUND");
@@ -219,8 +194,7 @@ describe("responding to a survey", () => {
     const fresh = await newSurvey(admin, organization);
     const answers = await Promise.all(Array.from({ length: 20 }, () => respond(fresh, person, { 0: 9 })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    for (const answer of answers.filter(({ status }) => status !== 201))
-      expectError(answer, "ALREADY_RESPONDED");
+    for (const answer of answers.filter(({ status }) => status !== 201)) expectError(answer, "ALREADY_RESPONDED");
     expect(await detailOf(fresh.id)).toHaveProperty("response_count", 1);
   });
 
@@ -234,11 +208,7 @@ describe("responding to a survey", () => {
           ? change(fresh.id, "archive", admin)
           : api("DELETE", `/api/surveys/${fresh.id}?force=true`, { as: admin });
       const give = (person: User) => respond(fresh, person, { 0: 9, 3: ["Votes"] });
-      const answers = await Promise.all([
-        ...people.slice(0, 5).map(give),
-        end(),
-        ...people.slice(5).map(give),
-      ]);
+      const answers = await Promise.all([...people.slice(0, 5).map(give), end(), ...people.slice(5).map(give)]);
       for (const { status, text } of answers) expect([200, 201, 404, 409], text).toContain(status);
       const accepted = answers.filter(({ status }) => status === 201).length;
       const rows = await sql`select answers from public.survey_responses where survey_id = ${fresh.id}`;
@@ -280,22 +250,17 @@ describe("starting a survey", () => {
 });
 
 describe("the audience of a survey", () => {
-  it.each(["voters", "followers"] as const)(
-    "accepts %s of a submission, and nobody else",
-    async (audience) => {
-      const [author, person, stranger] = [await newUser(), await newUser(), await newUser()];
-      const submission = await newSubmission(organization, author);
-      const targeted = await newSurvey(admin, organization, {
-        targeting: { audience, submission_id: submission },
-      });
-      expectError(await respond(targeted, stranger, { 0: 9 }), "FORBIDDEN");
-      expectError(await start(targeted.id, stranger), "FORBIDDEN");
-      const path = `/api/submissions/${submission}/${audience === "voters" ? "vote" : "follow"}`;
-      await api("POST", path, { as: person });
-      expectJson(await respond(targeted, person, { 0: 9 }), 201, created);
-      expectJson(await respond(targeted, author, { 0: 9 }), 201, created);
-    },
-  );
+  it.each(["voters", "followers"] as const)("accepts %s of a submission, and nobody else", async (audience) => {
+    const [author, person, stranger] = [await newUser(), await newUser(), await newUser()];
+    const submission = await newSubmission(organization, author);
+    const targeted = await newSurvey(admin, organization, { targeting: { audience, submission_id: submission } });
+    expectError(await respond(targeted, stranger, { 0: 9 }), "FORBIDDEN");
+    expectError(await start(targeted.id, stranger), "FORBIDDEN");
+    const path = `/api/submissions/${submission}/${audience === "voters" ? "vote" : "follow"}`;
+    await api("POST", path, { as: person });
+    expectJson(await respond(targeted, person, { 0: 9 }), 201, created);
+    expectJson(await respond(targeted, author, { 0: 9 }), 201, created);
+  });
 
   it.each(["voters", "followers"] as const)(
     "shows the %s to a key through the respondents only with submissions:moderate",
@@ -334,12 +299,7 @@ describe("the audience of a survey", () => {
 
 describe("listing responses", () => {
   let listed: MadeSurvey;
-  const days = [
-    "2026-01-01T00:00:00Z",
-    "2026-01-15T12:00:00Z",
-    "2026-01-31T23:59:59.999Z",
-    "2026-02-01T00:00:00Z",
-  ];
+  const days = ["2026-01-01T00:00:00Z", "2026-01-15T12:00:00Z", "2026-01-31T23:59:59.999Z", "2026-02-01T00:00:00Z"];
   const scores = [10, 7, 0, 10];
 
   beforeAll(async () => {
@@ -358,9 +318,7 @@ describe("listing responses", () => {
   const daysOf = async (query: string) => {
     const { data, meta } = await listOf(listed.id, `?${query}`);
     if (!query.includes("limit")) expect(meta.total).toBe(data.length);
-    return data.map(({ submitted_at }) =>
-      days.findIndex((day) => Date.parse(day) === Date.parse(submitted_at)),
-    );
+    return data.map(({ submitted_at }) => days.findIndex((day) => Date.parse(day) === Date.parse(submitted_at)));
   };
 
   it.each<[query: string, found: number[]]>([

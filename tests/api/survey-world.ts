@@ -1,11 +1,6 @@
 import postgres from "postgres";
 import type { z } from "zod";
-import {
-  type Question,
-  surveyCreatedAnswer,
-  type surveyDetail,
-  surveyDetailAnswer,
-} from "../../shared/surveys.ts";
+import { type Question, surveyCreatedAnswer, type surveyDetail, surveyDetailAnswer } from "../../shared/surveys.ts";
 import { stack } from "../stack.ts";
 import { api, type Caller, expectJson, getJson } from "./client.ts";
 import type { Organization } from "./world.ts";
@@ -20,23 +15,14 @@ export const oneOfEach: Asked[] = [
   { type: "nps", text: "Would you recommend us?", required: true },
   { type: "rating", text: "How easy was it?" },
   { type: "multiple_choice", text: "Where do you use it?", options: ["Web", "iOS", "Android"] },
-  {
-    type: "multiple_choice",
-    text: "What do you use?",
-    options: ["Votes", "Comments", "Surveys"],
-    multiple: true,
-  },
+  { type: "multiple_choice", text: "What do you use?", options: ["Votes", "Comments", "Surveys"], multiple: true },
   { type: "text", text: "What is missing?" },
   { type: "email", text: "Where can we reach you?" },
 ];
 
 export async function newDraft(by: Caller, on: Organization, fields: object = {}): Promise<MadeSurvey> {
   const body = { title: "A survey", questions: oneOfEach, ...fields };
-  const { id } = expectJson(
-    await api("POST", "/api/surveys", { as: by, on, body }),
-    201,
-    surveyCreatedAnswer,
-  ).data;
+  const { id } = expectJson(await api("POST", "/api/surveys", { as: by, on, body }), 201, surveyCreatedAnswer).data;
   return { id, questions: (await detailOf(id, by, "questions")).questions ?? [] };
 }
 
@@ -46,11 +32,7 @@ export async function newSurvey(by: Caller, on: Organization, fields: object = {
   return survey;
 }
 
-export function change(
-  id: string,
-  action: "publish" | "pause" | "resume" | "archive" | "versions",
-  as: Caller,
-) {
+export function change(id: string, action: "publish" | "pause" | "resume" | "archive" | "versions", as: Caller) {
   return api("POST", `/api/surveys/${id}/${action}`, { as });
 }
 

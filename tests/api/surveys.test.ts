@@ -19,11 +19,9 @@ const create = (body: unknown, as = admin as { token: string }) =>
   api("POST", "/api/surveys", { as, on: organization, body });
 const patch = (id: string, body: unknown, as = admin as { token: string }) =>
   api("PATCH", `/api/surveys/${id}`, { as, body });
-const times = <Item>(count: number, item: (n: number) => Item) =>
-  Array.from({ length: count }, (_, n) => item(n));
+const times = <Item>(count: number, item: (n: number) => Item) => Array.from({ length: count }, (_, n) => item(n));
 const question = (fields: object = {}) => ({ type: "text", text: "Why?", ...fields });
-const choice = (fields: object = {}) =>
-  question({ type: "multiple_choice", options: ["Yes", "No"], ...fields });
+const choice = (fields: object = {}) => question({ type: "multiple_choice", options: ["Yes", "No"], ...fields });
 
 describe("creating a survey", () => {
   it("returns a draft and the address of its page", async () => {
@@ -37,11 +35,7 @@ describe("creating a survey", () => {
       title: "  Everything  ",
       description: "Of a survey",
       questions: oneOfEach,
-      settings: {
-        allow_multiple_responses: true,
-        show_branding: false,
-        redirect_url: "https://example.org/thanks",
-      },
+      settings: { allow_multiple_responses: true, show_branding: false, redirect_url: "https://example.org/thanks" },
       targeting: { audience: "voters", submission_id: submission, locales: ["de", "pt-BR"] },
       closes_at: "2999-01-31T12:00:00+02:00",
     };
@@ -103,16 +97,8 @@ describe("creating a survey", () => {
     ["201 questions", { title: "T", questions: times(201, () => question()) }, ["questions"]],
     ["a question that is no object", { title: "T", questions: ["Why?"] }, ["questions.0"]],
     ["a question of no type", { title: "T", questions: [{ text: "Why?" }] }, ["questions.0.type"]],
-    [
-      "a question of another type",
-      { title: "T", questions: [question({ type: "date" })] },
-      ["questions.0.type"],
-    ],
-    [
-      "a question without text",
-      { title: "T", questions: [question(), { type: "text" }] },
-      ["questions.1.text"],
-    ],
+    ["a question of another type", { title: "T", questions: [question({ type: "date" })] }, ["questions.0.type"]],
+    ["a question without text", { title: "T", questions: [question(), { type: "text" }] }, ["questions.1.text"]],
     [
       "a question of 1001 characters",
       { title: "T", questions: [question({ text: "x".repeat(1001) })] },
@@ -123,17 +109,9 @@ describe("creating a survey", () => {
       { title: "T", questions: [question({ required: "yes" })] },
       ["questions.0.required"],
     ],
-    [
-      "a choice without options",
-      { title: "T", questions: [choice({ options: undefined })] },
-      ["questions.0.options"],
-    ],
+    ["a choice without options", { title: "T", questions: [choice({ options: undefined })] }, ["questions.0.options"]],
     ["a choice of none", { title: "T", questions: [choice({ options: [] })] }, ["questions.0.options"]],
-    [
-      "a choice of 101",
-      { title: "T", questions: [choice({ options: times(101, String) })] },
-      ["questions.0.options"],
-    ],
+    ["a choice of 101", { title: "T", questions: [choice({ options: times(101, String) })] }, ["questions.0.options"]],
     [
       "an empty option",
       { title: "T", questions: [question(), choice({ options: [" ", "No"] })] },
@@ -154,32 +132,12 @@ describe("creating a survey", () => {
       { title: "T", questions: [choice({ options: ["Yes", "No", " Yes "] })] },
       ["questions.0.options.2"],
     ],
-    [
-      "options of a text",
-      { title: "T", questions: [question({ options: ["Yes"] })] },
-      ["questions.0.options"],
-    ],
-    [
-      "a text of several",
-      { title: "T", questions: [question({ multiple: true })] },
-      ["questions.0.multiple"],
-    ],
+    ["options of a text", { title: "T", questions: [question({ options: ["Yes"] })] }, ["questions.0.options"]],
+    ["a text of several", { title: "T", questions: [question({ multiple: true })] }, ["questions.0.multiple"]],
     ["a text with a scale", { title: "T", questions: [question({ scale: 5 })] }, ["questions.0.scale"]],
-    [
-      "a scale of 1",
-      { title: "T", questions: [question({ type: "rating", scale: 1 })] },
-      ["questions.0.scale"],
-    ],
-    [
-      "a scale of 11",
-      { title: "T", questions: [question({ type: "rating", scale: 11 })] },
-      ["questions.0.scale"],
-    ],
-    [
-      "a scale of 2.5",
-      { title: "T", questions: [question({ type: "rating", scale: 2.5 })] },
-      ["questions.0.scale"],
-    ],
+    ["a scale of 1", { title: "T", questions: [question({ type: "rating", scale: 1 })] }, ["questions.0.scale"]],
+    ["a scale of 11", { title: "T", questions: [question({ type: "rating", scale: 11 })] }, ["questions.0.scale"]],
+    ["a scale of 2.5", { title: "T", questions: [question({ type: "rating", scale: 2.5 })] }, ["questions.0.scale"]],
     ["settings that are no object", { title: "T", settings: true }, ["settings"]],
     ["a setting in words", { title: "T", settings: { show_branding: "no" } }, ["settings.show_branding"]],
     [
@@ -195,11 +153,7 @@ describe("creating a survey", () => {
       ["targeting.submission_id"],
     ],
     ["no language at all", { title: "T", targeting: { locales: [] } }, ["targeting.locales"]],
-    [
-      "a language that is none of ours",
-      { title: "T", targeting: { locales: ["de", "tlh"] } },
-      ["targeting.locales.1"],
-    ],
+    ["a language that is none of ours", { title: "T", targeting: { locales: ["de", "tlh"] } }, ["targeting.locales.1"]],
     ["an end without an offset", { title: "T", closes_at: "2999-01-31T12:00:00" }, ["closes_at"]],
     ["an end in no year of ours", { title: "T", closes_at: "0000-01-31T12:00:00Z" }, ["closes_at"]],
     ["an end long past", { title: "T", closes_at: "2000-01-01T00:00:00+01:00" }, ["closes_at"]],
@@ -269,10 +223,7 @@ describe("reading a survey", () => {
   it.each(["targeting", "analytics"])("rejects changes by a caller who may not see its %s", async (what) => {
     const { id } = await newDraft(admin, organization, { title: "Before" });
     const as = await newKey(organization, ["surveys:write", "surveys:publish"]);
-    expectError(
-      await api("PATCH", `/api/surveys/${id}?expand=${what}`, { as, body: { title: "After" } }),
-      "FORBIDDEN",
-    );
+    expectError(await api("PATCH", `/api/surveys/${id}?expand=${what}`, { as, body: { title: "After" } }), "FORBIDDEN");
     expectError(await api("POST", `/api/surveys/${id}/archive?expand=${what}`, { as }), "FORBIDDEN");
     expect(await detailOf(id, admin)).toMatchObject({ title: "Before", status: "draft" });
   });
@@ -281,20 +232,15 @@ describe("reading a survey", () => {
     const { id } = await newSurvey(admin, organization);
     for (const path of [randomUUID(), "7", "null"])
       expect(expectError(await api("GET", `/api/surveys/${path}`), "NOT_FOUND").details).toEqual([]);
-    expectError(
-      await api("GET", `/api/surveys/${id}`, { as: admin, on: await newOrganization() }),
-      "NOT_FOUND",
-    );
+    expectError(await api("GET", `/api/surveys/${id}`, { as: admin, on: await newOrganization() }), "NOT_FOUND");
   });
 });
 
 describe("listing surveys", () => {
   let own: Organization;
   let owner: User;
-  const list = (query = "", as: { token: string } = owner) =>
-    api("GET", `/api/surveys${query}`, { as, on: own });
-  const idsOf = async (query: string) =>
-    expectJson(await list(query), 200, surveyListAnswer).data.map(({ id }) => id);
+  const list = (query = "", as: { token: string } = owner) => api("GET", `/api/surveys${query}`, { as, on: own });
+  const idsOf = async (query: string) => expectJson(await list(query), 200, surveyListAnswer).data.map(({ id }) => id);
 
   beforeAll(async () => {
     own = await newOrganization();
@@ -303,8 +249,7 @@ describe("listing surveys", () => {
 
   it("returns newest first, by page and by cursor, with numbers and a total", async () => {
     const created: string[] = [];
-    for (const n of [1, 2, 3, 4, 5])
-      created.unshift((await newDraft(owner, own, { title: `Survey ${n}` })).id);
+    for (const n of [1, 2, 3, 4, 5]) created.unshift((await newDraft(owner, own, { title: `Survey ${n}` })).id);
     const { data, meta } = expectJson(await list("?limit=2"), 200, surveyListAnswer);
     expect(data.map(({ id }) => id)).toEqual(created.slice(0, 2));
     expect(data[0]).toEqual({
@@ -316,14 +261,7 @@ describe("listing surveys", () => {
       created_at: expect.any(String),
       closes_at: null,
     });
-    expect(meta).toMatchObject({
-      page: 1,
-      limit: 2,
-      total: 5,
-      total_pages: 3,
-      has_next: true,
-      has_prev: false,
-    });
+    expect(meta).toMatchObject({ page: 1, limit: 2, total: 5, total_pages: 3, has_next: true, has_prev: false });
     expect(await idsOf("?limit=2&page=3")).toEqual(created.slice(4));
     const second = expectJson(await list(`?limit=2&cursor=${meta.next_cursor}`), 200, surveyListAnswer);
     expect(second.data.map(({ id }) => id)).toEqual(created.slice(2, 4));
@@ -345,23 +283,13 @@ describe("listing surveys", () => {
 
 describe("changing a draft", () => {
   it("changes the given fields, and returns the whole survey", async () => {
-    const { id } = await newDraft(admin, organization, {
-      settings: { redirect_url: "https://example.org/" },
-    });
-    const changes = {
-      title: "Another",
-      settings: { show_branding: false },
-      closes_at: "2999-01-01T00:00:00Z",
-    };
+    const { id } = await newDraft(admin, organization, { settings: { redirect_url: "https://example.org/" } });
+    const changes = { title: "Another", settings: { show_branding: false }, closes_at: "2999-01-01T00:00:00Z" };
     const shown = expectJson(await patch(id, changes), 200, surveyDetailAnswer).data;
     expect(shown).toMatchObject({
       title: "Another",
       description: "",
-      settings: {
-        allow_multiple_responses: false,
-        show_branding: false,
-        redirect_url: "https://example.org/",
-      },
+      settings: { allow_multiple_responses: false, show_branding: false, redirect_url: "https://example.org/" },
     });
     expect(shown).toEqual(await detailOf(id, admin));
     const cleared = { settings: { redirect_url: null }, closes_at: null, description: null, targeting: null };
@@ -415,12 +343,7 @@ describe("changing a draft", () => {
     const { id } = await newSurvey(admin, organization);
     await change(id, action, admin);
     const before = await detailOf(id, admin, "questions");
-    for (const body of [
-      { title: "New" },
-      { questions: [question()] },
-      { closes_at: null },
-      { settings: {} },
-    ]) {
+    for (const body of [{ title: "New" }, { questions: [question()] }, { closes_at: null }, { settings: {} }]) {
       expectError(await patch(id, body), "CONFLICT");
     }
     expect(await detailOf(id, admin, "questions")).toEqual(before);
@@ -443,8 +366,7 @@ describe("deleting a survey", () => {
   it("requires force with responses, and deletes them", async () => {
     const survey = await newSurvey(admin, organization);
     expect((await respond(survey, stranger, { 0: 9 })).status).toBe(201);
-    for (const query of ["", "?force=false"])
-      expectError(await remove(survey.id, query), "SURVEY_HAS_RESPONSES");
+    for (const query of ["", "?force=false"]) expectError(await remove(survey.id, query), "SURVEY_HAS_RESPONSES");
     expect(await detailOf(survey.id, admin)).toHaveProperty("response_count", 1);
     expectJson(await remove(survey.id, "?force=true"), 200, deletedAnswer);
     expect(await sql`select 1 from public.survey_responses where survey_id = ${survey.id}`).toHaveLength(0);

@@ -5,14 +5,7 @@ import { sql, stack } from "../stack.ts";
 import { api, expectJson } from "./client.ts";
 import { newOrganization } from "./world.ts";
 
-const translations = {
-  es: "Móvil",
-  fr: "Portable",
-  de: "Handy",
-  ru: "Мобильный",
-  "pt-BR": "Celular",
-  ja: "モバイル",
-};
+const translations = { es: "Móvil", fr: "Portable", de: "Handy", ru: "Мобильный", "pt-BR": "Celular", ja: "モバイル" };
 const organization = await newOrganization();
 await sql`insert into public.categories (organization_id, name, slug, color, position, translations) values
     (${organization.id}, 'Web', 'web', '#aabbcc', 2, '{}'), (${organization.id}, 'Mobile', 'mobile', '#112233', 1, ${sql.json(translations)})`;
@@ -46,10 +39,7 @@ describe("categories", () => {
     ["it", "Mobile"],
   ])("have names in %s, or in English without a translation", async (language, name) => {
     const answer = await get("categories", language);
-    expect(expectJson(answer, 200, categoryList).data.map((category) => category.name)).toEqual([
-      name,
-      "Web",
-    ]);
+    expect(expectJson(answer, 200, categoryList).data.map((category) => category.name)).toEqual([name, "Web"]);
     expect(answer.headers["content-language"]).toBe(language);
     expect(answer.headers.vary).toMatch(/accept-language/i);
   });

@@ -41,8 +41,7 @@ const kinds = [
     removed: voteRemovedAnswer,
     make: () => newSubmission(organization, author),
     row: (id: string) => stored("submissions", id),
-    votes: (id: string) =>
-      sql<{ user_id: string }[]>`select user_id from public.votes where submission_id = ${id}`,
+    votes: (id: string) => sql<{ user_id: string }[]>`select user_id from public.votes where submission_id = ${id}`,
   },
   {
     kind: "comment",
@@ -72,12 +71,7 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
 
   it("returns 201 with the count and the time of the vote", async () => {
     const { data } = expectJson(await vote(voter), 201, cast);
-    expect(data).toEqual({
-      [field]: id,
-      user_id: voter.id,
-      vote_count: own + 1,
-      created_at: data.created_at,
-    });
+    expect(data).toEqual({ [field]: id, user_id: voter.id, vote_count: own + 1, created_at: data.created_at });
     expect(Math.abs(Date.parse(data.created_at) - Date.now())).toBeLessThan(60_000);
     expect(await count()).toBe(own + 1);
   });
@@ -128,10 +122,7 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
       created_at: "2000-01-01",
     };
     expect(expectJson(await vote(voter, forged), 200, cast).data.user_id).toBe(voter.id);
-    expect([await count(), (await votes(id)).some(({ user_id }) => user_id === other.id)]).toEqual([
-      own + 1,
-      false,
-    ]);
+    expect([await count(), (await votes(id)).some(({ user_id }) => user_id === other.id)]).toEqual([own + 1, false]);
   });
 
   it("by a key is its own, or that of the author named by e-mail", async () => {
@@ -140,18 +131,13 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
     const author_email = address();
     const named = expectJson(await vote(key, { author_email, author_name: "Grace" }), 201, cast).data;
     expect(named.user_id).not.toBe(key.profileId);
-    expect(expectJson(await vote(key, { author_email: author_email.toUpperCase() }), 200, cast).data).toEqual(
-      named,
-    );
+    expect(expectJson(await vote(key, { author_email: author_email.toUpperCase() }), 200, cast).data).toEqual(named);
     expect(await count()).toBe(own + 2);
     expect(expectJson(await unvote(key, { author_email }), 200, removed).data).toMatchObject({
       user_id: named.user_id,
       vote_count: own + 1,
     });
-    expect(expectJson(await unvote(key), 200, removed).data).toMatchObject({
-      user_id: key.profileId,
-      vote_count: own,
-    });
+    expect(expectJson(await unvote(key), 200, removed).data).toMatchObject({ user_id: key.profileId, vote_count: own });
   });
 
   it("by a key for the address of a user who voted is refused, and never removes that of the user", async () => {
@@ -207,8 +193,7 @@ describe.each(kinds)("a vote on a $kind", ({ kind, field, own, cast, removed, ma
 describe("a vote on a submission", () => {
   it("creates a follow, which is kept when the vote is removed", async () => {
     const [id, voter] = [await newSubmission(organization, author), await newUser()];
-    const follows = () =>
-      sql`select reason from public.follows where submission_id = ${id} and user_id = ${voter.id}`;
+    const follows = () => sql`select reason from public.follows where submission_id = ${id} and user_id = ${voter.id}`;
     await api("POST", `/api/submissions/${id}/vote`, { as: voter });
     expect(await follows()).toEqual([{ reason: "vote" }]);
     await api("DELETE", `/api/submissions/${id}/vote`, { as: voter });
@@ -218,8 +203,7 @@ describe("a vote on a submission", () => {
   it("by a key makes the author of the address follow if they asked for it, also after the vote", async () => {
     const id = await newSubmission(organization, author);
     const person = { author_email: address() };
-    const votes = (more = {}) =>
-      api("POST", `/api/submissions/${id}/vote`, { as: key, body: { ...person, ...more } });
+    const votes = (more = {}) => api("POST", `/api/submissions/${id}/vote`, { as: key, body: { ...person, ...more } });
     const follows = () => sql`select f.reason from public.follows f join public.profiles p on p.id = f.user_id
       where f.submission_id = ${id} and p.email = ${person.author_email}`;
     expectJson(await votes(), 201, voteAnswer);
@@ -243,10 +227,7 @@ describe("a vote on a submission", () => {
   });
 
   it("that was merged returns the id of the target and changes nothing", async () => {
-    const [source, target] = [
-      await newSubmission(organization, author),
-      await newSubmission(organization, author),
-    ];
+    const [source, target] = [await newSubmission(organization, author), await newSubmission(organization, author)];
     await merge(source, target);
     const voter = await newUser();
     expect(
@@ -269,8 +250,7 @@ describe("a vote on a submission", () => {
 });
 
 describe("the caller's votes", () => {
-  const own = async (as: Caller, query = "") =>
-    await getJson(`/api/me/votes${query}`, myVoteListAnswer, { as });
+  const own = async (as: Caller, query = "") => await getJson(`/api/me/votes${query}`, myVoteListAnswer, { as });
 
   it("are listed newest first, with title, status and count", async () => {
     const voter = await newUser();

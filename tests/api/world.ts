@@ -68,11 +68,7 @@ export async function joinTeam(userId: string, { id }: Organization, role: Role)
   await sql`insert into public.memberships (organization_id, user_id, role) values (${id}, ${userId}, ${role})`;
 }
 
-export async function newKey(
-  organization: Organization,
-  scopes: readonly Scope[],
-  expiresAt?: Date,
-): Promise<Key> {
+export async function newKey(organization: Organization, scopes: readonly Scope[], expiresAt?: Date): Promise<Key> {
   const token = await createApiKey(sql, organization.id, "Key of a test", scopes, expiresAt);
   const [key] = await sql<{ id: string; profile_id: string }[]>`
     select id, profile_id from private.api_keys where organization_id = ${organization.id} order by created_at desc limit 1`;
@@ -131,10 +127,7 @@ export async function merge(sourceId: string, targetId: string): Promise<void> {
 export type Stored = Record<string, unknown>;
 
 /** The row as stored; undefined if it does not exist. */
-export async function stored(
-  table: "submissions" | "comments" | "votes",
-  id: string,
-): Promise<Stored | undefined> {
+export async function stored(table: "submissions" | "comments" | "votes", id: string): Promise<Stored | undefined> {
   const [row] = await sql<Stored[]>`select * from public.${sql(table)} where id = ${id}`;
   return row;
 }

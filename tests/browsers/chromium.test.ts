@@ -73,12 +73,7 @@ type ReceivedMessage =
   | { blocked: string };
 
 /** The result of a page's own fetch; the browser may block it. */
-function request(
-  page: Page,
-  path: string,
-  init: RequestInit = {},
-  base = stack.base_url,
-): Promise<ReceivedMessage> {
+function request(page: Page, path: string, init: RequestInit = {}, base = stack.base_url): Promise<ReceivedMessage> {
   return page.evaluate(
     async ([url, options]) => {
       try {
@@ -107,9 +102,8 @@ const bearer = () => ({ authorization: `Bearer ${session.token}` });
 
 async function hasVoted(): Promise<boolean> {
   return (
-    (
-      await sql`select from public.votes where submission_id = ${submissionId} and user_id = ${session.userId}`
-    ).length === 1
+    (await sql`select from public.votes where submission_id = ${submissionId} and user_id = ${session.userId}`)
+      .length === 1
   );
 }
 
@@ -130,9 +124,9 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
         limit: expect.stringMatching(/^\d+$/),
         requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       });
-      expect(
-        await at(page, votePath(), { ...withCookie, method: "POST", headers: json, body: "{}" }),
-      ).toMatchObject({ status: 201 });
+      expect(await at(page, votePath(), { ...withCookie, method: "POST", headers: json, body: "{}" })).toMatchObject({
+        status: 201,
+      });
       expect(await hasVoted()).toBe(true);
       expect(await at(page, votePath(), { ...withCookie, method: "DELETE" })).toMatchObject({ status: 200 });
       expect(await hasVoted()).toBe(false);
@@ -140,9 +134,7 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
 
     test("is anonymous when it does not send the cookie", async () => {
       const headers = { ...json };
-      expect(await at(page, votePath(), { method: "POST", headers, body: "{}" })).toMatchObject({
-        status: 401,
-      });
+      expect(await at(page, votePath(), { method: "POST", headers, body: "{}" })).toMatchObject({ status: 401 });
       expect(await hasVoted()).toBe(false);
     });
 
@@ -163,9 +155,7 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
         apikey: stack.publishable_key,
         "x-client-info": "supabase-js-web/2",
       };
-      expect(await at(page, votePath(), { method: "POST", headers, body: "{}" })).toMatchObject({
-        status: 201,
-      });
+      expect(await at(page, votePath(), { method: "POST", headers, body: "{}" })).toMatchObject({ status: 201 });
     });
 
     test("has no access to an organization that did not allow it", async () => {
@@ -238,9 +228,9 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
   describe("a page of an allowed origin on another site", () => {
     test("is not sent the SameSite=Lax cookie, and works with a Bearer token", async () => {
       const page = await pageAt(`http://localhost:${portOf(site)}/`);
-      expect(
-        await at(page, votePath(), { ...withCookie, method: "POST", headers: json, body: "{}" }),
-      ).toMatchObject({ status: 401 });
+      expect(await at(page, votePath(), { ...withCookie, method: "POST", headers: json, body: "{}" })).toMatchObject({
+        status: 401,
+      });
       expect(
         await at(page, votePath(), { method: "POST", headers: { ...json, ...bearer() }, body: "{}" }),
       ).toMatchObject({ status: 201 });
@@ -257,9 +247,7 @@ describe.each(["base_url", "supabase_url"] as const)("at %s", (base) => {
   test("a page of the service's own origin reads and writes by cookie", async () => {
     const page = await pageAt(`${stack[base]}/api/health`);
     expect(await at(page, "/api/me/votes", withCookie)).toMatchObject({ status: 200, type: "basic" });
-    expect(await at(page, votePath(), { method: "POST", headers: json, body: "{}" })).toMatchObject({
-      status: 201,
-    });
+    expect(await at(page, votePath(), { method: "POST", headers: json, body: "{}" })).toMatchObject({ status: 201 });
     expect(await hasVoted()).toBe(true);
   });
 

@@ -203,8 +203,7 @@ test("no response has a wildcard, and all vary by Origin", async () => {
         const { headers } = await send(method, path, { headers: from === undefined ? {} : { origin: from } });
         const headersOf = `${method} ${path} from ${from}`;
         expect(headers["access-control-allow-origin"], headersOf).not.toBe("*");
-        if (headers["access-control-allow-origin"])
-          expect(words(headers.vary), headersOf).toContain("origin");
+        if (headers["access-control-allow-origin"]) expect(words(headers.vary), headersOf).toContain("origin");
         if (path.startsWith("/api/submissions")) expect(words(headers.vary), headersOf).toContain("origin");
       }
     }
@@ -216,8 +215,7 @@ describe("allowed origins", () => {
     const own = await newOrganization();
     const admin = await newUser("Ada Admin", { organization: own, role: "admin" });
     const page = "https://fresh.example.org";
-    const set = (origins: string[]) =>
-      api("PUT", "/api/admin/origins", { as: admin, on: own, body: { origins } });
+    const set = (origins: string[]) => api("PUT", "/api/admin/origins", { as: admin, on: own, body: { origins } });
     const read = () => api("GET", "/api/submissions", { on: own, headers: { origin: page } });
     isClosed(await read());
     expect((await set([page])).body).toEqual({ data: { origins: [page] } });
@@ -225,9 +223,7 @@ describe("allowed origins", () => {
     opens(await preflight(page), page);
     await set([]);
     isClosed(await read());
-    expect((await api("GET", "/api/admin/origins", { as: admin, on: own })).body).toEqual({
-      data: { origins: [] },
-    });
+    expect((await api("GET", "/api/admin/origins", { as: admin, on: own })).body).toEqual({ data: { origins: [] } });
   });
 
   test.each([

@@ -16,8 +16,7 @@ const myVotes = (headers: Record<string, string>) => api("GET", "/api/me/votes",
 
 async function hasVoted({ userId }: { userId: string }): Promise<boolean> {
   return (
-    (await sql`select from public.votes where submission_id = ${submissionId} and user_id = ${userId}`)
-      .length === 1
+    (await sql`select from public.votes where submission_id = ${submissionId} and user_id = ${userId}`).length === 1
   );
 }
 
@@ -162,24 +161,13 @@ describe("every writing method needs an origin", () => {
       origins: [],
       status: "planned",
     };
-    expectError(
-      await api(method, path.replace(":id", submissionId), { headers, on: organization, body }),
-      "FORBIDDEN",
-    );
+    expectError(await api(method, path.replace(":id", submissionId), { headers, on: organization, body }), "FORBIDDEN");
   });
 
   test("also with content types that need no preflight", async () => {
     const session = await signUpOnTheWeb({ encoding: "base64url" });
-    for (const type of [
-      "text/plain",
-      "application/x-www-form-urlencoded",
-      "multipart/form-data; boundary=x",
-    ]) {
-      const headers = {
-        cookie: cookieHeader(session.cookies),
-        origin: "https://evil.example",
-        "content-type": type,
-      };
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]) {
+      const headers = { cookie: cookieHeader(session.cookies), origin: "https://evil.example", "content-type": type };
       const answer = await api("POST", `/api/submissions/${submissionId}/vote`, { headers, raw: "{}" });
       expect([403, 415], type).toContain(answer.status);
     }

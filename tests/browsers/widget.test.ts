@@ -97,8 +97,7 @@ type Global = { feedback: (...command: string[]) => void };
 const tellWidget = (page: Page, ...command: string[]) =>
   page.evaluate((words) => (window as unknown as Global).feedback(...words), command);
 const events = (page: Page) => page.evaluate(() => (window as unknown as { heard: Heard }).heard);
-const heard = (page: Page, name: string) =>
-  until(async () => (await events(page)).find(([event]) => event === name));
+const heard = (page: Page, name: string) => until(async () => (await events(page)).find(([event]) => event === name));
 const picture = async (page: Page, name: string) => {
   const path = process.env.PICTURES && `${process.env.PICTURES}/${name}.png`;
   if (path) await page.screenshot({ path, animations: "disabled" });
@@ -149,12 +148,8 @@ describe("the widget in a page with a strict policy", () => {
       document.head.append(clean);
       const known = new Set(Object.getOwnPropertyNames(clean.contentWindow));
       clean.remove();
-      const own = Object.getOwnPropertyNames(window).filter(
-        (name) => !known.has(name) && !/^\d+$/.test(name),
-      );
-      const button = document
-        .querySelector("feedback-widget")
-        ?.shadowRoot?.querySelector(".launcher") as Element;
+      const own = Object.getOwnPropertyNames(window).filter((name) => !known.has(name) && !/^\d+$/.test(name));
+      const button = document.querySelector("feedback-widget")?.shadowRoot?.querySelector(".launcher") as Element;
       const { color, rotate } = getComputedStyle(button);
       return { own, added: document.querySelectorAll("html > feedback-widget").length, color, rotate };
     });
@@ -163,10 +158,7 @@ describe("the widget in a page with a strict policy", () => {
   });
 
   test("fills a phone as a modal dialog, in the dark", async () => {
-    const { page, frame } = await visit(site.origin, {
-      viewport: { width: 390, height: 800 },
-      colorScheme: "dark",
-    });
+    const { page, frame } = await visit(site.origin, { viewport: { width: 390, height: 800 }, colorScheme: "dark" });
     await launcher(page).waitFor();
     await picture(page, "phone-closed");
     await launcher(page).click();
@@ -183,8 +175,7 @@ describe("the widget in a page with a strict policy", () => {
 
   test("follows the theme that the host asks for, and its language", async () => {
     const dark = await host({
-      script: () =>
-        `${stub}feedback("init", { organization: "${organization.slug}", theme: "dark", locale: "de" });`,
+      script: () => `${stub}feedback("init", { organization: "${organization.slug}", theme: "dark", locale: "de" });`,
     });
     await allow(dark.origin);
     const { page, frame } = await visit(dark.origin, { colorScheme: "light" });
@@ -461,8 +452,7 @@ describe("while the host page is open", () => {
     await offer.getByText("Later").click();
     await tellWidget(page, "open", "new");
     await frame.locator("input[name=title]").fill("A secret of the person who leaves");
-    const kept = () =>
-      frame.locator("html").evaluate(() => [sessionStorage.length, localStorage.length].map(Boolean));
+    const kept = () => frame.locator("html").evaluate(() => [sessionStorage.length, localStorage.length].map(Boolean));
     await expect.poll(kept).toEqual([true, true]);
 
     await tellWidget(page, "logout");
@@ -588,5 +578,4 @@ describe("a page that is hostile", () => {
 });
 
 const originOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-const listen = (server: Server) =>
-  new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+const listen = (server: Server) => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));

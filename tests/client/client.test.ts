@@ -54,9 +54,7 @@ const fine = { body: '{"data":{"status":"ok"}}' };
 
 test("the types are those of the served document", async () => {
   const served = await (await fetch(`${url}/api/openapi.json`)).text();
-  expect(await clientTypesOf(served), "npm run client:types makes them anew").toBe(
-    await readFile(clientTypes, "utf8"),
-  );
+  expect(await clientTypesOf(served), "npm run client:types makes them anew").toBe(await readFile(clientTypes, "utf8"));
 });
 
 test("a call returns the data without its envelope, and the meta of a list", async () => {
@@ -88,9 +86,7 @@ test("a user submits, votes and deletes the vote", async () => {
   });
   const { id } = only(created.data);
   const params = { path: { id } };
-  expect((await client.DELETE("/api/submissions/{id}/vote", { params })).data).toMatchObject({
-    vote_count: 0,
-  });
+  expect((await client.DELETE("/api/submissions/{id}/vote", { params })).data).toMatchObject({ vote_count: 0 });
   expect((await client.POST("/api/submissions/{id}/vote", { params })).data).toMatchObject({ vote_count: 1 });
 });
 
@@ -106,10 +102,7 @@ test("an identified person takes part, is told of the answer, and signs out", as
   const body = { type: "problem", title: "Loses my drafts", description: longEnough } as const;
   const { id } = only((await client.POST("/api/submissions", { body })).data);
   const params = { path: { id } };
-  const comment = await client.POST("/api/submissions/{id}/comments", {
-    params,
-    body: { body: "Again today." },
-  });
+  const comment = await client.POST("/api/submissions/{id}/comments", { params, body: { body: "Again today." } });
   expect(comment.data?.author?.id).toBe(session.profile.id);
   const status = await team.PATCH("/api/submissions/{id}/status", { params, body: { status: "planned" } });
   expect(status.error).toBeUndefined();
@@ -187,8 +180,7 @@ test("no server, a page of a proxy and text that is no JSON are error values", a
   const garbled = await serverOf({ body: "{" });
   const codes = await Promise.all(
     [gone, proxy, garbled].map(
-      async (server) =>
-        (await createFeedbackClient({ url: server.url, retries: 0 }).GET("/api/health")).error?.code,
+      async (server) => (await createFeedbackClient({ url: server.url, retries: 0 }).GET("/api/health")).error?.code,
     ),
   );
   expect(codes).toEqual(["NETWORK_ERROR", "UNEXPECTED_RESPONSE", "UNEXPECTED_RESPONSE"]);
@@ -214,9 +206,7 @@ test("a long wait is the caller's decision", async () => {
 
 test("a write that may have had its effect is repeated only under an Idempotency-Key", async () => {
   const lost = await serverOf({ drop: true }, fine);
-  expect((await vote(createFeedbackClient({ url: lost.url, token: "person" }))).error?.code).toBe(
-    "NETWORK_ERROR",
-  );
+  expect((await vote(createFeedbackClient({ url: lost.url, token: "person" }))).error?.code).toBe("NETWORK_ERROR");
   expect(lost.seen).toHaveLength(1);
 
   const found = await serverOf({ status: 503, headers: soon }, fine);
@@ -254,8 +244,7 @@ test("items reads every page of a list with cursors, with pages and without eith
   for (const author of people) ids.push(await newSubmission(organization, author, { title: "A page of it" }));
   const client = createFeedbackClient({ url, organization: organization.slug });
   const all: string[] = [];
-  for await (const { id } of items(client, "/api/submissions", { params: { query: { limit: 3 } } }))
-    all.push(id);
+  for await (const { id } of items(client, "/api/submissions", { params: { query: { limit: 3 } } })) all.push(id);
   expect(all.toSorted()).toEqual(ids.toSorted());
 
   const found: string[] = [];
@@ -265,9 +254,7 @@ test("items reads every page of a list with cursors, with pages and without eith
 
   const id = only(ids[0]);
   for (const author of people) await newComment(id, author);
-  const comments = items(client, "/api/submissions/{id}/comments", {
-    params: { path: { id }, query: { limit: 3 } },
-  });
+  const comments = items(client, "/api/submissions/{id}/comments", { params: { path: { id }, query: { limit: 3 } } });
   let count = 0;
   for await (const comment of comments) count += comment.id ? 1 : 0;
   expect(count).toBe(7);

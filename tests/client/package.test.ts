@@ -48,15 +48,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("a program in Node runs, and its types are known", async () => {
-  const options = [
-    "--strict",
-    "--target",
-    "es2022",
-    "--module",
-    "nodenext",
-    "--lib",
-    "es2022,dom,dom.iterable",
-  ];
+  const options = ["--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom,dom.iterable"];
   const check = run(process.execPath, [tsc, ...options, "program.ts"], { cwd: folder });
   expect(await check.catch((error) => error)).toMatchObject({ stdout: "" });
   const { stdout } = await run(process.execPath, ["program.js"], { cwd: folder });

@@ -2,12 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
 import { beforeAll, expect, test } from "vitest";
-import {
-  clientExports,
-  clientReference,
-  type Export,
-  referenceOf,
-} from "../../local/development/client-reference.ts";
+import { clientExports, clientReference, type Export, referenceOf } from "../../local/development/client-reference.ts";
 import { root } from "../../local/postgres/database-server.ts";
 
 let exports: Export[];
@@ -16,9 +11,7 @@ beforeAll(async () => {
 });
 
 test("the reference is generated from the comments as they are", async () => {
-  expect(referenceOf(exports), "npm run client:reference makes it anew").toBe(
-    await readFile(clientReference, "utf8"),
-  );
+  expect(referenceOf(exports), "npm run client:reference makes it anew").toBe(await readFile(clientReference, "utf8"));
 });
 
 test("every export has a comment, and so has every member", () => {
@@ -70,9 +63,7 @@ test("the examples have no errors of types", () => {
   host.readFile = (path) => examples.get(path) ?? read(path);
   host.getSourceFile = (path, language, ...more) => {
     const text = examples.get(path);
-    return text === undefined
-      ? getSourceFile(path, language, ...more)
-      : ts.createSourceFile(path, text, language);
+    return text === undefined ? getSourceFile(path, language, ...more) : ts.createSourceFile(path, text, language);
   };
   const program = ts.createProgram([...examples.keys()], options, host);
   const errors = ts

@@ -24,8 +24,7 @@ async function policies(sql: Sql): Promise<Mutation[]> {
     select quote_ident(policyname) as name, format('%I.%I', schemaname, tablename) as table, qual, with_check
     from pg_policies where schemaname in ('public', 'private', 'realtime') order by 2, 1`;
   return rows.flatMap(({ name, table, qual, with_check }) => {
-    const alter = (clause: string, expression: string) =>
-      `alter policy ${name} on ${table} ${clause} (${expression})`;
+    const alter = (clause: string, expression: string) => `alter policy ${name} on ${table} ${clause} (${expression})`;
     return (
       [
         ["using", qual],
@@ -34,13 +33,7 @@ async function policies(sql: Sql): Promise<Mutation[]> {
     ).flatMap(([clause, expression]) =>
       expression === null || expression === "true"
         ? []
-        : [
-            {
-              name: `${table}: ${clause} of ${name}`,
-              apply: alter(clause, "true"),
-              revert: alter(clause, expression),
-            },
-          ],
+        : [{ name: `${table}: ${clause} of ${name}`, apply: alter(clause, "true"), revert: alter(clause, expression) }],
     );
   });
 }

@@ -42,19 +42,11 @@ function readTap(lines: string[], outcome: Outcome): void {
 
 function errorLine(text: string, error: unknown): number | string {
   const position = error instanceof Error && "position" in error ? Number(error.position) : 0;
-  return position > 0
-    ? [...text].slice(0, position - 1).filter((character) => character === "\n").length + 1
-    : "?";
+  return position > 0 ? [...text].slice(0, position - 1).filter((character) => character === "\n").length + 1 : "?";
 }
 
 /** Adds pgTAP and the helpers of the files to a database. */
-export async function prepare({
-  ownerUrl,
-  superuserUrl,
-}: {
-  ownerUrl: string;
-  superuserUrl: string;
-}): Promise<void> {
+export async function prepare({ ownerUrl, superuserUrl }: { ownerUrl: string; superuserUrl: string }): Promise<void> {
   await addPgtap(await postgresFiles());
   // Tests delete broadcast messages; on hosted Supabase postgres may not.
   await withDatabase(superuserUrl, (sql) => sql`grant delete on realtime.messages to postgres`);

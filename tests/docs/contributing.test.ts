@@ -21,17 +21,12 @@ test("the table of changes contains the usual ones", () => {
   expect(sources.length).toBeGreaterThan(200);
 });
 
-test.each(changes)(
-  "%s: the listed files contain the example, and no other source does",
-  (_, files, examples) => {
-    const names = new RegExp(examples.join("|"));
-    const naming = sources.filter((path) => names.test(textOf(path)));
-    const pages = files.filter((path) => path.endsWith(".md"));
-    // A file matches itself, a folder the files in it.
-    const listed = naming.map(
-      (path) => files.find((file) => file.endsWith("/") && path.startsWith(file)) ?? path,
-    );
-    expect([...new Set(listed)].toSorted()).toEqual(files.filter((path) => !pages.includes(path)).toSorted());
-    expect(pages.filter((page) => !names.test(textOf(page)))).toEqual([]);
-  },
-);
+test.each(changes)("%s: the listed files contain the example, and no other source does", (_, files, examples) => {
+  const names = new RegExp(examples.join("|"));
+  const naming = sources.filter((path) => names.test(textOf(path)));
+  const pages = files.filter((path) => path.endsWith(".md"));
+  // A file matches itself, a folder the files in it.
+  const listed = naming.map((path) => files.find((file) => file.endsWith("/") && path.startsWith(file)) ?? path);
+  expect([...new Set(listed)].toSorted()).toEqual(files.filter((path) => !pages.includes(path)).toSorted());
+  expect(pages.filter((page) => !names.test(textOf(page)))).toEqual([]);
+});

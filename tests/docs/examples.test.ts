@@ -65,8 +65,7 @@ test.each(withExamples)(
     const outputs = await runInOneShell(runs.map(({ script }) => script));
     expect(outputs).toHaveLength(runs.length);
     for (const [index, { script, prints }] of runs.entries()) {
-      if (prints !== undefined)
-        expect(outputs[index]?.replaceAll(/\s+/g, ""), script).toMatch(printed(prints));
+      if (prints !== undefined) expect(outputs[index]?.replaceAll(/\s+/g, ""), script).toMatch(printed(prints));
     }
   },
   120_000,

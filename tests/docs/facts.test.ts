@@ -47,13 +47,12 @@ test("docs/api.md lists the limits of a new installation", () => {
 });
 
 test("docs/security.md lists the sign-in limits of a new installation", () => {
-  const rules = [
-    ...textOf("local/auth/limits.sql").matchAll(/\('(\w+)', '(\w+)', '(\w+)', (\d+), (\d+)\)/g),
-  ].map(([, action, by, counts, most, seconds]) => `${action} ${by}: ${most} ${counts} in ${seconds} s`);
+  const rules = [...textOf("local/auth/limits.sql").matchAll(/\('(\w+)', '(\w+)', '(\w+)', (\d+), (\d+)\)/g)].map(
+    ([, action, by, counts, most, seconds]) => `${action} ${by}: ${most} ${counts} in ${seconds} s`,
+  );
   const columns = ["address_and_account", "address", "account", "everyone"];
-  const documented = tableUnder("docs/security.md", "Limits on signing in").flatMap(
-    ([action = "", , ...cells]) =>
-      cells.flatMap((cell, at) => (cell === "–" ? [] : [`${quoted(action)} ${columns[at]}: ${cell}`])),
+  const documented = tableUnder("docs/security.md", "Limits on signing in").flatMap(([action = "", , ...cells]) =>
+    cells.flatMap((cell, at) => (cell === "–" ? [] : [`${quoted(action)} ${columns[at]}: ${cell}`])),
   );
   expect(documented).toEqual(rules);
 });
@@ -84,9 +83,7 @@ test("docs/errors.md lists the codes, statuses and SQLSTATEs of shared/errors.ts
 });
 
 test("docs/deploy.md lists the variables that the code reads, and no others", () => {
-  const documented = new Set(
-    [...textOf("docs/deploy.md").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name),
-  );
+  const documented = new Set([...textOf("docs/deploy.md").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name));
   expect([...documented].toSorted()).toEqual([...variablesRead()].toSorted());
 });
 
@@ -162,12 +159,10 @@ test("docs/data-model.md lists the grants of a signed-in client", async () => {
   );
   const names = (cell = "") => (cell === "–" ? [] : cell.split(", ").toSorted());
   const documented = Object.fromEntries(
-    tableUnder("docs/data-model.md", "Columns").map(
-      ([table = "", unreadable, insertable, updatable, deletable]) => [
-        table.replaceAll("`", ""),
-        [names(unreadable), names(insertable), names(updatable), deletable === "yes"],
-      ],
-    ),
+    tableUnder("docs/data-model.md", "Columns").map(([table = "", unreadable, insertable, updatable, deletable]) => [
+      table.replaceAll("`", ""),
+      [names(unreadable), names(insertable), names(updatable), deletable === "yes"],
+    ]),
   );
   expect(documented).toEqual(granted);
 });

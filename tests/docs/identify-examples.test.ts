@@ -27,8 +27,7 @@ const runs: Record<string, { command: string; file: string; call: string }> = {
 };
 
 test("docs/embed.md has the examples of the dashboard", () => {
-  for (const { code } of identifyExamples("acme"))
-    expect(textOf("docs/embed.md")).toContain(`\n${code}\`\`\``);
+  for (const { code } of identifyExamples("acme")) expect(textOf("docs/embed.md")).toContain(`\n${code}\`\`\``);
 });
 
 for (const [name, { command, file, call }] of Object.entries(runs)) {

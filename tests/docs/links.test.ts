@@ -4,9 +4,7 @@ import { describe, expect, test } from "vitest";
 import { root } from "../../local/postgres/database-server.ts";
 import { anchorsOf, pages, tableUnder, textOf } from "./markdown.ts";
 
-const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8")) as {
-  scripts: Record<string, string>;
-};
+const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, "utf8")) as { scripts: Record<string, string> };
 
 describe.each(pages)("%s", (page) => {
   const text = textOf(page);

@@ -29,8 +29,7 @@ export function examplesOf(text: string): Example[] {
   )) {
     const last = examples.at(-1);
     if (action === "run") examples.push({ do: "run", script: body, prints: undefined });
-    else if (action !== "prints")
-      examples.push({ do: "save", path: action.slice("save as ".length), text: body });
+    else if (action !== "prints") examples.push({ do: "save", path: action.slice("save as ".length), text: body });
     else if (last?.do === "run") last.prints = body;
     else throw new Error("a block says what is printed, and none before it is run");
   }

@@ -28,9 +28,7 @@ function quantitiesIn(text: string): number[] {
 /** The first number assigned to a name: a product such as 8 * 1024, or a literal in SQL. */
 function setting(path: string, name: string): number | undefined {
   const words = name.replaceAll(/[()+]/g, "\\$&");
-  const pattern = new RegExp(
-    `(?<!\\w)${words}(?!\\w)[^\\n\\d]*?(?:'(\\d+ ?\\w+)'|(\\d[\\d_.]*(?: \\* [\\d_.]+)*))`,
-  );
+  const pattern = new RegExp(`(?<!\\w)${words}(?!\\w)[^\\n\\d]*?(?:'(\\d+ ?\\w+)'|(\\d[\\d_.]*(?: \\* [\\d_.]+)*))`);
   const [, literal, product] = pattern.exec(textOf(path)) ?? [];
   if (literal) return quantitiesIn(literal)[0];
   const value = product?.split(" * ").reduce((all, factor) => all * Number(factor.replaceAll("_", "")), 1);

@@ -21,9 +21,9 @@ describe("an admin with supabase-js", () => {
     });
     const { body } = await api<{ data: { status: string } }>(`/api/submissions/${submission_id}`);
     expect(body.data.status).toBe("planned");
-    expect(
-      done(await ada.app.from("notifications").select("type").eq("submission_id", submission_id)),
-    ).toEqual([{ type: "status_changed" }]);
+    expect(done(await ada.app.from("notifications").select("type").eq("submission_id", submission_id))).toEqual([
+      { type: "status_changed" },
+    ]);
   });
 
   it("cannot set the status duplicate directly", async () => {

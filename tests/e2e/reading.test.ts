@@ -88,9 +88,7 @@ describe("a visitor of a web app, without a session", () => {
     }
     const shown = { id: organization_id, slug: "demo", name: "Routewell", visibility: "public" };
     const columns = "id,slug,name,visibility";
-    expect(done(await visitor.from("organizations").select(columns).eq("slug", "demo").single())).toEqual(
-      shown,
-    );
+    expect(done(await visitor.from("organizations").select(columns).eq("slug", "demo").single())).toEqual(shown);
   });
 });
 

@@ -25,10 +25,7 @@ it("an admin's app creates a survey and reads its results; a visitor's app respo
 
   expect(done(await visitor.app.rpc("start_survey", { survey_id: survey.id }))).toEqual(expect.any(String));
   const answer = (value: unknown) =>
-    visitor.app.rpc("submit_survey_response", {
-      survey_id: survey.id,
-      answers: [{ question_id: question.id, value }],
-    });
+    visitor.app.rpc("submit_survey_response", { survey_id: survey.id, answers: [{ question_id: question.id, value }] });
   expectError(await answer(6), "FB400", {
     details: [{ field: "answers.0.value", message: "must be a whole number from 1 to 5" }],
   });

@@ -47,9 +47,7 @@ it("an author and a voter call each function, and read what it did", async () =>
     [ben, "follow", { submission_id }, true],
   ]);
   const first = done(await ben.app.rpc("create_comment", { submission_id, body: "First." }));
-  const reply = done(
-    await ada.app.rpc("create_comment", { submission_id, parent_id: first, body: "A reply." }),
-  );
+  const reply = done(await ada.app.rpc("create_comment", { submission_id, parent_id: first, body: "A reply." }));
   await run([
     [ben, "update_comment", { id: first, body: "Better said." }, true],
     [ada, "vote_comment", { comment_id: first }, true],

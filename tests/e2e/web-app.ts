@@ -46,8 +46,7 @@ export function idea() {
 }
 
 /** A new submission by the user, created through the data API: its id. */
-export const submit = async (by: Person): Promise<string> =>
-  done(await by.app.rpc("create_submission", idea()));
+export const submit = async (by: Person): Promise<string> => done(await by.app.rpc("create_submission", idea()));
 
 /** A new comment by the user, created through the data API: its id. */
 export const say = async (by: Person, submission_id: string, parent_id?: string): Promise<string> =>
@@ -62,11 +61,7 @@ export function done<Data>({ data, error }: Outcome<Data>): NonNullable<Data> {
 }
 
 /** A rejection: SQLSTATE as the code, a message for people, and details as JSON. */
-export function expectError(
-  outcome: Outcome<unknown>,
-  sqlstate: string,
-  details: Record<string, unknown> = {},
-) {
+export function expectError(outcome: Outcome<unknown>, sqlstate: string, details: Record<string, unknown> = {}) {
   expect(outcome.error).toMatchObject({ code: sqlstate, message: expect.stringMatching(/\w/) });
   const { details: text } = outcome.error as { details: string };
   expect(JSON.parse(text)).toMatchObject(details);

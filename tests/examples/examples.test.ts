@@ -42,8 +42,7 @@ test("the backend makes a submission of a ticket, once, and a vote of the next o
     "2: a vote for “The invoice shows the wrong address”",
   ]);
   await run("backend.mjs", { FEEDBACK_KEY: token }, ticket(2, "ben@host.example"));
-  const rows =
-    await sql`select vote_count, source from public.submissions where organization_id = ${organization.id}`;
+  const rows = await sql`select vote_count, source from public.submissions where organization_id = ${organization.id}`;
   expect(rows).toEqual([{ vote_count: 2, source: "support" }]);
 });
 
@@ -53,8 +52,7 @@ test("the agent reviews the problem with most votes", async () => {
   await newSubmission(agent.organization, author, { type: "problem", title: "Loses my drafts" });
   const said = await run("agent.mjs", { FEEDBACK_AGENT_KEY: agent.token });
   expect(said).toMatch(/^“Loses my drafts” is now under review\. Votes: 1\. Mood: /);
-  const [row] =
-    await sql`select status from public.submissions where organization_id = ${agent.organization.id}`;
+  const [row] = await sql`select status from public.submissions where organization_id = ${agent.organization.id}`;
   expect(row?.status).toBe("under_review");
 });
 

@@ -6,14 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
-import {
-  expectClear,
-  expectConsistent,
-  expectNoLeak,
-  expectUnavailable,
-  recovered,
-  startStorm,
-} from "./storm.ts";
+import { expectClear, expectConsistent, expectNoLeak, expectUnavailable, recovered, startStorm } from "./storm.ts";
 
 const run = promisify(execFile);
 

@@ -3,14 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Answer, type OwnStack, startOwnStack } from "../own-stack.ts";
 import { functionsPid, isAlive, processesOf } from "../processes.ts";
 import { until } from "../until.ts";
-import {
-  expectClear,
-  expectConsistent,
-  expectNoLeak,
-  expectUnavailable,
-  recovered,
-  startStorm,
-} from "./storm.ts";
+import { expectClear, expectConsistent, expectNoLeak, expectUnavailable, recovered, startStorm } from "./storm.ts";
 
 let own: OwnStack;
 const warnings: string[] = [];

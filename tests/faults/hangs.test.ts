@@ -43,8 +43,7 @@ async function timed<Value>(work: Promise<Value>): Promise<{ value: Value; ms: n
   return { value: await work, ms: performance.now() - startedAt };
 }
 
-const vote = ({ token }: Person, id = submissionId) =>
-  own.call("POST", `/api/submissions/${id}/vote`, { token });
+const vote = ({ token }: Person, id = submissionId) => own.call("POST", `/api/submissions/${id}/vote`, { token });
 
 describe("a lock held by another session", () => {
   test("on a row: waiting requests get 503 within ten seconds, also with many queued; others are served", async () => {
@@ -142,8 +141,7 @@ test("every session of the functions has its own timeouts, whatever the database
   expect(settings.lock_timeout).toBe("200ms");
   const others = await own.sql<{ role: string; settings: string[] | null }[]>`
     select rolname as role, rolconfig as settings from pg_roles where rolname in ('anon', 'authenticated')`;
-  for (const { role: name, settings: list } of others)
-    expect(list?.join(), name).toMatch(/statement_timeout=/);
+  for (const { role: name, settings: list } of others) expect(list?.join(), name).toMatch(/statement_timeout=/);
 });
 
 describe.each(["base_url", "supabase_url"] as const)("clients that misbehave at %s", (base) => {

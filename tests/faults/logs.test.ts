@@ -139,21 +139,13 @@ async function callDirectly(): Promise<void> {
 /** Unexpected errors, whose statements and rows contain markers. */
 async function causeFailures(): Promise<void> {
   const submissionId = await own.submission(person);
-  const broken = async (
-    sql: string,
-    undo: string,
-    call: () => Promise<{ status: number }>,
-    status: number,
-  ) => {
+  const broken = async (sql: string, undo: string, call: () => Promise<{ status: number }>, status: number) => {
     await own.sql.unsafe(sql);
     expect((await call()).status).toBe(status);
     await own.sql.unsafe(undo);
   };
   const comment = () =>
-    own.call("POST", `/api/submissions/${submissionId}/comments`, {
-      token: person.token,
-      body: { body: marks.body },
-    });
+    own.call("POST", `/api/submissions/${submissionId}/comments`, { token: person.token, body: { body: marks.body } });
   await broken(
     "alter table public.comments add constraint test_broken check (body !~ 'marked') not valid",
     "alter table public.comments drop constraint test_broken",
@@ -201,9 +193,7 @@ describe("the functions' log", () => {
       expect(["none", "user", "key", "invalid"]).toContain(line.caller);
       expect(line.duration_ms).toBeGreaterThanOrEqual(0);
     }
-    expect(new Set(requests.map(({ caller }) => caller))).toEqual(
-      new Set(["none", "user", "key", "invalid"]),
-    );
+    expect(new Set(requests.map(({ caller }) => caller))).toEqual(new Set(["none", "user", "key", "invalid"]));
     expect(new Set(requests.map(({ requestId }) => requestId)).size).toBe(requests.length);
   });
 

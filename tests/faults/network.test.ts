@@ -66,9 +66,7 @@ beforeAll(async () => {
   wire = await newWire();
   const password = "known-to-the-test";
   own = await startOwnStack({
-    functionsEnvironment: {
-      DATABASE_URL: `postgresql://feedback_api:${password}@127.0.0.1:${wire.port}/postgres`,
-    },
+    functionsEnvironment: { DATABASE_URL: `postgresql://feedback_api:${password}@127.0.0.1:${wire.port}/postgres` },
   });
   wire.to = Number(new URL(own.db_url).port);
   await own.sql.unsafe(`alter role feedback_api password '${password}'`);

@@ -4,14 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { isAlive, postgresPid } from "../processes.ts";
 import { until } from "../until.ts";
-import {
-  expectClear,
-  expectConsistent,
-  expectNoLeak,
-  expectUnavailable,
-  recovered,
-  startStorm,
-} from "./storm.ts";
+import { expectClear, expectConsistent, expectNoLeak, expectUnavailable, recovered, startStorm } from "./storm.ts";
 
 let own: OwnStack;
 let superuser: postgres.Sql;
@@ -37,10 +30,7 @@ describe("Postgres killed with -9 under load", () => {
     await sleep(1_000);
     process.kill(await postgresPid(own), "SIGKILL");
     await sleep(50);
-    const [health, ready] = await Promise.all([
-      own.call("GET", "/api/health"),
-      own.call("GET", "/api/ready"),
-    ]);
+    const [health, ready] = await Promise.all([own.call("GET", "/api/health"), own.call("GET", "/api/ready")]);
     expect(health.status).toBe(200);
     expect([200, 503]).toContain(ready.status);
     await recovered(own);

@@ -94,9 +94,7 @@ export async function recovered(own: OwnStack, within = 20_000): Promise<number>
   for (;;) {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
-        own
-          .call("POST", `/api/submissions/${submissionId}/vote`, { token: person.token })
-          .catch(() => undefined),
+        own.call("POST", `/api/submissions/${submissionId}/vote`, { token: person.token }).catch(() => undefined),
       ),
     );
     if (answers.every((answer) => answer !== undefined && answer.status < 300)) return Date.now() - startedAt;

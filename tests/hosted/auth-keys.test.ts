@@ -92,9 +92,7 @@ describe("the keys of auth", () => {
       const token = await project.signIn(person, project.keys.shared);
       expect((await statusOf(api, token)).status).toBe(503);
       const ready = await send("GET", `http://127.0.0.1:${api.port}/api/ready`, { agent });
-      expect(JSON.parse(ready.text)).toMatchObject({
-        unset_variables: expect.arrayContaining(["JWT_SECRET"]),
-      });
+      expect(JSON.parse(ready.text)).toMatchObject({ unset_variables: expect.arrayContaining(["JWT_SECRET"]) });
       const log = await (api as Functions & { log(): Promise<string> }).log();
       expect(log.match(/set JWT_SECRET/g)).toHaveLength(1);
     }));
@@ -153,12 +151,7 @@ describe("a key", () => {
 describe("the claims of a token", () => {
   test("of another application, or of a session that is no id, are not accepted", () =>
     withApi({}, async (api) => {
-      for (const claims of [
-        { client_id: randomUUID() },
-        { client_id: null },
-        { session_id: "x" },
-        { session_id: 1 },
-      ]) {
+      for (const claims of [{ client_id: randomUUID() }, { client_id: null }, { session_id: "x" }, { session_id: 1 }]) {
         const token = await project.signIn(person, project.keys.known, claims);
         expect([claims, (await statusOf(api, token)).status]).toEqual([claims, 401]);
       }

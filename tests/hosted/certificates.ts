@@ -57,10 +57,8 @@ function der(tag: number, ...parts: Buffer[]): Buffer {
 
 const object = (id: string) => der(0x06, Buffer.from(id, "hex"));
 const ecdsaWithSha256 = der(0x30, object("2a8648ce3d040302"));
-const nameOf = (name: string) =>
-  der(0x30, der(0x31, der(0x30, object("550403"), der(0x0c, Buffer.from(name)))));
-const extension = (id: string, value: Buffer) =>
-  der(0x30, object(id), der(0x01, Buffer.of(0xff)), der(0x04, value));
+const nameOf = (name: string) => der(0x30, der(0x31, der(0x30, object("550403"), der(0x0c, Buffer.from(name)))));
+const extension = (id: string, value: Buffer) => der(0x30, object(id), der(0x01, Buffer.of(0xff)), der(0x04, value));
 /** UTCTime: YYMMDDhhmmssZ. */
 const timeOf = (time: number) =>
   der(0x17, Buffer.from(`${new Date(time).toISOString().replace(/[-:T]/g, "").slice(2, 14)}Z`));

@@ -9,9 +9,7 @@ const settingsOf = "/auth/v1/settings";
 const tokenOf = "/auth/v1/token?grant_type=password";
 const keysOf = "/auth/v1/.well-known/jwks.json";
 const withKeys = {
-  keys: [
-    { alg: "ES256", crv: "P-256", key_ops: ["verify"], kid: "one", kty: "EC", use: "sig", x: "b1", y: "pi" },
-  ],
+  keys: [{ alg: "ES256", crv: "P-256", key_ops: ["verify"], kid: "one", kty: "EC", use: "sig", x: "b1", y: "pi" }],
 };
 const captchaFailed = {
   code: 400,
@@ -49,9 +47,7 @@ beforeEach(() => {
 const check = async (project: Partial<Project> = {}) => {
   const given = { api: `${origin}/functions/v1/api`, publishableKey: "sb_publishable_x", ...project };
   const findings = await checkAuth(given);
-  return Object.fromEntries(
-    findings.map(({ step, what, ok, result }) => [`${step} ${what}`, { ok, result }]),
-  );
+  return Object.fromEntries(findings.map(({ step, what, ok, result }) => [`${step} ${what}`, { ok, result }]));
 };
 const settings = async (project?: Partial<Project>) => (await check(project))["9 auth settings"];
 const keys = async (project?: Partial<Project>) => (await check(project))["4 signing keys"];
@@ -106,9 +102,7 @@ describe("the settings of auth", () => {
     const secrets = { SITE_URL: "https://feedback.example.org" };
     expect(await settings({ secrets })).toEqual({
       ok: false,
-      result: expect.stringMatching(
-        /CAPTCHA that the pages do not show.*CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY$/,
-      ),
+      result: expect.stringMatching(/CAPTCHA that the pages do not show.*CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY$/),
     });
     const shown = { ...secrets, CAPTCHA_PROVIDER: "turnstile", CAPTCHA_SITE_KEY: "0x4AAA" };
     expect(await settings({ secrets: { ...complete, ...shown } })).toEqual({

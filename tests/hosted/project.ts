@@ -57,11 +57,7 @@ export const recordedAuth: Record<string, object> = {
     saml_private_key_next_configured: true,
     passkeys_enabled: false,
   },
-  "/auth/v1/token?grant_type=password": {
-    code: 400,
-    error_code: "validation_failed",
-    msg: "missing email or phone",
-  },
+  "/auth/v1/token?grant_type=password": { code: 400, error_code: "validation_failed", msg: "missing email or phone" },
 };
 
 type SigningKey = { alg: string; kid?: string; key: CryptoKey | Uint8Array };
@@ -73,11 +69,7 @@ export async function startProject(): Promise<Project> {
   const { path } = database;
   const authority = await requireTls(database.superuserUrl, join(path, "postgres"));
   const passwords = { feedback_api: random(), feedback_webhooks: random(), feedback_mail: random() };
-  const sql = postgres(database.ownerUrl, {
-    max: 2,
-    onnotice: () => undefined,
-    ssl: { rejectUnauthorized: false },
-  });
+  const sql = postgres(database.ownerUrl, { max: 2, onnotice: () => undefined, ssl: { rejectUnauthorized: false } });
   for (const [role, password] of Object.entries(passwords))
     await sql.unsafe(`alter role ${role} password '${password}'`);
   const loginOf = (role: keyof typeof passwords) => {

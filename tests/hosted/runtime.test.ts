@@ -133,17 +133,11 @@ describe.each(runs)("%s, with the variables of step 4 and TLS", (_, how) => {
       startReceiver(),
     ]);
     try {
-      const key = await createApiKey(
-        project.sql,
-        organization,
-        "k",
-        ["submissions:write", "webhooks:write"],
-        null,
-      );
+      const key = await createApiKey(project.sql, organization, "k", ["submissions:write", "webhooks:write"], null);
       const webhook = { url: receiver.url, events: ["submission.created"] };
-      expect(
-        await call(api, "POST", `/api/organizations/${organization}/webhooks`, key, webhook),
-      ).toMatchObject({ status: 201 });
+      expect(await call(api, "POST", `/api/organizations/${organization}/webhooks`, key, webhook)).toMatchObject({
+        status: 201,
+      });
       const idea = { type: "idea", title: "Rooms by floor", description: "A list of rooms for each floor." };
       const submitted = await call(api, "POST", "/api/submissions", key, idea);
       expect(submitted.status).toBe(201);
@@ -202,10 +196,7 @@ describe.each(runs)("the pages from %s", (_, how) => {
 
 test("the log contains the connection error, and no secret", async () => {
   const url = new URL(project.environment.DATABASE_URL ?? "");
-  const changed = (
-    part: "username" | "password" | "hostname" | "port" | "pathname" | "search",
-    value: string,
-  ) => {
+  const changed = (part: "username" | "password" | "hostname" | "port" | "pathname" | "search", value: string) => {
     const copy = new URL(url);
     copy[part] = value;
     return { DATABASE_URL: copy.href };
@@ -226,8 +217,7 @@ test("the log contains the connection error, and no secret", async () => {
     faults.map(async ([cause, environment]) => {
       const api = await project.start("api", { program: hosted, bundles, environment });
       try {
-        for (let calls = 0; calls < 3; calls++)
-          expect((await call(api, "GET", "/api/submissions")).status).toBe(503);
+        for (let calls = 0; calls < 3; calls++) expect((await call(api, "GET", "/api/submissions")).status).toBe(503);
         expect((await call(api, "GET", "/api/ready")).body).toMatchObject({ database: "unreachable" });
         // The test's process writes the log file: a line may follow its response. On a busy machine a
         // connection may have been abandoned after 5 s, before its error was known: the next one logs it.
@@ -246,9 +236,7 @@ test("the log contains the connection error, and no secret", async () => {
 });
 
 test("an SSL mode that allows plain text prevents the functions from starting", async () => {
-  const environment = {
-    DATABASE_URL: `${project.environment.DATABASE_URL}`.replace("verify-full", "prefer"),
-  };
+  const environment = { DATABASE_URL: `${project.environment.DATABASE_URL}`.replace("verify-full", "prefer") };
   await expect(project.start("api", { program: hosted, bundles, environment })).rejects.toThrow(
     "DATABASE_URL must have sslmode=",
   );
@@ -277,11 +265,7 @@ describe("the check of a deployment", () => {
     await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
     const api_url = `http://127.0.0.1:${(front.address() as AddressInfo).port}/functions/v1/api`;
     process.env.DATABASE_CA = project.authority;
-    target = {
-      databaseUrl: `${project.ownerUrl}?sslmode=verify-full`,
-      api: api_url,
-      secrets: project.environment,
-    };
+    target = { databaseUrl: `${project.ownerUrl}?sslmode=verify-full`, api: api_url, secrets: project.environment };
     await project.sql`insert into public.memberships (organization_id, user_id, role) values (${organization}, ${person}, 'owner')`;
     await project.sql`select vault.create_secret(${`${api_url}/../webhook-dispatch`}, 'webhook_dispatch_url'), vault.create_secret(${project.environment.WEBHOOK_DISPATCH_SECRET ?? ""}, 'webhook_dispatch_secret')`;
   });
@@ -320,10 +304,7 @@ describe("the check of a deployment", () => {
       `insert into cron.job_run_details (jobid, username, status, return_message)
         select jobid, username, 'failed', 'no such function' from cron.job where jobname = 'feedback-webhooks'`,
     ],
-    [
-      /^8 the Vault has no webhook_dispatch_secret/,
-      "delete from vault.secrets where name = 'webhook_dispatch_secret'",
-    ],
+    [/^8 the Vault has no webhook_dispatch_secret/, "delete from vault.secrets where name = 'webhook_dispatch_secret'"],
     [/^8 pg_net is not created/, "drop extension pg_net"],
     [/^10 none has an owner/, "delete from public.memberships"],
   ])("reports %s", async (found, fault) => {

@@ -82,9 +82,7 @@ describe.each([
       expect((await direct.from(table).select("*", { head: false }).limit(1)).data ?? []).toEqual([]);
     }
     expect((await direct.rpc("vote", { submission_id: submission })).error).not.toBeNull();
-    expect(
-      (await direct.rpc("create_comment", { submission_id: submission, body: "Still" })).error,
-    ).not.toBeNull();
+    expect((await direct.rpc("create_comment", { submission_id: submission, body: "Still" })).error).not.toBeNull();
     const [own] = await sql<{ id: string }[]>`select id from comments where author_id = ${user.id}`;
     await direct.rpc("update_comment", { id: own?.id ?? "", body: "Changed" });
     expect(await sql`select body from comments where author_id = ${user.id}`).toEqual([{ body: "Mine" }]);

@@ -21,10 +21,7 @@ let own: OwnStack;
 /** A superuser connection: reads what a dump of the database contains. */
 let dump: postgres.Sql;
 beforeAll(async () => {
-  own = await startOwnStack({
-    parts: ["auth", "rest"],
-    functionsEnvironment: { SUPABASE_JWKS: await publicKeys() },
-  });
+  own = await startOwnStack({ parts: ["auth", "rest"], functionsEnvironment: { SUPABASE_JWKS: await publicKeys() } });
   await own.sql`update private.rate_limit_rules set max_requests = 1000000`;
   dump = postgres(own.superuserUrl, { max: 2 });
 });
@@ -55,8 +52,7 @@ const signIn = (email: string, word: string, from?: string) =>
   auth("POST", "/token?grant_type=password", { ...(from && { from }), body: { email, password: word } });
 const verify = (email: string, token: string, from?: string, type = "recovery") =>
   auth("POST", "/verify", { ...(from && { from }), body: { email, token, type } });
-const recover = (email: string, from?: string) =>
-  auth("POST", "/recover", { ...(from && { from }), body: { email } });
+const recover = (email: string, from?: string) => auth("POST", "/recover", { ...(from && { from }), body: { email } });
 
 async function person(from = anAddress(), data: object = {}) {
   const email = anEmail();
@@ -114,9 +110,7 @@ describe("a one-time code", () => {
   it("expires after five wrong attempts, from any number of addresses and concurrently", async () => {
     const { email } = await person();
     const { code, link } = await codeFor(email);
-    const tries = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => verify(email, wrong(code, index + 1))),
-    );
+    const tries = await Promise.all(Array.from({ length: 200 }, (_, index) => verify(email, wrong(code, index + 1))));
     // Failures without a password check are limited too: 30 for an account.
     expect([count(tries, 403), count(tries, 429)]).toEqual([30, 170]);
     await dump`delete from auth_limits.counters where action = 'verify'`;
@@ -126,10 +120,7 @@ describe("a one-time code", () => {
     expect(left).toEqual({ failures: 5 });
     // Its link cannot be guessed, so another user's attempts do not invalidate it.
     const opened = await auth("GET", new URL(link).pathname.slice(8) + new URL(link).search);
-    expect([opened.status, String(opened.headers.location)]).toEqual([
-      303,
-      expect.stringContaining("#access_token="),
-    ]);
+    expect([opened.status, String(opened.headers.location)]).toEqual([303, expect.stringContaining("#access_token=")]);
   });
 
   it.concurrent("is accepted after four wrong attempts, and a new code has five again", async () => {
@@ -217,10 +208,7 @@ describe("a one-time code", () => {
       expect([count(guesses, 403), count(guesses, 429)]).toEqual([4, 2]);
       expect(errorOf(await verify(email, ofPerson.code))).toEqual([429, "over_request_rate_limit"]);
       expect((await verify(known.email, ofKnown.code, home)).status).toBe(200);
-      const opened = await auth(
-        "GET",
-        new URL(ofPerson.link).pathname.slice(8) + new URL(ofPerson.link).search,
-      );
+      const opened = await auth("GET", new URL(ofPerson.link).pathname.slice(8) + new URL(ofPerson.link).search);
       expect(String(opened.headers.location)).toContain("#access_token=");
     }));
 });
@@ -298,8 +286,7 @@ describe("guessing passwords", () => {
       realtime: { transport: WebSocket as never },
     });
     const { email } = await person();
-    for (let index = 0; index < 10; index++)
-      await client.auth.signInWithPassword({ email, password: "wrong" });
+    for (let index = 0; index < 10; index++) await client.auth.signInWithPassword({ email, password: "wrong" });
     const { error } = await client.auth.signInWithPassword({ email, password });
     expect([error?.status, error?.code]).toEqual([429, "over_request_rate_limit"]);
     expect(error?.message).toContain("try again in");
@@ -360,17 +347,9 @@ describe("the existence of an account", () => {
   it.each([
     ["signing in", (email: string) => signIn(email, "wrong"), 400],
     ["asking for a new password", (email: string) => recover(email), 200],
-    [
-      "asking for a code",
-      (email: string) => auth("POST", "/otp", { body: { email, create_user: false } }),
-      200,
-    ],
+    ["asking for a code", (email: string) => auth("POST", "/otp", { body: { email, create_user: false } }), 200],
     ["asking for a link", (email: string) => auth("POST", "/magiclink", { body: { email } }), 200],
-    [
-      "asking again",
-      (email: string) => auth("POST", "/resend", { body: { email, type: "email_change" } }),
-      200,
-    ],
+    ["asking again", (email: string) => auth("POST", "/resend", { body: { email, type: "email_change" } }), 200],
     ["trying a code", (email: string) => verify(email, "123456"), 403],
   ])("is not revealed by %s, nor by response times", async (_what, request, status) => {
     const withAccount = async () => {
@@ -404,9 +383,7 @@ describe("metadata", () => {
 
   it("has at most 2 KB, at sign-up and later", async () => {
     const { token } = await person(anAddress(), sized(1_900));
-    const tooLarge = await auth("POST", "/signup", {
-      body: { email: anEmail(), password, data: sized(2_049) },
-    });
+    const tooLarge = await auth("POST", "/signup", { body: { email: anEmail(), password, data: sized(2_049) } });
     expect(errorOf(tooLarge)).toEqual([422, "validation_failed"]);
     expect(tooLarge.body.msg).toContain("2 KB");
     const update = (data: object) => auth("PUT", "/user", { token, body: { data } });
@@ -431,21 +408,7 @@ describe("metadata", () => {
 
 describe("no input makes a 500", () => {
   const deep = (levels: number) => JSON.parse(`${'{"settings":'.repeat(levels)}1${"}".repeat(levels)}`);
-  const odd = [
-    null,
-    1,
-    true,
-    "",
-    "x",
-    "\0",
-    "\ud800",
-    "x".repeat(300),
-    [],
-    ["a@b.c"],
-    {},
-    { a: 1 },
-    deep(30),
-  ];
+  const odd = [null, 1, true, "", "x", "\0", "\ud800", "x".repeat(300), [], ["a@b.c"], {}, { a: 1 }, deep(30)];
 
   it.concurrent.each([
     ["nested settings", { settings: { theme: { dark: true } }, name: "Ada" }, 200],
@@ -568,13 +531,9 @@ describe("a dump of the database", () => {
     await codeFor(email);
     const [row] = await dump`
       select t.token, u.recovery_token from auth.users u join auth.refresh_tokens t on t.user_id = u.id where u.email = ${email}`;
-    const refreshed = await auth("POST", "/token?grant_type=refresh_token", {
-      body: { refresh_token: row?.token },
-    });
+    const refreshed = await auth("POST", "/token?grant_type=refresh_token", { body: { refresh_token: row?.token } });
     expect(refreshed.status).toBe(400);
-    const verified = await auth("POST", "/verify", {
-      body: { token_hash: row?.recovery_token, type: "recovery" },
-    });
+    const verified = await auth("POST", "/verify", { body: { token_hash: row?.recovery_token, type: "recovery" } });
     expect(verified.status).toBe(403);
   });
 
@@ -590,15 +549,12 @@ describe("a dump of the database", () => {
     expect(errorOf(await renew(refresh))).toEqual([400, "refresh_token_already_used"]);
     expect((await renew(String(third.body.refresh_token))).status).toBe(400);
     const { access_token: token } = third.body as { access_token: string };
-    expect(
-      (await own.sql`select from auth.sessions where id = ${String(decodeJwt(token).session_id)}`).length,
-    ).toBe(0);
+    expect((await own.sql`select from auth.sessions where id = ${String(decodeJwt(token).session_id)}`).length).toBe(0);
   });
 });
 
 describe("a session that is refreshed concurrently", () => {
-  const renew = (token: string) =>
-    auth("POST", "/token?grant_type=refresh_token", { body: { refresh_token: token } });
+  const renew = (token: string) => auth("POST", "/token?grant_type=refresh_token", { body: { refresh_token: token } });
   const refreshOf = (answer: Answer) => String(answer.body.refresh_token);
   const liveTokensOf = async (email: string) =>
     (
@@ -678,9 +634,5 @@ it("a token signed by the embedded stack contains issuer and audience, also afte
   const { token = "", refresh } = await person();
   const renewed = await auth("POST", "/token?grant_type=refresh_token", { body: { refresh_token: refresh } });
   for (const one of [token, String(renewed.body.access_token)])
-    expect(decodeJwt(one)).toMatchObject({
-      iss: tokenIssuer,
-      aud: "authenticated",
-      session_id: expect.any(String),
-    });
+    expect(decodeJwt(one)).toMatchObject({ iss: tokenIssuer, aud: "authenticated", session_id: expect.any(String) });
 });

@@ -109,9 +109,7 @@ test("a long request does not delay the caller's other requests", async () => {
     create trigger test_slow before delete on public.follows for each statement execute function private.test_slow()`);
   try {
     let done = false;
-    const erased = own
-      .call("DELETE", "/api/me?confirm=erase", { token: person.token })
-      .finally(() => (done = true));
+    const erased = own.call("DELETE", "/api/me?confirm=erase", { token: person.token }).finally(() => (done = true));
     await until(async () => {
       const rows = await own.sql`
         select from pg_stat_activity where application_name = 'feedback-functions' and wait_event = 'PgSleep'`;

@@ -111,12 +111,7 @@ const credentials: Row[] = [
   ["a token of role service_role", "UNAUTHORIZED", "accepted", bearer(jwt(service))],
   ["a token of role anon", "UNAUTHORIZED", "nobody", bearer(jwt({ role: "anon" }))],
   ...["service_key", "postgres", "feedback_api", "authenticator", "AUTHENTICATED", "", undefined].map(
-    (role): Row => [
-      `a token of role ${role}`,
-      "UNAUTHORIZED",
-      "PGRST303",
-      bearer(jwt({ role, ...likeAKey })),
-    ],
+    (role): Row => [`a token of role ${role}`, "UNAUTHORIZED", "PGRST303", bearer(jwt({ role, ...likeAKey }))],
   ),
   ...["not-a-uuid", "", randomUUID(), null, undefined].map(
     (sub): Row => [`a token of subject ${sub}`, "UNAUTHORIZED", "PT401", bearer(jwt({ sub }))],
@@ -242,11 +237,7 @@ describe("the key of the data API", () => {
     ["the secret key from a browser", publicRows, [...apikey(secret), ...browser]],
     ["the same as Bearer too", publicRows, [...apikey(secret), ...bearer(secret), ...browser]],
     ["the publishable key for the schema", dataUrl(""), apikey(publishable)],
-    [
-      "the publishable key and a user's token for it",
-      dataUrl(""),
-      [...apikey(publishable), ...bearer(person.token)],
-    ],
+    ["the publishable key and a user's token for it", dataUrl(""), [...apikey(publishable), ...bearer(person.token)]],
   ];
   it.each(rejected)("%s: 401", async (_, url, headers) => {
     const reply = await ask(url, headers);

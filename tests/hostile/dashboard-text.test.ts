@@ -23,8 +23,7 @@ async function newBoard(): Promise<Board> {
   const world: AdminWorld = { organization, authorId: author.id };
   const pages: string[] = [];
   for (const area of adminAreas)
-    for (const [path] of area.pages)
-      pages.push(`/o/${organization.slug}/admin${await filled(path, area, world)}`);
+    for (const [path] of area.pages) pages.push(`/o/${organization.slug}/admin${await filled(path, area, world)}`);
   return { organization, owner, pages };
 }
 
@@ -95,10 +94,7 @@ test("markup in every column is text on every page", async () => {
     expect(text, path).not.toMatch(/<script>|<img src=x|<svg\/onload/i);
     for (const link of html.querySelectorAll("a[href], form[action], [formaction], img[src]"))
       for (const name of ["href", "action", "formaction", "src"])
-        expect([path, link.getAttribute(name) ?? "/"]).toEqual([
-          path,
-          expect.stringMatching(/^(?:[/#?]|https?:)/),
-        ]);
+        expect([path, link.getAttribute(name) ?? "/"]).toEqual([path, expect.stringMatching(/^(?:[/#?]|https?:)/)]);
   }
   expect(shown).toBeGreaterThan(50);
 });

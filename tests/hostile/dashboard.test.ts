@@ -70,11 +70,7 @@ describe("a form of the dashboard that another site posts", () => {
     const bare = await send("POST", stack.site_url + at, { agent, raw: encoded, headers: type });
     expect(bare.status).toBe(403);
     for (const method of ["PUT", "PATCH", "DELETE"]) {
-      const answer = await send(method, stack.site_url + at, {
-        agent,
-        raw: encoded,
-        headers: { ...type, origin },
-      });
+      const answer = await send(method, stack.site_url + at, { agent, raw: encoded, headers: { ...type, origin } });
       expect([method, answer.status]).toEqual([method, 404]);
     }
     await owner.get(`${at}?${encoded}`);
@@ -83,26 +79,23 @@ describe("a form of the dashboard that another site posts", () => {
 });
 
 describe("whoever is not of the team", () => {
-  test.each(forms)(
-    "cannot change a row of it by %s %j in a dashboard of their own",
-    async (path, fields, area) => {
-      for (const named of [world.organization.id, rivals.id]) {
-        const at = await filled(path, area, world);
-        const body = JSON.parse(await filled(JSON.stringify(fields), area, world));
-        if ("organization_id" in body) body.organization_id = named;
-        const before = await hashedRows(world.organization);
-        for (const [of, query] of [
-          [`/o/${rivals.slug}`, ""],
-          [`/o/${rivals.slug}`, `?organization=${world.organization.slug}`],
-        ]) {
-          const { status, text } = await rival.post(`${of}/admin${at}${query}`, body);
-          expect(status).toBeLessThan(500);
-          expect(text).not.toMatch(/Mia Member|Ada Author/);
-        }
-        expect([at, await hashedRows(world.organization)]).toEqual([at, before]);
+  test.each(forms)("cannot change a row of it by %s %j in a dashboard of their own", async (path, fields, area) => {
+    for (const named of [world.organization.id, rivals.id]) {
+      const at = await filled(path, area, world);
+      const body = JSON.parse(await filled(JSON.stringify(fields), area, world));
+      if ("organization_id" in body) body.organization_id = named;
+      const before = await hashedRows(world.organization);
+      for (const [of, query] of [
+        [`/o/${rivals.slug}`, ""],
+        [`/o/${rivals.slug}`, `?organization=${world.organization.slug}`],
+      ]) {
+        const { status, text } = await rival.post(`${of}/admin${at}${query}`, body);
+        expect(status).toBeLessThan(500);
+        expect(text).not.toMatch(/Mia Member|Ada Author/);
       }
-    },
-  );
+      expect([at, await hashedRows(world.organization)]).toEqual([at, before]);
+    }
+  });
 
   test.each(pages.filter(([path]) => /\/:/.test(path)))("does not see %s there", async (path, area) => {
     const { status } = await rival.get(`/o/${rivals.slug}/admin${await filled(path, area, world)}`);
@@ -182,9 +175,9 @@ test("a search of people reads those of the organization, not what all others ar
   await sql`insert into public.profiles (name) select 'Theirs ' || ${name}::text from generate_series(1, 1500)`;
   const path = `/o/${rivals.slug}/admin/people/users?search=${name}`;
   const { html } = await rival.get(path);
-  expect(html.querySelectorAll("#people tbody tr").map((row) => row.querySelector("a")?.text.trim())).toEqual(
-    [`Mine ${name}`],
-  );
+  expect(html.querySelectorAll("#people tbody tr").map((row) => row.querySelector("a")?.text.trim())).toEqual([
+    `Mine ${name}`,
+  ]);
   const probes = await sql.begin(async (transaction) => {
     await transaction`
       select set_config('request.jwt.claims', ${JSON.stringify({ sub: rival.userId, role: "authenticated" })}, true),

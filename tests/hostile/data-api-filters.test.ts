@@ -114,11 +114,7 @@ function conditionsOf(table: string): fc.Arbitrary<Condition[]> {
       const [plain, item, inSql] = {
         is: ["null", "null", "null"],
         in: [`(${listed.map(quoted)})`, `(${listed.map(quoted)})`, literals],
-      }[operator] ?? [
-        first,
-        quoted(first),
-        literal(/like$/.test(operator) ? first.replaceAll("*", "%") : first),
-      ];
+      }[operator] ?? [first, quoted(first), literal(/like$/.test(operator) ? first.replaceAll("*", "%") : first)];
       const column = name === "translations->>de" ? "(t.translations ->> 'de')" : `t.${name}`;
       const start = `${not && "not."}${operator}.`;
       return {
@@ -225,12 +221,7 @@ test("updates and deletes change what the same statements change", async () => {
       PATCH: `update surveys t set description = '${body.description}'`,
     };
     const statement = `${changes[method]} where ${ofOrganization} and ${whereOf(conditions)}`;
-    await compare(
-      by,
-      pathOf("surveys", conditions),
-      statement,
-      method === "PATCH" ? { method, body } : { method },
-    );
+    await compare(by, pathOf("surveys", conditions), statement, method === "PATCH" ? { method, body } : { method });
   });
   await fc.assert(writes, { numRuns: runs(400), endOnFailure: true });
 });

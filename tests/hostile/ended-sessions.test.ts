@@ -43,9 +43,7 @@ test.each<[string, (user: User) => Promise<unknown>, string, ((user: User) => Pr
   await joinTeam(user.id, organization, "admin");
   const submission = await newSubmission(organization, user);
   const key = { name: "kept", scopes: ["submissions:read"] };
-  expect((await api("POST", "/api/admin/api-keys", { as: user, headers: named, body: key })).status).toBe(
-    201,
-  );
+  expect((await api("POST", "/api/admin/api-keys", { as: user, headers: named, body: key })).status).toBe(201);
   const direct = supabase(user);
   expect((await direct.from("memberships").select("role").eq("user_id", user.id)).data).toHaveLength(1);
   const idea = await publicSubmission(user);

@@ -69,8 +69,7 @@ test("no table of any schema has the address of an erased account", async () => 
     and c.relnamespace::regnamespace::text not in ('pg_catalog', 'information_schema', 'pg_toast')`;
   const found = async () => {
     const rows = tables.map(
-      ({ name }) =>
-        sql`select ${name}::text as name from ${sql.unsafe(name)} t where t::text ilike ${`%${email}%`}`,
+      ({ name }) => sql`select ${name}::text as name from ${sql.unsafe(name)} t where t::text ilike ${`%${email}%`}`,
     );
     return [...new Set((await Promise.all(rows)).flat().map(({ name }) => name))];
   };

@@ -13,9 +13,7 @@ test("no function raises 40001, after which PostgREST would try its transaction 
 
 /** Functions of schema private that the edge functions use in their statements. */
 async function namedByTheApi(): Promise<string[]> {
-  const files = (await readdir(join(root, "functions"), { recursive: true })).filter((name) =>
-    /\.tsx?$/.test(name),
-  );
+  const files = (await readdir(join(root, "functions"), { recursive: true })).filter((name) => /\.tsx?$/.test(name));
   const texts = await Promise.all(files.map((name) => readFile(join(root, "functions", name), "utf8")));
   // Release 0.1.0 names the last one, and serves requests during an upgrade.
   const named = [...texts, "private.search_query("].flatMap((text) => [

@@ -96,11 +96,7 @@ const visibleToAll: Act = {
 const adminsOnly = { insert: admins, update: hidden(admins), delete: hidden(admins) };
 
 export const acts: Record<string, { insert: Act; update: Act; delete: Act }> = {
-  survey_responses: {
-    insert: { open: signedIn, waiting: signedIn, closed: "insider" },
-    update: never,
-    delete: never,
-  },
+  survey_responses: { insert: { open: signedIn, waiting: signedIn, closed: "insider" }, update: never, delete: never },
   survey_options: adminsOnly,
   survey_questions: adminsOnly,
   surveys: adminsOnly,

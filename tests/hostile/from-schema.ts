@@ -66,10 +66,7 @@ export const nastyText = fc.oneof(
 export const nastyValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: nastyText },
   { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom(null, true, 0, -1, 1.5, Number.MAX_SAFE_INTEGER, 1e308, [], {}, [[]]),
-  },
+  { weight: 1, arbitrary: fc.constantFrom(null, true, 0, -1, 1.5, Number.MAX_SAFE_INTEGER, 1e308, [], {}, [[]]) },
 );
 
 const filler = fc.string({
@@ -78,11 +75,7 @@ const filler = fc.string({
 });
 
 /** Mostly valid values of the schema; ids are taken from existing rows. */
-export function fromSchema(
-  schema: Schema,
-  definitions: Record<string, Schema>,
-  ids: string[],
-): fc.Arbitrary<unknown> {
+export function fromSchema(schema: Schema, definitions: Record<string, Schema>, ids: string[]): fc.Arbitrary<unknown> {
   const recur = (inner: Schema) => fromSchema(inner, definitions, ids);
   if (schema.$ref) return recur(definitions[schema.$ref.split("/").at(-1) ?? ""] ?? {});
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(recur));
@@ -113,8 +106,7 @@ export function fromSchema(
       return fc.constant(null);
     case "string":
       if (schema.format === "uuid" || schema.pattern?.includes("0-9a-f")) return fc.constantFrom(...ids);
-      if (schema.format === "date-time")
-        return fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
+      if (schema.format === "date-time") return fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
       return fc
         .oneof({ weight: 2, arbitrary: filler }, { weight: 1, arbitrary: nastyText })
         .map((text) => text.padEnd(schema.minLength ?? 0, "x"));

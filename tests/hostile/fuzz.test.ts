@@ -61,8 +61,7 @@ function expectEnvelope(answer: { status: number; text: string }, what: string) 
     expect(typeof body === "object" && body !== null && ("data" in body || "id" in body), summary).toBe(true);
     return;
   }
-  const form =
-    typeof (body as { error: unknown }).error === "string" ? lowercaseErrorEnvelope : errorEnvelope;
+  const form = typeof (body as { error: unknown }).error === "string" ? lowercaseErrorEnvelope : errorEnvelope;
   expect(form.safeParse(body).success, summary).toBe(true);
   expect(answer.text).not.toMatch(/PostgresError|syntax error|SQLSTATE|\bat \S+ \(|pg_catalog|private\./);
 }
@@ -155,10 +154,7 @@ describe("for any request the API returns one of its envelopes", () => {
         token: fc.constantFrom(...credentials),
         headers: fc.record(
           {
-            "x-organization": fc.oneof(
-              headerText,
-              fc.constantFrom(stack.organization.id, stack.organization.slug),
-            ),
+            "x-organization": fc.oneof(headerText, fc.constantFrom(stack.organization.id, stack.organization.slug)),
             "accept-language": fc.oneof(headerText, fc.constantFrom("de", "pt-BR,en;q=0.5", "*", "ja;q=0")),
             "idempotency-key": headerText,
             "content-type": fc.oneof(
@@ -179,9 +175,10 @@ describe("for any request the API returns one of its envelopes", () => {
           const answer = await stack.call(method, address, {
             token,
             ...(body === undefined ? {} : { body }),
-            headers: Object.fromEntries(
-              Object.entries(headers).filter(([, value]) => value !== ""),
-            ) as Record<string, string>,
+            headers: Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== "")) as Record<
+              string,
+              string
+            >,
           });
           // The export of the organization is a file.
           if (path === "/api/admin/export" && answer.status === 200) return;
@@ -288,14 +285,7 @@ describe("for any request the data API", () => {
       fc.tuple(fc.constantFrom("limit", "offset", "columns", "on_conflict"), nastyText),
     );
     const call = fc.record({
-      table: fc.constantFrom(
-        "submissions",
-        "comments",
-        "votes",
-        "profiles",
-        "organizations",
-        "notifications",
-      ),
+      table: fc.constantFrom("submissions", "comments", "votes", "profiles", "organizations", "notifications"),
       parameters: fc.array(parameter, { minLength: 1, maxLength: 3 }),
       token: fc.constantFrom(...credentials.slice(0, 5)),
     });
@@ -304,9 +294,7 @@ describe("for any request the data API", () => {
         const search = new URLSearchParams(parameters.map(([name, text]) => [name, wellFormed(text)]));
         const answer = await rest(`${table}?${search}`, { token, against: stack });
         expect(answer.status, answer.text).toBeLessThan(500);
-        expect(answer.text).not.toMatch(
-          /@own\.example|"user_id":"(?!null)|postgresql:|node_modules|\bat \S+ \(/,
-        );
+        expect(answer.text).not.toMatch(/@own\.example|"user_id":"(?!null)|postgresql:|node_modules|\bat \S+ \(/);
       }),
       { numRuns: runs(250), endOnFailure: true },
     );
@@ -333,15 +321,10 @@ describe("afterwards", () => {
     }
     const log = await readFile(join(folder, "functions.log"), "utf8");
     expect(log.length).toBeGreaterThan(1000);
-    const created = JSON.parse(await readFile(join(folder, "secrets.json"), "utf8")) as Record<
-      string,
-      unknown
-    >;
+    const created = JSON.parse(await readFile(join(folder, "secrets.json"), "utf8")) as Record<string, unknown>;
     const hidden = [
       ...secrets,
-      ...Object.values(created).flatMap((value) =>
-        typeof value === "string" && value.length > 10 ? [value] : [],
-      ),
+      ...Object.values(created).flatMap((value) => (typeof value === "string" && value.length > 10 ? [value] : [])),
     ];
     const publicKey = stack.publishable_key;
     expect(hidden.length).toBeGreaterThan(10);

@@ -82,9 +82,9 @@ describe("forged hosts and paths", () => {
   });
 
   test("two Host headers return 400, and HTTP/1.0 needs none", async () => {
-    expect(
-      await toGateway("GET /api/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n"),
-    ).toMatch(/^HTTP\/1.1 400 /);
+    expect(await toGateway("GET /api/health HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n")).toMatch(
+      /^HTTP\/1.1 400 /,
+    );
     expect(await toGateway("GET /api/health HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 200 /);
     expect(await toGateway("GET /_system/info HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1.1 404 /);
   });
@@ -122,9 +122,7 @@ describe("forged hosts and paths", () => {
     );
     const host = fc.oneof(
       fc.constantFrom("127.0.0.1", "a", "localhost:1", undefined),
-      fc
-        .tuple(fc.constantFrom("a", ""), glue, room, fc.constantFrom("", "?", "#", "/"))
-        .map((parts) => parts.join("")),
+      fc.tuple(fc.constantFrom("a", ""), glue, room, fc.constantFrom("", "?", "#", "/")).map((parts) => parts.join("")),
     );
     const line = fc.record({
       method: fc.constantFrom("GET", "POST", "HEAD", "PUT", "get", "OPTIONS"),
@@ -160,11 +158,7 @@ describe("forged hosts and paths", () => {
   test("direct requests to the port of auth are rejected", async () => {
     const service = await startAuth({
       databaseUrl: own.db_url,
-      secrets: {
-        jwt_secret: own.jwtSecret,
-        publishable_key: own.publishable_key,
-        secret_key: own.secret_key,
-      },
+      secrets: { jwt_secret: own.jwtSecret, publishable_key: own.publishable_key, secret_key: own.secret_key },
       siteUrl: own.supabase_url,
       addressHeader: "x-address-of-a-test",
       guard: {
@@ -215,10 +209,7 @@ describe("estimated counts", () => {
   });
 
   test("exact counts are returned", async () => {
-    const answer = await rest("organizations?select=id", {
-      against: own,
-      headers: { Prefer: "count=exact" },
-    });
+    const answer = await rest("organizations?select=id", { against: own, headers: { Prefer: "count=exact" } });
     expect([answer.status, answer.headers.get("content-range")]).toEqual([200, "0-0/1"]);
   });
 });
@@ -233,10 +224,7 @@ describe("overly expensive queries", () => {
     ["too many conditions", `submissions?or=(${"id.is.null,".repeat(300)}id.is.null)`],
     ["too many parameters", `submissions?${"id=is.null&".repeat(101)}select=id`],
     ["too many embeds", `submissions?select=id${",comments(id)".repeat(13)}`],
-    [
-      "embeds that are too deep",
-      "submissions?select=comments(submissions(comments(submissions(comments(id)))))",
-    ],
+    ["embeds that are too deep", "submissions?select=comments(submissions(comments(submissions(comments(id)))))"],
     ["a query of 9 KB", `submissions?select=id&title=eq.${"x".repeat(9_000)}`],
   ])("%s: 400, and no standstill", async (_, path) => {
     const answer = await data(path, "127.0.1.1");
@@ -298,11 +286,7 @@ describe("unusual requests to the data API", () => {
     ["GET", `rpc/my_votes?${Array.from({ length: 10 }, (_, n) => `${n}${long.slice(10)}=1`).join("&")}`],
     ["POST", `rpc/my_votes?columns=${Array.from({ length: 6 }, () => long.slice(5)).join()}`, "{}"],
     ["POST", "rpc/my_votes", JSON.stringify({ [long.repeat(5)]: 1 })],
-    [
-      "POST",
-      "rpc/my_votes",
-      JSON.stringify([Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`a${n}`, 1]))]),
-    ],
+    ["POST", "rpc/my_votes", JSON.stringify([Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`a${n}`, 1]))])],
   ])("%s %.60s with long names: rejected by the gateway", async (method, path, body?) => {
     const { status, body: answer } = await send(method, path, body);
     expect([status, answer.code]).toEqual([400, "VALIDATION_ERROR"]);
@@ -359,10 +343,7 @@ describe("ambiguous request lines and headers", () => {
     ["a header over two lines", "GET /api/health HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n"],
     ["a chunk that ends in a line feed", `${post}Transfer-Encoding: chunked\r\n\r\n2;a\n{}\r\n0\r\n\r\n`],
     ["line feeds alone", "GET /api/health HTTP/1.1\nHost: a\n\n"],
-    [
-      "3,000 headers",
-      `GET /api/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${"a: b\r\n".repeat(3_000)}\r\n`,
-    ],
+    ["3,000 headers", `GET /api/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${"a: b\r\n".repeat(3_000)}\r\n`],
   ])("%s: 400, and the bytes after it are not read as a request", async (_, bytes) => {
     const answer = await toGateway(bytes);
     expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 400"]);
@@ -387,11 +368,7 @@ describe("bodies that never arrive", () => {
       "/functions/v1/mcp",
     ];
     const sockets = Array.from({ length: 400 }, (_, n) => {
-      const socket = connect({
-        port: portOf(own.supabase_url),
-        host: "127.0.0.1",
-        localAddress: "127.0.1.2",
-      });
+      const socket = connect({ port: portOf(own.supabase_url), host: "127.0.0.1", localAddress: "127.0.1.2" });
       socket.on("error", () => undefined);
       socket.write(
         `POST ${path[n % 4]} HTTP/1.1\r\nHost: a\r\napikey: ${own.publishable_key}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{`,
@@ -399,8 +376,7 @@ describe("bodies that never arrive", () => {
       return socket;
     });
     const answers = sockets.map(
-      (socket) =>
-        new Promise<string>((resolve) => socket.once("data", (chunk) => resolve(String(chunk).slice(0, 12)))),
+      (socket) => new Promise<string>((resolve) => socket.once("data", (chunk) => resolve(String(chunk).slice(0, 12)))),
     );
     for (let n = 0; n < 5; n++) expect(await health()).toBeLessThan(prompt);
     expect((await data("organizations?select=id", "127.0.0.9")).status).toBe(200);
@@ -475,11 +451,7 @@ describe("connections", () => {
       socket.write(text);
       return socket;
     };
-    const starts = [
-      "GET /x HTTP/1.1\r\nHost: a\r\nX-A: ",
-      "GET /realtime/v1/websocket HTTP/1.1\r\nUpgrade: web",
-      "G",
-    ];
+    const starts = ["GET /x HTTP/1.1\r\nHost: a\r\nX-A: ", "GET /realtime/v1/websocket HTTP/1.1\r\nUpgrade: web", "G"];
     const slow = Array.from({ length: 60 }, (_, n) => open(starts[n % 3] ?? ""));
     // One byte now and then does not extend the timeout.
     const dripping = setInterval(() => {
@@ -656,10 +628,7 @@ describe("large responses", () => {
     const gateway = createGateway({
       addressHeader: "x-address-of-a-test",
       ...withoutData,
-      dataApi: () => ({
-        listener: () => ({ host: "127.0.0.1", port: upstreamPort() }),
-        begin: () => () => undefined,
-      }),
+      dataApi: () => ({ listener: () => ({ host: "127.0.0.1", port: upstreamPort() }), begin: () => () => undefined }),
       functionPort: upstreamPort,
       // On a busy machine, copying such an answer counts as slow.
       limits: { slowWorkMs: Number.MAX_SAFE_INTEGER, ...more },
@@ -713,21 +682,18 @@ describe("large responses", () => {
     ["/", 40_000_000],
   ] as const;
 
-  test.each(paths)(
-    "of %s that are unread are cut off, and leave room to others meanwhile",
-    async (path, bytes) => {
-      const answers = await longAnswers(bytes, { readMs: 3_000, heldBytesPerAddress: 2.5 * bytes });
-      try {
-        const asked = await Promise.all(Array.from({ length: 5 }, () => answers.unread(path, "127.0.3.2")));
-        expect(asked.toSorted()).toEqual(["200", "200", "429", "429", "429"]);
-        expect(await answers.read(path, "127.0.3.3")).toBeGreaterThan(bytes);
-        // Only cut off connections make room for more of theirs.
-        await until(async () => (await answers.read(path, "127.0.3.2")) > bytes);
-      } finally {
-        answers.close();
-      }
-    },
-  );
+  test.each(paths)("of %s that are unread are cut off, and leave room to others meanwhile", async (path, bytes) => {
+    const answers = await longAnswers(bytes, { readMs: 3_000, heldBytesPerAddress: 2.5 * bytes });
+    try {
+      const asked = await Promise.all(Array.from({ length: 5 }, () => answers.unread(path, "127.0.3.2")));
+      expect(asked.toSorted()).toEqual(["200", "200", "429", "429", "429"]);
+      expect(await answers.read(path, "127.0.3.3")).toBeGreaterThan(bytes);
+      // Only cut off connections make room for more of theirs.
+      await until(async () => (await answers.read(path, "127.0.3.2")) > bytes);
+    } finally {
+      answers.close();
+    }
+  });
 
   test.each(["POST", "PUT", "PATCH", "DELETE"])(
     "to %s that are unread count: the next request is refused before it runs",
@@ -841,12 +807,8 @@ describe("processes that die or hang", () => {
     await until(async () => (await data("organizations?select=id", "127.0.4.2")).status === 200);
     await until(
       async () =>
-        (
-          await own.call("GET", "/auth/v1/health", {
-            base: own.supabase_url,
-            headers: { apikey: own.publishable_key },
-          })
-        ).status === 200,
+        (await own.call("GET", "/auth/v1/health", { base: own.supabase_url, headers: { apikey: own.publishable_key } }))
+          .status === 200,
     );
   });
 });

@@ -13,11 +13,7 @@ let own: OwnStack;
 beforeAll(async () => {
   own = await startOwnStack({
     parts: ["auth", "web"],
-    functionsEnvironment: {
-      SITE_URL: site,
-      ALLOWED_HOSTS: "inner.example",
-      MCP_ALLOWED_HOSTS: "older.example",
-    },
+    functionsEnvironment: { SITE_URL: site, ALLOWED_HOSTS: "inner.example", MCP_ALLOWED_HOSTS: "older.example" },
   });
 });
 afterAll(async () => {
@@ -33,36 +29,27 @@ const page = (method: string, path: string, host: string, origin?: string) =>
   });
 const port = () => new URL(own.site_url).port;
 
-test.each([
-  "evil.example",
-  "localhost.evil.example",
-  "127.0.0.1.evil.example",
-  "feedback.example.org.evil.example",
-])("a page of %s reads and writes nothing, and its operator learns what to set", async (name) => {
-  for (const host of [name, `${name}:${port()}`]) {
-    for (const path of [
-      "/",
-      `/o/${own.organization.slug}`,
-      "/sign-in",
-      "/setup",
-      "/assets/x.css",
-      "/widget.js",
-    ]) {
-      const answer = await page("GET", path, host);
-      expect([path, answer.status, answer.text]).toEqual([path, 403, expect.stringContaining("SITE_URL")]);
+test.each(["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "feedback.example.org.evil.example"])(
+  "a page of %s reads and writes nothing, and its operator learns what to set",
+  async (name) => {
+    for (const host of [name, `${name}:${port()}`]) {
+      for (const path of ["/", `/o/${own.organization.slug}`, "/sign-in", "/setup", "/assets/x.css", "/widget.js"]) {
+        const answer = await page("GET", path, host);
+        expect([path, answer.status, answer.text]).toEqual([path, 403, expect.stringContaining("SITE_URL")]);
+      }
+      for (const path of ["/preferences", "/sign-up", "/sign-in"])
+        expect((await page("POST", path, host, `http://${host}`)).status, path).toBe(403);
+      for (const base of [own.base_url, own.supabase_url]) {
+        const call = { agent, headers: { host } };
+        expect((await send("GET", `${base}/api/submissions`, call)).status).toBe(403);
+        const posted = { agent, headers: { host, origin: `http://${host}` }, body: { title: "A title" } };
+        expect((await send("POST", `${base}/api/submissions/check-duplicates`, posted)).status).toBe(403);
+        const { headers } = await send("OPTIONS", `${base}/api/submissions`, posted);
+        expect(headers["access-control-allow-origin"]).toBeUndefined();
+      }
     }
-    for (const path of ["/preferences", "/sign-up", "/sign-in"])
-      expect((await page("POST", path, host, `http://${host}`)).status, path).toBe(403);
-    for (const base of [own.base_url, own.supabase_url]) {
-      const call = { agent, headers: { host } };
-      expect((await send("GET", `${base}/api/submissions`, call)).status).toBe(403);
-      const posted = { agent, headers: { host, origin: `http://${host}` }, body: { title: "A title" } };
-      expect((await send("POST", `${base}/api/submissions/check-duplicates`, posted)).status).toBe(403);
-      const { headers } = await send("OPTIONS", `${base}/api/submissions`, posted);
-      expect(headers["access-control-allow-origin"]).toBeUndefined();
-    }
-  }
-});
+  },
+);
 
 test("the configured hosts and this machine are ours", async () => {
   for (const host of [
@@ -95,14 +82,8 @@ test.each(["127.999.999.999", "127.0.0.1:99999"])(
   async (host) => {
     for (const path of ["/", "/sign-in"]) expect((await page("GET", path, host)).status, path).toBe(400);
     expect((await page("POST", "/preferences", host, `http://${host}`)).status).toBe(400);
-    for (const path of [
-      "/functions/v1/webhook-dispatch",
-      "/webhook-dispatch",
-      "/functions/v1/auth-mail/health",
-    ])
-      expect((await send("POST", own.supabase_url + path, { agent, headers: { host } })).status, path).toBe(
-        400,
-      );
+    for (const path of ["/functions/v1/webhook-dispatch", "/webhook-dispatch", "/functions/v1/auth-mail/health"])
+      expect((await send("POST", own.supabase_url + path, { agent, headers: { host } })).status, path).toBe(400);
     const token = await own.key(["submissions:read"]);
     for (const base of [own.base_url, own.supabase_url])
       for (const path of ["/api/submissions", "/api/mcp"])

@@ -62,29 +62,16 @@ describe("a token is refused", () => {
     await refused(`${base64({ alg: "none" })}.${base64(claims)}.`, "algorithm");
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const jwk = { kty: "oct", k: "YQ" };
-    await refused(
-      await new SignJWT(claims).setProtectedHeader({ alg: "RS256" }).sign(privateKey),
-      "algorithm",
-    );
+    await refused(await new SignJWT(claims).setProtectedHeader({ alg: "RS256" }).sign(privateKey), "algorithm");
     // Keys that the header brings or names do not count.
-    await refused(
-      forged({ alg: "HS256", jwk, kid: host.id, jku: "https://evil.example" }, claims, "a"),
-      "signature",
-    );
+    await refused(forged({ alg: "HS256", jwk, kid: host.id, jku: "https://evil.example" }, claims, "a"), "signature");
     await refused(forged({ alg: "HS256", crit: ["b64"], b64: false }, claims, host.secret), "malformed");
   });
 
   test("that is no token, is signed by nobody here, or was changed after", async () => {
     const token = await signed(claimsOf(host.organization), host.secret);
     const [head, , signature] = token.split(".");
-    for (const text of [
-      "x",
-      "a.b.c",
-      `${token}.${token}`,
-      `${head}..${signature}`,
-      `Bearer ${token}`,
-      host.secret,
-    ])
+    for (const text of ["x", "a.b.c", `${token}.${token}`, `${head}..${signature}`, `Bearer ${token}`, host.secret])
       await refused(text, "malformed");
     await refused(`${head}.${base64(claimsOf(host.organization))}.${signature}`, "signature");
     await refused(await signed(claimsOf(host.organization), other.secret), "signature");
@@ -112,9 +99,7 @@ describe("a token is refused", () => {
     ])
       await refused(await signed(claimsOf(host.organization, { aud }), host.secret), "audience");
     await refused(await signed(claimsOf(other.organization), host.secret), "signature");
-    expect(
-      (await exchange(await signed(claimsOf(host.organization, { aud: [id] }), host.secret))).status,
-    ).toBe(201);
+    expect((await exchange(await signed(claimsOf(host.organization, { aud: [id] }), host.secret))).status).toBe(201);
     const bare = await newOrganization();
     await refused(await signed(claimsOf(bare), host.secret), "no_secret");
     const hidden = await newOrganization({ visibility: "private" });
@@ -191,9 +176,9 @@ describe("a token is refused", () => {
     // A used token is forgotten when it would be refused as expired.
     await sql`update private.identify_tokens set expires_at = now() where organization_id = ${host.organization.id}`;
     await sql`select private.trim_rows()`;
-    expect(
-      await sql`select from private.identify_tokens where organization_id = ${host.organization.id}`,
-    ).toHaveLength(0);
+    expect(await sql`select from private.identify_tokens where organization_id = ${host.organization.id}`).toHaveLength(
+      0,
+    );
   });
 
   test("alike for a private board with a signing secret and for none, by whoever cannot sign for it", async () => {
@@ -211,8 +196,7 @@ describe("a token is refused", () => {
       const answers = await Promise.all(names.map((aud) => exchange(guess(aud))));
       const missing = answers.at(-1);
       expect(missing?.body).toMatchObject({ error: { reason: "audience" } });
-      for (const { status, body } of answers)
-        expect([status, body]).toEqual([missing?.status, missing?.body]);
+      for (const { status, body } of answers) expect([status, body]).toEqual([missing?.status, missing?.body]);
     }
   });
 
@@ -221,9 +205,9 @@ describe("a token is refused", () => {
     const { withDecoys } = await importFunction<typeof import("../../functions/_shared/callers/identify.ts")>(
       module("identify"),
     );
-    const { decryptSecret } = await importFunction<
-      typeof import("../../functions/_shared/callers/stored-secrets.ts")
-    >(module("stored-secrets"));
+    const { decryptSecret } = await importFunction<typeof import("../../functions/_shared/callers/stored-secrets.ts")>(
+      module("stored-secrets"),
+    );
     const secret = (name: string) => ({ id: name, encrypted: "", last_four: "" });
     const board = { organization_id: randomUUID(), slug: "hidden", is_public: false };
     const idsFor = (...secrets: ReturnType<typeof secret>[]) =>
@@ -336,9 +320,7 @@ describe("a session", () => {
       accessToken: async () => token,
     });
     const status = await new Promise<string>((resolve) => {
-      client
-        .channel(`user:${profile.id}`, { config: { private: true } })
-        .subscribe((state) => resolve(state));
+      client.channel(`user:${profile.id}`, { config: { private: true } }).subscribe((state) => resolve(state));
     });
     expect(status).not.toBe("SUBSCRIBED");
     await client.removeAllChannels();
@@ -370,9 +352,7 @@ describe("a session", () => {
     const claims = { sub: randomUUID(), email: `${randomUUID()}@host.example` };
     const idea = await newSubmission(host.organization, await newUser());
     const said = await newComment(idea, await newUser());
-    const survey = await newSurvey(host.owner, host.organization, {
-      questions: [{ type: "nps", text: "And?" }],
-    });
+    const survey = await newSurvey(host.owner, host.organization, { questions: [{ type: "nps", text: "And?" }] });
     const body = { answers: [{ question_id: survey.questions[0]?.id, value: 9 }] };
     for (const _ of ["once", "again"]) {
       const as = await identified(host.organization, host.secret, claims);

@@ -38,7 +38,5 @@ test("imports that wait for each other hold no connection", async () => {
   });
   const done = await Promise.all(ended.imports.map(({ id }) => runToEnd(key, id)));
   expect(done.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);
-  expect(await sql`select from public.submissions where organization_id = ${organization.id}`).toHaveLength(
-    1,
-  );
+  expect(await sql`select from public.submissions where organization_id = ${organization.id}`).toHaveLength(1);
 });

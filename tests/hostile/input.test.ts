@@ -17,9 +17,7 @@ import { makeWorld, type Scene } from "./world.ts";
 
 const world = await makeWorld();
 const open: Scene = await world.scene("open");
-const key: string = (
-  await newKey(world.home, ["submissions:read", "submissions:write", "submissions:moderate"])
-).token;
+const key: string = (await newKey(world.home, ["submissions:read", "submissions:write", "submissions:moderate"])).token;
 
 const { port } = new URL(stack.base_url);
 type ErrorBody = { error?: unknown; data?: unknown };
@@ -110,10 +108,7 @@ describe("SQL in", () => {
         (parameter === "q" ? injections : injections.slice(0, 10)).map(async (text) => {
           const address = `${path}?${parameter}=${encodeURIComponent(text)}${parameter === "q" ? "" : "&q=map"}`;
           expectAnswered(
-            await api(address, {
-              token: world.people.admin.token,
-              headers: { "x-organization": world.home.slug },
-            }),
+            await api(address, { token: world.people.admin.token, headers: { "x-organization": world.home.slug } }),
             address,
           );
         }),
@@ -130,10 +125,7 @@ describe("SQL in", () => {
         ["path below", await api(`/api/submissions/${open.submission}/${encodeURIComponent(text)}`)],
         [
           "comment",
-          await api(`/api/submissions/${open.submission}/comments`, {
-            token,
-            body: { body: text, parent_id: text },
-          }),
+          await api(`/api/submissions/${open.submission}/comments`, { token, body: { body: text, parent_id: text } }),
         ],
         [
           "submission",
@@ -150,10 +142,7 @@ describe("SQL in", () => {
             },
           }),
         ],
-        [
-          "duplicates",
-          await api("/api/submissions/check-duplicates", { body: { title: text, description: text } }),
-        ],
+        ["duplicates", await api("/api/submissions/check-duplicates", { body: { title: text, description: text } })],
       ];
       for (const [where, answer] of answers) expectAnswered(answer, `${where}: ${text}`);
       // Characters that fetch accepts in a header.
@@ -206,9 +195,7 @@ describe("SQL in", () => {
           const rest = text.replaceAll("<mark>", "").replaceAll("</mark>", "");
           expect(rest, `${q}: ${text}`).not.toMatch(/[<>"']/);
           // Each mark is closed before the next opens.
-          expect(text.replace(/<mark>((?!<\/?mark>)[\s\S])*<\/mark>/g, ""), `${q}: ${text}`).not.toMatch(
-            /<\/?mark>/,
-          );
+          expect(text.replace(/<mark>((?!<\/?mark>)[\s\S])*<\/mark>/g, ""), `${q}: ${text}`).not.toMatch(/<\/?mark>/);
         }
       }
     }
@@ -225,41 +212,36 @@ describe("headers", () => {
     "X-Forwarded-For",
     "Cookie",
     "Origin",
-  ])(
-    "%s of any length and with control characters gets a response or is cut off, never a 500",
-    async (name) => {
-      for (const value of [
-        "",
-        " ",
-        ",",
-        ";q=",
-        "\t",
-        "\u0001",
-        "\u007f",
-        "x\u0000y",
-        "\u00ff",
-        "a".repeat(5000),
-        "a".repeat(60_000),
-        "a,".repeat(3000),
-        ";q=1,".repeat(1500),
+  ])("%s of any length and with control characters gets a response or is cut off, never a 500", async (name) => {
+    for (const value of [
+      "",
+      " ",
+      ",",
+      ";q=",
+      "\t",
+      "\u0001",
+      "\u007f",
+      "x\u0000y",
+      "\u00ff",
+      "a".repeat(5000),
+      "a".repeat(60_000),
+      "a,".repeat(3000),
+      ";q=1,".repeat(1500),
+    ]) {
+      for (const request of [
+        `GET /api/submissions?limit=1 HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`,
+        `POST /api/submissions/check-duplicates HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
       ]) {
-        for (const request of [
-          `GET /api/submissions?limit=1 HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`,
-          `POST /api/submissions/check-duplicates HTTP/1.1\r\nHost: x\r\n${name}: ${value}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
-        ]) {
-          const answer = await raw(request, { port });
-          expect(answer, JSON.stringify(value.slice(0, 20))).toMatch(/^(HTTP\/1\.1 [234]|$)/);
-        }
+        const answer = await raw(request, { port });
+        expect(answer, JSON.stringify(value.slice(0, 20))).toMatch(/^(HTTP\/1\.1 [234]|$)/);
       }
-      expect((await api("/api/health")).status).toBe(200);
-    },
-  );
+    }
+    expect((await api("/api/health")).status).toBe(200);
+  });
 
   it("cannot be split by request data", async () => {
     for (const text of ["en\r\nX-Injected: 1", "%0d%0aX-Injected: 1", "en\u010d\u010aX-Injected: 1"]) {
-      const answer = await api(
-        `/api/submissions/search?q=${encodeURIComponent(text)}&organization=${world.home.slug}`,
-      );
+      const answer = await api(`/api/submissions/search?q=${encodeURIComponent(text)}&organization=${world.home.slug}`);
       expect(answer.headers["x-injected"]).toBeUndefined();
       expectAnswered(answer, text);
     }
@@ -281,11 +263,7 @@ describe("headers", () => {
     const answer = await api<{ data: { url: string } }>("/api/submissions", {
       token: world.people.author.token,
       body: { title: "Whose link is this?", description: "A description long enough.", type: "idea" },
-      headers: {
-        "x-forwarded-host": "evil.example",
-        forwarded: "host=evil.example",
-        "x-organization": world.home.id,
-      },
+      headers: { "x-forwarded-host": "evil.example", forwarded: "host=evil.example", "x-organization": world.home.id },
       base: stack.supabase_url,
     });
     expect(answer.status).toBe(201);
@@ -379,22 +357,14 @@ describe("bodies", () => {
       fetch(`${stack.base_url}/api/submissions`, {
         method: "POST",
         body: body as BodyInit,
-        headers: {
-          authorization: `Bearer ${world.people.author.token}`,
-          "x-organization": world.home.id,
-          ...headers,
-        },
+        headers: { authorization: `Bearer ${world.people.author.token}`, "x-organization": world.home.id, ...headers },
       });
     const json = { "content-type": "application/json" };
     expect((await send(new Uint8Array([0x7b, 0xff, 0xfe, 0x7d]), json)).status).toBe(400);
     expect((await send(`{${valid}}`, { "content-type": "text/plain" })).status).toBe(415);
-    expect((await send(`{${valid}}`, { "content-type": "application/x-www-form-urlencoded" })).status).toBe(
-      415,
-    );
+    expect((await send(`{${valid}}`, { "content-type": "application/x-www-form-urlencoded" })).status).toBe(415);
     expect((await send(`{${valid}}`, { "content-type": "application/jsonx" })).status).toBe(415);
-    expect(
-      (await send(new Uint8Array([0x1f, 0x8b, 0, 0]), { ...json, "content-encoding": "gzip" })).status,
-    ).toBe(400);
+    expect((await send(new Uint8Array([0x1f, 0x8b, 0, 0]), { ...json, "content-encoding": "gzip" })).status).toBe(400);
     expect((await send("x".repeat(1024 * 1024 + 1), json)).status).toBe(413);
   });
 });
@@ -424,16 +394,13 @@ describe("sizes", () => {
     "author=x",
     `author=${"0".repeat(36)}`,
   ])("?%s is a validation error", async (query) => {
-    const answer = await api<{ error: { code: string } }>(
-      `/api/submissions?${query}&organization=${world.home.slug}`,
-    );
+    const answer = await api<{ error: { code: string } }>(`/api/submissions?${query}&organization=${world.home.slug}`);
     expect([answer.status, answer.body.error?.code]).toEqual([400, "VALIDATION_ERROR"]);
   });
 
   it("of the last page, of expand and of lists of ids are bounded", async () => {
     expect(
-      (await api<{ data: unknown[] }>(`/api/submissions?page=100&limit=100&organization=${world.home.slug}`))
-        .body.data,
+      (await api<{ data: unknown[] }>(`/api/submissions?page=100&limit=100&organization=${world.home.slug}`)).body.data,
     ).toEqual([]);
     const detail = `/api/submissions/${open.submission}?expand=`;
     for (const expand of ["author,".repeat(1000), "x".repeat(5000), ",".repeat(3000), "author%00"]) {
@@ -466,18 +433,15 @@ describe("sizes", () => {
     },
   );
 
-  it.each(["dеsign", "ｄesign", "a\u200b", "a%", "A_B", "ſ", "İ"])(
-    "%j is rejected as a slug filter",
-    async (slug) => {
-      for (const parameter of ["tag", "category"]) {
-        const answer = await api<{ data?: unknown[] }>(
-          `/api/submissions?${parameter}=${encodeURIComponent(slug)}&organization=${world.home.slug}`,
-        );
-        expect([200, 400]).toContain(answer.status);
-        if (answer.status === 200) expect(answer.body.data).toEqual([]);
-      }
-    },
-  );
+  it.each(["dеsign", "ｄesign", "a\u200b", "a%", "A_B", "ſ", "İ"])("%j is rejected as a slug filter", async (slug) => {
+    for (const parameter of ["tag", "category"]) {
+      const answer = await api<{ data?: unknown[] }>(
+        `/api/submissions?${parameter}=${encodeURIComponent(slug)}&organization=${world.home.slug}`,
+      );
+      expect([200, 400]).toContain(answer.status);
+      if (answer.status === 200) expect(answer.body.data).toEqual([]);
+    }
+  });
 });
 
 describe("no regular expression takes more than about twice as long for twice the text", () => {
@@ -530,21 +494,11 @@ describe("no regular expression takes more than about twice as long for twice th
     ],
     ["an e-mail address", (text) => submissionCreateByKey.safeParse({ author_email: `a@${text}` })],
     ["a web address", (text) => submissionPatch.safeParse({ tracker_issue_url: `https://${text}` })],
-    [
-      "a comment",
-      (text) => commentCreateByKey.safeParse({ body: text, parent_id: text, author_email: text }),
-    ],
+    ["a comment", (text) => commentCreateByKey.safeParse({ body: text, parent_id: text, author_email: text })],
     [
       "a list query",
       (text) =>
-        submissionListQuery.safeParse({
-          q: text,
-          tag: text,
-          category: text,
-          cursor: text,
-          page: text,
-          author: text,
-        }),
+        submissionListQuery.safeParse({ q: text, tag: text, category: text, cursor: text, page: text, author: text }),
     ],
     ["a search query", (text) => submissionSearchQuery.safeParse({ q: text, limit: text })],
     ["expand", (text) => submissionDetailQuery.safeParse({ expand: text })],
@@ -568,9 +522,7 @@ describe("no regular expression takes more than about twice as long for twice th
         // Below 30 ms is noise: quadratic time is seconds at this length.
         const limit = Math.max(30, short * 3.2);
         const long = time(text(40_000), limit);
-        expect(long, `${JSON.stringify(unit)}…${JSON.stringify(end)}: ${short} → ${long} ms`).toBeLessThan(
-          limit,
-        );
+        expect(long, `${JSON.stringify(unit)}…${JSON.stringify(end)}: ${short} → ${long} ms`).toBeLessThan(limit);
       }
     }
   });
@@ -591,9 +543,7 @@ describe("no regular expression takes more than about twice as long for twice th
       const search = (length: number) => () =>
         api<ErrorBody>(`/api/submissions/search?q=${encodeURIComponent(text(length))}`);
       const check = (length: number) => () =>
-        api<ErrorBody>("/api/submissions/check-duplicates", {
-          body: { title: text(200), description: text(length) },
-        });
+        api<ErrorBody>("/api/submissions/check-duplicates", { body: { title: text(200), description: text(length) } });
       for (const [what, half, whole] of [
         ["search", search(100), search(200)],
         ["check", check(2500), check(5000)],

@@ -98,11 +98,7 @@ describe("a write with a slow query in its parameters", async () => {
       { survey_id: answered, answers },
     ],
     ["PATCH", `notifications?user_id=eq.${attacker.id}&select=id,${embed}`, { read_at: "2026-01-01" }],
-    [
-      "PATCH",
-      `profiles?id=eq.${attacker.id}&select=id,comments(id)&comments.body=${slow}`,
-      { name: "Mallory" },
-    ],
+    ["PATCH", `profiles?id=eq.${attacker.id}&select=id,comments(id)&comments.body=${slow}`, { name: "Mallory" }],
   ];
 
   /** Usual requests on a board, none of which may wait; reverted, so that each attack meets the same state. */

@@ -179,8 +179,7 @@ describe("the method of a form", () => {
   test("is not read from the query or a header", async () => {
     const path = `/submissions/${await newSubmission(home, await newUser())}/vote`;
     await rival.post(path);
-    for (const name of ["x-http-method-override", "x-http-method"])
-      await rival.post(path, {}, { [name]: "DELETE" });
+    for (const name of ["x-http-method-override", "x-http-method"]) await rival.post(path, {}, { [name]: "DELETE" });
     await rival.post(`${path}?_method=delete`);
     await rival.get(`${path}?_method=delete`);
     expect(await hasVoted(path.split("/")[2] ?? "", rival.userId)).toBe(true);
@@ -208,8 +207,7 @@ describe("a form of a submission", () => {
     const path = `/submissions/${submission}`;
     expect((await user.post(path, { title: "Changed by a post without a method" })).status).toBe(404);
     expect((await user.post(path, { _method: "delete" }, { "content-type": "text/plain" })).status).toBe(415);
-    const rows =
-      await sql`select from public.submissions where id = ${submission} and title = 'A submission'`;
+    const rows = await sql`select from public.submissions where id = ${submission} and title = 'A submission'`;
     expect(rows).toHaveLength(1);
   });
 
@@ -222,18 +220,12 @@ describe("a form of a submission", () => {
       [`/submissions/${target}`, { _method: "delete" }],
       [`/submissions/${target}`, { _method: "patch", title: "Taken over by another tenant" }],
       [`/submissions/${target}/status`, { _method: "patch", status: "declined" }],
-      [
-        `/submissions/${own}/status?organization=${home.slug}`,
-        { _method: "patch", status: "declined", id: target },
-      ],
+      [`/submissions/${own}/status?organization=${home.slug}`, { _method: "patch", status: "declined", id: target }],
       [
         `/submissions/${own}/moderation`,
         { type: "submission", id: target, ids: target, action: "reject", state: "rejected" },
       ],
-      [
-        `/submissions/${target}/moderation`,
-        { type: "submission", id: target, ids: target, action: "reject" },
-      ],
+      [`/submissions/${target}/moderation`, { type: "submission", id: target, ids: target, action: "reject" }],
       [`/submissions/${own}/merge`, { source_ids: target, target_id: own }],
       [`/submissions/${own}/merge`, { source_ids: own, target_id: target }],
       [`/submissions/${target}/merge`, { source_ids: target, target_id: own }],
@@ -244,11 +236,7 @@ describe("a form of a submission", () => {
     const before = [...(await row())];
     for (const [path, fields] of attempts) {
       const { status } = await rival.post(path, fields);
-      expect([path, fields._method, status >= 400 || path.includes(own)]).toEqual([
-        path,
-        fields._method,
-        true,
-      ]);
+      expect([path, fields._method, status >= 400 || path.includes(own)]).toEqual([path, fields._method, true]);
       expect(status, path).toBeLessThan(500);
     }
     expect([...(await row())]).toEqual(before);
@@ -280,11 +268,7 @@ describe("user text is only text", () => {
     await sql`
       update public.submissions set ${sql({ title, description: title, category_id: category?.id ?? null })}
       where id = ${id}`;
-    await newComment(
-      id,
-      { id: rival.userId },
-      { body: `${markup} javascript:alert(1) https://x.example/"onload=` },
-    );
+    await newComment(id, { id: rival.userId }, { body: `${markup} javascript:alert(1) https://x.example/"onload=` });
     await sql`
       update public.submissions set tracker_issue_url = 'https://x.example/"><script>alert(1)</script>'
       where id = ${id}`;
@@ -359,9 +343,7 @@ describe("user text is only text", () => {
     expect(html.querySelectorAll("img[onerror], svg[onload], [src=x]")).toHaveLength(0);
     expect(text).not.toMatch(/<script>|<img src=x|<svg\/onload/i);
     for (const script of html.querySelectorAll("script"))
-      expect(script.getAttribute("src") ?? script.getAttribute("type")).toMatch(
-        /^\/assets\/|^application\/ld\+json$/,
-      );
+      expect(script.getAttribute("src") ?? script.getAttribute("type")).toMatch(/^\/assets\/|^application\/ld\+json$/);
     for (const link of html.querySelectorAll("a[href], form[action]"))
       expect(link.getAttribute("href") ?? link.getAttribute("action")).toMatch(/^(?:[/#?]|https?:)/);
   }
@@ -386,24 +368,18 @@ describe("no page can be framed, cached or built for another host", () => {
     ["x-forwarded-proto", "gopher"],
   ])("a header %s: %s appears in none of it", async (name, value) => {
     for (const path of ["/", "/sign-in", "/nowhere", "/?q=pelican"])
-      expect((await request("GET", path, { headers: { [name]: value } })).text).not.toMatch(
-        /evil\.example|gopher/,
-      );
+      expect((await request("GET", path, { headers: { [name]: value } })).text).not.toMatch(/evil\.example|gopher/);
   });
 
   test("a flood of colors and assets is cacheable: one URL each, no cookie read, no database query", async () => {
     const asset = /\/assets\/[\w-]+\.css/.exec((await newVisitor().get("/")).text)?.[0] ?? "";
     const cookie = `${sessionCookie}={"access_token":"x","refresh_token":"x","expires_at":1}`;
-    const colors = Array.from(
-      { length: 500 },
-      (_, n) => `/brand/${(n * 33_331).toString(16).padStart(6, "0")}.css`,
-    );
+    const colors = Array.from({ length: 500 }, (_, n) => `/brand/${(n * 33_331).toString(16).padStart(6, "0")}.css`);
     for (const path of [asset, ...colors]) {
       const { status, headers } = await request("GET", path, { headers: { cookie } });
       expect([path, status]).toEqual([path, 200]);
       expect(headers["cache-control"]).toBe("public, max-age=31536000, immutable");
-      for (const name of ["set-cookie", "x-request-id"])
-        expect([name, headers[name]]).toEqual([name, undefined]);
+      for (const name of ["set-cookie", "x-request-id"]) expect([name, headers[name]]).toEqual([name, undefined]);
       expect(headers.vary ?? "Accept-Encoding").toBe("Accept-Encoding");
     }
     for (const name of [
@@ -433,9 +409,7 @@ describe("a private board", () => {
     const id = await newSubmission(hidden, await newUser());
     await sql`update public.organizations set name = ${secret} where id = ${hidden.id}`;
     await sql`update public.submissions set title = ${secret}, description = ${secret} where id = ${id}`;
-    const pages = ["", "/new", "/roadmap", "/feed.xml", "/sitemap.xml"].map(
-      (path) => `/o/${hidden.slug}${path}`,
-    );
+    const pages = ["", "/new", "/roadmap", "/feed.xml", "/sitemap.xml"].map((path) => `/o/${hidden.slug}${path}`);
     const others = [
       `/submissions/${id}`,
       `/submissions/${id}-secret`,
@@ -454,9 +428,7 @@ describe("a private board", () => {
         });
         expect(status, path).toBeLessThan(500);
         // The caller's own input may be in the field again.
-        expect(text.replaceAll(`value="${secret}"`, "").replaceAll(`“${secret}”`, ""), path).not.toContain(
-          secret,
-        );
+        expect(text.replaceAll(`value="${secret}"`, "").replaceAll(`“${secret}”`, ""), path).not.toContain(secret);
       }
     expect((await rival.post(`/submissions/${id}/vote`)).status).toBe(404);
     expect((await rival.get("/", { "x-organization": hidden.slug })).text).not.toContain(secret);
@@ -510,11 +482,7 @@ describe("cookies", () => {
   });
 
   test("cannot select an unknown language or theme", async () => {
-    for (const cookie of [
-      'lang=../../x; theme="><script>',
-      "lang=__proto__; theme=constructor",
-      "lang=; theme=",
-    ]) {
+    for (const cookie of ['lang=../../x; theme="><script>', "lang=__proto__; theme=constructor", "lang=; theme="]) {
       const { status, text } = await request("GET", "/", { headers: { cookie, "accept-language": "fr" } });
       expect(status).toBe(200);
       expect(text).toContain('<html lang="fr">');
@@ -533,9 +501,7 @@ describe("excessive requests are rejected, and others are served", () => {
     const raw = `theme=dark&x=${"y".repeat(1024 * 1024)}`;
     expect((await request("POST", "/preferences", { raw, headers: formHeaders })).status).toBe(413);
     const chunks = Array.from({ length: 80 }, () => "y".repeat(16_384));
-    expect(
-      (await request("POST", "/preferences", { raw: ["x=", ...chunks], headers: formHeaders })).status,
-    ).toBe(413);
+    expect((await request("POST", "/preferences", { raw: ["x=", ...chunks], headers: formHeaders })).status).toBe(413);
   });
 
   test("a form of very many fields, before anything is made of them, and an address of very many parts", async () => {
@@ -603,28 +569,22 @@ describe("excessive requests are rejected, and others are served", () => {
     expect((await request(method, "/", { headers: { origin } })).status).toBe(404);
   });
 
-  test.each([
-    "/%",
-    "/%E0%A4%A",
-    "/o/%00",
-    "/o/%ff",
-    "/?q=%00",
-    "/?q=%E0%A4%A",
-    "/submissions/%00/vote",
-    "/..%2f..%2f",
-  ])("the address %s", async (path) => {
-    for (const method of ["GET", "POST"]) {
-      const { status, headers } = await request(
-        method,
-        path,
-        method === "POST" ? { raw: "", headers: formHeaders } : {},
-      );
-      expect([path, status < 500]).toEqual([path, true]);
-      // The gateway rejects some of them, in JSON.
-      if (headers["content-type"]?.startsWith("text/html"))
-        expect(headers["content-security-policy"], `${method} ${path}`).toBeDefined();
-    }
-  });
+  test.each(["/%", "/%E0%A4%A", "/o/%00", "/o/%ff", "/?q=%00", "/?q=%E0%A4%A", "/submissions/%00/vote", "/..%2f..%2f"])(
+    "the address %s",
+    async (path) => {
+      for (const method of ["GET", "POST"]) {
+        const { status, headers } = await request(
+          method,
+          path,
+          method === "POST" ? { raw: "", headers: formHeaders } : {},
+        );
+        expect([path, status < 500]).toEqual([path, true]);
+        // The gateway rejects some of them, in JSON.
+        if (headers["content-type"]?.startsWith("text/html"))
+          expect(headers["content-security-policy"], `${method} ${path}`).toBeDefined();
+      }
+    },
+  );
 
   test("HEAD returns a page without its body", async () => {
     const { status, text, headers } = await request("HEAD", "/");

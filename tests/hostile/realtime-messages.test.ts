@@ -44,8 +44,7 @@ const manyKeys = `{${Array.from({ length: 5000 }, (_, n) => `"${n}":0`).join()}}
 const large = [deepList, deepObject, manyKeys, quoted("x".repeat(45_000)), `[${"0,".repeat(20_000)}0]`];
 const values = [...odd, ...large];
 /** Each of them as the value of one member. */
-const ofMember = (before: string, after: string, some = values) =>
-  some.map((value) => `${before}${value}${after}`);
+const ofMember = (before: string, after: string, some = values) => some.map((value) => `${before}${value}${after}`);
 const topics = ['"realtime:a"', '"phoenix"', '"realtime:"', '"realtime:\\u0000"', '"realtime:\\ud800"'];
 
 const binding = (member: string) =>
@@ -58,8 +57,8 @@ const payloads: Record<string, () => Promise<string[]> | string[]> = {
     ...ofMember('{"config":{"postgres_changes":[', "]}}"),
     ...["event", "schema", "table", "filter", "select"].flatMap(binding),
     ...ofMember('{"access_token":', "}"),
-    ...["body=eq.", "id=in.({{{", "body=in.()", "=eq.", "created_at=lt.infinity", "vote_count=gt.1e999"].map(
-      (filter) => quoted({ config: changes("comments", filter) }),
+    ...["body=eq.", "id=in.({{{", "body=in.()", "=eq.", "created_at=lt.infinity", "vote_count=gt.1e999"].map((filter) =>
+      quoted({ config: changes("comments", filter) }),
     ),
   ],
   access_token: async () => {
@@ -144,10 +143,7 @@ describe("frames", () => {
     const body = Buffer.from(data);
     const size = body.length < 126 ? [body.length] : [126, body.length >> 8, body.length & 255];
     const mask = masked ? [0, 0, 0, 0] : [];
-    return Buffer.concat([
-      Buffer.from([first, (size[0] ?? 0) | (masked ? 128 : 0), ...size.slice(1), ...mask]),
-      body,
-    ]);
+    return Buffer.concat([Buffer.from([first, (size[0] ?? 0) | (masked ? 128 : 0), ...size.slice(1), ...mask]), body]);
   };
   const heartbeat = '[null,"1","phoenix","heartbeat",{}]';
   test.each<[string, Buffer[]]>([
@@ -189,11 +185,7 @@ describe("what Postgres sends", () => {
     await expectUnharmed(async () => {
       for (const topic of ["a", "__proto__", "constructor"])
         for (const event of ["", "__proto__", "\u2028'\"\\", "x".repeat(100_000)])
-          for (const payload of [
-            '{"x":[]}',
-            `{"x":${"[".repeat(3000)}${"]".repeat(3000)}}`,
-            '{"__proto__":1}',
-          ])
+          for (const payload of ['{"x":[]}', `{"x":${"[".repeat(3000)}${"]".repeat(3000)}}`, '{"__proto__":1}'])
             await own.sql`select realtime.send(${payload}::text::jsonb, ${event}, ${topic}, false)`;
       await own.sql`insert into realtime.messages (topic, extension, private) values ('a', 'broadcast', false), ('a', 'presence', true)`;
       await own.sql`select realtime.send(jsonb_build_object('x', repeat('x', 3000000)), 'large', 'a', false)`;

@@ -72,8 +72,7 @@ describe("the memory", () => {
     const pongs = await open();
     const closed = once(pongs.socket, "close");
     const flood = setInterval(() => {
-      if (pongs.socket.readyState === WebSocket.OPEN)
-        for (let n = 0; n < 200; n++) pongs.socket.pong("x".repeat(100));
+      if (pongs.socket.readyState === WebSocket.OPEN) for (let n = 0; n < 200; n++) pongs.socket.pong("x".repeat(100));
     }, 1);
     await closed;
     clearInterval(flood);
@@ -111,12 +110,9 @@ describe("the memory", () => {
     for (let n = 0; n < 5; n++) await client.join("large", {}, { filler: "x".repeat(16 * 1024) });
     const about = (part: string) => warnings.filter((message) => message.includes(part)).length;
     await until(() => about("16384") > 0);
-    expect([
-      about("over 16384"),
-      about("over 49152"),
-      about("for a socket"),
-      about("for an address"),
-    ]).toEqual([1, 1, 1, 1]);
+    expect([about("over 16384"), about("over 49152"), about("for a socket"), about("for an address")]).toEqual([
+      1, 1, 1, 1,
+    ]);
   });
 });
 
@@ -137,9 +133,7 @@ test("joins of an address wait for each other, and those of another address do n
   const many = { postgres_changes: Array(20).fill(changes("comments", filter).postgres_changes[0]) };
   const clients = await Promise.all(Array.from({ length: 30 }, () => open("127.0.6.7")));
   let joined = 0;
-  const joins = clients.map((client) =>
-    client.join("many", many).then(({ status }) => status === "ok" && joined++),
-  );
+  const joins = clients.map((client) => client.join("many", many).then(({ status }) => status === "ok" && joined++));
   await until(() => joined > 0);
   expect((await (await open("127.0.6.8")).join("one", changes("comments", filter))).status).toBe("ok");
   expect(joined).toBeLessThan(clients.length);

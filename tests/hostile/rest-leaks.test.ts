@@ -67,9 +67,7 @@ describe("the identity of voters", () => {
     "comments?select=id,profiles!comment_votes(id)",
     "profiles?select=id,comment_votes(id)",
   ])("is not revealed by %s", async (path) => {
-    await expectRefused(
-      path.replaceAll("VOTER", world.people.member.id).replaceAll("AUTHOR", open.author_id),
-    );
+    await expectRefused(path.replaceAll("VOTER", world.people.member.id).replaceAll("AUTHOR", open.author_id));
   });
 });
 
@@ -147,10 +145,7 @@ describe("e-mail addresses and internals", () => {
 
   it.each([
     ["rpc/create_comment", { submission_id: open.submission, body: "" }],
-    [
-      "rpc/create_submission",
-      { organization_id: open.organization_id, title: "x", description: "y", type: "z" },
-    ],
+    ["rpc/create_submission", { organization_id: open.organization_id, title: "x", description: "y", type: "z" }],
     ["profiles", { id: open.author_id }],
     ["rpc/update_profile", { changes: { name: "x".repeat(200) } }],
     ["rpc/vote", { submission_id: closed.submission }],
@@ -182,10 +177,7 @@ describe("hidden rows", () => {
     "submissions?select=id,comments!inner(id)&id=in.(SUBMISSION,WAITING)",
   ])("are not returned by %s", async (path) => {
     for (const role of ["anon", "stranger", "rival"] as const) {
-      const answer = await rest(filled(path), {
-        token: world.token(role),
-        headers: { prefer: "count=exact" },
-      });
+      const answer = await rest(filled(path), { token: world.token(role), headers: { prefer: "count=exact" } });
       expect([answer.status, answer.rows], role).toEqual([200, []]);
       expect(answer.headers.get("content-range") ?? "*/0", role).toMatch(/^\*\/0$/);
     }
@@ -289,12 +281,7 @@ describe("missing and invisible rows have the same response", () => {
     ["rpc/vote_comment", "comment_id", {}, comments],
     ["rpc/unvote_comment", "comment_id", {}, comments],
     ["rpc/start_survey", "survey_id", {}, surveys],
-    [
-      "rpc/submit_survey_response",
-      "survey_id",
-      { answers: closed.answers },
-      [closed.answered, ...surveys.slice(1)],
-    ],
+    ["rpc/submit_survey_response", "survey_id", { answers: closed.answers }, [closed.answered, ...surveys.slice(1)]],
     ["rpc/mark_notifications_read", "ids", {}, [open.notification]],
     ["status_changes", "submission_id", { new_status: "planned" }, submissions],
     ["status_changes", "submission_id", { ...ofRival, new_status: "open" }, submissions],
@@ -344,8 +331,7 @@ describe("missing and invisible rows have the same response", () => {
   it("by every way of naming an organization to the API", async () => {
     const names = [world.closed.id, world.closed.slug, world.closed.slug.toUpperCase()];
     const answerTo = async (name: string, by: "header" | "query") => {
-      const path =
-        by === "query" ? `/api/submissions?organization=${encodeURIComponent(name)}` : "/api/submissions";
+      const path = by === "query" ? `/api/submissions?organization=${encodeURIComponent(name)}` : "/api/submissions";
       const answer = await api(path, { ...(by === "header" ? { headers: { "x-organization": name } } : {}) });
       return [answer.status, answer.text];
     };
@@ -419,11 +405,7 @@ describe("other schemas", () => {
     const answers = [
       ...(await ask("users?select=*", { "accept-profile": schema })),
       ...(await ask("submissions?select=id", { "accept-profile": schema })),
-      await rest("submissions", {
-        token,
-        headers: { "content-profile": schema },
-        body: { id: randomUUID() },
-      }),
+      await rest("submissions", { token, headers: { "content-profile": schema }, body: { id: randomUUID() } }),
       await rpc("take", {}, { token, headers: { "content-profile": schema } }),
     ];
     for (const { code } of answers) expect(code).toBe("PGRST106");
@@ -442,8 +424,7 @@ describe("other schemas", () => {
     "pg_class",
   ])("%s is not reachable, with or without its schema", async (table) => {
     for (const path of [table, `private.${table}`, `"private"."${table}"`])
-      for (const answer of await ask(`${encodeURIComponent(path)}?select=*`))
-        expect(answer.status, path).toBe(404);
+      for (const answer of await ask(`${encodeURIComponent(path)}?select=*`)) expect(answer.status, path).toBe(404);
   });
 });
 
@@ -471,10 +452,7 @@ describe("the gateway", () => {
 });
 
 /** Sent unchanged: fetch would normalize the path. */
-async function rawGet(
-  path: string,
-  headers: Record<string, string>,
-): Promise<{ status: number; text: string }> {
+async function rawGet(path: string, headers: Record<string, string>): Promise<{ status: number; text: string }> {
   const { hostname, port } = new URL(stack.supabase_url);
   return new Promise((resolve, reject) => {
     const outgoing = request({ hostname, port, path, headers }, (incoming) => {

@@ -3,17 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { only } from "../api/world.ts";
 import { type ColumnRights, columnRights } from "../column-rights.ts";
 import { sql } from "../stack.ts";
-import {
-  type Act,
-  acts,
-  type Board,
-  boards,
-  callable,
-  type Role,
-  roles,
-  views,
-  visible,
-} from "./expected.ts";
+import { type Act, acts, type Board, boards, callable, type Role, roles, views, visible } from "./expected.ts";
 import { insertBy, type RestAnswer, rest, rpc } from "./rest.ts";
 import { makeWorld, type Scene } from "./world.ts";
 
@@ -74,16 +64,8 @@ const inserts: Record<Table, (scene: Scene, userId: string) => Record<string, un
     description: "A description that is long enough.",
     type: "idea",
   }),
-  submission_tags: (s) => ({
-    organization_id: s.organization_id,
-    submission_id: s.submission,
-    tag_id: s.otherTag,
-  }),
-  status_changes: (s) => ({
-    organization_id: s.organization_id,
-    submission_id: s.submission,
-    new_status: "declined",
-  }),
+  submission_tags: (s) => ({ organization_id: s.organization_id, submission_id: s.submission, tag_id: s.otherTag }),
+  status_changes: (s) => ({ organization_id: s.organization_id, submission_id: s.submission, new_status: "declined" }),
   votes: (s) => ({ submission_id: s.submission }),
   comments: (s) => ({ submission_id: s.submission, body: "Said by the matrix." }),
   comment_votes: (s) => ({ comment_id: s.comment }),
@@ -156,18 +138,14 @@ describe("a SELECT returns exactly the rows of", () => {
   });
 
   const rowAt = (table: Table, board: Board) =>
-    table === "profiles" && board === "waiting"
-      ? { id: world.newcomer.id }
-      : (rowOf[table]?.(scenes[board]) ?? {});
+    table === "profiles" && board === "waiting" ? { id: world.newcomer.id } : (rowOf[table]?.(scenes[board]) ?? {});
 
   it.each(tables)("%s", async (table) => {
     const tried = boards.filter((board) => board !== "waiting" || !ofOrganization.includes(table));
     const seen = await Promise.all(
       roles.map(async (role) => {
         const read = (board: Board) =>
-          rest(`${table}?select=${keyOf(table, role)}&${asFilter(rowAt(table, board))}`, {
-            token: world.token(role),
-          });
+          rest(`${table}?select=${keyOf(table, role)}&${asFilter(rowAt(table, board))}`, { token: world.token(role) });
         const answers = await Promise.all(tried.map(read));
         if (answers.every((answer) => answer.code === "42501")) return [role, "refused"];
         expect(answers.map((answer) => answer.status)).toEqual(tried.map(() => 200));
@@ -203,26 +181,25 @@ describe("the effect of a write", () => {
     }
   });
 
-  it.each(
-    tables.flatMap((table) =>
-      (["insert", "update", "delete"] as const).map((verb) => [verb, table] as const),
-    ),
-  )("%s of %s", (verb, table) => {
-    const act = only(acts[table])[verb];
-    for (const board of boardsOf(act)) {
-      const may = words(act[board]);
-      const expected = roles.map((role) => [
-        role,
-        may.includes(role)
-          ? "done"
-          : (act.others && role !== "anon") || (act.again === role && board !== "closed")
-            ? "nothing"
-            : "refused",
-      ]);
-      const actual = roles.map((role) => [role, outcomes.get(cell(table, verb, board, role))]);
-      expect(Object.fromEntries(actual), board).toEqual(Object.fromEntries(expected));
-    }
-  });
+  it.each(tables.flatMap((table) => (["insert", "update", "delete"] as const).map((verb) => [verb, table] as const)))(
+    "%s of %s",
+    (verb, table) => {
+      const act = only(acts[table])[verb];
+      for (const board of boardsOf(act)) {
+        const may = words(act[board]);
+        const expected = roles.map((role) => [
+          role,
+          may.includes(role)
+            ? "done"
+            : (act.others && role !== "anon") || (act.again === role && board !== "closed")
+              ? "nothing"
+              : "refused",
+        ]);
+        const actual = roles.map((role) => [role, outcomes.get(cell(table, verb, board, role))]);
+        expect(Object.fromEntries(actual), board).toEqual(Object.fromEntries(expected));
+      }
+    },
+  );
 
   /** Tries the action, and reads its effect from the database. */
   async function attempt(table: Table, verb: Verb, role: Role, board: Board, scene: Scene): Promise<string> {
@@ -232,30 +209,19 @@ describe("the effect of a write", () => {
     const look = () => (verb === "insert" ? countOf(table, scene) : stateOf(table, row, scene));
     const before = await look();
     const body = inserts[table]?.(scene, userId);
-    const [name, args] =
-      verb === "insert" ? [insertBy[table], body] : (changeBy[table]?.[verb]?.(scene) ?? []);
-    if (name === undefined)
-      return nameOf(await onTable(table, verb, row, token, body), before !== (await look()));
+    const [name, args] = verb === "insert" ? [insertBy[table], body] : (changeBy[table]?.[verb]?.(scene) ?? []);
+    if (name === undefined) return nameOf(await onTable(table, verb, row, token, body), before !== (await look()));
     // A function that others may call too is rejected on the table itself, for every caller and row.
     if (board === "open") {
       const { code } = await onTable(table, verb, row, token, body);
-      expect([code, await look()], `${role} ${verb} ${table}`).toEqual([
-        role === "anon" ? "42501" : "FB403",
-        before,
-      ]);
+      expect([code, await look()], `${role} ${verb} ${table}`).toEqual([role === "anon" ? "42501" : "FB403", before]);
     }
     const answer = await rpc(name, args, { token });
     expect(answer.code, `${role} ${name}`).not.toBe("PGRST202");
     return nameOf(answer, before !== (await look()));
   }
 
-  function onTable(
-    table: Table,
-    verb: Verb,
-    row: Record<string, string>,
-    token: string | undefined,
-    body: unknown,
-  ) {
+  function onTable(table: Table, verb: Verb, row: Record<string, string>, token: string | undefined, body: unknown) {
     const headers = { prefer: "return=minimal" };
     if (verb === "insert") return rest(table, { token, headers, body });
     return rest(`${table}?${asFilter(row)}`, {
@@ -292,9 +258,7 @@ describe("the effect of a write", () => {
           : table.startsWith("survey_")
             ? sql`t.survey_id in (${scene.draft}, ${scene.answered})`
             : sql`t.submission_id = ${scene.submission}`;
-    const [row] = await sql<
-      { n: number }[]
-    >`select count(*)::int as n from public.${sql(table)} t where ${at}`;
+    const [row] = await sql<{ n: number }[]>`select count(*)::int as n from public.${sql(table)} t where ${at}`;
     return only(row).n;
   }
 });
@@ -324,9 +288,7 @@ describe("columns", () => {
           `or=(${column}.is.null,${column}.not.is.null)`,
           `order=${column}`,
         ])
-          expect((await read(`select=${keyOf(table, role)}&${query}`)).code, `${role} ${query}`).toBe(
-            "42501",
-          );
+          expect((await read(`select=${keyOf(table, role)}&${query}`)).code, `${role} ${query}`).toBe("42501");
       }
     }
   });
@@ -355,8 +317,7 @@ describe("columns", () => {
             rest(table, { token, body: [body, body] }),
             rest(`${table}?columns=${Object.keys(body)}`, { token, body }),
           ];
-          for (const { code } of await Promise.all(inserts))
-            expect(code, `insert of ${column}`).toMatch(deniedCode);
+          for (const { code } of await Promise.all(inserts)) expect(code, `insert of ${column}`).toMatch(deniedCode);
           // No function has an argument with that name.
           const by = insertBy[table];
           if (by) expect((await rpc(by, body, { token })).code, `${column} of ${by}`).toBe("PGRST202");
@@ -378,24 +339,21 @@ describe("views", () => {
     expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(views).sort());
   });
 
-  it.each(Object.keys(views))(
-    "return the rows of %s to callers with access, and reject writes",
-    async (view) => {
-      const { answered } = await world.scene("open");
-      for (const role of roles) {
-        const path = `${view}?survey_id=eq.${answered}`;
-        const token = world.token(role);
-        const answer = await rest(`${path}&select=survey_id`, { token });
-        const found = role === "anon" ? answer.code === "42501" : answer.rows.length > 0;
-        expect(found, role).toBe(role === "anon" || words(views[view] ?? "").includes(role));
-        const writes = [
-          await rest(path, { token, method: "DELETE" }),
-          await rest(view, { token, body: { survey_id: answered } }),
-        ];
-        for (const { status } of writes) expect(status, role).toBeGreaterThanOrEqual(400);
-      }
-    },
-  );
+  it.each(Object.keys(views))("return the rows of %s to callers with access, and reject writes", async (view) => {
+    const { answered } = await world.scene("open");
+    for (const role of roles) {
+      const path = `${view}?survey_id=eq.${answered}`;
+      const token = world.token(role);
+      const answer = await rest(`${path}&select=survey_id`, { token });
+      const found = role === "anon" ? answer.code === "42501" : answer.rows.length > 0;
+      expect(found, role).toBe(role === "anon" || words(views[view] ?? "").includes(role));
+      const writes = [
+        await rest(path, { token, method: "DELETE" }),
+        await rest(view, { token, body: { survey_id: answered } }),
+      ];
+      for (const { status } of writes) expect(status, role).toBeGreaterThanOrEqual(400);
+    }
+  });
 });
 
 describe("functions", () => {

@@ -14,19 +14,13 @@ const world = await makeWorld();
 const open: Scene = await world.scene("open");
 const rivalScene: Scene = await world.scene("closed");
 
-const text = {
-  title: "Written by an attacker",
-  description: "A description that is long enough.",
-  type: "idea",
-};
+const text = { title: "Written by an attacker", description: "A description that is long enough.", type: "idea" };
 
 const protectedRows = Object.keys(acts).map((table) => {
   const organizations = `('${world.home.id}', '${world.closed.id}')`;
   const persons = `('${open.author_id}', '${world.people.stranger.id}', '${world.colleague.id}')`;
   const [column, ids] =
-    table === "profiles"
-      ? ["id", persons]
-      : [table === "organizations" ? "id" : "organization_id", organizations];
+    table === "profiles" ? ["id", persons] : [table === "organizations" ? "id" : "organization_id", organizations];
   return `select '${table}' as table, to_jsonb(t) as row from ${table} t where ${column} in ${ids}`;
 });
 /** Every row that could have been changed. */
@@ -41,10 +35,7 @@ async function expectNoEffect(path: string, call: RestCall, code = /./) {
   expect(await everything(), `${call.method} ${path} → ${answer.status}`).toEqual(before);
 }
 
-const upserts = [
-  { prefer: "resolution=merge-duplicates" },
-  { prefer: "resolution=ignore-duplicates,missing=default" },
-];
+const upserts = [{ prefer: "resolution=merge-duplicates" }, { prefer: "resolution=ignore-duplicates,missing=default" }];
 
 /** An admin of home who is a member now, and one who left. */
 const [demoted, removed] = await Promise.all([
@@ -108,20 +99,14 @@ describe("tables that admins write", () => {
     const [[column, id] = ["", ""]] = Object.entries(row);
     const unknown = randomUUID();
     const both = `organization_id=in.(${world.home.id},${world.closed.id})`;
-    const twice = [
-      `${column}=eq.${unknown}&${column}=eq.${id}`,
-      `${column}=eq.${id}&${column}=eq.${unknown}`,
-    ];
+    const twice = [`${column}=eq.${unknown}&${column}=eq.${id}`, `${column}=eq.${id}&${column}=eq.${unknown}`];
     const filters = [
       `${column}=eq.${id}`,
       `${column}=in.(${unknown},${id})`,
       `${column}=not.is.null&${both}`,
       `or=(${column}.is.null,${column}.not.is.null)&${both}`,
     ];
-    const writes: RestCall[] = [
-      { method: "DELETE" },
-      ...(change ? [{ method: "PATCH" as const, body: change }] : []),
-    ];
+    const writes: RestCall[] = [{ method: "DELETE" }, ...(change ? [{ method: "PATCH" as const, body: change }] : [])];
 
     it.each(attackers)("upserts by %s over rows of others change nothing", async (role) => {
       const token = tokens[role];
@@ -182,11 +167,7 @@ describe("references across tenants", () => {
   const option = { ...ofRival, survey_id: open.draft, question_id: open.question, text: "?", position: 9 };
   const audience = { ...ofRival, title: "?", audience: "voters", audience_submission_id: submission_id };
   it.each([
-    [
-      "a category of another organization",
-      "submissions",
-      { ...text, ...ofRival, category_id: open.category },
-    ],
+    ["a category of another organization", "submissions", { ...text, ...ofRival, category_id: open.category }],
     ["a category of a private one", "submissions", { ...text, ...ofRival, category_id: rivalScene.category }],
     ["a submission for a private one", "submissions", { ...text, organization_id: world.closed.id }],
     ["a tag of others", "submission_tags", { ...ofRival, submission_id, tag_id: open.otherTag }],
@@ -200,11 +181,7 @@ describe("references across tenants", () => {
     ["a question in a survey of others", "survey_questions", question],
     ["an option of a question of others", "survey_options", option],
     ["a survey of who voted for a submission of others", "surveys", audience],
-    [
-      "a reply to a comment elsewhere",
-      "comments",
-      { submission_id, parent_id: rivalScene.comment, body: "Across." },
-    ],
+    ["a reply to a comment elsewhere", "comments", { submission_id, parent_id: rivalScene.comment, body: "Across." }],
   ])("%s: rejected", async (_, table, body) => {
     const path = insertBy[table] ? `rpc/${insertBy[table]}` : table;
     await expectNoEffect(path, { token, body }, /^(FB40[034]|FB409|23503|42501)$/);
@@ -243,14 +220,11 @@ describe("invalid values", () => {
     },
   );
 
-  it.each(["organizations", "tags", "categories"])(
-    "look-alikes are rejected as slugs of %s",
-    async (table) => {
-      const of = table === "organizations" ? {} : { organization_id: world.home.id };
-      for (const slug of ["раypal", "acme\u200b", "ǆ", "acme\n", "ACME", ""])
-        await expect(
-          sql`insert into ${sql(table)} ${sql({ ...of, slug, name: "Look-alike" })}`,
-        ).rejects.toMatchObject({ code: "23514" });
-    },
-  );
+  it.each(["organizations", "tags", "categories"])("look-alikes are rejected as slugs of %s", async (table) => {
+    const of = table === "organizations" ? {} : { organization_id: world.home.id };
+    for (const slug of ["раypal", "acme\u200b", "ǆ", "acme\n", "ACME", ""])
+      await expect(sql`insert into ${sql(table)} ${sql({ ...of, slug, name: "Look-alike" })}`).rejects.toMatchObject({
+        code: "23514",
+      });
+  });
 });

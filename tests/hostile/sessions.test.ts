@@ -18,19 +18,12 @@ type Session = { access_token: string; refresh_token: string };
 const userOf = ({ access_token }: Session) => decodeJwt(access_token).sub;
 
 const sessionOf = (visitor: Visitor): Session =>
-  JSON.parse(
-    Buffer.from((visitor.cookie(sessionCookie) ?? "").slice("base64-".length), "base64url").toString(),
-  );
+  JSON.parse(Buffer.from((visitor.cookie(sessionCookie) ?? "").slice("base64-".length), "base64url").toString());
 
 /** Another browser with a session. */
 const browserWith = (session: object, base = stack.site_url) =>
   newVisitor(
-    [
-      {
-        name: sessionCookie,
-        value: `base64-${Buffer.from(JSON.stringify(session)).toString("base64url")}`,
-      },
-    ],
+    [{ name: sessionCookie, value: `base64-${Buffer.from(JSON.stringify(session)).toString("base64url")}` }],
     base,
   );
 
@@ -194,10 +187,7 @@ describe("auth that answers otherwise", () => {
   );
 
   test("a refresh that is refused for good ends the session at once, for tabs asked for together too", async () => {
-    answerRefresh = () => ({
-      status: 400,
-      body: { error_code: "refresh_token_not_found", msg: "Not found" },
-    });
+    answerRefresh = () => ({ status: 400, body: { error_code: "refresh_token_not_found", msg: "Not found" } });
     const expired = await expiredSessionOf(await signedIn());
     const tabs = Array.from({ length: 6 }, () => browserWith(expired, base));
     expect(await Promise.all(tabs.map(isSignedIn))).toEqual(tabs.map(() => false));

@@ -14,10 +14,7 @@ const author = await newUser("Author");
 type Account = Caller & { id: string; email: string };
 
 async function account(email = `${randomUUID()}@stuffing.example`): Promise<Account> {
-  const auth = {
-    url: stack.supabase_url,
-    publishableKey: stack.publishable_key,
-  };
+  const auth = { url: stack.supabase_url, publishableKey: stack.publishable_key };
   const { access_token, user } = await signUp(auth, { email, password: "correct horse battery" });
   return { id: user.id, email, token: access_token };
 }
@@ -28,10 +25,7 @@ const inOrganization = async (person: Account) => {
   return person;
 };
 const byAdmin = async (person: Account) => {
-  const { status } = await api("POST", `/api/admin/people/${person.id}/erase`, {
-    as: admin,
-    on: organization,
-  });
+  const { status } = await api("POST", `/api/admin/people/${person.id}/erase`, { as: admin, on: organization });
   expect(status).toBe(200);
   return person;
 };
@@ -81,15 +75,9 @@ describe.each([
   it("cannot respond again to a survey of one response, and can to one of many", async () => {
     const questions = [{ type: "nps", text: "Would you recommend us?" }];
     const once = await newSurvey(admin, organization, { questions });
-    const often = await newSurvey(admin, organization, {
-      questions,
-      settings: { allow_multiple_responses: true },
-    });
+    const often = await newSurvey(admin, organization, { questions, settings: { allow_multiple_responses: true } });
     const answer = ({ id, questions: [asked] }: typeof once, as: Caller) =>
-      api("POST", `/api/surveys/${id}/responses`, {
-        as,
-        body: { answers: [{ question_id: asked?.id, value: 9 }] },
-      });
+      api("POST", `/api/surveys/${id}/responses`, { as, body: { answers: [{ question_id: asked?.id, value: 9 }] } });
     const person = await account();
     for (const survey of [once, often]) expect((await answer(survey, person)).status).toBe(201);
     await erase(person);
@@ -98,10 +86,7 @@ describe.each([
   });
 
   it("leaves their votes to a merge and an unmerge", async () => {
-    const [source, target] = [
-      await newSubmission(organization, author),
-      await newSubmission(organization, author),
-    ];
+    const [source, target] = [await newSubmission(organization, author), await newSubmission(organization, author)];
     const person = await account();
     for (const id of [source, target]) expect((await vote(id, person)).status).toBe(201);
     await merge(source, target);
@@ -130,9 +115,7 @@ test("an erasure adds no row about what the person voted for", async () => {
     select c.oid::regclass::text as name from pg_class c
     where c.relkind = 'r' and c.relnamespace in ('public'::regnamespace, 'private'::regnamespace)`;
   const rows = async () => {
-    const counts = tables.map(
-      ({ name }) => sql`select from ${sql.unsafe(name)} t where t::text like ${`%${id}%`}`,
-    );
+    const counts = tables.map(({ name }) => sql`select from ${sql.unsafe(name)} t where t::text like ${`%${id}%`}`);
     return (await Promise.all(counts)).flat().length;
   };
   const before = await rows();
@@ -154,9 +137,7 @@ test("concurrent votes and erasures count one vote", async () => {
   const id = await newSubmission(organization, author);
   const person = await account();
   const rounds = Array.from({ length: 12 }, (_, round) =>
-    round % 3 === 2
-      ? api("DELETE", "/api/me?confirm=erase", { as: person, on: organization })
-      : vote(id, person),
+    round % 3 === 2 ? api("DELETE", "/api/me?confirm=erase", { as: person, on: organization }) : vote(id, person),
   );
   for (const { status } of await Promise.all(rounds)) expect([200, 201, 403]).toContain(status);
   expect(await votesOf(id)).toBe(2);

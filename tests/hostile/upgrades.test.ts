@@ -21,9 +21,7 @@ function ask(path: string, from = "127.0.5.1"): { socket: Socket; answer: Promis
     socket.once("error", () => resolve(""));
     socket.once("close", () => resolve(""));
   });
-  socket.write(
-    `GET ${path} HTTP/1.1\r\nHost: a\r\n${upgrade}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
-  );
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n${upgrade}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
   return { socket, answer };
 }
 
@@ -48,9 +46,7 @@ test("rejected upgrades leave no socket open, even if the client keeps its side 
   const pid = await realtimePid();
   const open = () => readdirSync(`/proc/${pid}/fd`).length;
   const before = open();
-  const asked = Array.from({ length: 60 }, (_, n) =>
-    ask(n % 2 ? "/realtime/v1/websocket" : "/realtime/v1/x"),
-  );
+  const asked = Array.from({ length: 60 }, (_, n) => ask(n % 2 ? "/realtime/v1/websocket" : "/realtime/v1/x"));
   for (const { answer } of asked) expect(await answer).toMatch(/^HTTP\/1.1 40[14] /);
   await until(() => open() < before + 10);
   for (const { socket } of asked) socket.destroy();

@@ -72,11 +72,7 @@ export async function makeWorld(): Promise<World> {
     closed,
     token: (role) => (role === "anon" ? undefined : people[role].token),
     scene: (board) =>
-      makeScene(
-        board === "closed" ? closed : home,
-        board === "closed" ? colleague : author,
-        board === "waiting",
-      ),
+      makeScene(board === "closed" ? closed : home, board === "closed" ? colleague : author, board === "waiting"),
   };
 }
 

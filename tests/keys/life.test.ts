@@ -61,10 +61,9 @@ describe("a new key", () => {
     const tables = await sql<{ name: string }[]>`
       select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'private')`;
     for (const { name } of tables) {
-      expect(
-        await sql.unsafe(`select 1 from ${name} t where t::text like '%${random}%' limit 1`),
-        name,
-      ).toHaveLength(0);
+      expect(await sql.unsafe(`select 1 from ${name} t where t::text like '%${random}%' limit 1`), name).toHaveLength(
+        0,
+      );
     }
   });
 
@@ -154,8 +153,7 @@ describe("invalid input", () => {
       created_by: randomUUID(),
       revoked_at: null,
     });
-    const [row] =
-      await sql`select organization_id, created_by from private.api_keys where id = ${created.id}`;
+    const [row] = await sql`select organization_id, created_by from private.api_keys where id = ${created.id}`;
     expect([row?.organization_id, row?.created_by]).toEqual([organization.id, admin.id]);
     expect(created.secret).toMatch(/^fcs_org_/);
   });
@@ -177,14 +175,8 @@ describe("rotation", () => {
     const old = await make(admin, organization, { expires_at });
     const fresh = await rotate(admin, organization, old.id, 60);
     expect(fresh.secret).not.toBe(old.secret);
-    expect(fresh).toMatchObject({
-      name: old.name,
-      scopes: old.scopes,
-      expires_at: old.expires_at,
-      last_used_at: null,
-    });
-    const profiles =
-      await sql`select distinct profile_id from private.api_keys where id in (${old.id}, ${fresh.id})`;
+    expect(fresh).toMatchObject({ name: old.name, scopes: old.scopes, expires_at: old.expires_at, last_used_at: null });
+    const profiles = await sql`select distinct profile_id from private.api_keys where id in (${old.id}, ${fresh.id})`;
     expect(profiles).toHaveLength(1);
     expect([await works(old.secret), await works(fresh.secret)]).toEqual([true, true]);
     const [ends] = await sql<{ expires_in: number }[]>`
@@ -222,20 +214,14 @@ describe("rotation", () => {
     const { organization, admin } = await team();
     const { id } = await make(admin, organization);
     await api("DELETE", `${keys}/${id}`, { as: admin, on: organization });
-    expectError(
-      await api("POST", `${keys}/${id}/rotate`, { as: admin, on: organization, body: {} }),
-      "CONFLICT",
-    );
+    expectError(await api("POST", `${keys}/${id}/rotate`, { as: admin, on: organization, body: {} }), "CONFLICT");
     expect(await listed(admin, organization)).toHaveLength(1);
   });
 
   test("sent twice concurrently creates two complete keys", async () => {
     const { organization, admin } = await team();
     const { id } = await make(admin, organization);
-    const [one, two] = await Promise.all([
-      rotate(admin, organization, id, 60),
-      rotate(admin, organization, id, 60),
-    ]);
+    const [one, two] = await Promise.all([rotate(admin, organization, id, 60), rotate(admin, organization, id, 60)]);
     expect([await works(one.secret), await works(two.secret)]).toEqual([true, true]);
   });
 });
@@ -245,8 +231,7 @@ describe("the end of a key", () => {
     const { organization, admin } = await team();
     const { id, secret } = await make(admin, organization);
     const revoke = async () =>
-      expectJson(await api("DELETE", `${keys}/${id}`, { as: admin, on: organization }), 200, apiKeyAnswer)
-        .data;
+      expectJson(await api("DELETE", `${keys}/${id}`, { as: admin, on: organization }), 200, apiKeyAnswer).data;
     const first = await revoke();
     expect(first.revoked_at).not.toBeNull();
     expect(await works(secret)).toBe(false);
@@ -267,9 +252,7 @@ describe("the end of a key", () => {
 
   test("by expiry is exact to the moment", async () => {
     const { organization, admin } = await team();
-    const { id, secret } = await make(admin, organization, {
-      expires_at: new Date(Date.now() + 60_000).toISOString(),
-    });
+    const { id, secret } = await make(admin, organization, { expires_at: new Date(Date.now() + 60_000).toISOString() });
     expect(await works(secret)).toBe(true);
     await sql`update private.api_keys set expires_at = now() where id = ${id}`;
     expect(await works(secret)).toBe(false);
@@ -309,9 +292,7 @@ describe("last_used_at", () => {
     expect(await lastUsed(secret)).toEqual(first);
     await sql`update private.api_keys set last_used_at = now() - interval '61 seconds' where digest = ${createHash("sha256").update(secret).digest()}`;
     await works(secret);
-    expect((await lastUsed(secret))?.getTime()).toBeGreaterThanOrEqual(
-      first?.getTime() ?? Number.POSITIVE_INFINITY,
-    );
+    expect((await lastUsed(secret))?.getTime()).toBeGreaterThanOrEqual(first?.getTime() ?? Number.POSITIVE_INFINITY);
   });
 
   test("is not updated by a rejected key", async () => {

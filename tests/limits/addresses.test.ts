@@ -40,14 +40,11 @@ describe("behind the embedded gateway and at the functions' own listener", () =>
     Promise.all(Array.from({ length: count }, () => own.call("GET", list, call())));
   const passed = (answers: { status: number }[]) => answers.filter(({ status }) => status === 200).length;
 
-  test.each(["base_url", "supabase_url"] as const)(
-    "at %s a client cannot choose its address",
-    async (base) => {
-      const answers = await asks(40, () => ({ base: own[base], headers: forged() }));
-      expect(passed(answers)).toBe(30);
-      expect(await own.sql`select from private.rate_counters`).toHaveLength(1);
-    },
-  );
+  test.each(["base_url", "supabase_url"] as const)("at %s a client cannot choose its address", async (base) => {
+    const answers = await asks(40, () => ({ base: own[base], headers: forged() }));
+    expect(passed(answers)).toBe(30);
+    expect(await own.sql`select from private.rate_counters`).toHaveLength(1);
+  });
 
   test("headers that a proxy must remove, or a repeated header, do not change it either", async () => {
     const answers = await asks(40, () => {
@@ -98,9 +95,7 @@ describe("behind the embedded gateway and at the functions' own listener", () =>
   test("the hash is keyed: counters do not allow guessing addresses", async () => {
     await own.call("GET", list);
     const [counter] = await own.sql<{ subject: string }[]>`select subject from private.rate_counters`;
-    const [plain] = await own.sql<
-      { hash: string }[]
-    >`select left(encode(sha256('127.0.0.1'), 'hex'), 32) as hash`;
+    const [plain] = await own.sql<{ hash: string }[]>`select left(encode(sha256('127.0.0.1'), 'hex'), 32) as hash`;
     expect(counter?.subject).not.toBe(plain?.hash);
   });
 });

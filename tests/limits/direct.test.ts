@@ -46,8 +46,7 @@ async function newComments({ id }: Person, count: number, at = submissionId): Pr
   return rows.map((row) => row.id);
 }
 
-const newSubmissions = (count: number) =>
-  Promise.all(Array.from({ length: count }, () => own.submission(author)));
+const newSubmissions = (count: number) => Promise.all(Array.from({ length: count }, () => own.submission(author)));
 
 async function used(rule: Buckets, person: Person): Promise<number> {
   const [row] = await own.sql<{ used: number }[]>`
@@ -77,8 +76,7 @@ const actions = {
     rule: "comment_update",
     limit: 10,
     prepare: newComments,
-    byApi: ({ token }, id) =>
-      own.call("PATCH", `/api/comments/${id}`, { token, body: { body: "By the API" } }),
+    byApi: ({ token }, id) => own.call("PATCH", `/api/comments/${id}`, { token, body: { body: "By the API" } }),
     direct: (app, id) => app.rpc("update_comment", { id, body: "Direct" }),
   },
   "a comment's deletion": {
@@ -168,44 +166,38 @@ test("many rows in one statement are rejected, not charged and not written", asy
   }
 });
 
-test.each(["a comment", "a vote"] as const)(
-  "of 40 times %s at once exactly the limit succeeds",
-  async (what) => {
-    const { rule, limit, prepare, direct }: Action = actions[what];
-    const person = await own.person();
-    const app = browser(person);
-    const outcomes = await Promise.all((await prepare(person, 40)).map((thing) => direct(app, thing)));
-    expect(outcomes.filter((outcome) => isLimited(outcome)).length).toBe(40 - limit);
-    expect(await used(rule, person)).toBe(limit);
-    const [written] = await own.sql`
+test.each(["a comment", "a vote"] as const)("of 40 times %s at once exactly the limit succeeds", async (what) => {
+  const { rule, limit, prepare, direct }: Action = actions[what];
+  const person = await own.person();
+  const app = browser(person);
+  const outcomes = await Promise.all((await prepare(person, 40)).map((thing) => direct(app, thing)));
+  expect(outcomes.filter((outcome) => isLimited(outcome)).length).toBe(40 - limit);
+  expect(await used(rule, person)).toBe(limit);
+  const [written] = await own.sql`
       select (select count(*)::int from public.comments where author_id = ${person.id})
         + (select count(*)::int from public.votes where user_id = ${person.id}) as n`;
-    expect(written?.n).toBe(limit);
-  },
-);
+  expect(written?.n).toBe(limit);
+});
 
 test.each([
   ["submission", 0],
   ["comment", 1],
-])(
-  "deleting an own %s with replies and votes is charged as %i deletions of comments",
-  async (what, charged) => {
-    const [person, crowd] = await Promise.all([own.person(), own.people(15)]);
-    const submission = await own.submission(person);
-    const [comment = ""] = await newComments(person, 1, submission);
-    const others = [...crowd, person].map(({ id }) => id);
-    await own.sql`
+])("deleting an own %s with replies and votes is charged as %i deletions of comments", async (what, charged) => {
+  const [person, crowd] = await Promise.all([own.person(), own.people(15)]);
+  const submission = await own.submission(person);
+  const [comment = ""] = await newComments(person, 1, submission);
+  const others = [...crowd, person].map(({ id }) => id);
+  await own.sql`
       insert into public.comments (submission_id, author_id, body, parent_id)
       select ${submission}, unnest(${others}::uuid[]), 'Goes along', ${comment}`;
-    await own.sql`insert into public.comment_votes (comment_id, user_id) select ${comment}, unnest(${others}::uuid[])`;
-    await own.sql`insert into public.votes (submission_id, user_id) select ${submission}, unnest(${others}::uuid[]) on conflict do nothing`;
-    const id = what === "submission" ? submission : comment;
-    expect((await browser(person).rpc(`delete_${what}`, { id })).data).toBe(true);
-    expect(await own.sql`select from public.comments where submission_id = ${submission}`).toHaveLength(0);
-    expect(await used("comment_delete", person)).toBe(charged);
-    expect(await used("vote_delete", person)).toBe(0);
-  },
-);
+  await own.sql`insert into public.comment_votes (comment_id, user_id) select ${comment}, unnest(${others}::uuid[])`;
+  await own.sql`insert into public.votes (submission_id, user_id) select ${submission}, unnest(${others}::uuid[]) on conflict do nothing`;
+  const id = what === "submission" ? submission : comment;
+  expect((await browser(person).rpc(`delete_${what}`, { id })).data).toBe(true);
+  expect(await own.sql`select from public.comments where submission_id = ${submission}`).toHaveLength(0);
+  expect(await used("comment_delete", person)).toBe(charged);
+  expect(await used("vote_delete", person)).toBe(0);
+});
 
 test("counts stay exact", async () => {
   expect(await own.sql`select * from private.count_discrepancies()`).toEqual([]);

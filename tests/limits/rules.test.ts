@@ -12,9 +12,7 @@ let commentId: string;
 let fresh: { name: string; max_requests: number; window_seconds: number }[];
 
 beforeAll(async () => {
-  fresh = [
-    ...(await own.sql<typeof fresh>`select name, max_requests, window_seconds from private.rate_limit_rules`),
-  ];
+  fresh = [...(await own.sql<typeof fresh>`select name, max_requests, window_seconds from private.rate_limit_rules`)];
   admin = await own.person("admin");
   submissionId = await own.submission(admin);
   const [comment] = await own.sql<{ id: string }[]>`
@@ -46,11 +44,7 @@ const limitOf = ({ headers }: Answer) => Number(headers["x-ratelimit-limit"]);
 const remainingOf = ({ headers }: Answer) => Number(headers["x-ratelimit-remaining"]);
 const resetOf = ({ headers }: Answer) => Number(headers["x-ratelimit-reset"]);
 
-async function setRule(
-  name: RateLimitName | "duplicate_check_key",
-  max_requests: number,
-  window_seconds: number,
-) {
+async function setRule(name: RateLimitName | "duplicate_check_key", max_requests: number, window_seconds: number) {
   await own.sql`insert into private.rate_limit_rules ${own.sql({ name, max_requests, window_seconds })}
     on conflict (name) do update set max_requests = excluded.max_requests, window_seconds = excluded.window_seconds`;
 }
@@ -93,9 +87,7 @@ describe("every caller has a bucket for their level", () => {
   test("the remaining count decreases to zero, each number once", async () => {
     const { token } = await own.person();
     const answers = await times(100, () => own.call("GET", list, { token }));
-    expect(answers.map(remainingOf).sort((a, b) => b - a)).toEqual(
-      Array.from({ length: 100 }, (_, n) => 99 - n),
-    );
+    expect(answers.map(remainingOf).sort((a, b) => b - a)).toEqual(Array.from({ length: 100 }, (_, n) => 99 - n));
   });
 
   test("requests of one caller do not charge another", async () => {
@@ -150,22 +142,19 @@ describe("operations have an additional bucket", () => {
     return caller === "person" ? (await own.person()).token : own.key(caller);
   };
 
-  test.each(operations)(
-    "%s: %i requests are accepted and no more",
-    async (_what, limit, rule, caller, request) => {
-      const token = await tokenOf(caller);
-      const answers = await times(limit + 5, (n) => {
-        const [method, path, body] = request(n);
-        return own.call(method, path, { token, body });
-      });
-      expect(howMany(answers)).toEqual({ passed: limit, limited: 5 });
-      const last = answers.filter(({ status }) => status === 429).at(-1) as Answer;
-      expect(limitOf(last)).toBe(limit);
-      const wait = resetOf(last) - Date.now() / 1000;
-      expect(wait).toBeGreaterThan(0);
-      expect(wait).toBeLessThanOrEqual(rateLimits[rule].window_seconds + 1);
-    },
-  );
+  test.each(operations)("%s: %i requests are accepted and no more", async (_what, limit, rule, caller, request) => {
+    const token = await tokenOf(caller);
+    const answers = await times(limit + 5, (n) => {
+      const [method, path, body] = request(n);
+      return own.call(method, path, { token, body });
+    });
+    expect(howMany(answers)).toEqual({ passed: limit, limited: 5 });
+    const last = answers.filter(({ status }) => status === 429).at(-1) as Answer;
+    expect(limitOf(last)).toBe(limit);
+    const wait = resetOf(last) - Date.now() / 1000;
+    expect(wait).toBeGreaterThan(0);
+    expect(wait).toBeLessThanOrEqual(rateLimits[rule].window_seconds + 1);
+  });
 
   test("an exhausted operation does not affect the rest of the level", async () => {
     const { token } = await own.person();
@@ -191,24 +180,17 @@ describe("operations have an additional bucket", () => {
     const { token } = await own.person();
     const failed = await times(20, () => own.call("POST", comments(), { token, body }));
     expect(new Set(failed.map((answer) => answer.status))).toEqual(new Set([status]));
-    expect((await own.call("POST", comments(), { token, body: { body: "Now a good one" } })).status).toBe(
-      429,
-    );
+    expect((await own.call("POST", comments(), { token, body: { body: "Now a good one" } })).status).toBe(429);
   });
 });
 
 describe("a key acting for authors by e-mail", () => {
   const comment = (token: string, author_email?: string) =>
-    own.call("POST", `/api/submissions/${submissionId}/comments`, {
-      token,
-      body: { body: "On behalf", author_email },
-    });
+    own.call("POST", `/api/submissions/${submissionId}/comments`, { token, body: { body: "On behalf", author_email } });
 
   test("each author has their own buckets, whatever key is used", async () => {
     const [one, other] = [await own.key(["submissions:write"]), await own.key(["submissions:write"])];
-    const answers = await times(22, (n) =>
-      comment(n % 2 ? one : other, n % 3 ? "ann@example.org" : "Ann@Example.ORG"),
-    );
+    const answers = await times(22, (n) => comment(n % 2 ? one : other, n % 3 ? "ann@example.org" : "Ann@Example.ORG"));
     expect(howMany(answers)).toEqual({ passed: 20, limited: 2 });
     expect((await comment(one, "bob@example.org")).status).toBe(201);
     expect((await comment(one)).status).toBe(201);
@@ -231,9 +213,9 @@ describe("a key acting for authors by e-mail", () => {
     const other = await createApiKey(own.sql, created?.id ?? "", "Theirs", ["submissions:write"]);
     const body = { body: "On behalf", author_email: "eve@example.org" };
     expect((await comment(await own.key(["submissions:write"]), "eve@example.org")).status).toBe(201);
-    expect(
-      (await own.call("POST", `/api/submissions/${foreign?.id}/comments`, { token: other, body })).status,
-    ).toBe(201);
+    expect((await own.call("POST", `/api/submissions/${foreign?.id}/comments`, { token: other, body })).status).toBe(
+      201,
+    );
     const subjects = await own.sql<
       { subject: string }[]
     >`select subject from private.rate_counters where rule = 'comment_create'`;
@@ -319,16 +301,13 @@ describe("charged requests", () => {
     expect((await times(40, () => own.call("GET", path))).map(({ status }) => status)).toContain(429);
   });
 
-  test.each(["/api/health", "/api/ready"])(
-    "%s is not charged and returns the level's limit",
-    async (path) => {
-      const answers = await times(40, () => own.call("GET", path));
-      expect(
-        new Set(answers.map((answer) => `${answer.status} ${limitOf(answer)} ${remainingOf(answer)}`)),
-      ).toEqual(new Set(["200 30 30"]));
-      expect(remainingOf(await own.call("GET", list))).toBe(29);
-    },
-  );
+  test.each(["/api/health", "/api/ready"])("%s is not charged and returns the level's limit", async (path) => {
+    const answers = await times(40, () => own.call("GET", path));
+    expect(new Set(answers.map((answer) => `${answer.status} ${limitOf(answer)} ${remainingOf(answer)}`))).toEqual(
+      new Set(["200 30 30"]),
+    );
+    expect(remainingOf(await own.call("GET", list))).toBe(29);
+  });
 
   test("a preflight is not charged", async () => {
     const headers = { origin: "https://app.example.org", "access-control-request-method": "POST" };
@@ -403,12 +382,7 @@ describe("rate limit headers", () => {
     const rejected = await own.call("GET", list, { token });
     expect(rejected.status).toBe(429);
     expect(rejected.body).toEqual({
-      error: {
-        code: "RATE_LIMIT_EXCEEDED",
-        message: expect.any(String),
-        details: [],
-        retry_after: expect.any(Number),
-      },
+      error: { code: "RATE_LIMIT_EXCEEDED", message: expect.any(String), details: [], retry_after: expect.any(Number) },
     });
     const wait = rejected.body.error?.retry_after as number;
     expect(rejected.headers["retry-after"]).toBe(String(wait));
@@ -468,9 +442,7 @@ describe("rules are rows", () => {
   test("an operation without a rule is limited by its level only", async () => {
     await own.sql`delete from private.rate_limit_rules where name = 'vote_create'`;
     const { token } = await own.person();
-    const answers = await times(40, () =>
-      own.call("POST", `/api/submissions/${submissionId}/vote`, { token }),
-    );
+    const answers = await times(40, () => own.call("POST", `/api/submissions/${submissionId}/vote`, { token }));
     expect(howMany(answers)).toEqual({ passed: 40, limited: 0 });
   });
 

@@ -70,31 +70,23 @@ const tokens = Array.from({ length: 2 }, () => accessToken({ sub: crypto.randomU
 
 test.each([
   ["four requests of an address to the data API", rest, 4, () => "127.0.20.1"],
-  [
-    "four requests of a user to the data API, from many addresses",
-    rest,
-    4,
-    (n: number) => `127.0.20.${n + 2}`,
-  ],
+  ["four requests of a user to the data API, from many addresses", rest, 4, (n: number) => `127.0.20.${n + 2}`],
   ["48 requests of an address to auth", auth, 48, () => "127.0.20.1"],
   ["48 requests of a user to auth, from many addresses", auth, 48, (n: number) => `127.0.20.${n + 2}`],
-] as const)(
-  "%s run concurrently; the others wait, and those of others do not",
-  async (what, path, most, from) => {
-    const { ask, running, statuses, finish } = await held();
-    const [token, other] = await Promise.all(tokens);
-    const ofUser = what.includes("user") ? token : undefined;
-    times(most + 20, (index) => ask(path, from(index), ofUser));
-    await until(() => running.size >= most);
-    ask(path, "127.0.20.200", other);
-    await until(() => running.size > most);
-    expect(running.size).toBe(most + 1);
-    expect(statuses).toEqual([]);
-    const finishing = setInterval(finish, 10);
-    await until(() => statuses.length === most + 21).finally(() => clearInterval(finishing));
-    expect(new Set(statuses)).toEqual(new Set(["200"]));
-  },
-);
+] as const)("%s run concurrently; the others wait, and those of others do not", async (what, path, most, from) => {
+  const { ask, running, statuses, finish } = await held();
+  const [token, other] = await Promise.all(tokens);
+  const ofUser = what.includes("user") ? token : undefined;
+  times(most + 20, (index) => ask(path, from(index), ofUser));
+  await until(() => running.size >= most);
+  ask(path, "127.0.20.200", other);
+  await until(() => running.size > most);
+  expect(running.size).toBe(most + 1);
+  expect(statuses).toEqual([]);
+  const finishing = setInterval(finish, 10);
+  await until(() => statuses.length === most + 21).finally(() => clearInterval(finishing));
+  expect(new Set(statuses)).toEqual(new Set(["200"]));
+});
 
 test.each([
   ["the data API", rest, 4, 500],

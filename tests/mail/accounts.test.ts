@@ -40,18 +40,11 @@ const allow = (rule: string, max: number) =>
 
 async function auth(path: string, body: object, token?: string, method = "POST") {
   const headers = { apikey: stack.publishable_key };
-  const answer = await stack.call(method, `/auth/v1${path}`, {
-    base: stack.supabase_url,
-    headers,
-    body,
-    token,
-    from,
-  });
+  const answer = await stack.call(method, `/auth/v1${path}`, { base: stack.supabase_url, headers, body, token, from });
   return { status: answer.status, body: answer.body as Record<string, unknown> };
 }
 const signUp = (email: string) => auth("/signup", { email, password, data: {} });
-const signIn = (email: string, word = password) =>
-  auth("/token?grant_type=password", { email, password: word });
+const signIn = (email: string, word = password) => auth("/token?grant_type=password", { email, password: word });
 const askForCode = (email: string) => auth("/otp", { email, create_user: false });
 
 const linkIn = (text: string, path: string) =>
@@ -103,9 +96,7 @@ describe("mails to addresses without an account are bounded", () => {
     }
     await askForCode(owner.email);
     expect((await mailTo(owner.email, 1)).mail.subject).toBe("Sign in");
-    expect(
-      Array.from({ length: 12 }, (_, n) => server.to(`${mailbox}+${n}@person.example`)).flat(),
-    ).toHaveLength(9);
+    expect(Array.from({ length: 12 }, (_, n) => server.to(`${mailbox}+${n}@person.example`)).flat()).toHaveLength(9);
   });
 
   test("for a mailbox by whatever form of its address: one that programs read in several ways is none", async () => {
@@ -173,9 +164,7 @@ describe("mails to addresses without an account are bounded", () => {
     await allow("account_mail_everyone", 5);
     const strangers = Array.from({ length: 7 }, () => someone());
     for (const email of strangers) await signUp(email);
-    const known = (
-      await stack.sql`select email from auth.users where email_confirmed_at is not null limit 1`
-    )[0];
+    const known = (await stack.sql`select email from auth.users where email_confirmed_at is not null limit 1`)[0];
     const before = server.to(String(known?.email)).length;
     await askForCode(String(known?.email));
     await until(() => server.to(String(known?.email)).length > before);
@@ -248,9 +237,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
       const link = linkIn(mail.text ?? "", "/auth/confirm");
       await auth("/verify", { token_hash: link.searchParams.get("token_hash"), type: "email_change" });
     }
-    return until(() =>
-      server.to(email).find(({ subject }) => subject === "The address of your account was changed"),
-    );
+    return until(() => server.to(email).find(({ subject }) => subject === "The address of your account was changed"));
   }
 
   test("of the address: by a button, once, with all sessions and the password", async () => {
@@ -275,9 +262,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
       expect.stringContaining(account.undoGone),
     ]);
     await auth("/recover", { email });
-    const reset = await until(() =>
-      server.to(email).findLast(({ subject }) => subject === "Choose a new password"),
-    );
+    const reset = await until(() => server.to(email).findLast(({ subject }) => subject === "Choose a new password"));
     expect(linkIn(reset.text ?? "", "/auth/confirm").searchParams.get("type")).toBe("recovery");
   });
 
@@ -291,17 +276,15 @@ describe("the owner of an address hears of a change, and undoes it", () => {
     expect([erased.status, erased.body.error?.code]).toEqual([409, "CONFLICT"]);
     expect((await press(owners)).location).toBe("/auth/done?what=undone");
     expect((await press(thiefs)).status).toBe(422);
-    expect(
-      await stack.sql`select email from auth.users where email = any (${[email, first, second]})`,
-    ).toEqual([{ email }]);
+    expect(await stack.sql`select email from auth.users where email = any (${[email, first, second]})`).toEqual([
+      { email },
+    ]);
   });
 
   test("of the password", async () => {
     const { email, token } = await confirmed();
     await auth("/user", { password: "of the thief" }, token, "PUT");
-    const mail = await until(() =>
-      server.to(email).find(({ subject }) => subject === "Your password was changed"),
-    );
+    const mail = await until(() => server.to(email).find(({ subject }) => subject === "Your password was changed"));
     expect((await press(undoIn(mail.text))).location).toBe("/auth/done?what=undone");
     expect((await signIn(email, "of the thief")).status).toBe(400);
     expect((await stack.call("GET", "/api/me", { token })).status).toBe(401);
@@ -313,9 +296,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
     const { token_hash, type } = await mailTo(email);
     const { body } = await auth("/verify", { token_hash, type });
     await auth("/user", { password: "of the thief" }, String(body.access_token), "PUT");
-    const mail = await until(() =>
-      server.to(email).find(({ subject }) => subject === "Your password was changed"),
-    );
+    const mail = await until(() => server.to(email).find(({ subject }) => subject === "Your password was changed"));
     expect((await press(undoIn(mail.text))).location).toBe("/auth/done?what=undone");
     expect((await signIn(email, "of the thief")).status).toBe(400);
   });
@@ -334,9 +315,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
   test("what auth admitted before an undo writes nothing after it", async () => {
     const { email, token } = await confirmed();
     await auth("/user", { password: "of the thief" }, token, "PUT");
-    const mail = await until(() =>
-      server.to(email).find(({ subject }) => subject === "Your password was changed"),
-    );
+    const mail = await until(() => server.to(email).find(({ subject }) => subject === "Your password was changed"));
     const calls = Array.from({ length: 3 }, () => [
       auth("/user", { password: `thief ${randomUUID()}` }, token, "PUT"),
       signIn(email, "of the thief"),
@@ -350,9 +329,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
 
     // The owner's link works when half a minute is over, even if it was opened before.
     await auth("/recover", { email });
-    const reset = await until(() =>
-      server.to(email).findLast(({ subject }) => subject === "Choose a new password"),
-    );
+    const reset = await until(() => server.to(email).findLast(({ subject }) => subject === "Choose a new password"));
     const token_hash = linkIn(reset.text ?? "", "/auth/confirm").searchParams.get("token_hash");
     const open = () => auth("/verify", { token_hash, type: "recovery" });
     expect((await open()).body).toMatchObject({ code: 409, error_code: "conflict" });
@@ -364,9 +341,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
   test("the links are hashes in the database", async () => {
     const { email, token } = await confirmed();
     await auth("/user", { password: "another password" }, token, "PUT");
-    const mail = await until(() =>
-      server.to(email).find(({ subject }) => subject === "Your password was changed"),
-    );
+    const mail = await until(() => server.to(email).find(({ subject }) => subject === "Your password was changed"));
     const [name] = Buffer.from(undoIn(mail.text).searchParams.get("token")?.split(".")[1] ?? "", "base64url")
       .toString()
       .split(" ");

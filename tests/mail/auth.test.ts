@@ -62,11 +62,9 @@ const signUp = (email: string, secretWord = password, locale = "en") =>
 const signIn = (email: string, secretWord = password) =>
   auth("/token?grant_type=password", { email, password: secretWord });
 const isConfirmed = async (email: string) =>
-  (await stack.sql`select email_confirmed_at is not null as yes from auth.users where email = ${email}`)[0]
-    ?.yes;
+  (await stack.sql`select email_confirmed_at is not null as yes from auth.users where email = ${email}`)[0]?.yes;
 
-const logged = async (line: RegExp) =>
-  line.test(await readFile(join(stack.folder, "mail-dispatch.log"), "utf8"));
+const logged = async (line: RegExp) => line.test(await readFile(join(stack.folder, "mail-dispatch.log"), "utf8"));
 
 /** The mail that came to somebody as the nth. */
 async function mailTo(email: string, place = 0) {
@@ -96,9 +94,7 @@ describe.concurrent("where mail is sent, an account begins with a confirmed addr
     expect(headerOf(mail, "Auto-Submitted")).toBe("auto-generated");
     expect(await isConfirmed(email)).toBe(false);
     expect((await signIn(email)).body).toMatchObject({ error_code: "email_not_confirmed" });
-    expect((await signIn(email, "not the password")).body).toMatchObject({
-      error_code: "invalid_credentials",
-    });
+    expect((await signIn(email, "not the password")).body).toMatchObject({ error_code: "invalid_credentials" });
     const confirmed = await auth("/verify", { token_hash, type });
     expect(confirmed.body).toHaveProperty("access_token");
     expect(await isConfirmed(email)).toBe(true);
@@ -112,9 +108,7 @@ describe.concurrent("where mail is sent, an account begins with a confirmed addr
     const { code } = await mailTo(email);
     const wrong = code === "000000" ? "000001" : "000000";
     expect((await auth("/verify", { email, token: wrong, type: "email" })).status).toBe(403);
-    expect((await auth("/verify", { email, token: code, type: "email" })).body).toHaveProperty(
-      "access_token",
-    );
+    expect((await auth("/verify", { email, token: code, type: "email" })).body).toHaveProperty("access_token");
   });
 
   test("a sign-up with the address of somebody else looks like any other, and mails its owner", async () => {
@@ -226,8 +220,7 @@ describe.concurrent("where mail is sent, an account begins with a confirmed addr
     test("a new password voids it", async () => {
       const { token, mails } = await change();
       expect((await auth("/user", { password: "another password" }, token, "PUT")).status).toBe(200);
-      for (const { token_hash, type } of mails)
-        expect((await auth("/verify", { token_hash, type })).status).toBe(403);
+      for (const { token_hash, type } of mails) expect((await auth("/verify", { token_hash, type })).status).toBe(403);
     });
 
     test("is asked again for both addresses", async () => {
@@ -265,8 +258,7 @@ describe.concurrent("where mail is sent, an account begins with a confirmed addr
     await signUp(email);
     const { token_hash, type } = await mailTo(email);
     const token = String((await auth("/verify", { token_hash, type })).body.access_token);
-    for (let n = 0; n < 11; n++)
-      expect((await auth("/user", { email: victim }, token, "PUT")).status).toBe(200);
+    for (let n = 0; n < 11; n++) expect((await auth("/user", { email: victim }, token, "PUT")).status).toBe(200);
     const last = someone();
     await auth("/user", { email: last }, token, "PUT");
     await mailTo(last);
@@ -275,9 +267,7 @@ describe.concurrent("where mail is sent, an account begins with a confirmed addr
   });
 
   test("neither codes nor addresses are in a file", async () => {
-    await expect(import("node:fs/promises").then(({ stat }) => stat(stack.mailPath))).rejects.toThrow(
-      "ENOENT",
-    );
+    await expect(import("node:fs/promises").then(({ stat }) => stat(stack.mailPath))).rejects.toThrow("ENOENT");
   });
 });
 
@@ -321,9 +311,7 @@ describe("a request for an unconfirmed account", () => {
     await superuser.unsafe(trigger);
   });
   afterAll(async () => {
-    await superuser.unsafe(
-      "drop function public.count_request_of_test cascade; drop table public.requests_of_test",
-    );
+    await superuser.unsafe("drop function public.count_request_of_test cascade; drop table public.requests_of_test");
     await superuser.end();
   });
   const countOf = async (email: string) =>
@@ -375,9 +363,7 @@ describe("a request for an unconfirmed account", () => {
       body: { email_confirm: true, password, user_metadata: { name: "Grace" } },
     });
     expect(confirmed.body).toMatchObject({ user_metadata: { name: "Grace", email_verified: true } });
-    expect([(await signIn(email, "of somebody else")).status, (await signIn(email)).status]).toEqual([
-      400, 200,
-    ]);
+    expect([(await signIn(email, "of somebody else")).status, (await signIn(email)).status]).toEqual([400, 200]);
   });
 });
 
@@ -392,23 +378,11 @@ test("mails are in the language that the account has now", async () => {
 });
 
 describe("auth's Send Email hook", () => {
-  const email_data = {
-    email_action_type: "recovery",
-    token: "305805",
-    token_hash: "pkce_abc",
-    redirect_to: "",
-  };
-  const send = (
-    body: object | string,
-    change: Record<string, string> = {},
-    key = secret,
-    at = Date.now(),
-  ) => {
+  const email_data = { email_action_type: "recovery", token: "305805", token_hash: "pkce_abc", redirect_to: "" };
+  const send = (body: object | string, change: Record<string, string> = {}, key = secret, at = Date.now()) => {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     const [id, timestamp] = ["msg_1", String(Math.floor(at / 1000))];
-    const mac = createHmac("sha256", Buffer.from(key.slice(6), "base64")).update(
-      `${id}.${timestamp}.${text}`,
-    );
+    const mac = createHmac("sha256", Buffer.from(key.slice(6), "base64")).update(`${id}.${timestamp}.${text}`);
     const headers = {
       "webhook-id": id,
       "webhook-timestamp": timestamp,
@@ -426,9 +400,7 @@ describe("auth's Send Email hook", () => {
     const { mail, code, link } = await mailTo(email);
     expect(mail.subject).toBe("Choisissez un nouveau mot de passe");
     expect(code).toBe("305805");
-    expect(link.href).toBe(
-      "https://feedback.example/auth/confirm?token_hash=pkce_abc&type=recovery&return_to=%2Fme",
-    );
+    expect(link.href).toBe("https://feedback.example/auth/confirm?token_hash=pkce_abc&type=recovery&return_to=%2Fme");
   });
 
   test("leads to auth's own link where another site asked", async () => {
@@ -464,15 +436,7 @@ describe("auth's Send Email hook", () => {
   });
 
   const kinds = {
-    code: [
-      "signup",
-      "magiclink",
-      "recovery",
-      "email_change_new",
-      "email_change_current",
-      "invite",
-      "reauthentication",
-    ],
+    code: ["signup", "magiclink", "recovery", "email_change_new", "email_change_current", "invite", "reauthentication"],
     notice: [
       "password_changed_notification",
       "email_changed_notification",
@@ -489,17 +453,15 @@ describe("auth's Send Email hook", () => {
     const [email, new_email] = [someone(), someone()];
     const user = { email, new_email, user_metadata: { locale } };
     for (const email_action_type of all)
-      expect(
-        (await send({ user, email_data: { ...addressChange, old_email: email, email_action_type } })).status,
-      ).toBe(200);
+      expect((await send({ user, email_data: { ...addressChange, old_email: email, email_action_type } })).status).toBe(
+        200,
+      );
     const mails = await until(() => {
       const arrived = [...server.to(email), ...server.to(new_email)];
       return arrived.length === all.length && arrived;
     });
     expect(new Set(mails.map(({ subject }) => subject)).size).toBe(all.length);
-    expect(new Set(mails.map(({ html }) => /<h1>.*?<p>(.*?)<\/p>/s.exec(html ?? "")?.[1])).size).toBe(
-      all.length,
-    );
+    expect(new Set(mails.map(({ html }) => /<h1>.*?<p>(.*?)<\/p>/s.exec(html ?? "")?.[1])).size).toBe(all.length);
     for (const { html } of mails) expect(html).toContain(`<html lang="${locale}">`);
     expect(server.to(new_email).map(({ subject }) => subject)).toEqual([
       messagesOf(locale).authMail.email_change.subject,
@@ -530,10 +492,7 @@ describe("auth's Send Email hook", () => {
   test("tells each address of a change its own code, and the present one what happens", async () => {
     const [email, new_email] = [someone(), someone()];
     await send({ user: { email, new_email }, email_data: { ...addressChange, redirect_to: "" } });
-    expect(await mailTo(email)).toMatchObject({
-      code: addressChange.token,
-      token_hash: addressChange.token_hash_new,
-    });
+    expect(await mailTo(email)).toMatchObject({ code: addressChange.token, token_hash: addressChange.token_hash_new });
     expect((await mailTo(email)).mail.text).toContain(new_email);
     expect((await mailTo(email)).mail.text).toContain("https://feedback.example/reset");
     expect(await mailTo(new_email)).toMatchObject({
@@ -557,9 +516,7 @@ describe("auth's Send Email hook", () => {
   test("an unknown kind with a code is an error, and one without is not", async () => {
     const email = someone();
     const email_action_type = "something_new";
-    expect((await send({ user: { email }, email_data: { ...email_data, email_action_type } })).status).toBe(
-      400,
-    );
+    expect((await send({ user: { email }, email_data: { ...email_data, email_action_type } })).status).toBe(400);
     const told = { email_action_type, token: "", token_hash: "" };
     expect((await send({ user: { email }, email_data: told })).status).toBe(200);
     expect((await send({ user: { email: "" }, email_data })).status).toBe(400);
@@ -573,11 +530,7 @@ describe("auth's Send Email hook", () => {
     ["metadata that is a list", { user_metadata: ["fr"] }, {}],
     ["no metadata", { user_metadata: null }, {}],
     ["a locale that is an object", { user_metadata: { locale: { fr: 1 } } }, {}],
-    [
-      "another address without a form",
-      { new_email: "a b", phone: 7, identities: "none" },
-      { old_email: "<>" },
-    ],
+    ["another address without a form", { new_email: "a b", phone: 7, identities: "none" }, { old_email: "<>" }],
     ["codes that are null", {}, { token_new: null, token_hash_new: null, provider: {}, factor_type: "x y" }],
   ])("%s does not keep a mail from its recipient", async (_, ofUser, ofData) => {
     const email = someone();
@@ -644,11 +597,7 @@ test("where none is sent, sign-ups are confirmed at once and mails are captured"
   try {
     const email = someone();
     const call = (path: string, body: object) =>
-      own.call("POST", `/auth/v1${path}`, {
-        base: own.supabase_url,
-        headers: { apikey: own.publishable_key },
-        body,
-      });
+      own.call("POST", `/auth/v1${path}`, { base: own.supabase_url, headers: { apikey: own.publishable_key }, body });
     expect((await call("/signup", { email, password })).body).toHaveProperty("access_token");
     await call("/recover", { email });
     const captured = await until(async () => (await capturedMails(`${own.folder}/mail`))[0]);

@@ -42,10 +42,7 @@ const allow = (mails: number | null) =>
 const strangers = (count: number) => Promise.all(Array.from({ length: count }, () => world.author()));
 const mailsTo = (people: { email: string }[]) => people.flatMap(({ email }) => server.to(email));
 const answer = (id: string) =>
-  stack.call("POST", `/api/submissions/${id}/comments`, {
-    token: owner.token,
-    body: { body: `Pay at ${evil}` },
-  });
+  stack.call("POST", `/api/submissions/${id}/comments`, { token: owner.token, body: { body: `Pay at ${evil}` } });
 async function nextDay(): Promise<void> {
   await stack.sql`update private.mail_budgets set day = day - 1`;
   await world.digestNow();
@@ -70,10 +67,7 @@ describe("a key", () => {
           : await enter(`/submissions/${id}/comments`, { author_email: email, body: "Me too" });
       expect(written.status).toBe(201);
       if (n === 0)
-        await enter(`/submissions/${id}/comments`, {
-          parent_id: written.body.data?.id,
-          body: `Pay at ${evil}`,
-        });
+        await enter(`/submissions/${id}/comments`, { parent_id: written.body.data?.id, body: `Pay at ${evil}` });
     }
     const asked = `${randomUUID()}@somewhere.example`;
     await enter(`/submissions/${id}/vote`, { author_email: asked, follow: true });
@@ -127,9 +121,7 @@ test("several dispatchers send the budget exactly, and the digests of the next d
     Array.from({ length: 6 }, async () => {
       const claims = [];
       for (let round = 0; round < 8; round++)
-        claims.push(
-          ...(await dispatchers<{ id: string }[]>`select id from private.record_and_claim_mails('[]', 2)`),
-        );
+        claims.push(...(await dispatchers<{ id: string }[]>`select id from private.record_and_claim_mails('[]', 2)`));
       return claims;
     }),
   );
@@ -180,10 +172,7 @@ test("an invite beyond the budget waits for the next day", async () => {
 
 test("people who saved what mail they want cost no budget", async () => {
   await allow(0);
-  const [known, silent] = (await strangers(2)) as [
-    { id: string; email: string },
-    { id: string; email: string },
-  ];
+  const [known, silent] = (await strangers(2)) as [{ id: string; email: string }, { id: string; email: string }];
   await stack.sql`select private.change_mail_preferences(${stack.organization.id}, ${known.id}, '{"choices": {"status": "at_once"}}')`;
   await stack.sql`select private.change_mail_preferences(${stack.organization.id}, ${silent.id}, '{"stop": "comment"}')`;
   const id = await world.submit(owner);
@@ -213,21 +202,8 @@ test("links in texts are none in mail to an unconfirmed address, and stay in tha
 test("signs that mail programs read as those of an address are followed by a joiner", () => {
   const texts = [
     ...["http://evil.com", "www.192.0.2.7", "evil.\u{1F4A9}.la", "evil.xn--p1ai", "me@evil.com"],
-    ...[
-      "http\uFF1A\uFF0F\uFF0Fevil\uFF0Ecom",
-      "evil\u3002com",
-      "evil\uFF61com",
-      "evil\u2024com",
-      "evil\uFE52com",
-    ],
-    ...[
-      "a\uFF20evil",
-      "evil.\u200Bcom",
-      "evil.\u00ADcom",
-      "evil.\u0301com",
-      "evil.\uFEFFcom",
-      "evil\u2026com",
-    ],
+    ...["http\uFF1A\uFF0F\uFF0Fevil\uFF0Ecom", "evil\u3002com", "evil\uFF61com", "evil\u2024com", "evil\uFE52com"],
+    ...["a\uFF20evil", "evil.\u200Bcom", "evil.\u00ADcom", "evil.\u0301com", "evil.\uFEFFcom", "evil\u2026com"],
   ];
   const plain = (title: string) => {
     const event = { kind: "status", submission_id: "", title } as const;

@@ -5,9 +5,7 @@ import { until } from "../until.ts";
 
 /** The mails of the shared stack to somebody, oldest first. */
 export const mailsTo = async (address: string) =>
-  (await capturedMails(join(dirname(stack.mailPath), "mail"), 500))
-    .filter(({ to }) => to.includes(address))
-    .reverse();
+  (await capturedMails(join(dirname(stack.mailPath), "mail"), 500)).filter(({ to }) => to.includes(address)).reverse();
 
 export const mailTo = (address: string, nth = 0) => until(async () => (await mailsTo(address))[nth]);
 

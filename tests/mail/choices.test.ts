@@ -101,11 +101,7 @@ describe("a person who never signed up", () => {
     const { email, change, mail } = await authorWithMail();
     const parts = `--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n`;
     const path = linkIn(mail.text, "unsubscribe");
-    const answer = await post(
-      path,
-      "content-type" in headers ? parts : oneClick,
-      headers as Record<string, string>,
-    );
+    const answer = await post(path, "content-type" in headers ? parts : oneClick, headers as Record<string, string>);
     expect(answer.status, answer.text).toBe(200);
     await change("open");
     await settled();
@@ -119,9 +115,7 @@ describe("a person who never signed up", () => {
     const form = async (at: string, name: string) => (await visitor.get(at)).html.querySelector(name);
     const chosen = await visitor.submit(await form(path, "#choices"), { "choices.status": "never" });
     expect([chosen.status, chosen.location?.endsWith("&saved=true")]).toEqual([303, true]);
-    const select = (await visitor.get(path)).html.querySelector(
-      "select[name='choices.status'] option[selected]",
-    );
+    const select = (await visitor.get(path)).html.querySelector("select[name='choices.status'] option[selected]");
     expect(select?.getAttribute("value")).toBe("never");
     expect((await visitor.get(path)).html.querySelector("select[name='choices.team']")).toBeNull();
     await visitor.submit(await form(path, "#choices"), { "choices.status": "at_once" });
@@ -157,8 +151,7 @@ describe("a token", () => {
     const told = Buffer.from(payload, "base64url").toString().split(" ");
     const forge = (at: number, value: string) =>
       `${keyId}.${Buffer.from(told.with(at, value).join(" ")).toString("base64url")}.${mac}`;
-    const theirs =
-      new URLSearchParams(linkIn(other.mail.text, "mail").split("?")[1]).get("token")?.split(".") ?? [];
+    const theirs = new URLSearchParams(linkIn(other.mail.text, "mail").split("?")[1]).get("token")?.split(".") ?? [];
     const [foreign] = [await newOrganization()];
     const forged = [
       forge(0, admin.id),
@@ -237,9 +230,7 @@ describe("signed in", () => {
       expect((await call("PATCH", body)).status).toBe(400);
     const changed = await call("PATCH", { choices: { status: "daily" } });
     expect(changed.body).toMatchObject({ data: { choices: { status: "daily", official: "at_once" } } });
-    expect((await call("GET", undefined, admin)).body).toMatchObject({
-      data: { choices: { team: "daily" } },
-    });
+    expect((await call("GET", undefined, admin)).body).toMatchObject({ data: { choices: { team: "daily" } } });
     expect((await call("PATCH", { choices: { status: "never" } }, key as unknown as User)).status).toBe(403);
   });
 
@@ -275,14 +266,7 @@ describe("captured mail", () => {
   test("is shown to nobody without the secret of the address, and from no other folder", async () => {
     const list = await get(mails);
     const [, id] = /href="\/_mail\/[\w-]+\/([\w-]+)"/.exec(list.text) ?? [];
-    for (const path of [
-      "",
-      `/${id}`,
-      `/${id}.html`,
-      "/none",
-      `/${"x".repeat(32)}`,
-      `/${"x".repeat(32)}/${id}`,
-    ])
+    for (const path of ["", `/${id}`, `/${id}.html`, "/none", `/${"x".repeat(32)}`, `/${"x".repeat(32)}/${id}`])
       expect((await get(`${stack.supabase_url}/_mail${path}`)).status, path).toBe(404);
     for (const path of ["/..%2fsecrets", "/x/y", "/none"])
       expect((await get(mails + path)).status, path).toBeGreaterThanOrEqual(400);

@@ -26,12 +26,7 @@ let people = 0;
 const submit = async (author_email: string | undefined) => {
   const made = await api("POST", "/api/submissions", {
     as: key,
-    body: {
-      type: "idea",
-      title: "Offline job sheets",
-      description: "A description that is long.",
-      author_email,
-    },
+    body: { type: "idea", title: "Offline job sheets", description: "A description that is long.", author_email },
   });
   expect(made.status, made.text).toBe(201);
   return idOf(made.body);
@@ -114,17 +109,10 @@ describe("nothing is claimed", () => {
     const settings = /\/mail\?token=([\w.-]+)/.exec(text)?.[1] ?? "";
     const [keyId, payload = "", mac] = token.split(".");
     const forged = Buffer.from(payload, "base64url").toString().replace(organization.id, admin.id);
-    for (const other of [
-      settings,
-      `${keyId}.${Buffer.from(forged).toString("base64url")}.${mac}`,
-      `${token}x`,
-      "",
-    ])
+    for (const other of [settings, `${keyId}.${Buffer.from(forged).toString("base64url")}.${mac}`, `${token}x`, ""])
       expect((await grace.post(`/claim?token=${other}`)).status, other).toBe(404);
     expect((await grace.get(`/mail?token=${token}`)).status).toBe(404);
-    expect(
-      (await grace.post(`/unsubscribe?token=${token}`, { "List-Unsubscribe": "One-Click" })).status,
-    ).toBe(404);
+    expect((await grace.post(`/unsubscribe?token=${token}`, { "List-Unsubscribe": "One-Click" })).status).toBe(404);
     expect(await authorOf(id)).toEqual({ kind: "email", email });
   });
 

@@ -58,9 +58,7 @@ describe("a change of status", () => {
     expect(mail.html).not.toMatch(/<img|<script|https?:\/\/(?!127\.0\.0\.1)/);
     expect(headerOf(mail, "Auto-Submitted")).toBe("auto-generated");
     expect(headerOf(mail, "List-Unsubscribe-Post")).toBe("List-Unsubscribe=One-Click");
-    expect(headerOf(mail, "List-Unsubscribe")).toMatch(
-      /^<http:\/\/127\.0\.0\.1:\d+\/unsubscribe\?token=[\w.-]+>$/,
-    );
+    expect(headerOf(mail, "List-Unsubscribe")).toMatch(/^<http:\/\/127\.0\.0\.1:\d+\/unsubscribe\?token=[\w.-]+>$/);
     const [row] = await world.queued(author);
     expect(headerOf(mail, "Message-ID")).toBe(`<${row?.id}@mail.example>`);
     const german = await until(() => server.to(follower.email)[0]);
@@ -220,8 +218,7 @@ describe("an invite", () => {
         select status from private.mails where invite_id = ${id} and finished_at is not null`;
       return mail?.status;
     });
-  const linkIn = (text = "", path: string) =>
-    new URL(new RegExp(`http\\S+/${path}\\?\\S+`).exec(text)?.[0] ?? "none:");
+  const linkIn = (text = "", path: string) => new URL(new RegExp(`http\\S+/${path}\\?\\S+`).exec(text)?.[0] ?? "none:");
 
   test("goes to the address in the language of the organization, with a link for its owner alone", async () => {
     const { id, invite } = await team("Free money at https://evil.example <b>", "de");
@@ -326,8 +323,7 @@ describe("a server that", () => {
   test("defers is asked again, with the same Message-ID", async () => {
     const author = await person();
     const id = await world.submit(author);
-    server.behave = (address, stage) =>
-      address === author.email && stage === "rcpt" ? { code: 450 } : "take";
+    server.behave = (address, stage) => (address === author.email && stage === "rcpt" ? { code: 450 } : "take");
     await world.changeStatus(id, "planned");
     await triedOnce(author);
     server.behave = () => "take";
@@ -361,8 +357,7 @@ describe("a server that", () => {
   ])("refuses a mail, not its address, gets the next one: $stage $code $text", async (refusal) => {
     const author = await person();
     const id = await world.submit(author);
-    server.behave = (address, stage) =>
-      address === author.email && stage === refusal.stage ? refusal : "take";
+    server.behave = (address, stage) => (address === author.email && stage === refusal.stage ? refusal : "take");
     await world.changeStatus(id, "planned");
     await until(async () => (await world.queued(author))[0]?.status === "failed");
     server.behave = () => "take";
@@ -422,15 +417,10 @@ test("addresses are in no log, event or webhook", async () => {
 
 describe("a report of the mail provider", () => {
   const report = (type: string, to: string, more: object = {}) => ({ type, data: { to: [to], ...more } });
-  const send = (
-    body: object,
-    { key = webhookSecret, prefix = "svix", path = "/mail-dispatch/reports" } = {},
-  ) => {
+  const send = (body: object, { key = webhookSecret, prefix = "svix", path = "/mail-dispatch/reports" } = {}) => {
     const text = JSON.stringify(body);
     const [id, timestamp] = [`msg_${randomUUID()}`, String(Math.floor(Date.now() / 1000))];
-    const mac = createHmac("sha256", Buffer.from(key.slice(6), "base64")).update(
-      `${id}.${timestamp}.${text}`,
-    );
+    const mac = createHmac("sha256", Buffer.from(key.slice(6), "base64")).update(`${id}.${timestamp}.${text}`);
     return stack.call("POST", `/functions/v1${path}`, {
       base: stack.supabase_url,
       body: text,
@@ -442,9 +432,7 @@ describe("a report of the mail provider", () => {
     });
   };
   const reasons = async ({ id }: { id: string }) =>
-    (await stack.sql`select reason from private.mail_suppressions where profile_id = ${id}`).map(
-      (row) => row.reason,
-    );
+    (await stack.sql`select reason from private.mail_suppressions where profile_id = ${id}`).map((row) => row.reason);
 
   test.each([
     ["a complaint", "email.complained", {}, "complained"],

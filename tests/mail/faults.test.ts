@@ -30,20 +30,14 @@ describe("by SMTP over TLS", () => {
       cert: certificate,
       authOptional: false,
       onAuth: ({ username, password }, _session, callback) =>
-        username === "us er" && password === "p@ss"
-          ? callback(null, { user: "u" })
-          : callback(new Error("no")),
+        username === "us er" && password === "p@ss" ? callback(null, { user: "u" }) : callback(new Error("no")),
     });
     const url = new URL(server.url);
     url.username = "us er";
     url.password = "p%40ss";
     stack = await startOwnStack({
       parts: ["mail-dispatch"],
-      functionsEnvironment: {
-        MAIL_URL: url.href,
-        MAIL_FROM,
-        DENO_CERT: await writtenTo(authority),
-      },
+      functionsEnvironment: { MAIL_URL: url.href, MAIL_FROM, DENO_CERT: await writtenTo(authority) },
     });
     world = mailWorld(stack);
     await world.enable();
@@ -205,11 +199,7 @@ describe("by an HTTP API", () => {
   const provider = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    heard.push({
-      headers: request.headers,
-      body: JSON.parse(Buffer.concat(chunks).toString()),
-      at: Date.now(),
-    });
+    heard.push({ headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()), at: Date.now() });
     const { status, headers } = answers.shift() ?? { status: 200 };
     response.writeHead(status, headers).end("{}");
   });
@@ -323,8 +313,7 @@ describe("for any events and choices", () => {
               const when = chosen.get(`${n} ${own}`) ?? (own === "comment" ? "daily" : "at_once");
               const times = texts.filter((text) => new RegExp(`^> ${body}$`, "m").test(text)).length;
               // A digest shows three of a submission, and counts the rest.
-              const isHidden =
-                when === "daily" && times === 0 && texts.some((text) => /more on the board/.test(text));
+              const isHidden = when === "daily" && times === 0 && texts.some((text) => /more on the board/.test(text));
               if (!isHidden) expect(times, `${body} to ${n}`).toBe(by === n || when === "never" ? 0 : 1);
             }
           }

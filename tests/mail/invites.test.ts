@@ -66,17 +66,15 @@ test("who was invited stops all mail of the organization with one click, without
   const visitor = newVisitor();
   const asked = await visitor.get(link);
   expect(asked.text).not.toContain(email);
-  expect(
-    (await visitor.get(linkIn(text, "invite").replace("/invite?", "/unsubscribe/invites?"))).status,
-  ).toBe(404);
+  expect((await visitor.get(linkIn(text, "invite").replace("/invite?", "/unsubscribe/invites?"))).status).toBe(404);
   const done = await visitor.submit(asked.html.querySelector("main form"));
   expect(done.html.querySelector("[role=status]")?.text).toBe("You get no mail from Organization of a test.");
   await invite(email);
   const [again] = await until(() =>
     sql`
       select m.status from private.mails m join private.invites i on i.id = m.invite_id
-      where i.email = ${email} and m.finished_at is not null order by m.created_at desc limit 1`.then(
-      (rows) => (rows[0]?.status === "dropped" ? rows : undefined),
+      where i.email = ${email} and m.finished_at is not null order by m.created_at desc limit 1`.then((rows) =>
+      rows[0]?.status === "dropped" ? rows : undefined,
     ),
   );
   expect(again?.status).toBe("dropped");

@@ -21,8 +21,7 @@ export function mailWorld(stack: OwnStack) {
     return { id: made?.id ?? "", email };
   }
 
-  const enable = (id = organization.id) =>
-    sql`update public.organizations set mail_enabled = true where id = ${id}`;
+  const enable = (id = organization.id) => sql`update public.organizations set mail_enabled = true where id = ${id}`;
 
   async function submit(by: { id: string }, title = "Offline job sheets"): Promise<string> {
     const [made] = await sql<{ id: string }[]>`
@@ -37,12 +36,7 @@ export function mailWorld(stack: OwnStack) {
   const changeStatus = (id: string, new_status: string, note: string | null = null, by?: { id: string }) =>
     sql`insert into public.status_changes ${sql({ organization_id: organization.id, submission_id: id, new_status, note, changed_by: by?.id ?? null })}`;
 
-  async function comment(
-    id: string,
-    by: { id: string },
-    body = "A comment",
-    parent?: string,
-  ): Promise<string> {
+  async function comment(id: string, by: { id: string }, body = "A comment", parent?: string): Promise<string> {
     const [made] = await sql<{ id: string }[]>`
       insert into public.comments ${sql({ organization_id: organization.id, submission_id: id, author_id: by.id, body, parent_id: parent ?? null })} returning id`;
     return made?.id ?? "";

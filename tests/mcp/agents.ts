@@ -23,14 +23,7 @@ export async function newAgent(settings: Settings = {}): Promise<Agent> {
     expiresAt,
     policies,
   } = settings;
-  const token = await createAgentKey(
-    sql,
-    organization.id,
-    "Agent of a test",
-    tier,
-    scopes,
-    expiresAt ?? null,
-  );
+  const token = await createAgentKey(sql, organization.id, "Agent of a test", tier, scopes, expiresAt ?? null);
   const [agent] = await sql<{ id: string }[]>`
     select id from private.agents where organization_id = ${organization.id} order by created_at desc limit 1`;
   const { id } = only(agent);
@@ -156,11 +149,7 @@ function eventOf(block: string): ReceivedEvent[] {
 }
 
 /** All events of a stream that ends. */
-export async function readStream(
-  url: string,
-  as: { token: string },
-  lastEventId?: string,
-): Promise<Listener> {
+export async function readStream(url: string, as: { token: string }, lastEventId?: string): Promise<Listener> {
   return new Listener(url, as, lastEventId).until(({ ended }) => ended);
 }
 

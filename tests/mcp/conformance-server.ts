@@ -3,8 +3,7 @@ import { createMcpHandler, ProtocolError, ResourceNotFoundError, Server } from "
 // The tools, resources and prompts that the conformance suite requires by name, behind the handler of
 // functions/mcp/standard.ts.
 
-const png =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 const wav = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 const text = (value: string) => ({ type: "text" as const, text: value });
 const image = { type: "image" as const, data: png, mimeType: "image/png" };
@@ -52,10 +51,7 @@ function serverOf(): Server {
     const progressToken = mcpReq._meta?.progressToken;
     if (name === "test_tool_with_progress" && progressToken !== undefined)
       for (const progress of [0, 50, 100])
-        await mcpReq.notify({
-          method: "notifications/progress",
-          params: { progressToken, progress, total: 100 },
-        });
+        await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress, total: 100 } });
     return { content: tools[name], isError: name === "test_error_handling" };
   });
   server.setRequestHandler("resources/list", () => ({
@@ -81,21 +77,16 @@ function serverOf(): Server {
   server.setRequestHandler("prompts/get", ({ params: { name, arguments: args = {} } }) => {
     const contents = prompts[name]?.(args);
     if (!contents) throw new ProtocolError(-32602, "There is no such prompt.");
-    return {
-      messages: contents.map((content) => ({ role: "user" as const, content: content as typeof image })),
-    };
+    return { messages: contents.map((content) => ({ role: "user" as const, content: content as typeof image })) };
   });
   return server;
 }
 
 const handler = createMcpHandler(serverOf);
-Deno.serve(
-  { hostname: "127.0.0.1", port: 0, onListen: ({ port }) => console.log(`port ${port}`) },
-  (request) => {
-    // Hosts of a DNS rebinding attack are not its own.
-    const { hostname } = new URL(`http://${request.headers.get("host")}`);
-    return hostname === "127.0.0.1" || hostname === "localhost"
-      ? handler.fetch(request)
-      : new Response(null, { status: 403 });
-  },
-);
+Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: ({ port }) => console.log(`port ${port}`) }, (request) => {
+  // Hosts of a DNS rebinding attack are not its own.
+  const { hostname } = new URL(`http://${request.headers.get("host")}`);
+  return hostname === "127.0.0.1" || hostname === "localhost"
+    ? handler.fetch(request)
+    : new Response(null, { status: 403 });
+});

@@ -18,18 +18,10 @@ test("the health endpoint needs no credential", async () => {
 
 test("the demo agent works with the key of stack.json, which has every scope", async () => {
   const token = stack.demo?.agent_keys.standard ?? "";
-  const { tools } = (await rpc({ token }, "tools/list")).result as {
-    tools: { name: string; inputSchema: object }[];
-  };
-  expect(tools.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(["list_submissions", "create_submission"]),
-  );
+  const { tools } = (await rpc({ token }, "tools/list")).result as { tools: { name: string; inputSchema: object }[] };
+  expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["list_submissions", "create_submission"]));
   for (const { inputSchema } of tools)
-    expect(inputSchema).toMatchObject({
-      type: "object",
-      properties: expect.any(Object),
-      required: expect.any(Array),
-    });
+    expect(inputSchema).toMatchObject({ type: "object", properties: expect.any(Object), required: expect.any(Array) });
   expect(await resultOf({ token }, "list_submissions")).toMatchObject({ page: 1, has_next: true });
 });
 
@@ -63,12 +55,9 @@ describe("conformance to JSON-RPC", () => {
     expect([response.status, response.body]).toMatchObject([status, body]);
   });
 
-  test.each([["text"], ["0"], [0], [-1], [null], [1.5], ["é💡"]])(
-    "id %j is returned unchanged",
-    async (id) => {
-      expect((await rpc(agent, "tools/list", {}, id)).id).toBe(id);
-    },
-  );
+  test.each([["text"], ["0"], [0], [-1], [null], [1.5], ["é💡"]])("id %j is returned unchanged", async (id) => {
+    expect((await rpc(agent, "tools/list", {}, id)).id).toBe(id);
+  });
 
   test("a notification is executed without a response", async () => {
     const id = await newSubmission(agent.organization, await newUser());
@@ -191,11 +180,7 @@ describe("tools", () => {
       type: "idea",
       author_email: "somebody@else.example",
     });
-    expect(created).toMatchObject({
-      status: "open",
-      vote_count: 1,
-      url: expect.stringContaining(created.id),
-    });
+    expect(created).toMatchObject({ status: "open", vote_count: 1, url: expect.stringContaining(created.id) });
     const { submission } = await resultOf<{ submission: object }>(agent, "get_submission", {
       submission_id: created.id,
     });
@@ -211,10 +196,7 @@ describe("tools", () => {
     expect(await voted()).toMatchObject({ vote_count: 2, user_id: agent.id });
     expect(await voted()).toMatchObject({ vote_count: 2 });
     expect(await resultOf(agent, "remove_vote", { submission_id: id })).toMatchObject({ vote_count: 1 });
-    const comment = await resultOf<{ id: string }>(agent, "add_comment", {
-      submission_id: id,
-      body: "Seen.",
-    });
+    const comment = await resultOf<{ id: string }>(agent, "add_comment", { submission_id: id, body: "Seen." });
     await resultOf(agent, "add_comment", { submission_id: id, body: "Again.", parent_id: comment.id });
     expect(await resultOf(agent, "list_comments", { submission_id: id })).toMatchObject({
       comments: [{ id: comment.id, reply_count: 1, author: { id: agent.id } }],
@@ -224,9 +206,9 @@ describe("tools", () => {
     expect(
       await resultOf(agent, "set_submission_status", { submission_id: id, status: "planned", note: "Soon." }),
     ).toMatchObject({ previous_status: "open", new_status: "planned", changed_by: "Agent of a test" });
-    expect(
-      await resultOf(agent, "update_submission", { submission_id: id, title: "Another title" }),
-    ).toMatchObject({ submission: { title: "Another title", status: "planned" } });
+    expect(await resultOf(agent, "update_submission", { submission_id: id, title: "Another title" })).toMatchObject({
+      submission: { title: "Another title", status: "planned" },
+    });
     expect(await resultOf(agent, "search_submissions", { q: "another title" })).toMatchObject({
       submissions: [{ id }],
     });
@@ -245,8 +227,7 @@ describe("tools", () => {
       insert into public.profiles (kind, organization_id, email) values ('email', ${agent.organization.id}, 'e@mail.example') returning id`;
     const byEmail = await newSubmission(agent.organization, email as { id: string });
     const own = await newSubmission(agent.organization, writer);
-    const edit = (id: string) =>
-      callTool(writer, "update_submission", { submission_id: id, title: "Changed by it" });
+    const edit = (id: string) => callTool(writer, "update_submission", { submission_id: id, title: "Changed by it" });
     for (const id of [others, byEmail]) expect((await edit(id)).error.code).toBe(-32001);
     expect((await edit(own)).result).toBeDefined();
   });
@@ -254,10 +235,7 @@ describe("tools", () => {
   test("lists are short, truncate long texts, and have a flag for more", async () => {
     const crowd = await newAgent();
     for (let n = 0; n < 21; n++)
-      await newSubmission(crowd.organization, crowd, {
-        description: `${"💡".repeat(300)} ${n}`,
-        title: `Number ${n}`,
-      });
+      await newSubmission(crowd.organization, crowd, { description: `${"💡".repeat(300)} ${n}`, title: `Number ${n}` });
     const first = await resultOf<{ submissions: { description: string }[] }>(crowd, "list_submissions");
     expect(first).toMatchObject({ page: 1, total: 21, has_next: true });
     expect(first.submissions).toHaveLength(20);

@@ -22,10 +22,7 @@ foreign.author = author.id;
 const [survey] = await sql<{ id: string }[]>`
     insert into public.surveys (organization_id, title) values (${other.id}, ${secret}) returning id`;
 foreign.survey_id = survey?.id ?? "";
-const [own, twin] = [
-  await newSubmission(agent.organization, agent),
-  await newSubmission(agent.organization, agent),
-];
+const [own, twin] = [await newSubmission(agent.organization, agent), await newSubmission(agent.organization, agent)];
 
 /** The other arguments of each tool. */
 const others: Record<string, object> = {
@@ -61,10 +58,9 @@ test("ids of another organization, in every argument of every tool, read and cha
         : [],
     );
     for (const argument of names) {
-      expect(
-        Object.keys(foreign),
-        `${name} takes ${argument}: this test has to know a foreign one`,
-      ).toContain(argument);
+      expect(Object.keys(foreign), `${name} takes ${argument}: this test has to know a foreign one`).toContain(
+        argument,
+      );
       const args = {
         ...(names.includes("submission_id") && !names.includes("survey_id") && { submission_id: own }),
         ...withOwn(name),
@@ -102,12 +98,7 @@ describe("oversized input", () => {
     ],
     ["100,000 levels", call(`${'{"q":'.repeat(100_000)}1${"}".repeat(100_000)}`), 400, -32600],
     ["100,000 levels of arrays", call(`${"[".repeat(100_000)}${"]".repeat(100_000)}`), 400, -32600],
-    [
-      "100,000 arguments",
-      call(`{${Array.from({ length: 60_000 }, (_, n) => `"a${n}":1`).join()}}`),
-      200,
-      -32602,
-    ],
+    ["100,000 arguments", call(`{${Array.from({ length: 60_000 }, (_, n) => `"a${n}":1`).join()}}`), 200, -32602],
     ["a query of a megabyte", call(JSON.stringify({ q: "x".repeat(900_000) })), 200, -32602],
     ["NUL", call('{"q":"a\\u0000b"}'), 200, -32602],
     ["half a character", call('{"q":"\\ud83d"}'), 200, -32602],
@@ -169,10 +160,7 @@ test("an internal error reveals no details", async () => {
     },
   });
   expect(response.body).toMatchObject({
-    error: {
-      code: -32602,
-      data: { validation_errors: ["category_id is not a category of this organization"] },
-    },
+    error: { code: -32602, data: { validation_errors: ["category_id is not a category of this organization"] } },
   });
   expect(response.text).not.toMatch(/constraint|sql|private\./i);
 });

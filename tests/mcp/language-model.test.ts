@@ -8,11 +8,7 @@ import { type OwnFunctions, startOwnFunctions } from "./own-functions.ts";
 
 // A process of the functions with a language model, and a mock of its service.
 
-type Question = {
-  sentence?: string;
-  tools?: { name: string; inputSchema: object }[];
-  texts?: string[];
-};
+type Question = { sentence?: string; tools?: { name: string; inputSchema: object }[]; texts?: string[] };
 
 let model: Server;
 let functions: OwnFunctions;
@@ -59,8 +55,7 @@ async function ask(params: object, as = agent): Promise<Pick<ToolResponse, "resu
 
 const call = (input: string, params: object = {}, as = agent) =>
   ask({ mode: "natural_language", input, ...params }, as);
-const parse = (args: object, params: object = {}) =>
-  ask({ name: "analyze_sentiment", arguments: args, ...params });
+const parse = (args: object, params: object = {}) => ask({ name: "analyze_sentiment", arguments: args, ...params });
 
 const unclear = "Xyzzy!";
 const judgements = ({ texts = [] }: Question) => ({
@@ -112,10 +107,7 @@ test("destructive calls require the user's confirmation, whatever the model resp
   const sentence = `Xyzzy ${submission_id}!`;
   const { error } = await call(sentence);
   const parsed = { submission_id, status: "planned" };
-  expect(error).toMatchObject({
-    code: -32602,
-    data: { parsed_tool: "set_submission_status", parsed_params: parsed },
-  });
+  expect(error).toMatchObject({ code: -32602, data: { parsed_tool: "set_submission_status", parsed_params: parsed } });
   expect((await call(sentence, { confirm: true })).result).toMatchObject({ parsed_params: parsed });
 });
 
@@ -124,11 +116,7 @@ test("analyze_sentiment returns the model's scores, in the order of the texts", 
   const texts = Array.from({ length: 60 }, (_, i) => (i === 57 ? "I love tomatoes" : "Fine"));
   const { result } = await parse({ texts });
   expect(result).toMatchObject({ engine: "llm:small", positive_count: 59, negative_count: 1 });
-  expect((result.items as { score: number }[])[57]).toEqual({
-    score: -1,
-    sentiment: "negative",
-    confidence: 1,
-  });
+  expect((result.items as { score: number }[])[57]).toEqual({ score: -1, sentiment: "negative", confidence: 1 });
   expect(asked).toHaveLength(2);
 });
 

@@ -34,8 +34,7 @@ test("a streamed call runs once, in the process that is asked first, and the oth
     expect(events.at(-1)?.data).toEqual({ success: true });
     expect(events).toEqual(streams[0]?.events);
   }
-  const [created] =
-    await sql`select count(*)::integer as n from public.submissions where title = ${args.title}`;
+  const [created] = await sql`select count(*)::integer as n from public.submissions where title = ${args.title}`;
   expect(created).toEqual({ n: 1 });
 });
 
@@ -49,9 +48,7 @@ test("a subscription continues in another process where it was interrupted, with
   const eventIds = ({ events }: Listener) =>
     events.map(({ data }) => (data as { data: { submission: { id: string } } }).data.submission.id);
   await add();
-  const first = await new Listener(String(result.stream_url), follower).until(
-    ({ events }) => events.length === 1,
-  );
+  const first = await new Listener(String(result.stream_url), follower).until(({ events }) => events.length === 1);
   first.close();
   await add();
   const next = new Listener(elsewhere(result.stream_url), follower, first.events[0]?.id);
@@ -64,9 +61,7 @@ test("a subscription continues in another process where it was interrupted, with
 
 test("a stopping process ends its open streams and exits", async () => {
   const { result } = await rpc(agent, "subscribe", { events: ["submission.created"] });
-  const listener = await new Listener(elsewhere(result.stream_url), agent).until(
-    ({ status }) => status === 200,
-  );
+  const listener = await new Listener(elsewhere(result.stream_url), agent).until(({ status }) => status === 200);
   await second.stop();
   await listener.until(({ ended }) => ended);
 });

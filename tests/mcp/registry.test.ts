@@ -11,9 +11,7 @@ let agent: Agent;
 const ids: Record<string, string> = {};
 
 beforeAll(async () => {
-  ({ tools } = await importFunction<{ tools: Tool[] }>(
-    new URL("../../functions/mcp/registry.ts", import.meta.url),
-  ));
+  ({ tools } = await importFunction<{ tools: Tool[] }>(new URL("../../functions/mcp/registry.ts", import.meta.url)));
   agent = await newAgent();
   const author = await newUser();
   ids.submission = await newSubmission(agent.organization, author, { title: "Faster search" });
@@ -39,11 +37,7 @@ describe("every tool", () => {
       expect(description.length, name).toBeLessThan(250);
       expect([name, readOnlyHint]).toEqual([name, scope.endsWith(":read")]);
       expect([name, destructiveHint]).toEqual([name, "confirm" in input.shape]);
-      expect([name, openWorldHint, readOnlyHint && (destructiveHint || !idempotentHint)]).toEqual([
-        name,
-        false,
-        false,
-      ]);
+      expect([name, openWorldHint, readOnlyHint && (destructiveHint || !idempotentHint)]).toEqual([name, false, false]);
     }
   });
 
@@ -51,9 +45,7 @@ describe("every tool", () => {
     const documented = tableUnder("docs/mcp.md", "Tools").flatMap(([names = "", scope = ""]) =>
       names.split(", ").map((name) => `${name} ${scope}`),
     );
-    expect(documented.toSorted()).toEqual(
-      tools.map(({ name, scope }) => `\`${name}\` \`${scope}\``).toSorted(),
-    );
+    expect(documented.toSorted()).toEqual(tools.map(({ name, scope }) => `\`${name}\` \`${scope}\``).toSorted());
   });
 
   test("is listed within the size limits", async () => {
@@ -73,10 +65,7 @@ describe("every tool", () => {
       ["search_submissions", { q: "search" }],
       ["find_similar_submissions", { title: "Faster searching" }],
       ["list_categories", {}],
-      [
-        "create_submission",
-        { title: "Another idea", description: "It is a really good idea.", type: "idea" },
-      ],
+      ["create_submission", { title: "Another idea", description: "It is a really good idea.", type: "idea" }],
       ["update_submission", { submission_id, title: "Much faster search" }],
       ["set_submission_status", { submission_id, status: "planned", note: "Soon" }],
       ["list_comments", { submission_id }],
@@ -100,10 +89,7 @@ describe("every tool", () => {
       expect(error, name).toBeUndefined();
       const { output, untrusted } = tools.find((tool) => tool.name === name) as Tool;
       expect(() => output.strict().parse(result), name).not.toThrow();
-      expect([name, (result as { untrusted_text?: string[] }).untrusted_text ?? []]).toEqual([
-        name,
-        untrusted,
-      ]);
+      expect([name, (result as { untrusted_text?: string[] }).untrusted_text ?? []]).toEqual([name, untrusted]);
       for (const path of untrusted) expect([path, fieldOf(output, path.split("."))]).toEqual([path, true]);
     }
   });

@@ -8,9 +8,7 @@ import { sql } from "../stack.ts";
 import { mcpUrl, newAgent } from "./agents.ts";
 
 const about = { name: "tests", version: "1" };
-const withKey = ({ token }: { token: string }) => ({
-  requestInit: { headers: { authorization: `Bearer ${token}` } },
-});
+const withKey = ({ token }: { token: string }) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } });
 
 type AnyClient = Pick<Client, "listTools" | "readResource" | "listResourceTemplates" | "close"> & {
   call: (name: string, args: object, onProgress?: (progress: unknown) => void) => Promise<Answer>;
@@ -29,10 +27,7 @@ const clients: Record<string, (as: { token: string }) => Promise<AnyClient>> = {
   },
 };
 
-async function connect(
-  as: { token: string },
-  versionNegotiation?: { mode: { pin: string } },
-): Promise<AnyClient> {
+async function connect(as: { token: string }, versionNegotiation?: { mode: { pin: string } }): Promise<AnyClient> {
   const client = new Client(about, { versionNegotiation });
   await client.connect(new StreamableHTTPClientTransport(mcpUrl(), withKey(as)));
   const call = (name: string, args: object, onprogress?: (progress: unknown) => void) =>
@@ -70,9 +65,7 @@ describe.each(Object.keys(clients))("%s", (name) => {
     const client = await open(agent);
     const answer = await client.call("list_submissions", { limit: 1000, sort: "age" });
     expect(answer.isError).toBe(true);
-    expect(answer.content[0]?.text).toMatch(
-      /limit must be a whole number from 1 to 100[\s\S]*sort must be one of/,
-    );
+    expect(answer.content[0]?.text).toMatch(/limit must be a whole number from 1 to 100[\s\S]*sort must be one of/);
     await expect(client.call("drop_tables", {})).rejects.toThrow(/no such tool/);
     await client.close();
   });
@@ -120,9 +113,7 @@ describe("over HTTP", () => {
     }
     const told = await post(reader, "tools/call", call);
     expect(told.status).toBe(403);
-    expect(told.headers["www-authenticate"]).toBe(
-      'Bearer error="insufficient_scope", scope="submissions:write"',
-    );
+    expect(told.headers["www-authenticate"]).toBe('Bearer error="insufficient_scope", scope="submissions:write"');
   });
 
   test("a call above the limit is 429 with Retry-After, and no JSON-RPC code of the other endpoint", async () => {
@@ -141,10 +132,7 @@ describe("over HTTP", () => {
     expect((await post(agent, "ping", {}, { origin: "https://evil.example" })).status).toBe(403);
     await sql`update public.organizations set allowed_origins = '{https://agents.example}' where id = ${agent.organization.id}`;
     const response = await post(agent, "ping", {}, { origin: "https://agents.example" });
-    expect([response.status, response.headers["access-control-allow-origin"]]).toEqual([
-      200,
-      "https://agents.example",
-    ]);
+    expect([response.status, response.headers["access-control-allow-origin"]]).toEqual([200, "https://agents.example"]);
   });
 
   test("an organization's key and a session are rejected", async () => {
@@ -155,16 +143,11 @@ describe("over HTTP", () => {
 
   test("invalid JSON, a batch, and deep nesting are rejected", async () => {
     const raw = (text: string) =>
-      send("POST", "/api/mcp", {
-        as: agent,
-        raw: text,
-        headers: { ...headers, "content-type": "application/json" },
-      });
+      send("POST", "/api/mcp", { as: agent, raw: text, headers: { ...headers, "content-type": "application/json" } });
     expect((await raw("{")).body).toMatchObject({ error: { code: -32700 } });
     expect((await raw(JSON.stringify([body("ping")]))).status).toBe(400);
     expect(
-      (await raw(`{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(5000)}${"]".repeat(5000)}}`))
-        .status,
+      (await raw(`{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(5000)}${"]".repeat(5000)}}`)).status,
     ).toBe(400);
     expect((await raw(JSON.stringify(body("ping", { x: "x".repeat(1024 * 1024) })))).status).toBe(413);
     expect((await send("GET", "/api/mcp", { as: agent, headers })).status).toBe(405);

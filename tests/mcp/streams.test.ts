@@ -9,12 +9,7 @@ import { callTool, newAgent, readStream, resultOf } from "./agents.ts";
 const agent = await newAgent();
 
 type Opened = { request_id: string; stream_url: string };
-async function open(
-  as: { token: string },
-  name: string,
-  args: object = {},
-  params: object = {},
-): Promise<Opened> {
+async function open(as: { token: string }, name: string, args: object = {}, params: object = {}): Promise<Opened> {
   const response = await callTool(as, name, args, { stream: true, ...params });
   if (!response.result) throw new Error(JSON.stringify(response.error));
   return response.result as Opened;
@@ -33,11 +28,7 @@ test("a streamed call sends progress, the result of the call, and done", async (
 });
 
 test("it runs once for several concurrent readers, and each receives the same", async () => {
-  const args = {
-    title: "Made once only",
-    description: "However many listen to how it is made.",
-    type: "idea",
-  };
+  const args = { title: "Made once only", description: "However many listen to how it is made.", type: "idea" };
   const { stream_url } = await open(agent, "create_submission", args);
   const streams = await Promise.all(Array.from({ length: 8 }, () => readStream(stream_url, agent)));
   for (const stream of streams) expect(stream.events).toEqual(streams[0]?.events);
@@ -59,9 +50,7 @@ test("a call that fails during execution sends the reason, and success: false", 
   await sql`delete from public.submissions where id = ${id}`;
   const stream = await readStream(stream_url, agent);
   expect(names(stream)).toEqual(["progress", "result", "done"]);
-  expect(stream.events[1]?.data).toMatchObject({
-    error: { code: -32602, message: "There is no such submission." },
-  });
+  expect(stream.events[1]?.data).toMatchObject({ error: { code: -32602, message: "There is no such submission." } });
   expect(stream.events[2]?.data).toEqual({ success: false });
   expect((await readStream(stream_url, agent)).events).toEqual(stream.events);
 });
@@ -71,9 +60,7 @@ test("wrong arguments, a missing scope and an unknown tool are rejected before a
   const stream = { stream: true };
   expect((await callTool(agent, "list_submissions", { limit: 0 }, stream)).error.code).toBe(-32602);
   expect((await callTool(agent, "no_tool", {}, stream)).error.code).toBe(-32602);
-  expect((await callTool(reader, "remove_vote", { submission_id: randomUUID() }, stream)).error.code).toBe(
-    -32001,
-  );
+  expect((await callTool(reader, "remove_vote", { submission_id: randomUUID() }, stream)).error.code).toBe(-32001);
 });
 
 test("a stream belongs to its agent, and expires after ten minutes", async () => {
@@ -114,9 +101,7 @@ test("HEAD of a stream is 405 and runs nothing", async () => {
   const { request_id, stream_url } = await open(agent, "list_categories");
   const { status, headers } = await send("HEAD", new URL(stream_url).pathname, { as: agent });
   expect([status, headers.allow]).toEqual([405, "GET"]);
-  expect(await sql`select events from private.agent_streams where id = ${request_id}`).toEqual([
-    { events: null },
-  ]);
+  expect(await sql`select events from private.agent_streams where id = ${request_id}`).toEqual([{ events: null }]);
 });
 
 test("a key that was revoked meanwhile runs nothing", async () => {

@@ -86,9 +86,7 @@ test("survey_id limits a subscription to one survey", async () => {
   await emit("survey.response.created", { survey_id: other, response_id: randomUUID() });
   await emit("survey.response.created", { survey_id: one, response_id: randomUUID() });
   await listener.until(({ events }) => events.length > 0);
-  expect(listener.events).toMatchObject([
-    { event: "survey.response.created", data: { data: { survey_id: one } } },
-  ]);
+  expect(listener.events).toMatchObject([{ event: "survey.response.created", data: { data: { survey_id: one } } }]);
 });
 
 test("events of another organization are never sent", async () => {
@@ -120,10 +118,7 @@ test("an agent restricted to categories receives no text written in another, als
     values (${organization.id}, 'Own', 'own'), (${organization.id}, 'Other', 'other') returning id`;
   const restricted = await newAgent({ organization, policies: { category_ids: [own?.id] } });
   const url = await subscribe(restricted, ["submission.created", "submission.updated", "comment.created"]);
-  const moved = await newSubmission(organization, author, {
-    title: "Internal",
-    category_id: other?.id ?? null,
-  });
+  const moved = await newSubmission(organization, author, { title: "Internal", category_id: other?.id ?? null });
   await newComment(moved, author);
   await sql`update public.submissions set title = 'Cleaned' where id = ${moved}`;
   await sql`update public.submissions set category_id = ${own?.id ?? ""} where id = ${moved}`;
@@ -178,9 +173,7 @@ describe("streams that are behind", () => {
     const listener = listen(url, own);
     await listener.until(({ status }) => status === 200);
     listener.pause();
-    await until(
-      async () => (await sql`select from private.open_streams where agent_id = ${own.id}`).length === 0,
-    );
+    await until(async () => (await sql`select from private.open_streams where agent_id = ${own.id}`).length === 0);
     listener.resume();
     await listener.until(({ ended }) => ended);
     expect(listener.events.length).toBeLessThan(2_000);
@@ -217,15 +210,12 @@ describe("rejected subscriptions", () => {
     ["list_survey_responses", ["survey.response.created"], "survey.published"],
     ["vote_submission", [], "submission.vote_added"],
     [undefined, [], "comment.created"],
-  ])(
-    "policies that allow %s permit an agent to subscribe to %j, and not to %s",
-    async (tool, events, other) => {
-      const narrow = await newAgent({ policies: { tools: tool ? [tool] : [] } });
-      const { status, error } = await rpc(narrow, "subscribe", { events: [...events, other] });
-      expect([status, error.code, error.message]).toEqual([403, -32001, expect.stringContaining(other)]);
-      if (events.length > 0) await subscribe(narrow, events);
-    },
-  );
+  ])("policies that allow %s permit an agent to subscribe to %j, and not to %s", async (tool, events, other) => {
+    const narrow = await newAgent({ policies: { tools: tool ? [tool] : [] } });
+    const { status, error } = await rpc(narrow, "subscribe", { events: [...events, other] });
+    expect([status, error.code, error.message]).toEqual([403, -32001, expect.stringContaining(other)]);
+    if (events.length > 0) await subscribe(narrow, events);
+  });
 
   test("a subscription cannot be read after policies removed its tools", async () => {
     const own = await newAgent();
@@ -251,10 +241,7 @@ describe("rejected subscriptions", () => {
       "is revoked",
       ({ token }) => sql`update private.api_keys set revoked_at = now() where digest = ${digestOf(token)}`,
     ],
-    [
-      "expires",
-      ({ token }) => sql`update private.api_keys set expires_at = now() where digest = ${digestOf(token)}`,
-    ],
+    ["expires", ({ token }) => sql`update private.api_keys set expires_at = now() where digest = ${digestOf(token)}`],
     [
       "belongs to an agent that is retired",
       ({ id }) => sql`update private.agents set retired_at = now() where id = ${id}`,

@@ -5,9 +5,7 @@ import { callTool, Listener, newAgent, resultOf, rpc } from "./agents.ts";
 
 const agent = await newAgent();
 
-type Shown = {
-  survey: { id: string; status: string; questions: { id: string; options?: { text: string }[] }[] };
-};
+type Shown = { survey: { id: string; status: string; questions: { id: string; options?: { text: string }[] }[] } };
 const questions = [
   { type: "nps", text: "Would you recommend it?", required: true },
   { type: "multiple_choice", text: "Which part?", options: ["Search", "Lists"] },
@@ -15,33 +13,21 @@ const questions = [
 ];
 
 test("a survey is created, changed, published, answered by people, read, and deleted with its responses", async () => {
-  const created = await resultOf<{ survey_id: string }>(agent, "create_survey", {
-    title: "How was it?",
-    questions,
-  });
+  const created = await resultOf<{ survey_id: string }>(agent, "create_survey", { title: "How was it?", questions });
   expect(created).toEqual({
     survey_id: expect.any(String),
     status: "draft",
     url: expect.stringContaining(created.survey_id),
   });
   const { survey_id } = created;
-  await resultOf(agent, "update_survey", {
-    survey_id,
-    title: "How is it?",
-    settings: { show_branding: false },
-  });
+  await resultOf(agent, "update_survey", { survey_id, title: "How is it?", settings: { show_branding: false } });
   expect(await resultOf(agent, "list_surveys", { status: "draft" })).toMatchObject({
     surveys: [{ id: survey_id, title: "How is it?" }],
   });
-  const response = await rpc(agent, "subscribe", {
-    events: ["survey.response.created"],
-    filters: { survey_id },
-  });
+  const response = await rpc(agent, "subscribe", { events: ["survey.response.created"], filters: { survey_id } });
   const listener = new Listener(String(response.result?.stream_url), agent);
   for (let n = 0; n < 2; n++)
-    expect(await resultOf(agent, "publish_survey", { survey_id })).toMatchObject({
-      survey: { status: "published" },
-    });
+    expect(await resultOf(agent, "publish_survey", { survey_id })).toMatchObject({ survey: { status: "published" } });
   const { survey } = await resultOf<Shown>(agent, "get_survey", { survey_id });
   const [nps, choice, why] = survey.questions.map(({ id }) => id);
   const body = {
@@ -51,17 +37,11 @@ test("a survey is created, changed, published, answered by people, read, and del
       { question_id: why, value: "I love it." },
     ],
   };
-  const answered = await api("POST", `/api/surveys/${survey_id}/responses`, {
-    as: await newUser("Una User"),
-    body,
-  });
+  const answered = await api("POST", `/api/surveys/${survey_id}/responses`, { as: await newUser("Una User"), body });
   expect(answered.status).toBe(201);
   expect(await resultOf(agent, "list_survey_responses", { survey_id })).toMatchObject({
     responses: [
-      {
-        respondent: { name: "Una User" },
-        answers: [{ value: 10 }, { value: "Search" }, { value: "I love it." }],
-      },
+      { respondent: { name: "Una User" }, answers: [{ value: 10 }, { value: "Search" }, { value: "I love it." }] },
     ],
     total: 1,
     untrusted_text: expect.arrayContaining(["responses.answers.value"]),
@@ -74,9 +54,7 @@ test("a survey is created, changed, published, answered by people, read, and del
     positive_count: 1,
   });
   await listener.until(({ events }) => events.length > 0);
-  expect(listener.events).toMatchObject([
-    { event: "survey.response.created", data: { data: { survey_id } } },
-  ]);
+  expect(listener.events).toMatchObject([{ event: "survey.response.created", data: { data: { survey_id } } }]);
   listener.close();
   expect((await callTool(agent, "update_survey", { survey_id, title: "Too late" })).error).toMatchObject({
     code: -32602,
@@ -86,10 +64,7 @@ test("a survey is created, changed, published, answered by people, read, and del
     code: -32602,
     data: { code: "SURVEY_HAS_RESPONSES" },
   });
-  expect(await resultOf(agent, "delete_survey", { survey_id, force: true })).toEqual({
-    deleted: true,
-    survey_id,
-  });
+  expect(await resultOf(agent, "delete_survey", { survey_id, force: true })).toEqual({ deleted: true, survey_id });
 });
 
 test("an invalid question is reported with its position", async () => {
@@ -113,9 +88,9 @@ test("agents cannot respond to surveys for people", async () => {
     questions,
   });
   await resultOf(agent, "publish_survey", { survey_id });
-  expect(
-    (await api("POST", `/api/surveys/${survey_id}/responses`, { as: agent, body: { answers: [] } })).status,
-  ).toBe(401);
+  expect((await api("POST", `/api/surveys/${survey_id}/responses`, { as: agent, body: { answers: [] } })).status).toBe(
+    401,
+  );
 });
 
 test("survey_ids restrict an agent to those surveys, in every tool", async () => {
@@ -132,16 +107,9 @@ test("survey_ids restrict an agent to those surveys, in every tool", async () =>
     "get_survey_analytics",
     "analyze_sentiment",
   ])
-    expect([name, (await callTool(restricted, name, { survey_id: outside })).error?.code]).toEqual([
-      name,
-      -32602,
-    ]);
-  expect(
-    (await callTool(restricted, "update_survey", { survey_id: outside, title: "Mine" })).error.code,
-  ).toBe(-32602);
-  expect((await callTool(restricted, "create_survey", { title: "Another", questions })).error.code).toBe(
-    -32001,
-  );
+    expect([name, (await callTool(restricted, name, { survey_id: outside })).error?.code]).toEqual([name, -32602]);
+  expect((await callTool(restricted, "update_survey", { survey_id: outside, title: "Mine" })).error.code).toBe(-32602);
+  expect((await callTool(restricted, "create_survey", { title: "Another", questions })).error.code).toBe(-32001);
   expect((await callTool(restricted, "publish_survey", { survey_id: inside })).result).toBeDefined();
 });
 
@@ -166,11 +134,6 @@ test("sentiment of texts is returned in their order, that of a submission with i
     sentiment: "positive",
     positive_count: 1,
   });
-  for (const args of [
-    {},
-    { texts, submission_id },
-    { texts: [] },
-    { texts: Array.from({ length: 101 }, () => "x") },
-  ])
+  for (const args of [{}, { texts, submission_id }, { texts: [] }, { texts: Array.from({ length: 101 }, () => "x") }])
     expect((await callTool(agent, "analyze_sentiment", args)).error.code).toBe(-32602);
 });

@@ -77,11 +77,7 @@ async function visit(base: string, n: number): Promise<void> {
     expect([200, 201]).toContain(vote.status);
     expect(vote.body.data?.user_id).toBe(person.id);
     const detail = await call("GET", `/submissions/${mine}`);
-    expect([detail.status, detail.body.data?.id, detail.body.data?.user_vote !== null]).toEqual([
-      200,
-      mine,
-      true,
-    ]);
+    expect([detail.status, detail.body.data?.id, detail.body.data?.user_vote !== null]).toEqual([200, mine, true]);
     const comment = await call("POST", `/submissions/${mine}/comments`, { body: person.id });
     expect([comment.status, comment.body.data?.author]).toMatchObject([201, { id: person.id }]);
     expect((await call("DELETE", `/submissions/${submissionOf.get(other(person))}`)).status).toBe(403);
@@ -131,24 +127,21 @@ describe.each(chosen)("a pooler in transaction mode, %s", (_, { prepare, start }
   test.each([
     [16, 8],
     [200, 1],
-  ])(
-    "%i concurrent clients: nothing is rejected or mixed up, nothing is left open",
-    async (clients, times) => {
-      const base = (n: number) => `http://127.0.0.1:${workers[n % workers.length]?.port}`;
-      await Promise.all(
-        Array.from({ length: clients }, async (_, n) => {
-          for (let time = 0; time < times; time++) await visit(base(n >> 2), n);
-        }),
-      );
-      if ("handed" in pooler) {
-        const { transactions, toAnother } = pooler.handed();
-        expect(toAnother).toBeGreaterThan(transactions / 3);
-        expect(pooler.held()).toBe(0);
-      }
-      await expectConsistent(own);
-      await expectNoLeak(own, size + 1);
-      const mismatched = await own.sql`select from public.comments where body <> author_id::text`;
-      expect(mismatched).toHaveLength(0);
-    },
-  );
+  ])("%i concurrent clients: nothing is rejected or mixed up, nothing is left open", async (clients, times) => {
+    const base = (n: number) => `http://127.0.0.1:${workers[n % workers.length]?.port}`;
+    await Promise.all(
+      Array.from({ length: clients }, async (_, n) => {
+        for (let time = 0; time < times; time++) await visit(base(n >> 2), n);
+      }),
+    );
+    if ("handed" in pooler) {
+      const { transactions, toAnother } = pooler.handed();
+      expect(toAnother).toBeGreaterThan(transactions / 3);
+      expect(pooler.held()).toBe(0);
+    }
+    await expectConsistent(own);
+    await expectNoLeak(own, size + 1);
+    const mismatched = await own.sql`select from public.comments where body <> author_id::text`;
+    expect(mismatched).toHaveLength(0);
+  });
 });

@@ -41,9 +41,7 @@ describe.each(["1.0.0", "2.0.0"])("what the embedded stack lacks, serializer %s"
 
   test("a broadcast over HTTP is refused with a sentence", async () => {
     const channel = client(undefined, { vsn }).channel(randomUUID());
-    await expect(channel.httpSend("ping", { n: 1 })).rejects.toThrow(
-      /broadcasts from clients.*hosted Supabase/,
-    );
+    await expect(channel.httpSend("ping", { n: 1 })).rejects.toThrow(/broadcasts from clients.*hosted Supabase/);
     expect(await channel.send(broadcast)).toBe("error");
   });
 
@@ -104,14 +102,9 @@ describe("the topic of a submission", () => {
         payload: { table: "votes", record: { id }, old_record: null, submission: { id: submission } },
       },
       { event: "INSERT", payload: { table: "comments", record: { body: "told to all" } } },
-      {
-        event: "DELETE",
-        payload: { table: "votes", record: null, old_record: { id, submission_id: submission } },
-      },
+      { event: "DELETE", payload: { table: "votes", record: null, old_record: { id, submission_id: submission } } },
     ]);
-    const states = received.flatMap(({ payload }) =>
-      payload.table === "submissions" ? [payload.record] : [],
-    );
+    const states = received.flatMap(({ payload }) => (payload.table === "submissions" ? [payload.record] : []));
     expect(states.map((record) => (record as { status: string }).status)).toContain("planned");
     expect(JSON.stringify(received)).not.toContain(voter.id);
   });
@@ -120,12 +113,7 @@ describe("the topic of a submission", () => {
     const organization = await newOrganization({ visibility: "private" });
     await joinTeam(author.id, organization, "member");
     const secret = await newSubmission(author, sql, organization.id);
-    for (const topic of [
-      `submission:${secret}`,
-      `submission:${secret}:team`,
-      `submission:${submission}:team`,
-      "any",
-    ]) {
+    for (const topic of [`submission:${secret}`, `submission:${secret}:team`, `submission:${submission}:team`, "any"]) {
       for (const who of [undefined, stranger]) {
         const foreign = client(who);
         await foreign.realtime.setAuth();
@@ -164,10 +152,7 @@ describe("the topic of a board", () => {
   test("sends new submissions, statuses, comments and, by the schedule, votes; privately once the board is private", async () => {
     const organization = await newOrganization();
     const board = organization.id;
-    const [member, voter] = await Promise.all([
-      newUser("Member", { organization, role: "member" }),
-      newUser(),
-    ]);
+    const [member, voter] = await Promise.all([newUser("Member", { organization, role: "member" }), newUser()]);
     const received = await receive(client().channel(`organization:${board}`, privately));
     const foreign = client(member);
     await foreign.realtime.setAuth();
@@ -193,17 +178,13 @@ describe("the topic of a board", () => {
     await sql`update organizations set visibility = 'private' where id = ${board}`;
     await newSubmission(member, sql, board);
     await sql`insert into status_changes (submission_id, new_status) values (${submission}, 'completed')`;
-    await until(() =>
-      team.some(({ payload }) => (payload.record as { status?: string })?.status === "completed"),
-    );
+    await until(() => team.some(({ payload }) => (payload.record as { status?: string })?.status === "completed"));
     expect(received.slice(4)).toMatchObject([
       { event: "DELETE", payload: { record: null, old_record: { id: submission } } },
     ]);
     const late = client(stranger);
     await late.realtime.setAuth();
-    await expect(joined(late.channel(`organization:${board}`, privately))).rejects.toThrow(
-      /permissions to read/,
-    );
+    await expect(joined(late.channel(`organization:${board}`, privately))).rejects.toThrow(/permissions to read/);
   });
 });
 

@@ -25,13 +25,7 @@ describe.each([
       await sql`delete from votes where id = ${id}`;
       await until(() => received.length >= 2);
       expect(received).toMatchObject([
-        {
-          eventType: "INSERT",
-          table: "votes",
-          new: { id, submission_id: submission },
-          old: {},
-          errors: null,
-        },
+        { eventType: "INSERT", table: "votes", new: { id, submission_id: submission }, old: {}, errors: null },
         { eventType: "DELETE", table: "votes", new: {}, old: { id, submission_id: submission } },
       ]);
       expect(Object.keys(received[0]?.new ?? {}).sort()).toEqual(["id", "organization_id", "submission_id"]);
@@ -50,8 +44,6 @@ describe.each([
     await sql`update comments set body = 'Hello again' where id = ${id}`;
     await sql`delete from comments where id = ${id}`;
     await settled();
-    expect(received).toMatchObject([
-      { eventType: "INSERT", new: { id, body: "Hello 👋 日本語", vote_count: 0 } },
-    ]);
+    expect(received).toMatchObject([{ eventType: "INSERT", new: { id, body: "Hello 👋 日本語", vote_count: 0 } }]);
   });
 });

@@ -2,17 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import WebSocket from "ws";
 import { manyUsers, sql, stack, type User } from "../stack.ts";
 import { until } from "../until.ts";
-import {
-  client,
-  comment,
-  hangUp,
-  joined,
-  listen,
-  newSubmission,
-  settled,
-  subscribed,
-  vote,
-} from "./listening.ts";
+import { client, comment, hangUp, joined, listen, newSubmission, settled, subscribed, vote } from "./listening.ts";
 
 const crowd = await manyUsers(500);
 const submission = await newSubmission(crowd[0]);
@@ -67,9 +57,7 @@ async function stalledSocket(submission: string): Promise<WebSocket> {
   const socket = new WebSocket(url);
   await new Promise((resolve) => socket.on("open", resolve));
   const asked = { event: "*", schema: "public", table: "comments", filter: `submission_id=eq.${submission}` };
-  socket.send(
-    JSON.stringify(["1", "1", "realtime:deaf", "phx_join", { config: { postgres_changes: [asked] } }]),
-  );
+  socket.send(JSON.stringify(["1", "1", "realtime:deaf", "phx_join", { config: { postgres_changes: [asked] } }]));
   await new Promise((resolve) => socket.once("message", resolve));
   socket.pause();
   return socket;
@@ -135,10 +123,7 @@ test.each([
   ["text that is no message", "hello"],
   ["an object where an array belongs", "{}"],
   ["bytes that mean nothing", Buffer.from([9, 9, 9])],
-  [
-    "a message of a megabyte",
-    JSON.stringify(["1", "1", "realtime:x", "broadcast", { pad: "x".repeat(1_000_000) }]),
-  ],
+  ["a message of a megabyte", JSON.stringify(["1", "1", "realtime:x", "broadcast", { pad: "x".repeat(1_000_000) }])],
 ])("%s closes only that socket", async (_, message) => {
   const url = `${stack.supabase_url.replace("http", "ws")}/realtime/v1/websocket?apikey=${stack.publishable_key}&vsn=2.0.0`;
   const socket = new WebSocket(url);

@@ -1,16 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { manyUsers, sql, type User } from "../stack.ts";
 import { until } from "../until.ts";
-import {
-  type Asked,
-  client,
-  comment,
-  hangUp,
-  listen,
-  newSubmission,
-  settled,
-  subscribed,
-} from "./listening.ts";
+import { type Asked, client, comment, hangUp, listen, newSubmission, settled, subscribed } from "./listening.ts";
 
 const [author] = (await manyUsers(1)) as [User];
 const submission = await newSubmission(author);
@@ -50,10 +41,7 @@ describe("filters, on a new comment", () => {
 
   test.each(operators)("%s: %s", async (filter, passes) => {
     const own = client();
-    const received = await listen(own, {
-      table: "comments",
-      filter: `submission_id=eq.${submission},${filter}`,
-    });
+    const received = await listen(own, { table: "comments", filter: `submission_id=eq.${submission},${filter}` });
     const all = await listen(own, { table: "comments", filter: `submission_id=eq.${submission}` });
     await comment(submission, author, body);
     await until(() => all.length === 1 && received.length >= Number(passes));
@@ -102,9 +90,7 @@ test("every table of the publication is received with a filter by schema, and on
   const received = await listen(client(), { schema: "*" });
   const named = await listen(client(), { schema: "*", table: "comments" });
   await comment(submission, author, "anywhere");
-  await until(() =>
-    ["comments", "submissions"].every((table) => received.some((change) => change.table === table)),
-  );
+  await until(() => ["comments", "submissions"].every((table) => received.some((change) => change.table === table)));
   await until(() => named.some(({ table }) => table === "comments"));
 });
 
@@ -124,10 +110,7 @@ describe("an invalid subscription", () => {
     [{ table: "comments", filter: "body=almost.x" }, /almost/],
     [{ table: "comments", filter: "undefined" }, /undefined/],
     [{ table: "comments", filter: "vote_count=in.1,2" }, /parentheses/],
-    [
-      { table: "comments", filter: `vote_count=in.(${Array.from({ length: 101 }, (_, n) => n)})` },
-      /Maximum 100/,
-    ],
+    [{ table: "comments", filter: `vote_count=in.(${Array.from({ length: 101 }, (_, n) => n)})` }, /Maximum 100/],
     [{ table: "profiles" }, /Please check Realtime is enabled/],
     [{ schema: "private", table: "outbox" }, /Please check Realtime is enabled/],
     [{ schema: "auth", table: "users" }, /Please check Realtime is enabled/],

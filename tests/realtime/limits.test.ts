@@ -28,8 +28,7 @@ test("the topic of a team is authorized again while the channel is open", async 
   const topic = `submission:${submission}:team`;
   const joined = await client.join(topic, { private: true }, { access_token: member.token });
   expect(joined.status).toBe("ok");
-  const send = (text: string) =>
-    own.sql`select realtime.send(${own.sql.json({ text })}, 'said', ${topic}, true)`;
+  const send = (text: string) => own.sql`select realtime.send(${own.sql.json({ text })}, 'said', ${topic}, true)`;
   await send("to the team");
   await client.hears("to the team");
   await own.sql`delete from memberships where user_id = ${member.id}`;
@@ -63,10 +62,7 @@ test("a topic has 255 bytes with its prefix, and a longer one is refused", async
 
 test("a client that is silent is disconnected, and one that sends heartbeats is not", async () => {
   const [silent, alive] = [await open(), await open()];
-  const beats = setInterval(
-    () => alive.socket.send('[null,"beat","phoenix","heartbeat",{}]', () => undefined),
-    100,
-  );
+  const beats = setInterval(() => alive.socket.send('[null,"beat","phoenix","heartbeat",{}]', () => undefined), 100);
   await once(silent.socket, "close");
   expect(alive.isOpen()).toBe(true);
   clearInterval(beats);
@@ -88,11 +84,7 @@ test("of a row of more than 1 MiB only short values are sent", async () => {
   const [below, above] = client.messages
     .filter((message) => message.includes('"large"') && message.includes("postgres_changes"))
     .flatMap((message) => JSON.parse(message)[4].data ?? []);
-  expect([below.record.short, below.record.long.length, below.errors]).toEqual([
-    "below",
-    1024 * 1024 - 100,
-    null,
-  ]);
+  expect([below.record.short, below.record.long.length, below.errors]).toEqual(["below", 1024 * 1024 - 100, null]);
   expect([above.record.short, above.record.long, above.errors]).toEqual([
     "above",
     undefined,

@@ -18,10 +18,7 @@ export interface ReceivedChange {
 const clients = new Set<SupabaseClient>();
 
 /** A client with its own socket; `vsn` selects the serializer. */
-export function client(
-  user?: User,
-  options: { vsn?: string; key?: string; against?: TestStack } = {},
-): SupabaseClient {
+export function client(user?: User, options: { vsn?: string; key?: string; against?: TestStack } = {}): SupabaseClient {
   const against = options.against ?? stack;
   const client = createClient(against.supabase_url, options.key ?? against.publishable_key, {
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },

@@ -3,25 +3,13 @@ import { afterEach, describe, expect, test } from "vitest";
 import { joinTeam, newOrganization } from "../api/world.ts";
 import { manyUsers, sql, type User } from "../stack.ts";
 import { until } from "../until.ts";
-import {
-  client,
-  comment,
-  hangUp,
-  listen,
-  newSubmission,
-  type ReceivedChange,
-  settled,
-  vote,
-} from "./listening.ts";
+import { client, comment, hangUp, listen, newSubmission, type ReceivedChange, settled, vote } from "./listening.ts";
 
 const [author, voter, insider] = (await manyUsers(3)) as [User, User, User];
 const open = await newSubmission(author);
 const organization = await newOrganization({ visibility: "private" });
 await joinTeam(insider.id, organization, "member");
-const vault = {
-  organization: organization.id,
-  submission: await newSubmission(insider, sql, organization.id),
-};
+const vault = { organization: organization.id, submission: await newSubmission(insider, sql, organization.id) };
 await settled();
 afterEach(hangUp);
 
@@ -58,9 +46,7 @@ describe.each([
     await sql`delete from comments where id = ${id}`;
     await sql`delete from votes where id = ${voteId}`;
     await until(
-      () =>
-        received.some((change) => change.old.id === id) &&
-        received.some((change) => change.old.id === voteId),
+      () => received.some((change) => change.old.id === id) && received.some((change) => change.old.id === voteId),
     );
     const deleted = received.filter((change) => [id, voteId].includes(String(change.old.id)));
     expect(deleted.map(({ old, new: record }) => ({ old, record }))).toEqual([
@@ -78,17 +64,12 @@ describe.each([
     await settled();
     expect(names(received, "not yet")).toBe(false);
     await sql`update comments set moderation_state = 'approved' where id = ${pending?.id ?? ""}`;
-    await until(() =>
-      received.some((change) => change.new.body === "not yet" && change.new.is_public === true),
-    );
+    await until(() => received.some((change) => change.new.body === "not yet" && change.new.is_public === true));
   });
 });
 
 test("a member receives changes of their private board", async () => {
-  const received = await listen(client(insider), {
-    table: "comments",
-    filter: `submission_id=eq.${vault.submission}`,
-  });
+  const received = await listen(client(insider), { table: "comments", filter: `submission_id=eq.${vault.submission}` });
   await comment(vault.submission, insider, "among us");
   await until(() => received.some((change) => change.new.body === "among us"));
 });
@@ -96,10 +77,7 @@ test("a member receives changes of their private board", async () => {
 test("a removed member receives nothing more on an open socket", async () => {
   const [guest] = (await manyUsers(1)) as [User];
   await joinTeam(guest.id, organization, "member");
-  const received = await listen(client(guest), {
-    table: "comments",
-    filter: `submission_id=eq.${vault.submission}`,
-  });
+  const received = await listen(client(guest), { table: "comments", filter: `submission_id=eq.${vault.submission}` });
   await comment(vault.submission, insider, "while a guest");
   await until(() => received.length === 1);
   await sql`delete from memberships where user_id = ${guest.id}`;
@@ -128,18 +106,13 @@ describe("notifications", () => {
     select organization_id, ${user.id}, 'vote', id, gen_random_uuid() from submissions where id = ${open} returning id`;
 
   test("are received by their owner, without event_id", async () => {
-    const received = await listen(client(author), {
-      table: "notifications",
-      filter: `user_id=eq.${author.id}`,
-    });
+    const received = await listen(client(author), { table: "notifications", filter: `user_id=eq.${author.id}` });
     const [own] = await notify(author);
     const inserted = await until(() => received.find((change) => change.new.id === own?.id));
     expect(inserted.new).toMatchObject({ id: own?.id, user_id: author.id, type: "vote" });
     expect(inserted.new).not.toHaveProperty("event_id");
     await sql`update notifications set read_at = now() where id = ${own?.id ?? ""}`;
-    await until(() =>
-      received.some((change) => change.eventType === "UPDATE" && change.new.read_at !== null),
-    );
+    await until(() => received.some((change) => change.eventType === "UPDATE" && change.new.read_at !== null));
   });
 
   test("are not received by a user who filters by another person, or subscribes to all", async () => {
@@ -163,18 +136,14 @@ describe("notifications", () => {
   });
 
   test("cannot be filtered by user by an anonymous caller", async () => {
-    await expect(
-      listen(client(), { table: "notifications", filter: `user_id=eq.${author.id}` }),
-    ).rejects.toThrow(/invalid column for filter user_id/);
+    await expect(listen(client(), { table: "notifications", filter: `user_id=eq.${author.id}` })).rejects.toThrow(
+      /invalid column for filter user_id/,
+    );
   });
 });
 
 test("a filter on a column that a DELETE does not contain does not reveal who deleted", async () => {
-  const byAuthor = await listen(client(), {
-    table: "comments",
-    event: "DELETE",
-    filter: `author_id=eq.${author.id}`,
-  });
+  const byAuthor = await listen(client(), { table: "comments", event: "DELETE", filter: `author_id=eq.${author.id}` });
   const id = await comment(open, author, "to be gone");
   await sql`delete from comments where id = ${id}`;
   await settled();

@@ -71,16 +71,10 @@ describe("a token is rejected", () => {
   });
 
   test("with its claims changed after signing", async () => {
-    const [head, body, signature] = (await accessToken({ sub: author.id })).split(".") as [
-      string,
-      string,
-      string,
-    ];
+    const [head, body, signature] = (await accessToken({ sub: author.id })).split(".") as [string, string, string];
     const claims = { ...JSON.parse(Buffer.from(body, "base64url").toString()), role: "service_role" };
     const own = client();
-    await own.realtime.setAuth(
-      `${head}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.${signature}`,
-    );
+    await own.realtime.setAuth(`${head}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.${signature}`);
     await expect(joined(own.channel("votes:any"))).rejects.toThrow(/signature/);
   });
 });
@@ -146,9 +140,7 @@ test("a token that expires ends the channel with a reason", async () => {
     if (status === "CLOSED") closed = true;
   });
   await until(() => closed);
-  expect(messages).toMatchObject([
-    { extension: "system", status: "error", message: expect.stringMatching(/expired/) },
-  ]);
+  expect(messages).toMatchObject([{ extension: "system", status: "error", message: expect.stringMatching(/expired/) }]);
 });
 
 test("replacing a valid token by an invalid one ends the channel", async () => {

@@ -25,20 +25,10 @@ const forged = {
   ...{ reply_count: 98765, response_count: 98765, max_submissions: 98765, source: "forged", plan: "forged" },
   ...{ created_at: "2001-02-03T04:05:06Z", updated_at: "2001-02-03T04:05:06Z" },
 };
-const marks = [
-  forged.id,
-  accepting.other.id,
-  somebody.id,
-  "completed",
-  "spam",
-  "98765",
-  "forged",
-  "2001-02-03",
-];
+const marks = [forged.id, accepting.other.id, somebody.id, "completed", "spam", "98765", "forged", "2001-02-03"];
 
 type Fields = Record<string, z.ZodType>;
-const fieldsOf = (schema?: z.ZodType): Fields =>
-  schema && "shape" in schema ? (schema.shape as Fields) : {};
+const fieldsOf = (schema?: z.ZodType): Fields => (schema && "shape" in schema ? (schema.shape as Fields) : {});
 /** A value that the field does not accept. */
 const wrongFor = (field: z.ZodType) => [7, {}, "\0"].find((value) => !field.safeParse(value).success);
 
@@ -74,10 +64,7 @@ describe.each(routes)("$name", ({ route, body, bodyByKey }) => {
     const known = { ...fieldsOf(body), ...fieldsOf(bodyByKey) };
     const unknown = Object.fromEntries(Object.entries(forged).filter(([name]) => !(name in known)));
     const before = await hashedRows(accepting.other);
-    const { status, text } = await send(method, path, {
-      ...call,
-      body: { ...unknown, ...(call.body as object) },
-    });
+    const { status, text } = await send(method, path, { ...call, body: { ...unknown, ...(call.body as object) } });
     expect(status, text).not.toBe(400);
     expect(await tablesWith(marks, accepting.organization)).toEqual([]);
     expect(await hashedRows(accepting.other)).toEqual(before);

@@ -1,14 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
-import {
-  filled,
-  isNamedByRow,
-  newBoard,
-  type Prepared,
-  prepare,
-  type Route,
-  tokenOf,
-} from "../access/callers.ts";
+import { filled, isNamedByRow, newBoard, type Prepared, prepare, type Route, tokenOf } from "../access/callers.ts";
 import { routesOfTheService } from "../access/service.ts";
 import { type Answer, expectError, send } from "../api/client.ts";
 import { only } from "../api/world.ts";

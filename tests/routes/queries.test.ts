@@ -41,19 +41,7 @@ const bad: Record<string, string[]> = {
   types: words,
 };
 /** Parameters for text of any kind. */
-const free = [
-  "action",
-  "author",
-  "category",
-  "email",
-  "outcome",
-  "q",
-  "search",
-  "source",
-  "tag",
-  "tool",
-  "what",
-];
+const free = ["action", "author", "category", "email", "outcome", "q", "search", "source", "tag", "tool", "what"];
 
 const board = await newBoard("public");
 const routes = (await routesOfTheService()).flatMap((route) => {

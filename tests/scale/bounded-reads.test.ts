@@ -37,10 +37,7 @@ beforeAll(async () => {
 }, 120_000);
 
 /** As an anonymous caller, about the board of that size. */
-async function on<Result>(
-  size: number,
-  use: (board: (typeof boards)[number]) => Promise<Result>,
-): Promise<Result> {
+async function on<Result>(size: number, use: (board: (typeof boards)[number]) => Promise<Result>): Promise<Result> {
   const board = boards[size];
   if (!board) throw new Error(`there is no board of ${size}`);
   await sql`select set_config('feedback.organization_id', ${board.id}, false)`;
@@ -143,10 +140,7 @@ describe("a read costs about the same on a board four times as large", () => {
       `duplicates of ${title}`,
       () => similarSubmissions(title, "We need it every day.", 5),
     ]),
-    [
-      "detail with comments",
-      ({ first }) => submissionDetail(first, ["author", "category", "tags", "comments"], "en"),
-    ],
+    ["detail with comments", ({ first }) => submissionDetail(first, ["author", "category", "tags", "comments"], "en")],
     ["a comment with replies", ({ parent }) => commentDetail(parent, true)],
   ];
 
@@ -171,10 +165,7 @@ describe("a read costs about the same on a board four times as large", () => {
   it("except for comments, whose total is exact", async () => {
     const page = { page: 1, limit: 50, sort: "created_at", order: "asc" } as const;
     const total = (size: number) =>
-      on(
-        size,
-        async ({ first }) => (await listComments(first, { ...page, parent_id: undefined })(sql))[0]?.total,
-      );
+      on(size, async ({ first }) => (await listComments(first, { ...page, parent_id: undefined })(sql))[0]?.total);
     expect([await total(some), await total(many)]).toEqual([200, 800]);
   });
 });
@@ -234,12 +225,7 @@ describe("on a large board", () => {
       "created_at",
       "desc",
     );
-    expect(meta).toMatchObject({
-      total: 1000,
-      total_is_capped: true,
-      has_next: true,
-      next_cursor: expect.any(String),
-    });
+    expect(meta).toMatchObject({ total: 1000, total_is_capped: true, has_next: true, next_cursor: expect.any(String) });
   });
 
   it("finds a duplicate by rare words of its title, and by parts of them", async () => {
@@ -267,8 +253,7 @@ describe("on a large board", () => {
     ]);
     expect(shown).toHaveLength(40);
     expect(shown.filter((one) => ids.includes(one))).toEqual([]);
-    const owners =
-      await sql`select distinct organization_id from public.submissions where id = any (${shown})`;
+    const owners = await sql`select distinct organization_id from public.submissions where id = any (${shown})`;
     expect(owners).toEqual([{ organization_id: id }]);
   });
 });
@@ -285,8 +270,7 @@ async function readOn(query: Partial<SubmissionListQuery>, pages: number) {
     total ??= answer.total;
     const parsed = listQuery(asked);
     cursor =
-      listMeta(answer, parsed as { page: number; limit: number }, parsed.sort, parsed.order).next_cursor ??
-      undefined;
+      listMeta(answer, parsed as { page: number; limit: number }, parsed.sort, parsed.order).next_cursor ?? undefined;
     if (!cursor) break;
   }
   return { ids, total };

@@ -47,11 +47,7 @@ export async function newBoard(
 }
 
 /** As an anonymous caller of that board. */
-export async function asAnonymous<Result>(
-  sql: Sql,
-  board: string,
-  use: () => Promise<Result>,
-): Promise<Result> {
+export async function asAnonymous<Result>(sql: Sql, board: string, use: () => Promise<Result>): Promise<Result> {
   await sql`select set_config('feedback.organization_id', ${board}, false)`;
   await sql`set role anon`;
   try {

@@ -12,9 +12,7 @@ const size = 2_500;
 
 /** Few words, so that each is common, and words that begin like others or have other endings. */
 const words = [
-  ..."export exports exporting exporter import imports mail mails mailing dark darker theme themes".split(
-    " ",
-  ),
+  ..."export exports exporting exporter import imports mail mails mailing dark darker theme themes".split(" "),
   ..."calendar calendars report reports search searching filter filters print printing log login".split(" "),
   ..."the and to for with of rare seldom scarce e-mail plugin plug-in v2.5 2024 café naïve Größe".split(" "),
 ];
@@ -108,22 +106,13 @@ function scan(
   const has = (set: Bits, n: number) => (((set[n >> 5] ?? 0) >>> (n & 31)) & 1) === 1;
   return rows
     .flatMap(({ id, votes, type: of }, n) =>
-      has(matches, n) && (type ?? of) === of
-        ? [{ id, votes, of: classes.findIndex((set) => has(set, n)) + 1 }]
-        : [],
+      has(matches, n) && (type ?? of) === of ? [{ id, votes, of: classes.findIndex((set) => has(set, n)) + 1 }] : [],
     )
     .sort((a, b) => a.of - b.of || b.votes - a.votes || (a.id < b.id ? 1 : -1))
     .map(({ id, of, votes }) => [id, `${of} ${votes}`]);
 }
 
-const find = async (
-  sql: Sql,
-  board: string,
-  q: string,
-  type: string | undefined,
-  after: string,
-  wanted: number,
-) => {
+const find = async (sql: Sql, board: string, q: string, type: string | undefined, after: string, wanted: number) => {
   const [found] = await sql<[{ ids: string[]; places: string[]; match: string; is_stopped: boolean }]>`
     select array(select h.submission_id from unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, n) order by n) as ids,
       array(select h.class || ' ' || h.votes from unnest(f.hits) with ordinality h (submission_id, class, votes, relevance, n) order by n) as places,
@@ -185,9 +174,7 @@ describe("pages of results are those of a complete scan", () => {
           q,
           from,
           place,
-          ids: expected
-            .slice(from + 1, from + 1 + (rest.is_stopped ? rest.ids.length : limit))
-            .map(([next]) => next),
+          ids: expected.slice(from + 1, from + 1 + (rest.is_stopped ? rest.ids.length : limit)).map(([next]) => next),
         });
       }
     },

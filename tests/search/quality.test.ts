@@ -43,14 +43,9 @@ async function ranksOf(name: string, languages: string[]): Promise<Ranks> {
     const expected = finds.map((id) => idOf.get(`${language} ${id}`));
     const rankIn = (ids: string[]) => ids.findIndex((id) => expected.includes(id)) + 1;
     const [page] = await asAnonymous(sql, board.id, async () => [
-      ...(await searchSubmissions({
-        q,
-        page: 1,
-        limit: 20,
-        cursor: undefined,
-        status: undefined,
-        type: undefined,
-      })(sql)),
+      ...(await searchSubmissions({ q, page: 1, limit: 20, cursor: undefined, status: undefined, type: undefined })(
+        sql,
+      )),
     ]);
     const found = JSON.parse(page?.data ?? "[]") as { id: string }[];
     ranks.found.push(rankIn(found.map(({ id }) => id)));
@@ -71,11 +66,7 @@ const share = (ranks: number[], within: number) =>
   ranks.filter((rank) => rank > 0 && rank <= within).length / Math.max(1, ranks.length);
 const reciprocal = (ranks: number[]) =>
   ranks.reduce((sum, rank) => sum + (rank > 0 ? 1 / rank : 0), 0) / Math.max(1, ranks.length);
-const figures = (ranks: number[]) => ({
-  in3: share(ranks, 3),
-  in5: share(ranks, 5),
-  mrr: reciprocal(ranks),
-});
+const figures = (ranks: number[]) => ({ in3: share(ranks, 3), in5: share(ranks, 5), mrr: reciprocal(ranks) });
 
 describe("of judged queries", () => {
   const all = [...new Set(judgedSubmissions.map(({ language }) => language))];
@@ -90,9 +81,7 @@ describe("of judged queries", () => {
   it.each([...all.map((language) => [language, [language]] as const), ["all in one board", all] as const])(
     "%s: 19 of 20 find what is meant within the first three, more than by a plain search",
     async (name, languages) => {
-      const { found, plain } = await ranksOf(`judged-${name.toLowerCase().replaceAll(" ", "-")}`, [
-        ...languages,
-      ]);
+      const { found, plain } = await ranksOf(`judged-${name.toLowerCase().replaceAll(" ", "-")}`, [...languages]);
       const percent = ({ in3, in5, mrr }: ReturnType<typeof figures>) =>
         `${Math.round(in3 * 100)} % in 3, ${Math.round(in5 * 100)} % in 5, MRR ${mrr.toFixed(2)}`;
       console.info(

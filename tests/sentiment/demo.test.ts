@@ -7,9 +7,7 @@ import { sql, stack } from "../stack.ts";
 test("the scores of the demo's texts are those of the lexicon", () => {
   const seed = readFileSync(new URL("../../supabase/seed.sql", import.meta.url), "utf8");
   const table = seed.slice(seed.indexOf("insert into seed_texts values"));
-  const rows = [
-    ...table.slice(0, table.indexOf(";")).matchAll(/\('([\w-]+)', -?\d, (-?[\d.]+), '((?:[^']|'')+)'\)/g),
-  ];
+  const rows = [...table.slice(0, table.indexOf(";")).matchAll(/\('([\w-]+)', -?\d, (-?[\d.]+), '((?:[^']|'')+)'\)/g)];
   expect(rows.length).toBeGreaterThan(60);
   for (const [, locale, score, text = ""] of rows) {
     expect.soft(scoreText(text.replaceAll("''", "'"), locale as Locale).score, text).toBe(Number(score));

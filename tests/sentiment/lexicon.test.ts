@@ -24,12 +24,8 @@ function measured(locale: Locale): string {
   const swapped = results.filter(
     ({ expected, said }) => expected !== said && expected !== "neutral" && said !== "neutral",
   ).length;
-  const falseNegatives = results.filter(
-    ({ expected, said }) => expected !== "neutral" && said === "neutral",
-  ).length;
-  const falsePositives = results.filter(
-    ({ expected, said }) => expected === "neutral" && said !== "neutral",
-  ).length;
+  const falseNegatives = results.filter(({ expected, said }) => expected !== "neutral" && said === "neutral").length;
+  const falsePositives = results.filter(({ expected, said }) => expected === "neutral" && said !== "neutral").length;
   const share = Math.round((right / results.length) * 100);
   return `| ${locale} | ${results.length} | ${right} | ${share} % | ${swapped} | ${falseNegatives} | ${falsePositives} |`;
 }
@@ -64,12 +60,7 @@ test.each([
 
 test.each(["", "   ", "12345", "…", "asdfgh", "\u200b\u200b", "\ud83d", "مرحبا"])("%j is neutral", (text) => {
   for (const locale of locales) {
-    expect(scoreText(text, locale)).toEqual({
-      score: 0,
-      sentiment: "neutral",
-      confidence: 0,
-      engine: "lexicon-1",
-    });
+    expect(scoreText(text, locale)).toEqual({ score: 0, sentiment: "neutral", confidence: 0, engine: "lexicon-1" });
   }
 });
 
@@ -89,11 +80,7 @@ test("the script determines the language before the browser's does", () => {
 });
 
 test("any text has a score within bounds, always the same", () => {
-  const text = fc.oneof(
-    fc.string({ unit: "binary" }),
-    fc.lorem(),
-    fc.constantFrom("👍", "not ", "very good "),
-  );
+  const text = fc.oneof(fc.string({ unit: "binary" }), fc.lorem(), fc.constantFrom("👍", "not ", "very good "));
   fc.assert(
     fc.property(fc.array(text), fc.constantFrom(...locales), (parts, locale) => {
       const joined = parts.join("");

@@ -4,30 +4,19 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { scoreText } from "../../functions/_shared/sentiment/lexicon.ts";
 import { llmScorer } from "../../functions/_shared/sentiment/llm.ts";
 
-type Asked = {
-  path?: string;
-  headers: IncomingHttpHeaders;
-  body: { model: string; messages: { content: string }[] };
-};
+type Asked = { path?: string; headers: IncomingHttpHeaders; body: { model: string; messages: { content: string }[] } };
 
 let server: Server;
 let url: string;
 let asked: Asked[] = [];
 /** The response of the service: status and body, or none at all. */
-let reply: (
-  texts: string[],
-) => { status: number; body: string; headers?: Record<string, string> } | undefined;
+let reply: (texts: string[]) => { status: number; body: string; headers?: Record<string, string> } | undefined;
 
 const completionOf = (content: unknown) => ({
   status: 200,
   body: JSON.stringify({
     choices: [
-      {
-        message: {
-          role: "assistant",
-          content: typeof content === "string" ? content : JSON.stringify(content),
-        },
-      },
+      { message: { role: "assistant", content: typeof content === "string" ? content : JSON.stringify(content) } },
     ],
   }),
 });
@@ -78,8 +67,7 @@ test("an uncertain model is neutral", async () => {
 });
 
 test("many texts are sent in batches of fifty, and returned in order", async () => {
-  reply = (texts) =>
-    completionOf({ judgements: texts.map((text) => ({ score: Number(text) / 1000, confidence: 1 })) });
+  reply = (texts) => completionOf({ judgements: texts.map((text) => ({ score: Number(text) / 1000, confidence: 1 })) });
   const texts = Array.from({ length: 120 }, (_, i) => String(i));
   const results = await judge()(texts, "en");
   expect(results.map(({ score }) => score)).toEqual(texts.map((text) => Number(text) / 1000));

@@ -88,17 +88,11 @@ test("a response is accepted and scored before the model has read it, and scored
   );
   const negative = await respond({ text: "tomatoes" });
   await vi.waitFor(
-    async () =>
-      expect(await stored(negative)).toEqual({ score: -1, sentiment: "negative", engine: "llm:small" }),
+    async () => expect(await stored(negative)).toEqual({ score: -1, sentiment: "negative", engine: "llm:small" }),
     20_000,
   );
   const { body } = await stack.call("GET", `/api/surveys/${surveyId}/analytics`, { token: admin.token });
-  expect(body.data?.sentiment).toEqual({
-    overall: -0.3,
-    positive_count: 1,
-    neutral_count: 0,
-    negative_count: 1,
-  });
+  expect(body.data?.sentiment).toEqual({ overall: -0.3, positive_count: 1, neutral_count: 0, negative_count: 1 });
 });
 
 test("numeric answers and e-mail addresses are not sent to the model", async () => {

@@ -45,8 +45,7 @@ function found<Value>(pattern: RegExp, read: (match: string[]) => Value): Map<st
 
 const takes = (schema: z.ZodType) => (value: unknown) => schema.safeParse(value).success;
 const ofText = (schema: z.ZodType) => (length: number) => takes(schema)("x".repeat(length));
-const ofAddress = (schema: z.ZodType) => (length: number) =>
-  takes(schema)("https://a.example/".padEnd(length, "x"));
+const ofAddress = (schema: z.ZodType) => (length: number) => takes(schema)("https://a.example/".padEnd(length, "x"));
 const ofQuestion = (fields: (text: string) => object) => (length: number) =>
   takes(surveyCreate.shape.questions)([
     { type: "multiple_choice", text: "Which?", options: ["One"], ...fields("x".repeat(length)) },
@@ -78,11 +77,7 @@ const lengths: Record<string, (length: number) => boolean> = {
   "private.webhooks.url": ofAddress(webhookCreate.shape.url),
 };
 // An Idempotency-Key is not a field, and the engine of a score is written by the service.
-const sampleData = [
-  "private.idempotency_keys.key",
-  "private.mails.last_error",
-  "survey_responses.sentiment_engine",
-];
+const sampleData = ["private.idempotency_keys.key", "private.mails.last_error", "survey_responses.sentiment_engine"];
 
 test("the length limits of texts match the constraints of the database", () => {
   const bounds = found(
@@ -122,8 +117,7 @@ test("the enumerations match the constraints of the database", () => {
     "notifications.type": notificationListAnswer.shape.data.element.shape.type.options,
     "surveys.status": surveyStatus.options,
     "surveys.audience": optionsOf(targeting.shape.audience),
-    "survey_questions.type":
-      surveyDetailAnswer.shape.data.shape.questions.unwrap().element.shape.type.options,
+    "survey_questions.type": surveyDetailAnswer.shape.data.shape.questions.unwrap().element.shape.type.options,
     "private.mail_suppressions.reason": optionsOf(mailPreferencesAnswer.shape.data.shape.stopped),
     "private.webhooks.disabled_reason": optionsOf(webhookAnswer.shape.data.shape.disabled_reason),
   };
@@ -136,15 +130,12 @@ test("the enumerations match the constraints of the database", () => {
     "webhook_deliveries.status",
   ].map((name) => `private.${name}`);
   expect([...lists.keys()].toSorted()).toEqual([...Object.keys(schemas), ...own, "profiles.kind"].toSorted());
-  for (const [name, options] of Object.entries(schemas))
-    expect(lists.get(name), name).toEqual(options.toSorted());
+  for (const [name, options] of Object.entries(schemas)) expect(lists.get(name), name).toEqual(options.toSorted());
 });
 
 test("the languages, events and editable fields of the database are those of shared/", async () => {
   const names = [...eventNames, ...Object.keys(eventAliases)];
-  const [row] = await sql<
-    { locales: string[]; canonical: string[]; unscoped: string[]; editable: string[] }[]
-  >`
+  const [row] = await sql<{ locales: string[]; canonical: string[]; unscoped: string[]; editable: string[] }[]>`
     select private.locales() as locales,
       array(select private.canonical_event(name) from unnest(${names}::text[]) with ordinality e (name, n) order by n) as canonical,
       array(select name from unnest(${eventNames}::text[]) name where private.feed_scopes(name) = '{}') as unscoped,
@@ -159,9 +150,9 @@ test("the languages, events and editable fields of the database are those of sha
 test("the kinds of mail and their choices match", async () => {
   const rows = await sql<{ kind: string; choices: string[]; default_choice: string | null }[]>`
     select kind, choices, default_choice from private.mail_kinds() order by place`;
-  expect(
-    rows.filter(({ choices }) => choices.length > 0).map(({ kind, choices }) => [kind, choices]),
-  ).toEqual(mailKinds.map((kind) => [kind, timingsOf(kind)]));
+  expect(rows.filter(({ choices }) => choices.length > 0).map(({ kind, choices }) => [kind, choices])).toEqual(
+    mailKinds.map((kind) => [kind, timingsOf(kind)]),
+  );
   for (const { choices, default_choice } of rows)
     expect(choices).toEqual(choices.length > 0 ? expect.arrayContaining([default_choice]) : []);
 });
@@ -227,7 +218,5 @@ test("private.trim_text trims the same characters as trimText, and knows the sam
 test("the database raises the SQLSTATEs of shared/errors.ts", async () => {
   const rows = await sql<{ code: string; sqlstate: string }[]>`
     select code, private.error_state(code) as sqlstate from unnest(${errorCodes}::text[]) as code`;
-  expect(rows.map((row) => [row.code, row.sqlstate])).toEqual(
-    errorCodes.map((name) => [name, errors[name].sqlstate]),
-  );
+  expect(rows.map((row) => [row.code, row.sqlstate])).toEqual(errorCodes.map((name) => [name, errors[name].sqlstate]));
 });

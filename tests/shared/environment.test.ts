@@ -3,9 +3,7 @@ import { afterEach, expect, test, vi } from "vitest";
 async function environmentWith(variables: Record<string, string>) {
   vi.resetModules();
   vi.stubGlobal("Deno", { env: { get: (name: string) => variables[name] } });
-  const module = (await import(
-    new URL("../../functions/_shared/runtime/environment.ts", import.meta.url).href
-  )) as {
+  const module = (await import(new URL("../../functions/_shared/runtime/environment.ts", import.meta.url).href)) as {
     environment: Record<string, unknown>;
   };
   return module.environment;
@@ -21,11 +19,7 @@ test.each([
   ["MAIL_TIMEOUT_SECONDS", "20s", 'MAIL_TIMEOUT_SECONDS is "20s": set it to a number'],
   ["SITE_URL", "feedback.example.org", 'SITE_URL is "feedback.example.org": set it to an address such as'],
   ["CAPTCHA_PROVIDER", "recaptcha", 'CAPTCHA_PROVIDER is "recaptcha": set it to turnstile or hcaptcha'],
-  [
-    "SUPABASE_PUBLISHABLE_KEYS",
-    "sb_publishable_x",
-    "SUPABASE_PUBLISHABLE_KEYS is not JSON: set it to an object",
-  ],
+  ["SUPABASE_PUBLISHABLE_KEYS", "sb_publishable_x", "SUPABASE_PUBLISHABLE_KEYS is not JSON: set it to an object"],
 ])("%s=%s is refused with what is wrong", async (name, value, message) => {
   await expect(environmentWith({ [name]: value })).rejects.toThrow(message);
 });

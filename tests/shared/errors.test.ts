@@ -1,11 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  errorCodes,
-  errorEnvelope,
-  errorOfSqlState,
-  errors,
-  lowercaseErrorEnvelope,
-} from "../../shared/errors.ts";
+import { errorCodes, errorEnvelope, errorOfSqlState, errors, lowercaseErrorEnvelope } from "../../shared/errors.ts";
 
 test("every error has a unique SQLSTATE and lowercase code", () => {
   expect(new Set(errorCodes.map((code) => errors[code].sqlstate)).size).toBe(errorCodes.length);
@@ -22,19 +16,11 @@ test.each(["23505", "42501", "", "constructor", "__proto__"])("the SQLSTATE %j i
 });
 
 test("the codes of the specification have its statuses and lowercase codes", () => {
-  expect(errors.VALIDATION_ERROR).toMatchObject({
-    status: 400,
-    lowercase: "validation_error",
-    jsonRpc: -32602,
-  });
+  expect(errors.VALIDATION_ERROR).toMatchObject({ status: 400, lowercase: "validation_error", jsonRpc: -32602 });
   expect(errors.UNAUTHORIZED).toMatchObject({ status: 401, lowercase: "unauthorized", jsonRpc: -32000 });
   expect(errors.PLAN_LIMIT_REACHED).toMatchObject({ status: 402, lowercase: "plan_limit_reached" });
   expect(errors.FORBIDDEN).toMatchObject({ status: 403, lowercase: "forbidden", jsonRpc: -32001 });
-  expect(errors.RATE_LIMIT_EXCEEDED).toMatchObject({
-    status: 429,
-    lowercase: "rate_limited",
-    jsonRpc: -32002,
-  });
+  expect(errors.RATE_LIMIT_EXCEEDED).toMatchObject({ status: 429, lowercase: "rate_limited", jsonRpc: -32002 });
   expect(errors.INTERNAL_ERROR).toMatchObject({ status: 500, jsonRpc: -32603 });
 });
 

@@ -11,12 +11,9 @@ test("both lists of names are accepted, and each alias maps to an event", () => 
   expect(canonicalEventName("status.changed")).toBe("submission.status_changed");
 });
 
-test.each(["submission.deleted", "vote.deleted", "", "toString", "__proto__"])(
-  "%j is not an event",
-  (name) => {
-    expect(eventName.safeParse(name).success).toBe(false);
-  },
-);
+test.each(["submission.deleted", "vote.deleted", "", "toString", "__proto__"])("%j is not an event", (name) => {
+  expect(eventName.safeParse(name).success).toBe(false);
+});
 
 test.each(["submission.vote_added", "submission.vote_removed"] as const)("%s contains no voter", (name) => {
   const data = { submission_id: id, vote_count: 3 };

@@ -1,13 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  emailAddress,
-  expandOf,
-  shortArrayOf,
-  slug,
-  timestamp,
-  uuid,
-  webAddress,
-} from "../../shared/fields.ts";
+import { emailAddress, expandOf, shortArrayOf, slug, timestamp, uuid, webAddress } from "../../shared/fields.ts";
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown) =>
   schema.safeParse(value).success;
@@ -19,13 +11,10 @@ test.each([
   "3F2B8A7E-4F5D-7C1E-9A53-0D9C2F6F6A11",
 ])("%s is a UUID", (value) => expect(accepts(uuid, value)).toBe(true));
 
-test.each([
-  "",
-  "3f2b8a7e",
-  "{3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11}",
-  "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a1g",
-  null,
-])("%j is not a UUID", (value) => expect(accepts(uuid, value)).toBe(false));
+test.each(["", "3f2b8a7e", "{3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a11}", "3f2b8a7e-4f5d-4c1e-9a53-0d9c2f6f6a1g", null])(
+  "%j is not a UUID",
+  (value) => expect(accepts(uuid, value)).toBe(false),
+);
 
 test.each([
   "a@example.org",
@@ -128,18 +117,11 @@ test.each([
   [" tags , tags ", ["tags"]],
 ])("expand=%j is parsed as %j", (value, expected) => expect(expand.parse(value)).toEqual(expected));
 
-test.each([
-  "",
-  ",",
-  "tags,",
-  "owner",
-  "tags,owner",
-  "Tags",
-  "__proto__",
-  "constructor",
-  `${"tags,".repeat(100)}tags`,
-])("expand=%j is rejected with the allowed names", (value) => {
-  expect(expand.safeParse(value).error?.issues).toMatchObject([
-    { path: [], message: "must be a comma-separated list of author, tags" },
-  ]);
-});
+test.each(["", ",", "tags,", "owner", "tags,owner", "Tags", "__proto__", "constructor", `${"tags,".repeat(100)}tags`])(
+  "expand=%j is rejected with the allowed names",
+  (value) => {
+    expect(expand.safeParse(value).error?.issues).toMatchObject([
+      { path: [], message: "must be a comma-separated list of author, tags" },
+    ]);
+  },
+);

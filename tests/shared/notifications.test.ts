@@ -8,9 +8,7 @@ test.each([
   [{}, undefined],
   [{ unread: "true" }, true],
   [{ unread: "false" }, false],
-])("%j is parsed as unread: %j", (query, unread) =>
-  expect(notificationListQuery.parse(query).unread).toBe(unread),
-);
+])("%j is parsed as unread: %j", (query, unread) => expect(notificationListQuery.parse(query).unread).toBe(unread));
 
 test.each(["1", "yes", "", "TRUE"])("unread=%j is rejected", (unread) => {
   const result = notificationListQuery.safeParse({ unread });

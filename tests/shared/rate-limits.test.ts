@@ -28,9 +28,7 @@ test.each([
 
 /** The rules for operations and levels, as private.admit_request uses them. */
 const rulesOf = (operation: string) =>
-  Object.keys(rateLimits).filter((rule) =>
-    new RegExp(`^${operation}(_(public|user|key|agent))?$`).test(rule),
-  );
+  Object.keys(rateLimits).filter((rule) => new RegExp(`^${operation}(_(public|user|key|agent))?$`).test(rule));
 
 test("every rule is used, and every name of a rule exists", async () => {
   const { endpoints } = await importFunction<{ endpoints: { operation?: string }[] }>(

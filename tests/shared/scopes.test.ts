@@ -6,9 +6,6 @@ test("a scope is a noun, a colon and an action, and is listed once", () => {
   expect(new Set(scopes).size).toBe(scopes.length);
 });
 
-test.each(["surveys:delete", "Submissions:read", "submissions:read ", "*", ""])(
-  "%j is not a scope",
-  (name) => {
-    expect(scope.safeParse(name).success).toBe(false);
-  },
-);
+test.each(["surveys:delete", "Submissions:read", "submissions:read ", "*", ""])("%j is not a scope", (name) => {
+  expect(scope.safeParse(name).success).toBe(false);
+});

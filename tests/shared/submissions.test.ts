@@ -52,10 +52,7 @@ describe("creating", () => {
     const forged = { user_id: id, author_id: id, is_official: true, vote_count: 99, status: "completed", id };
     const onBehalf = { author_email: "a@example.org", author_name: "Ann", source: "web" };
     expect(submissionCreate.parse({ ...good, ...forged, ...onBehalf })).toEqual(good);
-    expect(submissionCreateByKey.parse({ ...good, ...forged, ...onBehalf })).toEqual({
-      ...good,
-      ...onBehalf,
-    });
+    expect(submissionCreateByKey.parse({ ...good, ...forged, ...onBehalf })).toEqual({ ...good, ...onBehalf });
   });
 
   test("properties named like prototypes have no effect", () => {
@@ -115,9 +112,7 @@ describe("listing", () => {
     ["sort", "relevance"],
     ["order", "DESC"],
     ["cursor", "?"],
-  ])("%s=%j is rejected", (name, value) =>
-    expect(isRejected(submissionListQuery, { [name]: value })).toEqual([name]),
-  );
+  ])("%s=%j is rejected", (name, value) => expect(isRejected(submissionListQuery, { [name]: value })).toEqual([name]));
 });
 
 test("a search needs 1 to 200 characters", () => {
@@ -133,9 +128,8 @@ test("an unknown expansion is an error of expand", () => {
 });
 
 describe("changing", () => {
-  test.each([[{}], [{ status: "completed" }], [{ vote_count: 5, user_id: id }]])(
-    "%j has no editable field",
-    (body) => expect(isRejected(submissionPatch, body)).toEqual(["body"]),
+  test.each([[{}], [{ status: "completed" }], [{ vote_count: 5, user_id: id }]])("%j has no editable field", (body) =>
+    expect(isRejected(submissionPatch, body)).toEqual(["body"]),
   );
 
   test("one field is enough, and null clears optional fields", () => {
@@ -148,9 +142,7 @@ describe("changing", () => {
   });
 
   test("the issue link is a URL", () => {
-    expect(isRejected(submissionPatch, { tracker_issue_url: "javascript:alert(1)" })).toEqual([
-      "tracker_issue_url",
-    ]);
+    expect(isRejected(submissionPatch, { tracker_issue_url: "javascript:alert(1)" })).toEqual(["tracker_issue_url"]);
   });
 });
 
@@ -164,9 +156,8 @@ describe("the status", () => {
     });
   });
 
-  test.each([[{ status: "duplicate" }], [{ status: "closed" }], [{}], [{ status: null }]])(
-    "%j is rejected",
-    (body) => expect(isRejected(statusChangeCreate, body)).toEqual(["status"]),
+  test.each([[{ status: "duplicate" }], [{ status: "closed" }], [{}], [{ status: null }]])("%j is rejected", (body) =>
+    expect(isRejected(statusChangeCreate, body)).toEqual(["status"]),
   );
 
   test("a note has at most 2000 characters", () => {
@@ -177,11 +168,7 @@ describe("the status", () => {
 
 describe("checking for duplicates", () => {
   test("the default is five, and a draft shorter than a submission is accepted", () => {
-    expect(duplicateCheck.parse({ title: "Da", description: "" })).toEqual({
-      title: "Da",
-      description: "",
-      limit: 5,
-    });
+    expect(duplicateCheck.parse({ title: "Da", description: "" })).toEqual({ title: "Da", description: "", limit: 5 });
   });
 
   test.each([0, 21, 1.5, "5", null])("limit cannot be %j", (limit) => {
@@ -200,8 +187,6 @@ test("each status has its color in the style sheets", () => {
   );
   const colored = [...css.join("\n").matchAll(/(?:&|\.status)\.([\w-]+)/g)].map(([, name]) => name);
   // A draft has the color of an open submission.
-  const surveys = surveyStatus.options
-    .filter((status) => status !== "draft")
-    .map((status) => `survey-${status}`);
+  const surveys = surveyStatus.options.filter((status) => status !== "draft").map((status) => `survey-${status}`);
   expect(colored).toEqual(expect.arrayContaining([...submissionStatuses, ...surveys]));
 });

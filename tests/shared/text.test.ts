@@ -38,9 +38,7 @@ describe("length", () => {
   });
 
   test("equals the number of code points for any text", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (value) => characterCount(value) === [...value].length),
-    );
+    fc.assert(fc.property(fc.string({ unit: "binary" }), (value) => characterCount(value) === [...value].length));
   });
 });
 
@@ -110,8 +108,7 @@ describe("text that Postgres cannot store", () => {
     fc.assert(
       fc.property(fc.array(unit), (units) => {
         const value = units.join("");
-        const storable =
-          new TextDecoder().decode(new TextEncoder().encode(value)) === value && !value.includes("\0");
+        const storable = new TextDecoder().decode(new TextEncoder().encode(value)) === value && !value.includes("\0");
         expect(unstorable(value) === undefined).toBe(storable);
       }),
     );

@@ -51,9 +51,7 @@ test("the response never contains a complete input value", () => {
     c: z.strictObject({}),
     d: z.record(z.string(), z.number()),
   });
-  const answer = JSON.stringify(
-    details(schema, { a: secret, b: secret, c: { [secret]: 1 }, d: { [secret]: "x" } }),
-  );
+  const answer = JSON.stringify(details(schema, { a: secret, b: secret, c: { [secret]: 1 }, d: { [secret]: "x" } }));
   expect(answer.length).toBeLessThan(1000);
 });
 

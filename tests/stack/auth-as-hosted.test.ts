@@ -22,11 +22,7 @@ interface More {
   body?: unknown;
   headers?: Record<string, string>;
 }
-async function auth(
-  method: string,
-  path: string,
-  { key = stack.publishable_key, token, body, headers }: More = {},
-) {
+async function auth(method: string, path: string, { key = stack.publishable_key, token, body, headers }: More = {}) {
   const answer = await fetch(`${stack.supabase_url}/auth/v1${path}`, {
     method,
     redirect: "manual",
@@ -51,8 +47,7 @@ async function account(more: object = {}) {
   const email = someone();
   const { data, error } = await admin.createUser({ email, password, email_confirm: true, ...more });
   if (error) throw error;
-  const signIn = (word = password) =>
-    auth("POST", "/token?grant_type=password", { body: { email, password: word } });
+  const signIn = (word = password) => auth("POST", "/token?grant_type=password", { body: { email, password: word } });
   return { id: data.user.id, email, signIn, session: (await signIn()).body };
 }
 
@@ -76,18 +71,11 @@ describe("the admin's calls", () => {
     };
     expect(made).toMatchObject({ error: null, data: { user } });
     const id = made.data.user?.id ?? "";
-    expect((await admin.getUserById(id)).data.user).toMatchObject({
-      ...user,
-      identities: [{ provider: "email" }],
-    });
+    expect((await admin.getUserById(id)).data.user).toMatchObject({ ...user, identities: [{ provider: "email" }] });
 
     const listed = await admin.listUsers({ page: 1, perPage: 1 });
     const [{ users } = { users: 0 }] = await sql`select count(*)::int as users from auth.users`;
-    expect(listed.data).toMatchObject({
-      users: [{ id: expect.any(String) }],
-      nextPage: 2,
-      total: expect.any(Number),
-    });
+    expect(listed.data).toMatchObject({ users: [{ id: expect.any(String) }], nextPage: 2, total: expect.any(Number) });
     expect("total" in listed.data && listed.data.total).toBeGreaterThanOrEqual(users - 50);
 
     const changed = await admin.updateUserById(id, {
@@ -103,12 +91,8 @@ describe("the admin's calls", () => {
 
     const banned = await admin.updateUserById(id, { ban_duration: "1h30m" });
     const until = Date.parse(String((banned.data.user as { banned_until?: string }).banned_until));
-    expect(Math.abs(until - Date.parse(String(banned.data.user?.updated_at)) - 5_400_000)).toBeLessThan(
-      60_000,
-    );
-    expect((await admin.updateUserById(id, { ban_duration: "none" })).data.user).not.toHaveProperty(
-      "banned_until",
-    );
+    expect(Math.abs(until - Date.parse(String(banned.data.user?.updated_at)) - 5_400_000)).toBeLessThan(60_000);
+    expect((await admin.updateUserById(id, { ban_duration: "none" })).data.user).not.toHaveProperty("banned_until");
 
     expect(await admin.deleteUser(id)).toMatchObject({ error: null });
     expect((await admin.getUserById(id)).error).toMatchObject({ status: 404, code: "user_not_found" });
@@ -172,9 +156,7 @@ describe("the admin's calls", () => {
       expect(verified.body, type).toMatchObject({ user: { email_confirmed_at: isTime } });
       const signedIn = await auth("POST", "/token?grant_type=password", { body: { email, password } });
       expect(signedIn.status).toBe(type === "signup" ? 200 : 400);
-      expect((await admin.generateLink({ type, email, password })).error).toMatchObject({
-        code: "email_exists",
-      });
+      expect((await admin.generateLink({ type, email, password })).error).toMatchObject({ code: "email_exists" });
     }
   });
 
@@ -205,12 +187,7 @@ describe("the admin's calls", () => {
     ["no address", {}, 400, "validation_failed"],
     ["a wrong address", { email: "x" }, 400, "validation_failed"],
     ["a wrong id", { email: "a@b.example", id: "x" }, 400, "validation_failed"],
-    [
-      "73 bytes of password",
-      { email: "a@b.example", password: `${"п".repeat(36)}x` },
-      400,
-      "validation_failed",
-    ],
+    ["73 bytes of password", { email: "a@b.example", password: `${"п".repeat(36)}x` }, 400, "validation_failed"],
     ["a role of the database", { email: "a@b.example", role: "service_role" }, 400, "validation_failed"],
     ["a hash", { email: "a@b.example", password_hash: "$2b$10$x" }, 400, "validation_failed"],
     ["a telephone number", { email: "a@b.example", phone: "+49151" }, 400, "validation_failed"],
@@ -247,9 +224,7 @@ describe("the admin's calls", () => {
         refused(401, "unauthorized"),
       );
     }
-    expect(await auth("GET", "/admin/users?page=x", { key })).toMatchObject(
-      refused(400, "validation_failed"),
-    );
+    expect(await auth("GET", "/admin/users?page=x", { key })).toMatchObject(refused(400, "validation_failed"));
     expect(await auth("GET", "/admin/users/x", { key })).toMatchObject(
       refused(404, "validation_failed", "user_id must be an UUID"),
     );
@@ -264,9 +239,7 @@ describe("a banned user", () => {
     const refresh = () =>
       auth("POST", "/token?grant_type=refresh_token", { body: { refresh_token: session.refresh_token } });
     expect(await signIn()).toMatchObject(refused(400, "user_banned", "User is banned"));
-    expect(await signIn("wrong"), "only the password tells").toMatchObject(
-      refused(400, "invalid_credentials"),
-    );
+    expect(await signIn("wrong"), "only the password tells").toMatchObject(refused(400, "invalid_credentials"));
     expect(await refresh()).toMatchObject(refused(400, "user_banned", "Invalid Refresh Token: User Banned"));
     for (const [method, path] of [
       ["GET", "/user"],
@@ -313,11 +286,7 @@ describe("an access token", () => {
     expect(first).toMatchObject(expected);
     const body = { refresh_token: session.refresh_token };
     const next = (await auth("POST", "/token?grant_type=refresh_token", { body })).body;
-    expect(claims(next.access_token)).toMatchObject({
-      ...expected,
-      amr: first.amr,
-      session_id: first.session_id,
-    });
+    expect(claims(next.access_token)).toMatchObject({ ...expected, amr: first.amr, session_id: first.session_id });
   });
 
   test("names the method of a code", async () => {
@@ -360,29 +329,23 @@ test("a password has at most 72 bytes, and none is cut", async () => {
   const long = "п".repeat(36);
   const { session, email } = await account();
   const words = "Password cannot be longer than 72 characters";
-  const change = (word: string) =>
-    auth("PUT", "/user", { token: session.access_token, body: { password: word } });
+  const change = (word: string) => auth("PUT", "/user", { token: session.access_token, body: { password: word } });
   expect(await auth("POST", "/signup", { body: { email: someone(), password: `${long}x` } })).toEqual({
     ...refused(400, "validation_failed", words),
     location: null,
   });
   expect(await change(`${long}x`)).toMatchObject(refused(400, "validation_failed", words));
   expect((await change(long)).status).toBe(200);
-  expect((await auth("POST", "/token?grant_type=password", { body: { email, password: long } })).status).toBe(
-    200,
-  );
+  expect((await auth("POST", "/token?grant_type=password", { body: { email, password: long } })).status).toBe(200);
 });
 
 test("a new password ends the other sessions of the account, and this one stays", async () => {
   const { session, signIn } = await account();
   const other = (await signIn()).body;
   await auth("PUT", "/user", { token: session.access_token, body: { password: "another password" } });
-  const renew = (refresh_token: string) =>
-    auth("POST", "/token?grant_type=refresh_token", { body: { refresh_token } });
+  const renew = (refresh_token: string) => auth("POST", "/token?grant_type=refresh_token", { body: { refresh_token } });
   expect(await renew(other.refresh_token)).toMatchObject(refused(400, "refresh_token_not_found"));
-  expect(await auth("GET", "/user", { token: other.access_token })).toMatchObject(
-    refused(403, "session_not_found"),
-  );
+  expect(await auth("GET", "/user", { token: other.access_token })).toMatchObject(refused(403, "session_not_found"));
   expect((await renew(session.refresh_token)).status).toBe(200);
 });
 
@@ -399,20 +362,8 @@ test("the metadata given with the request for a code is that of the account whic
 test.each([
   ["POST", "/signup", { phone: "+4915112345678", password }, 400, "phone_provider_disabled"],
   ["POST", "/otp", { phone: "+4915112345678" }, 400, "phone_provider_disabled"],
-  [
-    "POST",
-    "/token?grant_type=password",
-    { phone: "+4915112345678", password },
-    422,
-    "phone_provider_disabled",
-  ],
-  [
-    "POST",
-    "/token?grant_type=pkce",
-    { auth_code: randomUUID(), code_verifier: "x" },
-    404,
-    "flow_state_not_found",
-  ],
+  ["POST", "/token?grant_type=password", { phone: "+4915112345678", password }, 422, "phone_provider_disabled"],
+  ["POST", "/token?grant_type=pkce", { auth_code: randomUUID(), code_verifier: "x" }, 404, "flow_state_not_found"],
   ["POST", "/token?grant_type=pkce", {}, 400, "validation_failed"],
   ["POST", "/verify", { type: "email", token_hash: "pkce_abc" }, 403, "otp_expired"],
   ["POST", "/verify", { type: "email", email: someone(), token: "123456" }, 403, "otp_expired"],

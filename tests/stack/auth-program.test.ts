@@ -158,8 +158,7 @@ describe("the program's environment", () => {
       API_EXTERNAL_URL: "http://127.0.0.1:54321/auth/v1",
       DATABASE_URL: "postgresql://supabase_auth_admin:password@127.0.0.1:5432/postgres?sslmode=disable",
       GOTRUE_SITE_URL: "https://feedback.example.org",
-      GOTRUE_URI_ALLOW_LIST:
-        "https://feedback.example.org/auth/callback,https://feedback.example.org/auth/callback?**",
+      GOTRUE_URI_ALLOW_LIST: "https://feedback.example.org/auth/callback,https://feedback.example.org/auth/callback?**",
       GOTRUE_MAILER_AUTOCONFIRM: "false",
       GOTRUE_EXTERNAL_ANONYMOUS_USERS_ENABLED: "false",
       GOTRUE_RATE_LIMIT_HEADER: "x-address-1",
@@ -196,9 +195,9 @@ describe("the program's environment", () => {
       GOTRUE_SECURITY_SB_FORWARDED_FOR_ENABLED: "false",
     });
     expect(made.GOTRUE_URI_ALLOW_LIST).toMatch(/\/auth\/callback\?\*\*,https:\/\/app\.example\.org\/\*\*$/);
-    expect(
-      Object.keys(made).filter((name) => /^(?:MAIL|AWS|HOME|GOTRUE_DB_D.*URL|GOTRUE_API_P)/.test(name)),
-    ).toEqual([]);
+    expect(Object.keys(made).filter((name) => /^(?:MAIL|AWS|HOME|GOTRUE_DB_D.*URL|GOTRUE_API_P)/.test(name))).toEqual(
+      [],
+    );
   });
 });
 
@@ -243,12 +242,7 @@ describe("a stack with a stand-in for the program", () => {
     expect(settings.body).toEqual(recordedSettings);
     const inABrowser = { apikey: own.secret_key, "user-agent": "Mozilla/5.0" };
     expect((await ask("/admin/users", inABrowser)).status).toBe(401);
-    for (const path of [
-      "/verify?type=signup",
-      "/callback?code=1",
-      "/authorize",
-      "/.well-known/openid-configuration",
-    ])
+    for (const path of ["/verify?type=signup", "/callback?code=1", "/authorize", "/.well-known/openid-configuration"])
       expect((await ask(path)).body.url.replace(/\?$/, "")).toBe(path);
     expect((await ask("/verifyx")).status).toBe(401);
   });
@@ -313,8 +307,7 @@ describe("a stack with a stand-in for the program", () => {
       profiles: false,
       owns: true,
     });
-    const ofTheLibrary =
-      await own.sql`select rolname from pg_roles where rolname in ('embedded_auth', 'auth_guard')`;
+    const ofTheLibrary = await own.sql`select rolname from pg_roles where rolname in ('embedded_auth', 'auth_guard')`;
     expect([...ofTheLibrary]).toEqual([]);
   });
 
@@ -378,9 +371,7 @@ test("a newer program upgrades a copy; one that is not Supabase Auth, or an olde
   expect(await start({ ...program, path: "/bin/true" })).toBe(
     "/bin/true is not Supabase Auth: set SUPABASE_AUTH to its program, or unset it",
   );
-  expect(await start({ ...program, path: "/bin/false" })).toMatch(
-    /^\/bin\/false did not migrate the tables of auth: /,
-  );
+  expect(await start({ ...program, path: "/bin/false" })).toMatch(/^\/bin\/false did not migrate the tables of auth: /);
   expect(await start(program)).toBe("it started");
   expect(steps).not.toContain("upgrade, with a copy of the data");
   const newer = join(folder, "newer");

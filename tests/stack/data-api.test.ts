@@ -12,11 +12,7 @@ import { temporaryFolder } from "./launcher.ts";
 
 test("without PostgREST the API runs, and the data API says what to do", async () => {
   const warnings: string[] = [];
-  const own = await startOwnStack({
-    parts: ["rest"],
-    postgrest: null,
-    onWarning: (message) => warnings.push(message),
-  });
+  const own = await startOwnStack({ parts: ["rest"], postgrest: null, onWarning: (message) => warnings.push(message) });
   try {
     expect(warnings).toEqual([withoutDataApi]);
     const answer = await own.call("GET", "/rest/v1/organizations?select=id", {
@@ -37,9 +33,9 @@ test("without PostgREST the API runs, and the data API says what to do", async (
 test("POSTGREST names another program; a path without one is an error that names the variable", async () => {
   expect(await findPostgrest("/bin/sh")).toBe("/bin/sh");
   await expect(findPostgrest("/nowhere/postgrest")).rejects.toThrow(/^POSTGREST is "\/nowhere\/postgrest": /);
-  await expect(
-    startOwnStack({ parts: ["rest"], postgrest: "/bin/false", withOrganization: false }),
-  ).rejects.toThrow(/^the data API did not start: it ended \(code 1\)$/);
+  await expect(startOwnStack({ parts: ["rest"], postgrest: "/bin/false", withOrganization: false })).rejects.toThrow(
+    /^the data API did not start: it ended \(code 1\)$/,
+  );
 });
 
 test("a packaged program other than the published one does not start", async () => {
@@ -73,14 +69,11 @@ describe("a query that could be read in two ways", () => {
     const key = { apikey: stack.secret_key, "content-type": "application/json", ...headers };
     const { hostname, port } = new URL(stack.supabase_url);
     return new Promise<{ status: number; text: string }>((resolve, reject) => {
-      const sent = request(
-        { hostname, port, path: `/rest/v1/${path}`, method, headers: key },
-        async (answer) => {
-          let text = "";
-          for await (const chunk of answer) text += chunk;
-          resolve({ status: answer.statusCode ?? 0, text });
-        },
-      );
+      const sent = request({ hostname, port, path: `/rest/v1/${path}`, method, headers: key }, async (answer) => {
+        let text = "";
+        for await (const chunk of answer) text += chunk;
+        resolve({ status: answer.statusCode ?? 0, text });
+      });
       sent.on("error", reject).end(method === "PATCH" ? '{"description":"changed"}' : undefined);
     });
   };

@@ -70,9 +70,7 @@ test.each(["/storage/v1/bucket", "/realtime/v1x", "/functions/v1", "/functions/v
   async (path) => {
     const answer = await get(path);
     expect(answer).toMatch(/^HTTP\/1.1 404 /);
-    expect(answer).toContain(
-      '{"error":{"code":"NOT_FOUND","message":"The route does not exist.","details":[]}}',
-    );
+    expect(answer).toContain('{"error":{"code":"NOT_FOUND","message":"The route does not exist.","details":[]}}');
   },
 );
 
@@ -151,9 +149,7 @@ test("a client address is read from a header only when the operator configures i
 
 test("an event stream is not buffered, and the function sees when its reader disconnects", async () => {
   const abort = new AbortController();
-  const left = new Promise((resolve) =>
-    upstream.once("request", (_, response) => response.once("close", resolve)),
-  );
+  const left = new Promise((resolve) => upstream.once("request", (_, response) => response.once("close", resolve)));
   const answer = await fetch(`${base}/api/stream`, { signal: abort.signal });
   const first = await answer.body?.getReader().read();
   expect(new TextDecoder().decode(first?.value)).toBe("data: 1\n\n");
@@ -208,44 +204,37 @@ test.each([
   "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n",
   "Connection: Upgrade\r\nUpgrade: TLS/1.0, HTTP/1.1\r\n",
   "Connection: Upgrade\r\nUpgrade: websocket, h2c\r\n",
-])(
-  "an offer of another protocol is declined by an ordinary answer, with and without a body: %j",
-  async (offer) => {
-    const post = (length: number) =>
-      `POST /api/echo HTTP/1.1\r\nHost: x\r\n${offer}Content-Length: ${length}\r\n\r\n${"x".repeat(length)}`;
-    const get = `GET /api/echo HTTP/1.1\r\nHost: x\r\n${offer}`;
-    const { port } = new URL(base);
-    for (const [bytes, length] of [
-      [`${get}Connection: close\r\n\r\n`, 0],
-      [post(10).replace(offer, `${offer}Connection: close\r\n`), 10],
-    ] as const) {
-      const answer = await raw(bytes, { port });
-      expect(answer).toMatch(/^HTTP\/1.1 200 /);
-      expect(answer).toContain(`"length":${length}`);
-      expect(answer).not.toContain('"upgrade"');
-    }
-    // One after the other on one connection, which counts once.
-    const socket = connect(Number(port), "127.0.0.1");
-    for (let n = 0; n < 20; n++) {
-      socket.write(post(n * 5_000));
-      const chunks: string[] = [];
-      for await (const [chunk] of on(socket, "data"))
-        if (chunks.push(`${chunk}`) && chunks.join("").endsWith("}")) break;
-      expect(chunks.join("")).toContain(`"length":${n * 5_000}`);
-    }
-    expect(socket.listenerCount("error")).toBeLessThan(3);
-    socket.destroy();
-  },
-);
+])("an offer of another protocol is declined by an ordinary answer, with and without a body: %j", async (offer) => {
+  const post = (length: number) =>
+    `POST /api/echo HTTP/1.1\r\nHost: x\r\n${offer}Content-Length: ${length}\r\n\r\n${"x".repeat(length)}`;
+  const get = `GET /api/echo HTTP/1.1\r\nHost: x\r\n${offer}`;
+  const { port } = new URL(base);
+  for (const [bytes, length] of [
+    [`${get}Connection: close\r\n\r\n`, 0],
+    [post(10).replace(offer, `${offer}Connection: close\r\n`), 10],
+  ] as const) {
+    const answer = await raw(bytes, { port });
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
+    expect(answer).toContain(`"length":${length}`);
+    expect(answer).not.toContain('"upgrade"');
+  }
+  // One after the other on one connection, which counts once.
+  const socket = connect(Number(port), "127.0.0.1");
+  for (let n = 0; n < 20; n++) {
+    socket.write(post(n * 5_000));
+    const chunks: string[] = [];
+    for await (const [chunk] of on(socket, "data")) if (chunks.push(`${chunk}`) && chunks.join("").endsWith("}")) break;
+    expect(chunks.join("")).toContain(`"length":${n * 5_000}`);
+  }
+  expect(socket.listenerCount("error")).toBeLessThan(3);
+  socket.destroy();
+});
 
-test.each(["h2c", "websocket"])(
-  "an offer of %s is not answered before an earlier request",
-  async (protocol) => {
-    const first = "GET /api/slow HTTP/1.1\r\nHost: x\r\n\r\n";
-    const second = `GET /api/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
-    expect(await raw(first + second, { port: new URL(base).port })).toBe("");
-  },
-);
+test.each(["h2c", "websocket"])("an offer of %s is not answered before an earlier request", async (protocol) => {
+  const first = "GET /api/slow HTTP/1.1\r\nHost: x\r\n\r\n";
+  const second = `GET /api/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
+  expect(await raw(first + second, { port: new URL(base).port })).toBe("");
+});
 
 test("no number of headers hides the length of a body, so that it becomes the next request", async () => {
   const many = Array.from({ length: 2_100 }, (_, n) => `a${n}: b\r\n`).join("");
@@ -305,9 +294,7 @@ test.concurrent.each([
   const answered = once(socket, "data");
   const closed = new Promise((resolve) => socket.once("close", resolve));
   const chunk = `400\r\n${"x".repeat(1024)}\r\n`;
-  socket.write(
-    `${method} ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(128)}`,
-  );
+  socket.write(`${method} ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(128)}`);
   const more = setInterval(() => socket.write(chunk), 20);
   try {
     await answered;

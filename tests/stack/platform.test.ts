@@ -29,8 +29,7 @@ test("user metadata is JSON, as hosted auth stores it", async () => {
   const [user] =
     await sql`select raw_user_meta_data ->> 'name' as name, raw_app_meta_data ->> 'provider' as provider from auth.users where id = ${id}`;
   expect(user).toEqual({ name: "Ada", provider: "email" });
-  const [identity] =
-    await sql`select identity_data ->> 'name' as name from auth.identities where user_id = ${id}`;
+  const [identity] = await sql`select identity_data ->> 'name' as name from auth.identities where user_id = ${id}`;
   expect(identity).toEqual({ name: "Ada" });
 });
 
@@ -64,9 +63,7 @@ test("the logins of auth and the data API own nothing, inherit nothing and have 
       roles: null,
       tables: [
         ...signIn
-          .flatMap((table) =>
-            ["delete", "insert", "select", "update"].map((right) => `auth.${table} ${right}`),
-          )
+          .flatMap((table) => ["delete", "insert", "select", "update"].map((right) => `auth.${table} ${right}`))
           .concat("auth.mfa_amr_claims insert", "auth.mfa_amr_claims select")
           .toSorted(),
       ],
@@ -126,9 +123,7 @@ test("a new database has what a hosted project has, and migrations have the same
       expect(granted).toEqual({ by_default: true });
       await expect(owner`create table auth.ours (id int)`).rejects.toThrow("permission denied");
       await expect(owner`delete from realtime.messages`).rejects.toThrow("permission denied");
-      await expect(owner`select cron.schedule('job', '90 seconds', 'select 1')`).rejects.toThrow(
-        "invalid schedule",
-      );
+      await expect(owner`select cron.schedule('job', '90 seconds', 'select 1')`).rejects.toThrow("invalid schedule");
     });
   }, migrations);
 });
@@ -155,10 +150,8 @@ test("auth.uid() and similar functions read single claims and the JSON claims", 
   const claims = JSON.stringify({ sub: id, role: "authenticated", email: "a@b.example", aal: "aal2" });
   const read = (set: Record<string, string>) =>
     sql.begin(async (transaction) => {
-      for (const [name, value] of Object.entries(set))
-        await transaction`select set_config(${name}, ${value}, true)`;
-      const [row] =
-        await transaction`select auth.uid(), auth.role(), auth.email(), auth.jwt() ->> 'aal' as aal`;
+      for (const [name, value] of Object.entries(set)) await transaction`select set_config(${name}, ${value}, true)`;
+      const [row] = await transaction`select auth.uid(), auth.role(), auth.email(), auth.jwt() ->> 'aal' as aal`;
       return row;
     });
   expect(await read({ "request.jwt.claims": claims })).toEqual({
@@ -194,9 +187,5 @@ test("realtime.send stores a message with its own id", async () => {
 });
 
 test("stack.json contains the addresses", () => {
-  expect(new URL(stack.db_url)).toMatchObject({
-    username: "postgres",
-    hostname: "127.0.0.1",
-    pathname: "/postgres",
-  });
+  expect(new URL(stack.db_url)).toMatchObject({ username: "postgres", hostname: "127.0.0.1", pathname: "/postgres" });
 });

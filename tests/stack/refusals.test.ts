@@ -97,9 +97,7 @@ async function startWith(migrations: Record<string, string>, folder: string): Pr
 test("a migration that fails is reported with its line, and is rolled back", async () => {
   const folder = await temporaryFolder();
   const bad = "create table public.a (id int);\n\n-- second\ninsert into public.a\nvalues ('x');\n";
-  expect(
-    await startWith({ "1_first.sql": "create table public.b (id int);", "2_bad.sql": bad }, folder),
-  ).toBe(
+  expect(await startWith({ "1_first.sql": "create table public.b (id int);", "2_bad.sql": bad }, folder)).toBe(
     'StartError: migration 2_bad.sql failed at line 5: invalid input syntax for type integer: "x" (22P02)',
   );
   // After the repair, it applies from its beginning.

@@ -13,10 +13,7 @@ import { signUp } from "../sign-up.ts";
 import { until } from "../until.ts";
 import { type Launcher, launch, temporaryFolder } from "./launcher.ts";
 
-const authOf = (stack: StackAddresses) => ({
-  url: stack.supabase_url,
-  publishableKey: stack.publishable_key,
-});
+const authOf = (stack: StackAddresses) => ({ url: stack.supabase_url, publishableKey: stack.publishable_key });
 
 /** Text is Unicode, without LANG too, and no role logs in without its password. */
 async function expectDatabase(url: string): Promise<void> {
@@ -26,14 +23,7 @@ async function expectDatabase(url: string): Promise<void> {
         cardinality(extensions.show_trgm('写真を添付')) > 0 as trigrams, lower('ÄÉ') as lowered`;
     expect(row).toEqual({ encoding: "UTF8", emoji: 2, trigrams: true, lowered: "äé" });
   });
-  const roles = [
-    "postgres",
-    "supabase_admin",
-    "feedback_api",
-    "embedded_auth",
-    "embedded_rest",
-    "auth_guard",
-  ];
+  const roles = ["postgres", "supabase_admin", "feedback_api", "embedded_auth", "embedded_rest", "auth_guard"];
   for (const username of roles) {
     const sql = postgres(Object.assign(new URL(url), { username, password: "guess" }).href, { max: 1 });
     await expect(sql`select 1`).rejects.toThrow("password authentication failed");
@@ -136,9 +126,7 @@ describe("one data folder, by one start after the other", () => {
       ["inner.example", 200],
       ["evil.example", 403],
     ] as const)
-      expect((await send("GET", `${stack.site_url}/sign-in`, { agent, headers: { host } })).status).toBe(
-        status,
-      );
+      expect((await send("GET", `${stack.site_url}/sign-in`, { agent, headers: { host } })).status).toBe(status);
   });
 
   test("after kill -9 of the launcher no process is left, and a new start has all data", async () => {
@@ -170,9 +158,8 @@ describe("one data folder, by one start after the other", () => {
 
   test("when Postgres dies it is restarted at the same address; without its data folder the launcher exits", async () => {
     const server = async () =>
-      (await processesOf(folder)).find(
-        ({ command }) => /postgres -D/.test(command) && !command.startsWith("/bin/sh"),
-      )?.pid;
+      (await processesOf(folder)).find(({ command }) => /postgres -D/.test(command) && !command.startsWith("/bin/sh"))
+        ?.pid;
     const answers = () => withDatabase(stack.db_url, (sql) => sql`select 1`).catch(() => []);
     const first = await until(server);
     process.kill(first, "SIGQUIT");

@@ -127,8 +127,7 @@ test("requests to the released functions succeed during a backup, and at the nex
     return false;
   });
   expect(failed.map(({ what, answer }) => [what, answer?.text])).toEqual([]);
-  const written = (what: Shot["what"]) =>
-    shots.filter((shot) => shot.what === what && shot.id).map(({ id }) => id);
+  const written = (what: Shot["what"]) => shots.filter((shot) => shot.what === what && shot.id).map(({ id }) => id);
   const [found] = await own.sql`
     select (select count(*)::int from public.submissions where id = any (${written("submission")})) as submissions,
       (select count(*)::int from public.comments where id = any (${written("comment")})) as comments`;
@@ -201,9 +200,7 @@ test("an upgrade that fails or is killed leaves the data unchanged, and the next
   });
   await expect(failed).rejects.toThrow("migration 99990102000000_bad.sql failed: division by zero");
   expect(warnings).toEqual(["The upgrade failed: the data is as it was before."]);
-  expect((await readdir(dataDir)).filter((name) => /upgrade|postgres\./.test(name))).toEqual([
-    "postgres.log",
-  ]);
+  expect((await readdir(dataDir)).filter((name) => /upgrade|postgres\./.test(name))).toEqual(["postgres.log"]);
 
   await writeFile(join(failing, "99990102000000_bad.sql"), "select pg_sleep(600);");
   const command = ["--import", "tsx", "tests/upgrade/start-database.ts", dataDir, failing];
@@ -260,8 +257,6 @@ test("a backup of a stopped stack is restored too; broken ones and non-empty fol
   await truncate(file, Math.floor((await stat(file)).size / 2));
   await expect(restore(file, join(folder, "cut"))).rejects.toThrow(/was not restored to .*: unexpected end/);
   await writeFile(file, "no archive");
-  await expect(restore(file, join(folder, "cut"))).rejects.toThrow(
-    /was not restored to .*: incorrect header/,
-  );
+  await expect(restore(file, join(folder, "cut"))).rejects.toThrow(/was not restored to .*: incorrect header/);
   expect((await readdir(folder)).filter((name) => /^cut|\.new$/.test(name))).toEqual([]);
 });

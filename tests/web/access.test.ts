@@ -82,8 +82,7 @@ const forms: [path: string, fields: Record<string, string>, onPublic: string, on
 ];
 
 describe.each(["public", "private"] as const)("on a %s board", (visibility) => {
-  const expected = (onPublic: string, onPrivate: string) =>
-    (visibility === "public" ? onPublic : onPrivate).split(" ");
+  const expected = (onPublic: string, onPrivate: string) => (visibility === "public" ? onPublic : onPrivate).split(" ");
 
   test.each(pages)("GET %s responds to each caller as the table specifies", async (path, ...statuses) => {
     const { organization, people } = boards[visibility];
@@ -92,18 +91,15 @@ describe.each(["public", "private"] as const)("on a %s board", (visibility) => {
     expect(received).toEqual(expected(...(statuses as [string, string])));
   });
 
-  test.each(forms)(
-    "POST %s %j responds to each caller as the table specifies",
-    async (path, fields, ...statuses) => {
-      const { organization, people } = boards[visibility];
-      const received: string[] = [];
-      for (const caller of callers) {
-        const at = path.replace(":id", await newSubmission(organization, { id: people.author.userId }));
-        received.push(shown(await people[caller].post(at, fields)));
-      }
-      expect(received).toEqual(expected(...(statuses as [string, string])));
-    },
-  );
+  test.each(forms)("POST %s %j responds to each caller as the table specifies", async (path, fields, ...statuses) => {
+    const { organization, people } = boards[visibility];
+    const received: string[] = [];
+    for (const caller of callers) {
+      const at = path.replace(":id", await newSubmission(organization, { id: people.author.userId }));
+      received.push(shown(await people[caller].post(at, fields)));
+    }
+    expect(received).toEqual(expected(...(statuses as [string, string])));
+  });
 
   test.each(forms)("POST %s %j from another site is rejected for every caller", async (path, fields) => {
     const { organization, people } = boards[visibility];

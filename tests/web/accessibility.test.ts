@@ -21,11 +21,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 async function newPage(user: DemoUser | undefined): Promise<Page> {
-  const context = await browser.newContext({
-    baseURL: stack.site_url,
-    locale: "en-US",
-    reducedMotion: "reduce",
-  });
+  const context = await browser.newContext({ baseURL: stack.site_url, locale: "en-US", reducedMotion: "reduce" });
   if (user) await signInAs(context, stack, user);
   return context.newPage();
 }
@@ -71,9 +67,7 @@ test("with forced colors, chosen and current items differ from others", async ()
       .first()
       .evaluate((element) => getComputedStyle(element).backgroundColor);
   await page.goto("/");
-  expect(await backgroundOf(".tabs [aria-current]")).not.toBe(
-    await backgroundOf(".tabs a:not([aria-current])"),
-  );
+  expect(await backgroundOf(".tabs [aria-current]")).not.toBe(await backgroundOf(".tabs a:not([aria-current])"));
   await page.goto(places.find(({ name }) => name === "survey, signed in")?.path ?? "");
   await page.locator(".scale input").first().check({ force: true });
   expect(await backgroundOf(".scale label:has(:checked)")).not.toBe(
@@ -111,29 +105,22 @@ describe("by keyboard alone", () => {
       ]).flat(),
     );
     await keyboard.detach();
-    return page.evaluate(
-      () => (window as unknown as { stops: { html: string; isVisible: boolean }[] }).stops,
-    );
+    return page.evaluate(() => (window as unknown as { stops: { html: string; isVisible: boolean }[] }).stops);
   }
 
-  test.each(places)(
-    "every focusable element of $name shows its focus, and none traps it",
-    async ({ path, as }) => {
-      const page = await openPage(path, as);
-      const stops = await page
-        .locator("a[href], button, input:not([type=hidden]), select, textarea, summary")
-        .count();
-      // The parts of a date or time, and the button that opens its calendar.
-      const parts = 6 * (await page.locator("input[type=date], input[type=datetime-local]").count());
-      const [start, ...visited] = await tabThrough(page, stops + parts + 3);
-      expect(start?.html).toBe("");
-      const end = visited.findIndex(({ html }) => html === "");
-      expect(end, "the last stop is followed by the browser's own").toBeGreaterThan(0);
-      expect(visited.slice(0, end).filter(({ isVisible }) => !isVisible)).toEqual([]);
-      // A page embedded in another site has nothing to skip.
-      if (!path.startsWith("/embed/")) expect(visited[0]?.html).toContain('class="skip"');
-    },
-  );
+  test.each(places)("every focusable element of $name shows its focus, and none traps it", async ({ path, as }) => {
+    const page = await openPage(path, as);
+    const stops = await page.locator("a[href], button, input:not([type=hidden]), select, textarea, summary").count();
+    // The parts of a date or time, and the button that opens its calendar.
+    const parts = 6 * (await page.locator("input[type=date], input[type=datetime-local]").count());
+    const [start, ...visited] = await tabThrough(page, stops + parts + 3);
+    expect(start?.html).toBe("");
+    const end = visited.findIndex(({ html }) => html === "");
+    expect(end, "the last stop is followed by the browser's own").toBeGreaterThan(0);
+    expect(visited.slice(0, end).filter(({ isVisible }) => !isVisible)).toEqual([]);
+    // A page embedded in another site has nothing to skip.
+    if (!path.startsWith("/embed/")) expect(visited[0]?.html).toContain('class="skip"');
+  });
 
   test("the skip link leads to the content, and a menu opens and closes", async () => {
     const page = await openPage("/", "bob");
@@ -165,9 +152,7 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("Space");
     const given = page.locator(`#${id} button[aria-pressed=true]`);
     await given.waitFor();
-    expect(await given.evaluate((element) => element === document.activeElement), "keeps the focus").toBe(
-      true,
-    );
+    expect(await given.evaluate((element) => element === document.activeElement), "keeps the focus").toBe(true);
     await page.keyboard.press("Enter");
     await page.locator(`#${id} button[aria-pressed=false]`).waitFor();
   });

@@ -32,9 +32,7 @@ describe.each(["public", "private"] as const)("on a %s board", (visibility) => {
       const { people, ...world } = boards[visibility];
       const at = base() + (await filled(path, area, world));
       const table = expected(answers, visibility);
-      const received = await Promise.all(
-        table.map(async ([caller]) => [caller, shown(await people[caller].get(at))]),
-      );
+      const received = await Promise.all(table.map(async ([caller]) => [caller, shown(await people[caller].get(at))]));
       expect(received).toEqual(table);
     });
 
@@ -44,10 +42,7 @@ describe.each(["public", "private"] as const)("on a %s board", (visibility) => {
         const table = expected(answers, visibility);
         const received: unknown[] = [];
         for (const [caller] of table) {
-          const [at, body] = [
-            await filled(path, area, world),
-            await filled(JSON.stringify(fields), area, world),
-          ];
+          const [at, body] = [await filled(path, area, world), await filled(JSON.stringify(fields), area, world)];
           received.push([caller, shown(await people[caller].post(base() + at, JSON.parse(body)))]);
         }
         expect(received).toEqual(table);
@@ -59,9 +54,7 @@ test("every page of an area that is in the navigation has its row", async () => 
   const { organization, people } = boards.public;
   const { html } = await people.owner.get(`/o/${organization.slug}/admin`);
   const listed = html.querySelectorAll(".side nav a").map((link) => link.getAttribute("href") ?? "");
-  const rows = adminAreas.flatMap(({ pages }) =>
-    pages.map(([path]) => `/o/${organization.slug}/admin${path}`),
-  );
+  const rows = adminAreas.flatMap(({ pages }) => pages.map(([path]) => `/o/${organization.slug}/admin${path}`));
   expect(listed.length).toBeGreaterThan(0);
   expect(rows).toEqual(expect.arrayContaining(listed));
 });

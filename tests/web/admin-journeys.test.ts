@@ -38,11 +38,13 @@ async function newModerator(): Promise<Page> {
 
 /** Waits until the page is subscribed and its keys work. */
 async function openInbox(page: Page) {
-  const joined = page.waitForEvent("websocket").then((socket) =>
-    socket.waitForEvent("framereceived", {
-      predicate: ({ payload }) => /phx_reply/.test(String(payload)) && /"ok"/.test(String(payload)),
-    }),
-  );
+  const joined = page
+    .waitForEvent("websocket")
+    .then((socket) =>
+      socket.waitForEvent("framereceived", {
+        predicate: ({ payload }) => /phx_reply/.test(String(payload)) && /"ok"/.test(String(payload)),
+      }),
+    );
   await page.goto(`${admin}/inbox`);
   await page.locator("#inbox-keys[data-ready]").waitFor();
   await joined;
@@ -64,8 +66,7 @@ const becomes = (id: string, state: string) => until(async () => (await stateOf(
 test("a day's moderation goes by keyboard alone, verdict after verdict, and back", async () => {
   await newBoard();
   const ids: string[] = [];
-  for (const title of ["First", "Second", "Third", "Fourth", "Fifth"])
-    ids.push(await waiting(`${title} to decide`));
+  for (const title of ["First", "Second", "Third", "Fourth", "Fifth"]) ids.push(await waiting(`${title} to decide`));
   const [first = "", second = "", third = "", fourth = "", fifth = ""] = ids;
   const page = await newModerator();
   await openInbox(page);
@@ -121,9 +122,7 @@ test("two moderators see what the other decided, and what begins to wait", async
   await openInbox(other);
   await one.locator(`#item-${comment}`).getByRole("button", { name: "Spam" }).click();
   await other.locator(`#item-${comment}[inert]`).waitFor();
-  expect(await other.locator(`#item-${comment}`).textContent()).toContain(
-    "Somebody else marked it as spam just now.",
-  );
+  expect(await other.locator(`#item-${comment}`).textContent()).toContain("Somebody else marked it as spam just now.");
   // Keys do not reach it any more.
   await other.keyboard.press("j");
   await expect.poll(() => other.locator("[data-current]").getAttribute("id")).toBe(`item-${idea}`);

@@ -33,14 +33,11 @@ beforeAll(async () => {
 });
 
 test.each(others)("no page shows an English message to who reads %s", async (locale) => {
-  const textsIn = (language: (typeof locales)[number]) =>
-    textsOf(messagesOf(language).admin).map(([, text]) => text);
+  const textsIn = (language: (typeof locales)[number]) => textsOf(messagesOf(language).admin).map(([, text]) => text);
   const catalogue = new Set(textsIn(locale));
   const english = new Set(textsIn("en").filter((text) => !catalogue.has(text)));
   await owner.post("/preferences", { lang: locale });
-  for (const [path] of adminAreas
-    .flatMap(({ pages }) => pages)
-    .filter(([path]) => !/:|\/file\b/.test(path))) {
+  for (const [path] of adminAreas.flatMap(({ pages }) => pages).filter(([path]) => !/:|\/file\b/.test(path))) {
     const { html, status } = await owner.get(`/o/${organization.slug}/admin${path}`);
     expect(status, path).toBe(200);
     expect(html.querySelector("html")?.getAttribute("lang"), path).toBe(locale);

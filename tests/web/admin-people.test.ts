@@ -1,13 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import {
-  joinTeam,
-  newComment,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-} from "../api/world.ts";
+import { joinTeam, newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { newVisitor, type Person, signedIn, type Visitor } from "./pages.ts";
 
@@ -37,17 +30,14 @@ const roleOf = async (id: string, of = organization) =>
   )[0]?.role;
 const settingsOf = async ({ id }: Organization) =>
   (await sql`select * from public.organizations where id = ${id}`)[0] ?? {};
-const said = ({ html }: Awaited<ReturnType<Visitor["get"]>>) =>
-  html.querySelector(".notice.done")?.text.trim();
+const said = ({ html }: Awaited<ReturnType<Visitor["get"]>>) => html.querySelector(".notice.done")?.text.trim();
 
 test("whoever is on other teams only is shown them at /admin, and nobody else is shown any", async () => {
   const stranger = await signedIn();
   expect((await stranger.get("/admin")).status).toBe(403);
   const { html, status } = await owner.get("/admin/settings/brand");
   expect(status).toBe(200);
-  expect(html.querySelectorAll("#teams a").map((link) => link.getAttribute("href"))).toContain(
-    `${at}/settings/brand`,
-  );
+  expect(html.querySelectorAll("#teams a").map((link) => link.getAttribute("href"))).toContain(`${at}/settings/brand`);
 });
 
 test("a member of the team gets a page that says it is for admins, with links to what they may open", async () => {
@@ -101,16 +91,12 @@ describe("the team", () => {
 
     const path = link.pathname + link.search;
     expect((await newVisitor().get(path)).location).toMatch(/^\/sign-in/);
-    const forAnother =
-      "This invite is for another e-mail address. Sign out, and sign in with the invited address.";
+    const forAnother = "This invite is for another e-mail address. Sign out, and sign in with the invited address.";
     const shown = (await other.get(path)).html.querySelector("main");
     expect(shown?.querySelector("p")?.text).toBe(forAnother);
     expect(shown?.querySelector("form")?.getAttribute("action")).toBe("/sign-out");
     const refused = await other.post("/invite", { token });
-    expect([refused.status, refused.html.querySelector("main p:not(.error-code)")?.text]).toEqual([
-      403,
-      forAnother,
-    ]);
+    expect([refused.status, refused.html.querySelector("main p:not(.error-code)")?.text]).toEqual([403, forAnother]);
     expect(await roleOf(other.userId)).toBeUndefined();
     const invite = (await invited.get(path)).html.querySelector("main");
     expect(invite?.querySelector("p")?.text).toContain("invites you to its team. Your role: Admin.");
@@ -164,10 +150,7 @@ describe("the team", () => {
     const board = await newBoard();
     for (const role of ["owner", "admin"]) {
       const inviting = await owner.get(`${board.at}/people/invites/new`);
-      await owner.submit(inviting.html.querySelector("main form"), {
-        email: `${role}@invites.example`,
-        role,
-      });
+      await owner.submit(inviting.html.querySelector("main form"), { email: `${role}@invites.example`, role });
     }
     await joinTeam(admin.userId, board, "admin");
     const formsFor = async (person: Visitor) =>
@@ -240,9 +223,7 @@ describe("users", () => {
 
     const erase = await owner.get(`${path}/erase`);
     expect((await owner.submit(erase.html.querySelector("form.stack"))).status).toBe(303);
-    const [left] = await sql<
-      { author_id: string }[]
-    >`select author_id from public.submissions where id = ${id}`;
+    const [left] = await sql<{ author_id: string }[]>`select author_id from public.submissions where id = ${id}`;
     expect(left?.author_id).not.toBe(author.id);
     expect((await owner.get(path)).status).toBe(404);
   });
@@ -284,12 +265,8 @@ describe("general settings", () => {
     const slug = `${board.slug}-new`.slice(-40);
     await sql`update public.organizations set slug = ${slug} where slug = ${board.slug}`;
     for (const path of ["?q=a%20b&page=2", "/roadmap", "/admin/settings/general"])
-      expect((await owner.get(`/o/${board.slug}${path}`)).location).toBe(
-        `/o/${slug}${path.replace("%20", "+")}`,
-      );
-    expect((await owner.get(`/embed/o/${board.slug}/new?theme=dark`)).location).toBe(
-      `/embed/o/${slug}/new?theme=dark`,
-    );
+      expect((await owner.get(`/o/${board.slug}${path}`)).location).toBe(`/o/${slug}${path.replace("%20", "+")}`);
+    expect((await owner.get(`/embed/o/${board.slug}/new?theme=dark`)).location).toBe(`/embed/o/${slug}/new?theme=dark`);
     expect((await owner.get(`/o/${slug}`)).status).toBe(200);
   });
 
@@ -328,20 +305,11 @@ describe("the brand", () => {
   test("takes a colour and an https logo, and nothing else", async () => {
     const { html } = await owner.get(`${at}/settings/brand`);
     const form = html.querySelector("form.settings-form");
-    const saved = await owner.submit(form, {
-      brand_color: "#0f766e",
-      logo_url: "https://cdn.example.org/logo.png",
-    });
+    const saved = await owner.submit(form, { brand_color: "#0f766e", logo_url: "https://cdn.example.org/logo.png" });
     const after = await owner.get(saved.location ?? "");
     expect(said(after)).toBe("The brand is saved.");
-    expect(after.html.querySelector(".brand-logo")?.getAttribute("src")).toBe(
-      "https://cdn.example.org/logo.png",
-    );
-    for (const logo_url of [
-      "http://example.org/logo.png",
-      "javascript:alert(1)",
-      "data:image/png;base64,AA",
-    ]) {
+    expect(after.html.querySelector(".brand-logo")?.getAttribute("src")).toBe("https://cdn.example.org/logo.png");
+    for (const logo_url of ["http://example.org/logo.png", "javascript:alert(1)", "data:image/png;base64,AA"]) {
       const refused = await owner.submit(form, { brand_color: "red", logo_url });
       expect(refused.status, logo_url).toBe(422);
       expect(refused.html.querySelectorAll("#logo_url-problem, #brand_color-problem")).toHaveLength(2);
@@ -407,18 +375,16 @@ describe("mail", () => {
     expect(listed.querySelectorAll("#suppressions tbody tr")).toHaveLength(2);
     expect(listed.text).not.toContain(address);
     const found = (await owner.get(`${path}?email=${encodeURIComponent(address.toUpperCase())}`)).html;
-    expect(
-      found.querySelectorAll("#suppressions tbody tr td:first-child").map(({ text }) => text.trim()),
-    ).toEqual(["Bo Bounced"]);
-    expect(
-      (await owner.get(`${path}?email=nobody@test.example`)).html.querySelector("#suppressions tbody"),
-    ).toBeNull();
+    expect(found.querySelectorAll("#suppressions tbody tr td:first-child").map(({ text }) => text.trim())).toEqual([
+      "Bo Bounced",
+    ]);
+    expect((await owner.get(`${path}?email=nobody@test.example`)).html.querySelector("#suppressions tbody")).toBeNull();
     expect((await owner.post(`${path}/${people[1]?.id}`, { _method: "delete" })).status).toBe(422);
     const lifted = await owner.submit(found.querySelector("#suppressions form"));
     expect(said(await owner.get(lifted.location ?? ""))).toBe("Mail to this address is sent again.");
-    expect(
-      await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`,
-    ).toEqual([{ reason: "refused" }]);
+    expect(await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`).toEqual([
+      { reason: "refused" },
+    ]);
 
     // An invite that bounced is listed without a name, and resumed by its address.
     await sql`select private.suppress_address(${board.id}, null, ${address}, 'bounced')`;
@@ -426,9 +392,9 @@ describe("mail", () => {
     const invited = (await owner.get(`${path}?email=${encodeURIComponent(address)}`)).html;
     const resumed = await owner.submit(invited.querySelector("#suppressions form"));
     expect(said(await owner.get(resumed.location ?? ""))).toBe("Mail to this address is sent again.");
-    expect(
-      await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`,
-    ).toEqual([{ reason: "refused" }]);
+    expect(await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`).toEqual([
+      { reason: "refused" },
+    ]);
   });
 });
 
@@ -462,8 +428,7 @@ describe("categories and tags", () => {
       "translations.de": "",
       "translations.ja": "請求",
     });
-    const [changed] =
-      await sql`select name, translations from public.categories where id = ${billing?.id ?? ""}`;
+    const [changed] = await sql`select name, translations from public.categories where id = ${billing?.id ?? ""}`;
     expect(changed).toEqual({ name: "Invoices", translations: { ja: "請求" } });
 
     const remove = await owner.get(`${path}/${billing?.id}/delete`);

@@ -32,9 +32,7 @@ const question = (index: number, type: string, text: string, more: Record<string
   ]);
 type Page = Awaited<ReturnType<Visitor["get"]>>;
 const textsIn = ({ html }: Page) =>
-  html
-    .querySelectorAll("input[name^=questions][name$='.text']")
-    .map((input) => input.getAttribute("value") ?? "");
+  html.querySelectorAll("input[name^=questions][name$='.text']").map((input) => input.getAttribute("value") ?? "");
 const surveysCalled = (title: string) =>
   sql<{ id: string; status: string }[]>`select id, status from public.surveys
     where organization_id = ${organization.id} and title = ${title}`;
@@ -189,9 +187,7 @@ describe("the builder, without JavaScript", () => {
     const fields = { title: `For voters ${word}`, "targeting.audience": "voters" };
     const refused = await visitor.post(base, fields);
     expect(refused.status).toBe(422);
-    expect(refused.html.querySelector("#audience-problem")?.text.trim()).toBe(
-      "Find the submission and choose it.",
-    );
+    expect(refused.html.querySelector("#audience-problem")?.text.trim()).toBe("Find the submission and choose it.");
     const saved = await visitor.post(base, { ...fields, "targeting.submission_id": own });
     expect(saved.status).toBe(303);
     const [{ id } = { id: "" }] = await surveysCalled(fields.title);
@@ -200,9 +196,9 @@ describe("the builder, without JavaScript", () => {
       submission_id: own,
     });
     const repeated = await visitor.get(`${base}/${id}/edit`);
-    expect(
-      repeated.html.querySelector("input[name='targeting.submission_id'][checked]")?.getAttribute("value"),
-    ).toBe(own);
+    expect(repeated.html.querySelector("input[name='targeting.submission_id'][checked]")?.getAttribute("value")).toBe(
+      own,
+    );
   });
 
   test("what is published cannot be edited, and a draft that was published meanwhile says so", async () => {
@@ -291,12 +287,8 @@ describe("results", () => {
       ["Passives (7 and 8)", "1 (25%)"],
       ["Detractors (0 to 6)", "1 (25%)"],
     ]);
-    expect(rowsOf(page, `answers-${nps}`).map(([, n]) => Number(n))).toEqual([
-      1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1,
-    ]);
-    expect(page.html.querySelector(`[id="result-${rating}"] .result-score`)?.text.trim()).toBe(
-      "Average 3.3 of 5",
-    );
+    expect(rowsOf(page, `answers-${nps}`).map(([, n]) => Number(n))).toEqual([1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1]);
+    expect(page.html.querySelector(`[id="result-${rating}"] .result-score`)?.text.trim()).toBe("Average 3.3 of 5");
     expect(rowsOf(page, `answers-${choice}`)).toEqual([
       ["Web", "2 (67%)"],
       ["iOS", "1 (33%)"],
@@ -306,15 +298,8 @@ describe("results", () => {
     expect(rowsOf(page, "sentiment-plot").map(([, n]) => Number(n))).toEqual([2, 1, 1]);
     // Over a year the points are weeks; all responses are in one of them.
     expect(page.html.querySelector("#by-time")?.text).toBe("Responses by week");
-    const weeks = page.html
-      .querySelectorAll("#responses-by-time-numbers tbody td")
-      .map(({ text }) => Number(text));
-    expect([weeks.length > 50, weeks[0], weeks.at(-1), weeks.reduce((sum, n) => sum + n)]).toEqual([
-      true,
-      1,
-      3,
-      4,
-    ]);
+    const weeks = page.html.querySelectorAll("#responses-by-time-numbers tbody td").map(({ text }) => Number(text));
+    expect([weeks.length > 50, weeks[0], weeks.at(-1), weeks.reduce((sum, n) => sum + n)]).toEqual([true, 1, 3, 4]);
     expect(page.text).not.toContain("<script>alert");
   });
 
@@ -345,12 +330,14 @@ describe("results", () => {
     expect(await listed("end_date=2025-03-01&start_date=")).toEqual([all[3]]);
     expect(await listed("sentiment=negative")).toHaveLength(1);
     const last = await visitor.get(all[3] ?? "");
-    expect(
-      last.html.querySelectorAll(".answer-text, .answer-options").map(({ text }) => text.trim()),
-    ).toEqual(["10 of 10", "5 of 5", "Web", "VotesSurveys", "I love it, great"]);
-    expect(last.html.querySelectorAll(".admin-head nav a").map((link) => link.getAttribute("href"))).toEqual([
-      all[2],
+    expect(last.html.querySelectorAll(".answer-text, .answer-options").map(({ text }) => text.trim())).toEqual([
+      "10 of 10",
+      "5 of 5",
+      "Web",
+      "VotesSurveys",
+      "I love it, great",
     ]);
+    expect(last.html.querySelectorAll(".admin-head nav a").map((link) => link.getAttribute("href"))).toEqual([all[2]]);
     const other = await newSurvey(admin, organization);
     const id = all[0]?.split("/").at(-1);
     expect((await visitor.get(`${base}/${other.id}/responses/${id}`)).status).toBe(404);
@@ -372,9 +359,7 @@ describe("results", () => {
     const own = await signedIn({ organization: board, role: "admin" });
     const boardAdmin = await newUser("Ada Admin", { organization: board, role: "admin" });
     const followed = await newSubmission(board, boardAdmin);
-    const draft = await newDraft(boardAdmin, board, {
-      targeting: { audience: "followers", submission_id: followed },
-    });
+    const draft = await newDraft(boardAdmin, board, { targeting: { audience: "followers", submission_id: followed } });
     const share = `/o/${board.slug}/admin/surveys/${draft.id}/share`;
     const off = await own.get(share);
     expect(off.text).toContain("The organization sends no mail.");
@@ -414,9 +399,7 @@ test("another organization's admin finds and names no submission of this one", a
 test("a key opens no page", async () => {
   const survey = await newSurvey(admin, organization);
   const key = await newKey(organization, ["surveys:read", "responses:read", "analytics:read"]);
-  const answer = await newVisitor().get(`${base}/${survey.id}/responses.csv`, {
-    authorization: `Bearer ${key.token}`,
-  });
+  const answer = await newVisitor().get(`${base}/${survey.id}/responses.csv`, { authorization: `Bearer ${key.token}` });
   expect(answer.location).toMatch(/^\/sign-in/);
 });
 

@@ -147,15 +147,11 @@ describe("the table of submissions", () => {
   test("has all filters and the order in its address", async () => {
     const id = await newSubmission(organization, author, { title: "Zebra stripes", type: "problem" });
     await newSubmission(organization, author, { title: "Aardvark snouts" });
-    const { html } = await admin.get(
-      `${at}/submissions?q=zebra&type=problem&status=open&sort=title&order=asc`,
-    );
+    const { html } = await admin.get(`${at}/submissions?q=zebra&type=problem&status=open&sort=title&order=asc`);
     expect(html.querySelectorAll("#submissions tbody tr").map((row) => row.id)).toEqual([`row-${id}`]);
     expect(html.querySelector("th[aria-sort]")?.getAttribute("aria-sort")).toBe("ascending");
     expect(html.querySelector("th[aria-sort] a")?.getAttribute("href")).toContain("order=desc");
-    expect(html.querySelector("#filters select[name=type] option[selected]")?.getAttribute("value")).toBe(
-      "problem",
-    );
+    expect(html.querySelector("#filters select[name=type] option[selected]")?.getAttribute("value")).toBe("problem");
     expect((await admin.get(`${at}/submissions?status=&category=`)).status).toBe(200);
   });
 

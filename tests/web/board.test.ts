@@ -65,10 +65,7 @@ describe("the board", () => {
     const board = await newOrganization();
     const author = await newUser();
     await newSubmission(board, author, { title: "Roadmap for mobile" });
-    await newSubmission(board, author, {
-      title: "Weekly summary",
-      description: "The roadmap in a mail, please.",
-    });
+    await newSubmission(board, author, { title: "Weekly summary", description: "The roadmap in a mail, please." });
     const at = `/o/${board.slug}`;
     const visitor = newVisitor();
     expect(await titlesAt(`${at}?q=roadmap`, visitor)).toEqual(["Roadmap for mobile", "Weekly summary"]);
@@ -95,15 +92,11 @@ describe("the board", () => {
     const dark = newVisitor([{ name: "theme", value: "dark" }]);
     const user = await signedIn();
     for (let round = 0; round < 2; round++) {
-      expect(
-        (await newVisitor().get(at)).html.querySelector("html")?.getAttribute("data-theme"),
-      ).toBeUndefined();
+      expect((await newVisitor().get(at)).html.querySelector("html")?.getAttribute("data-theme")).toBeUndefined();
       expect((await dark.get(at)).html.querySelector("html")?.getAttribute("data-theme")).toBe("dark");
       expect((await newVisitor().get(at)).html.querySelector("html")?.getAttribute("lang")).toBe("en");
       expect(
-        (await newVisitor().get(at, { "accept-language": "de" })).html
-          .querySelector("html")
-          ?.getAttribute("lang"),
+        (await newVisitor().get(at, { "accept-language": "de" })).html.querySelector("html")?.getAttribute("lang"),
       ).toBe("de");
       expect((await user.get(at)).html.querySelector("#account")).not.toBeNull();
       expect((await newVisitor().get(at)).html.querySelector("#account")).toBeNull();
@@ -145,8 +138,7 @@ describe("a vote on the board", () => {
   test("is created and removed by its button, without JavaScript", async () => {
     const id = await submissionTitled("Vote for this one");
     const visitor = await signedIn();
-    const button = async () =>
-      (await visitor.get(path)).html.querySelector(`#vote-${id}`)?.querySelector("button");
+    const button = async () => (await visitor.get(path)).html.querySelector(`#vote-${id}`)?.querySelector("button");
     const form = async () => (await visitor.get(path)).html.querySelector(`#vote-${id}`);
     const before = Number((await button())?.text);
     const voted = await visitor.submit(await form(), { return_to: path });
@@ -178,8 +170,7 @@ describe("a vote on the board", () => {
       await sql`update public.organizations set allowed_origins = '{https://host.example}' where id = ${organization.id}`;
       const headers = origin === undefined ? { origin: "" } : { origin };
       expect((await visitor.post(`/submissions/${id}/vote`, {}, headers)).status).toBe(403);
-      const votes =
-        await sql`select from public.votes where submission_id = ${id} and user_id = ${visitor.userId}`;
+      const votes = await sql`select from public.votes where submission_id = ${id} and user_id = ${visitor.userId}`;
       expect(votes).toHaveLength(0);
     },
   );

@@ -51,11 +51,7 @@ describe.each([
   });
 
   test("gives its answer to auth, which is asked with the publishable key, so that it checks", async () => {
-    const failed = refusal(
-      400,
-      "captcha_failed",
-      "captcha protection: request disallowed (invalid-input-response)",
-    );
+    const failed = refusal(400, "captcha_failed", "captcha protection: request disallowed (invalid-input-response)");
     const ask = async (path: string) => {
       const email = `${randomUUID()}@person.example`;
       const answers = { "/token": failed, "/signup": failed, "/otp": failed, "/recover": failed };
@@ -63,10 +59,7 @@ describe.each([
       const visitor = newVisitor([], own.site_url);
       const sent = { ...fields, email, [field]: "answer" };
       const refused = await visitor.post(path, sent, { origin: own.site_url });
-      expect([refused.status, refused.html.querySelector("[role=alert]")?.text]).toEqual([
-        422,
-        account.captcha,
-      ]);
+      expect([refused.status, refused.html.querySelector("[role=alert]")?.text]).toEqual([422, account.captcha]);
       expect(asked.map(({ apikey, body }) => [apikey, body.gotrue_meta_security])).toEqual([
         [own.publishable_key, { captcha_token: "answer" }],
       ]);
@@ -79,11 +72,7 @@ describe.each([
       "/signup": { status: 200, body: { id: "b1b8ba10-3b1c-4a4e-8f77-5c2a39b7a4f0", identities: [] } },
       "/otp": { status: 200, body: {} },
     });
-    await newVisitor([], own.site_url).post(
-      "/sign-up",
-      { ...fields, [field]: "answer" },
-      { origin: own.site_url },
-    );
+    await newVisitor([], own.site_url).post("/sign-up", { ...fields, [field]: "answer" }, { origin: own.site_url });
     expect(auth.asked.map(({ apikey }) => apikey)).toEqual([own.publishable_key, "sb_secret_of_the_pages"]);
   });
 

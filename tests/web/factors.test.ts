@@ -115,13 +115,7 @@ const keep = ({ id, friendly_name, factor_type, status }: Factor) => sql`
   values (${id}, ${person.userId}, ${friendly_name}, ${factor_type}, ${status}, now(), now())`;
 
 async function withFactor(more: Partial<Factor> = {}): Promise<Factor> {
-  const made = {
-    id: randomUUID(),
-    friendly_name: randomUUID(),
-    factor_type: "totp",
-    status: "verified",
-    ...more,
-  };
+  const made = { id: randomUUID(), friendly_name: randomUUID(), factor_type: "totp", status: "verified", ...more };
   factors.push(made);
   if (made.status === "verified") await keep(made);
   return made;
@@ -162,9 +156,7 @@ beforeEach(async () => {
   const held = JSON.parse(
     Buffer.from((visitor.cookie(sessionCookie) ?? "").slice("base64-".length), "base64url").toString(),
   );
-  const { session_id } = JSON.parse(
-    Buffer.from(held.access_token.split(".")[1] ?? "", "base64url").toString(),
-  );
+  const { session_id } = JSON.parse(Buffer.from(held.access_token.split(".")[1] ?? "", "base64url").toString());
   person = { userId: visitor.userId, session_id };
   [factors, instead, calls, appOf] = [[], {}, [], undefined];
 });
@@ -192,10 +184,7 @@ describe("after the password of an account with a second factor", () => {
       const visitor = await afterPassword();
       const before = visitor.cookie(sessionCookie);
       const { status, location } = await visitor.get(`${path}?x=1`);
-      expect([status, location]).toEqual([
-        303,
-        `/sign-in/factor?return_to=${encodeURIComponent(`${path}?x=1`)}`,
-      ]);
+      expect([status, location]).toEqual([303, `/sign-in/factor?return_to=${encodeURIComponent(`${path}?x=1`)}`]);
       expect(visitor.cookie(sessionCookie)).toBe(before);
       expect((await visitor.get(location ?? "")).status).toBe(200);
     },
@@ -220,9 +209,7 @@ describe("after the password of an account with a second factor", () => {
     expect((await visitor.post("/preferences", { lang: "de", return_to: "/sign-in/factor" })).location).toBe(
       "/sign-in/factor",
     );
-    expect((await visitor.get("/sign-in/factor")).html.querySelector("h1")?.text).toBe(
-      "Anmeldung bestätigen",
-    );
+    expect((await visitor.get("/sign-in/factor")).html.querySelector("h1")?.text).toBe("Anmeldung bestätigen");
   });
 
   test("accepts the code of any of the person's apps, with spaces or full-width digits", async () => {
@@ -241,10 +228,7 @@ describe("after the password of an account with a second factor", () => {
   test("a code leads to no other site", async () => {
     await withFactor();
     const visitor = await afterPassword();
-    const { location } = await visitor.post("/sign-in/factor", {
-      code: right,
-      return_to: "//evil.example",
-    });
+    const { location } = await visitor.post("/sign-in/factor", { code: right, return_to: "//evil.example" });
     expect(location).toBe("/");
   });
 
@@ -277,9 +261,7 @@ describe("after the password of an account with a second factor", () => {
 
 describe("in the settings", () => {
   const add = async (visitor: Visitor, name = "Phone") =>
-    visitor.submit((await visitor.get("/settings/factor")).html.querySelector("main form:has(#name)"), {
-      name,
-    });
+    visitor.submit((await visitor.get("/settings/factor")).html.querySelector("main form:has(#name)"), { name });
 
   test("a factor is added with its key and first code, listed and removed", async () => {
     const left = await withFactor({ status: "unverified" });

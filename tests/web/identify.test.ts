@@ -36,26 +36,16 @@ describe("a link of the host's application", () => {
     expect([answer.status, answer.location]).toEqual([303, address]);
     expect(answer.headers["referrer-policy"]).toBe("strict-origin");
     const [cookie] = [answer.headers["set-cookie"] ?? []].flat();
-    expect(cookie).toMatch(
-      /^feedback-session=fcs_usr_[\w-]+; Max-Age=86400; Path=\/; HttpOnly; SameSite=Lax$/,
-    );
+    expect(cookie).toMatch(/^feedback-session=fcs_usr_[\w-]+; Max-Age=86400; Path=\/; HttpOnly; SameSite=Lax$/);
     expect(answer.text).toBe("");
 
     const page = await visitor.get(address);
     expect(page.html.querySelector(".menu-name")?.textContent).toBe("Grace Host");
     expect(page.text).not.toContain(visitor.cookie("feedback-session"));
     expect((await visitor.post(`/submissions/${idea}/vote`)).status).toBe(303);
-    expect((await visitor.get(address)).html.querySelector(".vote")?.getAttribute("aria-pressed")).toBe(
-      "true",
-    );
-    expect((await visitor.post(`/submissions/${idea}/comments`, { body: "From our product" })).status).toBe(
-      303,
-    );
-    const written = {
-      type: "idea",
-      title: "By a link of the host",
-      description: "Long enough to be taken as one.",
-    };
+    expect((await visitor.get(address)).html.querySelector(".vote")?.getAttribute("aria-pressed")).toBe("true");
+    expect((await visitor.post(`/submissions/${idea}/comments`, { body: "From our product" })).status).toBe(303);
+    const written = { type: "idea", title: "By a link of the host", description: "Long enough to be taken as one." };
     expect((await visitor.post(`/o/${organization.slug}/new`, written)).status).toBe(303);
     for (const path of ["/me", "/notifications", "/settings", "/settings/data.json"])
       expect((await visitor.get(path)).status, path).toBe(200);
@@ -106,11 +96,7 @@ describe("a link that its person may not have followed asks first", () => {
   const asked = async (visitor: Visitor, token: string, headers: Record<string, string> = {}) => {
     const before = await nameOf(visitor);
     const page = await visitor.get(ssoOf(token, "&return_to=/new"), headers);
-    expect([page.status, page.headers["set-cookie"], await nameOf(visitor)]).toEqual([
-      200,
-      undefined,
-      before,
-    ]);
+    expect([page.status, page.headers["set-cookie"], await nameOf(visitor)]).toEqual([200, undefined, before]);
     return page;
   };
   const signedInByHost = async (changes: Record<string, unknown> = {}) => {
@@ -147,9 +133,7 @@ describe("a link that its person may not have followed asks first", () => {
     expect(await nameOf(visitor)).toBe("Victoria");
     await visitor.submit(page.html.querySelector("main form"));
     expect(await nameOf(visitor)).toBe("Mallory");
-    expect((await visitor.submit(page.html.querySelector("main form"))).location).toContain(
-      "refused=replayed",
-    );
+    expect((await visitor.submit(page.html.querySelector("main form"))).location).toContain("refused=replayed");
   });
 
   test("over the session of an account, which the button replaces", async () => {
@@ -244,9 +228,7 @@ describe("the session of an identified person", () => {
     const { visitor } = await visitorOf();
     for (const origin of ["https://evil.example", "null"])
       expect((await visitor.post(`/submissions/${idea}/vote`, {}, { origin })).status).toBe(403);
-    expect((await visitor.post(`/submissions/${idea}/vote`, {}, { origin: stack.site_url })).status).toBe(
-      303,
-    );
+    expect((await visitor.post(`/submissions/${idea}/vote`, {}, { origin: stack.site_url })).status).toBe(303);
   });
 });
 
@@ -274,11 +256,7 @@ describe("the dashboard", () => {
 
     const check = async (token: string) => {
       const page = await admin.submit(formOf(listed, `${at}/check`), { token });
-      return [
-        page.status,
-        page.html.querySelector("#checked strong")?.textContent,
-        page.text.includes(token),
-      ];
+      return [page.status, page.html.querySelector("#checked strong")?.textContent, page.text.includes(token)];
     };
     expect(await check(await signed(claimsOf(board), shown))).toEqual([200, "The token is valid.", false]);
     const [, told] = await check(await signed(claimsOf(board), secret));

@@ -43,12 +43,7 @@ function formOf(fields: Record<string, string>, file?: { name: string; text: str
   return `${parts.join("")}--${boundary}--\r\n`;
 }
 
-async function upload(
-  visitor: Visitor,
-  body: string,
-  headers: Record<string, string> = {},
-  of = organization,
-) {
+async function upload(visitor: Visitor, body: string, headers: Record<string, string> = {}, of = organization) {
   const answer = await send("POST", `${stack.site_url}/o/${of.slug}/admin/import`, {
     agent,
     raw: body,
@@ -132,9 +127,7 @@ test("the file of a dry run is kept until the next one is checked, for a day at 
   await sql`update private.imports set updated_at = now() - interval '25 hours' where organization_id = ${board.id}`;
   await sql`select private.end_idle_imports()`;
   expect(await offered(second)).toBeNull();
-  expect(await sql`select from private.import_file_parts where organization_id = ${board.id}`).toHaveLength(
-    0,
-  );
+  expect(await sql`select from private.import_file_parts where organization_id = ${board.id}`).toHaveLength(0);
 });
 
 test("a page of a running import reloads itself without scripts, and can be canceled", async () => {
@@ -168,18 +161,10 @@ test.each([
 test.each([
   ["that ends in the middle", formOf({}, file([row("1")])).slice(0, -20), 422],
   ["with another boundary", formOf({}).replaceAll(boundary, "other"), 400],
-  [
-    "with a part without a name",
-    `--${boundary}\r\nContent-Type: text/plain\r\n\r\nx\r\n--${boundary}--`,
-    400,
-  ],
+  ["with a part without a name", `--${boundary}\r\nContent-Type: text/plain\r\n\r\nx\r\n--${boundary}--`, 400],
   ["with a header without end", `--${boundary}\r\n${"x".repeat(20_000)}`, 413],
   ["with a field without end", formOf({ source: "x".repeat(20_000) }), 413],
-  [
-    "with too many fields",
-    formOf(Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`f${n}`, "x"]))),
-    413,
-  ],
+  ["with too many fields", formOf(Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`f${n}`, "x"]))), 413],
 ])("a form %s is refused", async (_what, body, status) => {
   const answer = await upload(owner, body);
   expect(answer.status).toBe(status);
@@ -210,8 +195,7 @@ test("an upload that breaks off imports nothing", async () => {
       `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: ${begun.length + 200_000}\r\n\r\n${begun}${"y".repeat(100_000)}`,
   );
   await until(async () => {
-    const rows =
-      await sql`select from private.imports where organization_id = ${of.id} and state = 'receiving'`;
+    const rows = await sql`select from private.imports where organization_id = ${of.id} and state = 'receiving'`;
     return rows.length === 1;
   });
   socket.destroy();
@@ -227,10 +211,7 @@ describe("an export", () => {
     const answer = await owner.get(`/o/${organization.slug}/admin/export/file?what=submissions&format=jsonl`);
     expect(answer.status).toBe(200);
     expect(answer.headers["content-disposition"]).toBe('attachment; filename="submissions.jsonl"');
-    expect(JSON.parse(answer.text.split("\n")[0] ?? "")).toMatchObject({
-      kind: "submission",
-      id: expect.any(String),
-    });
+    expect(JSON.parse(answer.text.split("\n")[0] ?? "")).toMatchObject({ kind: "submission", id: expect.any(String) });
   });
 
   test("of everything as CSV has the submissions", async () => {
@@ -261,10 +242,7 @@ describe("the audit trail", () => {
     const shown = async (query: string) => actions((await owner.get(`${path()}?${query}`)).html);
     expect(await shown("from=2020-01-01&to=2020-01-31")).toEqual(["tag.create"]);
     expect(await shown("from=2020-02-01&to=2020-02-01")).toEqual(["tag.delete", "tag.create"]);
-    expect(await shown("action=tag.create&actor_id=&from=&to=2020-12-31")).toEqual([
-      "tag.create",
-      "tag.create",
-    ]);
+    expect(await shown("action=tag.create&actor_id=&from=&to=2020-12-31")).toEqual(["tag.create", "tag.create"]);
     expect(await shown(`actor_id=${other.userId}`)).toEqual(["tag.delete"]);
     const { html } = await owner.get(`${path()}?to=2020-12-31&limit=2`);
     expect(actions(html)).toEqual(["tag.delete", "tag.create"]);
@@ -272,9 +250,9 @@ describe("the audit trail", () => {
     expect(next).toContain("to=2020-12-31");
     expect(actions((await owner.get(next)).html)).toEqual(["tag.create"]);
     const form = html.querySelector("form.filter-bar");
-    expect(
-      form?.querySelectorAll("select[name=action] option").map((option) => option.getAttribute("value")),
-    ).toEqual(expect.arrayContaining(["", "tag.create", "tag.delete"]));
+    expect(form?.querySelectorAll("select[name=action] option").map((option) => option.getAttribute("value"))).toEqual(
+      expect.arrayContaining(["", "tag.create", "tag.delete"]),
+    );
     expect(html.querySelector("#audit b")).toBeNull();
   });
 

@@ -28,13 +28,11 @@ beforeAll(async () => {
 /** Forms, with a field repeated where its value is a list. */
 function encoded(fields: Record<string, string | string[]>): string {
   const form = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields))
-    for (const one of [value].flat()) form.append(name, one);
+  for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) form.append(name, one);
   return form.toString();
 }
 
-const secretIn = (text: string) =>
-  /(?:fcs_(?:org|agt)_[A-Za-z0-9_-]{49}|whsec_[A-Za-z0-9+/]{43}=)/.exec(text)?.[0];
+const secretIn = (text: string) => /(?:fcs_(?:org|agt)_[A-Za-z0-9_-]{49}|whsec_[A-Za-z0-9+/]{43}=)/.exec(text)?.[0];
 const notAgain = "was shown once";
 
 /** The page that the form's answer is, its secret, and the answer to the same form posted again. */
@@ -94,9 +92,9 @@ describe("an API key", () => {
     expect(row).toEqual({ scopes: ["surveys:read", "analytics:read"], expires_at: new Date(expires_at) });
     const form = (await owner.get(`${base}/api-keys/new`)).html.querySelector("main form");
     expect(form?.querySelectorAll("input[name=scopes][type=checkbox]").length).toBe(12);
-    expect(
-      form?.querySelectorAll("select[name=expires_at] option").map((one) => one.getAttribute("value")),
-    ).toContain(expires_at);
+    expect(form?.querySelectorAll("select[name=expires_at] option").map((one) => one.getAttribute("value"))).toContain(
+      expires_at,
+    );
   });
 
   test("is made again where the form was refused: what was typed and chosen stands in it", async () => {
@@ -106,9 +104,9 @@ describe("an API key", () => {
     );
     expect(status).toBe(422);
     expect(html.querySelector("[aria-invalid=true]")?.getAttribute("name")).toBe("name");
-    expect(
-      html.querySelectorAll("input[name=scopes][checked]").map((one) => one.getAttribute("value")),
-    ).toEqual(["surveys:read"]);
+    expect(html.querySelectorAll("input[name=scopes][checked]").map((one) => one.getAttribute("value"))).toEqual([
+      "surveys:read",
+    ]);
   });
 
   test("is rotated with an overlap, once for each form", async () => {
@@ -117,9 +115,7 @@ describe("an API key", () => {
       first,
       again: repeated,
       secret,
-    } = await postTwice(`${base}/api-keys/${id}/rotate`, {
-      overlap_seconds: "3600",
-    });
+    } = await postTwice(`${base}/api-keys/${id}/rotate`, { overlap_seconds: "3600" });
     expect(first.status).toBe(200);
     expect(secret).not.toBe(old);
     expect(repeated.text).toContain(notAgain);
@@ -161,11 +157,7 @@ describe("an API key", () => {
 });
 
 describe("a webhook", () => {
-  const fields = () => ({
-    organization_id: organization.id,
-    url: "http://127.0.0.1:9/hooks",
-    events: "survey.closed",
-  });
+  const fields = () => ({ organization_id: organization.id, url: "http://127.0.0.1:9/hooks", events: "survey.closed" });
 
   test("shows the secret that was made for it once", async () => {
     const { first, again: repeated, secret } = await postTwice(`${base}/webhooks`, fields());
@@ -189,10 +181,7 @@ describe("a webhook", () => {
   });
 
   test("is refused at a private address, at the field", async () => {
-    const { status, html } = await owner.post(`${base}/webhooks`, {
-      ...fields(),
-      url: "https://10.0.0.1/hooks",
-    });
+    const { status, html } = await owner.post(`${base}/webhooks`, { ...fields(), url: "https://10.0.0.1/hooks" });
     expect(status).toBe(422);
     expect(html.querySelector("#url-problem")?.textContent).toContain("Address");
     expect(html.querySelector("#url")?.getAttribute("value")).toBe("https://10.0.0.1/hooks");
@@ -212,10 +201,7 @@ describe("a webhook", () => {
     expect((await owner.submit(pause)).location).toBe(`${path}?done=paused`);
     const paused = (await owner.get(path)).html;
     expect(paused.querySelector("main")?.textContent).toContain("Paused");
-    expect(paused.querySelectorAll(".tag").map((tag) => tag.textContent)).toEqual([
-      "survey.closed",
-      "org.updated",
-    ]);
+    expect(paused.querySelectorAll(".tag").map((tag) => tag.textContent)).toEqual(["survey.closed", "org.updated"]);
     // A test of a paused one is refused, and its page says why.
     const tested = await owner.post(`${path}/test`, of);
     expect([tested.status, tested.html.querySelector("[role=alert]")?.textContent]).toEqual([
@@ -225,19 +211,13 @@ describe("a webhook", () => {
     expect((await owner.submit(paused.querySelector("form:has([name=enabled])"))).location).toBe(
       `${path}?done=resumed`,
     );
-    const {
-      first,
-      again: repeated,
-      secret,
-    } = await postTwice(`${path}/rotate`, { ...of, overlap_seconds: "3600" });
+    const { first, again: repeated, secret } = await postTwice(`${path}/rotate`, { ...of, overlap_seconds: "3600" });
     expect(first.text).toContain("Also signed with the previous secret until");
     expect(repeated.text).toContain(notAgain);
     expect(repeated.text).not.toContain(secret);
     const question = (await owner.get(`${path}/delete`)).html;
     expect(question.querySelectorAll(".lost li").length).toBe(2);
-    expect((await owner.submit(question.querySelector("main form"))).location).toBe(
-      `${base}/webhooks?done=removed`,
-    );
+    expect((await owner.submit(question.querySelector("main form"))).location).toBe(`${base}/webhooks?done=removed`);
     expect((await owner.get(path)).status).toBe(404);
   });
 
@@ -248,9 +228,7 @@ describe("a webhook", () => {
         (organization_id, webhook_id, event_id, event, data, status, attempt_count, attempts, finished_at)
       values (${organization.id}, ${id.slice(3)}::uuid, ${event}, 'survey.closed', '{"note": "<img src=x>"}', 'failed', 1,
         jsonb_build_array(private.logged_attempt(1, now(), 1234, 500, '<script>alert(1)</script>', null)), now())`;
-    const { html, text } = await owner.get(
-      `${base}/webhooks/${id}/deliveries/evt_${event.replaceAll("-", "")}`,
-    );
+    const { html, text } = await owner.get(`${base}/webhooks/${id}/deliveries/evt_${event.replaceAll("-", "")}`);
     expect(text).not.toContain("<script>alert");
     expect(text).not.toContain("<img src=x>");
     expect(html.querySelector("#attempt-1")?.textContent).toContain("1.2 sec");
@@ -268,9 +246,7 @@ test("a key of an agent is not one of the organization, nor of another agent", a
   expect(secret).toMatch(/^fcs_agt_/);
   expect((await owner.get(`${base}/api-keys/${key?.id}/revoke`)).status).toBe(404);
   expect((await owner.post(`${base}/api-keys/${key?.id}`, { _method: "delete" })).status).toBe(404);
-  expect((await owner.post(`${base}/agents/${other}/keys/${key?.id}`, { _method: "delete" })).status).toBe(
-    404,
-  );
+  expect((await owner.post(`${base}/agents/${other}/keys/${key?.id}`, { _method: "delete" })).status).toBe(404);
   expect((await owner.get(`${base}/agents/${other}/keys/${key?.id}/rotate`)).status).toBe(404);
 });
 
@@ -298,45 +274,33 @@ describe("an agent", () => {
     )[0];
 
   test("is made, edited and retired with its keys", async () => {
-    const created = await owner.submit(
-      (await owner.get(`${base}/agents/new`)).html.querySelector("main form"),
-      {
-        name: "Triage",
-        tier: "professional",
-      },
-    );
+    const created = await owner.submit((await owner.get(`${base}/agents/new`)).html.querySelector("main form"), {
+      name: "Triage",
+      tier: "professional",
+    });
     const path = created.location?.replace("?done=created", "") ?? "";
     expect(path).toMatch(/\/agents\/[0-9a-f-]{36}$/);
     const { secret } = await postTwice(`${path}/keys`, { scopes: "submissions:read" });
-    expect(
-      (await owner.post(path, { _method: "patch", name: "Sorter", description: "Sorts" })).location,
-    ).toBe(`${path}?done=saved`);
+    expect((await owner.post(path, { _method: "patch", name: "Sorter", description: "Sorts" })).location).toBe(
+      `${path}?done=saved`,
+    );
     const shown = (await owner.get(path)).html;
     expect(shown.querySelector("h1")?.textContent).toBe("Sorter");
     expect(shown.textContent).toContain("Professional");
     const question = (await owner.get(`${path}/retire`)).html;
     await owner.submit(question.querySelector("main form"));
-    const call = await api("/api/mcp/tools", {
-      token: secret,
-      body: { jsonrpc: "2.0", id: 1, method: "tools/list" },
-    });
+    const call = await api("/api/mcp/tools", { token: secret, body: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
     expect(call.status).toBe(401);
     const retired = (await owner.get(path)).html;
     expect(
-      retired
-        .querySelectorAll("main a")
-        .filter((link) => /edit|keys\/new/.test(link.getAttribute("href") ?? "")),
+      retired.querySelectorAll("main a").filter((link) => /edit|keys\/new/.test(link.getAttribute("href") ?? "")),
     ).toEqual([]);
   });
 
   test("gives the configuration of clients, with the secret only where it was made", async () => {
     const path = `${base}/agents/${await newAgent(world())}`;
     expect((await owner.get(path)).html.querySelector("#connect")?.textContent).toContain("Bearer YOUR_KEY");
-    const {
-      first,
-      again: repeated,
-      secret,
-    } = await postTwice(`${path}/keys`, { scopes: "submissions:read" });
+    const { first, again: repeated, secret } = await postTwice(`${path}/keys`, { scopes: "submissions:read" });
     const connect = first.html.querySelector("#connect");
     expect(connect?.textContent).toContain(`Bearer ${secret}`);
     // Turbo does not cache temporary elements.

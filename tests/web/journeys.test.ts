@@ -57,9 +57,7 @@ test("the number of unread notifications changes as they come and are read", asy
   const listening = page
     .waitForEvent("websocket")
     .then((socket) =>
-      socket.waitForEvent("framereceived", ({ payload }) =>
-        String(payload).includes("Subscribed to PostgreSQL"),
-      ),
+      socket.waitForEvent("framereceived", ({ payload }) => String(payload).includes("Subscribed to PostgreSQL")),
     );
   await page.goto("/settings");
   await page.evaluate(() => Object.assign(window, { stayed: true }));

@@ -30,10 +30,7 @@ const heads: Record<string, (width: number, height: number) => Buffer> = {
     return head;
   },
   jpg: (width, height) => {
-    const head = Buffer.from(
-      "ffd8ffe000104a46494600010100000100010000ffffc000110800000000030122000211010311ff",
-      "hex",
-    );
+    const head = Buffer.from("ffd8ffe000104a46494600010100000100010000ffffc000110800000000030122000211010311ff", "hex");
     head.writeUInt16BE(height, 26);
     head.writeUInt16BE(width, 28);
     return head;
@@ -70,8 +67,7 @@ beforeAll(async () => {
     select ${own.organization.id}, id, 'owner' from auth.users where email = ${email}`;
 });
 
-const files = () =>
-  readdir(join(own.folder, "storage", "logos", own.organization.id)).catch(() => [] as string[]);
+const files = () => readdir(join(own.folder, "storage", "logos", own.organization.id)).catch(() => [] as string[]);
 const paths = async () => (await files()).map((name) => `/logos/${own.organization.id}/${name}`);
 const logo = async () => {
   const [row] = await own.sql<{ logo_url: string | null }[]>`
@@ -101,11 +97,7 @@ async function upload(file: Buffer | undefined, name = "../../Our logo.svg", ori
     redirect: "manual",
     headers: { Origin: origin, Cookie: cookies() },
   });
-  return {
-    status: answer.status,
-    location: answer.headers.get("location"),
-    html: parse(await answer.text()),
-  };
+  return { status: answer.status, location: answer.headers.get("location"), html: parse(await answer.text()) };
 }
 
 test("a picture is uploaded on the page, shown, replaced and removed", async () => {
@@ -117,9 +109,7 @@ test("a picture is uploaded on the page, shown, replaced and removed", async () 
   const page = await owner.get(done.location ?? "");
   expect(page.html.querySelector(".brand-logo")?.getAttribute("src")).toBe(first);
   expect(page.html.querySelector(".mark img")?.getAttribute("src")).toBe(first);
-  expect(page.html.querySelector('meta[property="og:image"]')?.getAttribute("content")).toBe(
-    own.site_url + first,
-  );
+  expect(page.html.querySelector('meta[property="og:image"]')?.getAttribute("content")).toBe(own.site_url + first);
   const served = await fetch(own.site_url + first);
   expect(Buffer.from(await served.arrayBuffer())).toEqual(png);
   expect(Object.fromEntries(served.headers)).toMatchObject({
@@ -187,20 +177,16 @@ test("the API takes each type by its first bytes, up to 512 KiB", async () => {
   expect((await put(padded(512 * 1024 + 1))).status).toBe(413);
 });
 
-test.each(Object.entries(heads))(
-  "a %s is as large in pixels as visitors' browsers can bear",
-  async (_type, head) => {
-    for (const [width, height] of [
-      [2049, 1],
-      [1, 2049],
-      [10_000, 10_000],
-    ] as const)
-      expect((await put(head(width, height))).status, `${width} × ${height}`).toBe(413);
-    expect((await put(head(2048, 2048))).status).toBe(200);
-    for (const length of [3, 12, 16, 20, 23])
-      expect((await put(head(2048, 2048).subarray(0, length))).status).toBe(400);
-  },
-);
+test.each(Object.entries(heads))("a %s is as large in pixels as visitors' browsers can bear", async (_type, head) => {
+  for (const [width, height] of [
+    [2049, 1],
+    [1, 2049],
+    [10_000, 10_000],
+  ] as const)
+    expect((await put(head(width, height))).status, `${width} × ${height}`).toBe(413);
+  expect((await put(head(2048, 2048))).status).toBe(200);
+  for (const length of [3, 12, 16, 20, 23]) expect((await put(head(2048, 2048).subarray(0, length))).status).toBe(400);
+});
 
 test("no JPEG hides its size behind markers and bytes that browsers skip, or behind a smaller frame header", async () => {
   const hex = (text: string) => Buffer.from(text, "hex");
@@ -256,12 +242,7 @@ test("nobody reads or writes the storage without its key, or reads other files b
       const headers = { apikey: key, Authorization: `Bearer ${key}` };
       expect((await fetch(path + to, { method, headers })).status, `${method} ${to}`).toBe(404);
     }
-  for (const name of [
-    "..%2f..%2fsecrets.json",
-    "secrets.json",
-    `${"0".repeat(32)}.svg`,
-    `${"0".repeat(32)}.png`,
-  ])
+  for (const name of ["..%2f..%2fsecrets.json", "secrets.json", `${"0".repeat(32)}.svg`, `${"0".repeat(32)}.png`])
     expect((await fetch(`${own.site_url}/logos/${own.organization.id}/${name}`)).status, name).toBe(404);
   expect(await files()).toHaveLength(1);
 });

@@ -49,10 +49,7 @@ describe("a page's metadata for machines", () => {
       canonical: `${stack.site_url}${path}/`,
       feed: `${path}/feed.xml`,
     });
-    expect(shown.data).toMatchObject({
-      "@type": "CollectionPage",
-      publisher: { name: "Organization of a test" },
-    });
+    expect(shown.data).toMatchObject({ "@type": "CollectionPage", publisher: { name: "Organization of a test" } });
     expect((await metaOf(`${path}/roadmap`)).canonical).toBe(`${stack.site_url}${path}/roadmap`);
   });
 
@@ -172,10 +169,7 @@ describe("a feed", () => {
   test("of a submission has its comments and statuses, newest first", async () => {
     const id = await newSubmission(organization, admin, { title: "Feed me" });
     const said = await newComment(id, await newUser("Carla"), { body: "A first word" });
-    await api("PATCH", `/api/submissions/${id}/status`, {
-      as: admin,
-      body: { status: "planned", note: "Soon." },
-    });
+    await api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "planned", note: "Soon." } });
     const { text } = await newVisitor().get(`/submissions/${id}-feed-me/feed.xml`);
     const titles = [...text.matchAll(/<entry>\n<id>[^<]*<\/id>\n<title>([^<]*)/g)].map(([, title]) => title);
     expect(titles).toEqual(["Status: Planned", "Comment by Carla"]);
@@ -207,10 +201,7 @@ describe("a feed", () => {
   });
 
   test("of a merged submission is that of its target", async () => {
-    const [source, target] = [
-      await newSubmission(organization, admin),
-      await newSubmission(organization, admin),
-    ];
+    const [source, target] = [await newSubmission(organization, admin), await newSubmission(organization, admin)];
     await api("POST", "/api/admin/merge", {
       as: admin,
       on: organization,
@@ -223,30 +214,18 @@ describe("a feed", () => {
 
 describe("an embedded page", () => {
   const ancestorsAt = async (at: string) =>
-    /frame-ancestors ([^;]*)/.exec(
-      String((await newVisitor().get(at)).headers["content-security-policy"]),
-    )?.[1];
+    /frame-ancestors ([^;]*)/.exec(String((await newVisitor().get(at)).headers["content-security-policy"]))?.[1];
 
   test("may be framed by its organization's origins, and no other page by anyone", async () => {
     const host = await newOrganization();
     const owner = await newUser("Olga", { organization: host, role: "owner" });
     const survey = await newSurvey(owner, host);
-    const embedded = [
-      `/embed/o/${host.slug}`,
-      `/embed/o/${host.slug}/roadmap`,
-      `/embed/surveys/${survey.id}`,
-    ];
+    const embedded = [`/embed/o/${host.slug}`, `/embed/o/${host.slug}/roadmap`, `/embed/surveys/${survey.id}`];
     for (const at of embedded) expect([at, await ancestorsAt(at)]).toEqual([at, "'none'"]);
     const origins = ["https://app.example.org", "http://localhost:3000"];
     await sql`update public.organizations set allowed_origins = ${origins} where id = ${host.id}`;
     for (const at of embedded) expect([at, await ancestorsAt(at)]).toEqual([at, origins.join(" ")]);
-    for (const at of [
-      `/o/${host.slug}`,
-      `/surveys/${survey.id}`,
-      "/sign-in",
-      `${path}/feed.xml`,
-      "/embed/sign-in",
-    ])
+    for (const at of [`/o/${host.slug}`, `/surveys/${survey.id}`, "/sign-in", `${path}/feed.xml`, "/embed/sign-in"])
       expect([at, await ancestorsAt(at)]).toEqual([at, "'none'"]);
   });
 
@@ -267,9 +246,7 @@ describe("an embedded page", () => {
   });
 
   test("of a survey accepts responses in place, and does not redirect by itself", async () => {
-    const survey = await newSurvey(admin, organization, {
-      settings: { redirect_url: "https://example.org/" },
-    });
+    const survey = await newSurvey(admin, organization, { settings: { redirect_url: "https://example.org/" } });
     const visitor = await signedIn();
     const at = `/embed/surveys/${survey.id}`;
     const form = (await visitor.get(at)).html.querySelector("#survey-form");
@@ -285,11 +262,7 @@ describe("an embedded page", () => {
     const id = await newSubmission(organization, admin);
     const visitor = await signedIn();
     const referer = `${stack.site_url}/embed${path}?sort=title`;
-    const voted = await visitor.post(
-      `/submissions/${id}/vote`,
-      {},
-      { referer, "sec-fetch-dest": "document" },
-    );
+    const voted = await visitor.post(`/submissions/${id}/vote`, {}, { referer, "sec-fetch-dest": "document" });
     expect(voted.location).toBe(`${path}?sort=title`);
     const inside = await visitor.post(`/submissions/${id}/vote`, {}, { referer, "sec-fetch-dest": "iframe" });
     expect(inside.location).toBe(`/embed${path}?sort=title`);

@@ -17,8 +17,7 @@ afterEach(() => {
 });
 
 const bounds = { maxBytes: 1024, tooLarge: "too large", timeout: "idle" } as const;
-const field = (name: string) =>
-  `--edge\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nvalue of ${name}\r\n`;
+const field = (name: string) => `--edge\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nvalue of ${name}\r\n`;
 const fileHead = '--edge\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n';
 
 /** A form whose parts arrive `seconds` apart. */
@@ -56,10 +55,7 @@ test("fields that take longer than 30 seconds in all are refused, however steadi
 
 test("the file behind the fields may take longer", async () => {
   const lines = Array.from({ length: 6 }, (_, line) => `line ${line}\n`);
-  const { fields, file } = await readUpload(
-    slowForm([field("a"), fileHead, ...lines, "\r\n--edge--"], 9),
-    bounds,
-  );
+  const { fields, file } = await readUpload(slowForm([field("a"), fileHead, ...lines, "\r\n--edge--"], 9), bounds);
   let text = "";
   for await (const part of file?.bytes ?? []) text += new TextDecoder().decode(part);
   expect([fields.get("a"), text]).toEqual(["value of a", lines.join("")]);

@@ -88,9 +88,7 @@ describe("a form posted again", () => {
 describe("with similar submissions", () => {
   let similarId: string;
   beforeAll(async () => {
-    similarId = await newSubmission(organization, await newUser(), {
-      title: "A dark theme for night shifts",
-    });
+    similarId = await newSubmission(organization, await newUser(), { title: "A dark theme for night shifts" });
   });
 
   test("they are shown first, and it is created after confirmation", async () => {
@@ -102,9 +100,7 @@ describe("with similar submissions", () => {
     expect(await titled(typed.title)).toHaveLength(0);
     const button = shown.html.querySelector("#new button[name=checked]");
     expect(button?.getAttribute("value")).toBe("true");
-    expect((await who.submit(shown.html.querySelector("#new"), { ...typed, checked: "true" })).status).toBe(
-      303,
-    );
+    expect((await who.submit(shown.html.querySelector("#new"), { ...typed, checked: "true" })).status).toBe(303);
     expect(await titled(typed.title)).toHaveLength(1);
   });
 
@@ -134,7 +130,5 @@ test("a private board rejects submissions of callers without access", async () =
   const hidden = await newOrganization({ visibility: "private" });
   const who = await signedIn();
   expect((await who.get(`/o/${hidden.slug}/new`)).status).toBe(404);
-  expect((await who.post(`/o/${hidden.slug}/new`, { ...fields("Let me in"), checked: "true" })).status).toBe(
-    404,
-  );
+  expect((await who.post(`/o/${hidden.slug}/new`, { ...fields("Let me in"), checked: "true" })).status).toBe(404);
 });

@@ -57,11 +57,7 @@ export function newVisitor(cookies: { name: string; value: string }[] = [], base
   }
 
   const postRaw = (path: string, body: string, headers: Record<string, string> = {}) =>
-    call("POST", path, body, {
-      "content-type": "application/x-www-form-urlencoded",
-      origin: base,
-      ...headers,
-    });
+    call("POST", path, body, { "content-type": "application/x-www-form-urlencoded", origin: base, ...headers });
   const post: Visitor["post"] = (path, fields = {}, headers = {}) =>
     postRaw(path, new URLSearchParams(fields).toString(), headers);
   return {

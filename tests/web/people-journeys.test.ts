@@ -82,11 +82,7 @@ test("markup in every text field is text on every page", async () => {
     insert into public.categories (organization_id, name, slug, color)
     values (${organization.id}, ${markup.slice(0, 40)}, 'markup', '#336699')`;
   const title = `Zebra ${markup}`;
-  const submission = await newSubmission(
-    organization,
-    { id },
-    { title, description: markup.padEnd(200, "!") },
-  );
+  const submission = await newSubmission(organization, { id }, { title, description: markup.padEnd(200, "!") });
   await newComment(submission, { id }, { body: markup });
   await newComment(submission, await newUser(markup.slice(0, 100)), { body: markup });
   const paths = [
@@ -107,11 +103,9 @@ test("markup in every text field is text on every page", async () => {
   for (const path of paths) {
     await page.goto(path);
     const created = await page.evaluate(() =>
-      [
-        ...document.querySelectorAll(
-          "[onerror],[onload],script:not([src]):not([type='application/ld+json'])",
-        ),
-      ].map(({ outerHTML }) => outerHTML),
+      [...document.querySelectorAll("[onerror],[onload],script:not([src]):not([type='application/ld+json'])")].map(
+        ({ outerHTML }) => outerHTML,
+      ),
     );
     expect(created, path).toEqual([]);
   }

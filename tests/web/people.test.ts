@@ -28,10 +28,8 @@ async function signUp(visitor: Visitor = newVisitor()) {
   return { ...fields, visitor };
 }
 
-const mainForm = async (visitor: Visitor, path: string) =>
-  (await visitor.get(path)).html.querySelector("main form");
-const isSignedIn = async (visitor: Visitor) =>
-  (await visitor.get("/")).html.querySelector(".menu-name") !== null;
+const mainForm = async (visitor: Visitor, path: string) => (await visitor.get(path)).html.querySelector("main form");
+const isSignedIn = async (visitor: Visitor) => (await visitor.get("/")).html.querySelector(".menu-name") !== null;
 
 describe("a password", () => {
   test("is reset with a code from a mail, and other sessions end", async () => {
@@ -64,13 +62,9 @@ describe("a password", () => {
 
   test("is confirmed in the settings, without a page to return to", async () => {
     const visitor = await signedIn();
-    const changed = await visitor.submit(await mainForm(visitor, "/reset/password"), {
-      password: "a new password",
-    });
+    const changed = await visitor.submit(await mainForm(visitor, "/reset/password"), { password: "a new password" });
     expect([changed.status, changed.location], changed.text).toEqual([303, "/settings?saved=true"]);
-    expect((await visitor.get(changed.location ?? "")).html.querySelector("[role=status]")?.text).toContain(
-      "saved",
-    );
+    expect((await visitor.get(changed.location ?? "")).html.querySelector("[role=status]")?.text).toContain("saved");
   });
 
   test("cannot be changed without signing in", async () => {
@@ -88,10 +82,7 @@ describe("signing in by mail", () => {
       const asked = await visitor.submit(await mainForm(visitor, "/sign-in/email?return_to=/me"), { email });
       const mail = await mailTo(email);
       if (way === "code") {
-        const done = await visitor.submit(await mainForm(visitor, asked.location ?? ""), {
-          email,
-          code: mail.code,
-        });
+        const done = await visitor.submit(await mainForm(visitor, asked.location ?? ""), { email, code: mail.code });
         expect([done.status, done.location], done.text).toEqual([303, "/me"]);
       } else {
         const path = mail.link.replace(stack.site_url, "");
@@ -163,9 +154,7 @@ describe("the page of the user's contributions", () => {
     const first = await visitor.get("/me");
     const next = first.html.querySelector("a[rel=next]")?.getAttribute("href") ?? "";
     const second = await visitor.get(next.replaceAll("&amp;", "&"));
-    const all = [first, second].flatMap(({ html }) =>
-      html.querySelectorAll(".row h2").map(({ text }) => text),
-    );
+    const all = [first, second].flatMap(({ html }) => html.querySelectorAll(".row h2").map(({ text }) => text));
     expect(all).toHaveLength(23);
     expect(new Set(all).size).toBe(23);
     expect(second.html.querySelector("a[rel=next]")).toBeNull();
@@ -179,8 +168,7 @@ describe("the page of the user's contributions", () => {
     await sql`update public.surveys set status = 'published' where id = ${survey.id}`;
     await sql`insert into public.survey_responses ${sql({ organization_id: organization.id, survey_id: survey.id, user_id: visitor.userId, answers: sql.json([{ question_id: survey.id, value: 9 }]) })}`;
     await sql`update public.surveys set status = 'archived' where id = ${survey.id}`;
-    const shown = async (who: Visitor) =>
-      (await who.get("/me?list=answers")).html.querySelector(".row")?.text;
+    const shown = async (who: Visitor) => (await who.get("/me?list=answers")).html.querySelector(".row")?.text;
     expect(await shown(visitor)).toContain("How was it?");
     expect(await shown(other)).toBeUndefined();
   });
@@ -193,10 +181,7 @@ describe("notifications", () => {
     for (let n = 0; n < 3; n++) await newComment(id, await newUser(), { body: `Comment ${n}` });
     const unread = async () => {
       const { html } = await visitor.get("/notifications?unread=true");
-      return {
-        rows: html.querySelectorAll(".row"),
-        badge: html.querySelector(".badge")?.text,
-      };
+      return { rows: html.querySelectorAll(".row"), badge: html.querySelector(".badge")?.text };
     };
     await until(async () => (await unread()).rows.length === 3);
     const { rows, badge } = await unread();
@@ -223,9 +208,7 @@ describe("settings", () => {
     expect([done.status, done.location], done.text).toEqual([303, "/settings?saved=true"]);
     const { html } = await visitor.get("/settings?saved=true");
     expect(html.querySelector(".menu-name")?.text).toBe("New Name");
-    expect(html.querySelector(".menu img")?.getAttribute("src")).toBe(
-      "https://avatars.githubusercontent.com/u/1",
-    );
+    expect(html.querySelector(".menu img")?.getAttribute("src")).toBe("https://avatars.githubusercontent.com/u/1");
     const wrong = await visitor.submit(await form(), { name: " ", avatar_url: "javascript:alert(1)" });
     expect(wrong.status).toBe(422);
     expect(wrong.html.querySelectorAll(".field [aria-invalid]")).toHaveLength(2);

@@ -87,9 +87,7 @@ async function expectPage({ ask, status, title }: Omit<Refusal, "of">, locale: L
   const { errors } = messagesOf(locale);
   expect(answer.html.querySelector("h1")?.text).toBe(title(errors));
   expect(answer.html.querySelector(".error-page .button")?.text).toBe(errors.back);
-  expect(answer.html.querySelector(".error-page .button")?.getAttribute("href")).toMatch(
-    /^\/(o\/[\w-]+\/)?$/,
-  );
+  expect(answer.html.querySelector(".error-page .button")?.getAttribute("href")).toMatch(/^\/(o\/[\w-]+\/)?$/);
   expect(answer.headers["x-robots-tag"]).toBe("noindex");
   expect(answer.text).not.toMatch(/private\.|relation|at .*\.tsx?:\d/);
   return answer;

@@ -22,13 +22,15 @@ const teamMember = (role: "admin" | "member") => signedIn({ organization, role }
 const columnsAt = async (visitor = newVisitor()) => {
   const { html } = await visitor.get(path);
   return Object.fromEntries(
-    html.querySelectorAll(".roadmap-column").map((column) => [
-      column.getAttribute("data-status"),
-      {
-        count: column.querySelector("h2 .number")?.text,
-        titles: column.querySelectorAll("h3").map((title) => title.text.trim()),
-      },
-    ]),
+    html
+      .querySelectorAll(".roadmap-column")
+      .map((column) => [
+        column.getAttribute("data-status"),
+        {
+          count: column.querySelector("h2 .number")?.text,
+          titles: column.querySelectorAll("h3").map((title) => title.text.trim()),
+        },
+      ]),
   );
 };
 

@@ -59,34 +59,14 @@ async function signedIn(): Promise<Visitor & { userId: string }> {
 
 describe.concurrent("shows a message for each error of auth", () => {
   test.each<[what: string, answer: Recorded, status: number, said: string]>([
-    [
-      "a wrong password",
-      refusal(400, "invalid_credentials", "Invalid login credentials"),
-      422,
-      account.wrong,
-    ],
+    ["a wrong password", refusal(400, "invalid_credentials", "Invalid login credentials"), 422, account.wrong],
     // Auth says so before it looks at the password.
     ["a banned account", refusal(400, "user_banned", "User is banned"), 422, account.wrong],
     ["mail off", refusal(422, "email_provider_disabled", "Email logins are disabled"), 422, account.wayOff],
-    [
-      "a CAPTCHA",
-      refusal(400, "captcha_failed", "captcha protection: request disallowed"),
-      422,
-      account.captchaUnset,
-    ],
-    [
-      "too many",
-      refusal(429, "over_request_rate_limit", "Request rate limit reached"),
-      429,
-      account.tooOften(60),
-    ],
+    ["a CAPTCHA", refusal(400, "captcha_failed", "captcha protection: request disallowed"), 422, account.captchaUnset],
+    ["too many", refusal(429, "over_request_rate_limit", "Request rate limit reached"), 429, account.tooOften(60)],
     ["auth that is down", { status: 502 }, 503, account.away],
-    [
-      "an error of auth",
-      refusal(500, "unexpected_failure", "Database error querying schema"),
-      503,
-      account.away,
-    ],
+    ["an error of auth", refusal(500, "unexpected_failure", "Database error querying schema"), 503, account.away],
     ["anything else", refusal(400, "something_new", "New"), 422, account.notPossible],
   ])("%s", async (_what, answer, status, said) => {
     const address = email();
@@ -102,14 +82,8 @@ describe.concurrent("shows a message for each error of auth", () => {
     refusal(422, "weak_password", message, { weak_password: { reasons } });
   test.each<[answer: Recorded, said: string]>([
     [weak(["length"], "Password should be at least 12 characters."), "Use at least 12 characters."],
-    [
-      weak(["characters"], password),
-      "Use at least one of each: lower-case letters, upper-case letters, and digits.",
-    ],
-    [
-      weak(["pwned"], "Password is known to be weak and easy to guess, please choose a different one."),
-      account.pwned,
-    ],
+    [weak(["characters"], password), "Use at least one of each: lower-case letters, upper-case letters, and digits."],
+    [weak(["pwned"], "Password is known to be weak and easy to guess, please choose a different one."), account.pwned],
     [
       weak(["length", "pwned"], "Password should be at least 12 characters. Password is known to be weak."),
       `Use at least 12 characters. ${account.pwned}`,
@@ -139,12 +113,7 @@ describe.concurrent("shows a message for each error of auth", () => {
 describe("a new password", () => {
   test.each([
     ["same_password", "New password should be different from the old password.", 422, undefined],
-    [
-      "user_sso_managed",
-      "Updating email, phone, password of a SSO account only possible via SSO",
-      422,
-      undefined,
-    ],
+    ["user_sso_managed", "Updating email, phone, password of a SSO account only possible via SSO", 422, undefined],
     ["reauthentication_needed", "Password update requires reauthentication", 303, "/reset"],
     ["current_password_required", "Current password required when setting new password.", 303, "/reset"],
     ["current_password_mismatch", "Current password required when setting new password.", 303, "/reset"],
@@ -250,36 +219,26 @@ test("every address learns that sign-in by mail is off", async () => {
   }
 });
 
-test.concurrent.each(["/sign-in/code", "/reset/code"])(
-  "%s does not tell that an account is banned",
-  async (path) => {
-    const address = email();
-    auth.answersAbout(address, { "/verify": refusal(403, "user_banned", "User is banned") });
-    const refused = await post(path, { email: address, code: "123456" });
-    expect(refused.html.querySelector("[role=alert]")?.text).toBe(account.expired);
-  },
-);
+test.concurrent.each(["/sign-in/code", "/reset/code"])("%s does not tell that an account is banned", async (path) => {
+  const address = email();
+  auth.answersAbout(address, { "/verify": refusal(403, "user_banned", "User is banned") });
+  const refused = await post(path, { email: address, code: "123456" });
+  expect(refused.html.querySelector("[role=alert]")?.text).toBe(account.expired);
+});
 
-test.concurrent.each(["123 456", "123-456", "１２３４５６", "123\u2009456"])(
-  "the code %j is 123456",
-  async (typed) => {
-    const address = email();
-    const asked = auth.answersAbout(address, {
-      "/verify": refusal(403, "otp_expired", "Token has expired or is invalid"),
-    });
-    const wrong = await post("/sign-in/code", { email: address, code: typed });
-    expect(wrong.html.querySelector("[role=alert]")?.text).toBe(account.expired);
-    expect(asked[0]?.body.token).toBe("123456");
-  },
-);
+test.concurrent.each(["123 456", "123-456", "１２３４５６", "123\u2009456"])("the code %j is 123456", async (typed) => {
+  const address = email();
+  const asked = auth.answersAbout(address, {
+    "/verify": refusal(403, "otp_expired", "Token has expired or is invalid"),
+  });
+  const wrong = await post("/sign-in/code", { email: address, code: typed });
+  expect(wrong.html.querySelector("[role=alert]")?.text).toBe(account.expired);
+  expect(asked[0]?.body.token).toBe("123456");
+});
 
 describe("a provider", () => {
   test.each([
-    [
-      "error=access_denied&error_description=The+user+has+denied+your+application+access.",
-      409,
-      account.cancelled,
-    ],
+    ["error=access_denied&error_description=The+user+has+denied+your+application+access.", 409, account.cancelled],
     ["error=access_denied&error_code=user_banned", 409, account.blocked],
     ["error=access_denied&error_code=signup_disabled", 409, account.signUpsOff],
     ["error=access_denied&error_code=provider_email_needs_verification", 409, account.confirmMailed],
@@ -299,9 +258,7 @@ describe("a provider", () => {
   });
 
   test("shows our page if auth has disabled it", async () => {
-    auth.answers({
-      "/authorize": refusal(400, "validation_failed", "Unsupported provider: provider is not enabled"),
-    });
+    auth.answers({ "/authorize": refusal(400, "validation_failed", "Unsupported provider: provider is not enabled") });
     const answer = await visitor().get("/sign-in/github");
     expect([answer.status, answer.location]).toEqual([409, undefined]);
     expect(answer.text).toContain(account.wayOff);
@@ -330,22 +287,13 @@ test("mails that the pages ask for count for their visitor, whom auth does not n
   await post("/sign-in/email", { email: email() });
   const redirect_to = auth.asked[0]?.query.redirect_to ?? "";
   const send = async (to: string, redirect: string) => {
-    const email_data = {
-      email_action_type: "signup",
-      token: "305805",
-      token_hash: "",
-      redirect_to: redirect,
-    };
+    const email_data = { email_action_type: "signup", token: "305805", token_hash: "", redirect_to: redirect };
     const body = JSON.stringify({ user: { email: to }, email_data });
     const [id, timestamp] = [`msg_${randomUUID()}`, String(Math.floor(Date.now() / 1000))];
     const mac = createHmac("sha256", Buffer.from(hookSecret.slice(6), "base64"));
     const signature = `v1,${mac.update(`${id}.${timestamp}.${body}`).digest("base64")}`;
     const headers = { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature };
-    const answer = await own.call("POST", "/functions/v1/auth-mail", {
-      base: own.supabase_url,
-      headers,
-      body,
-    });
+    const answer = await own.call("POST", "/functions/v1/auth-mail", { base: own.supabase_url, headers, body });
     expect(answer.status).toBe(200);
   };
   const strangers = Array.from({ length: 3 }, email);
@@ -377,8 +325,7 @@ describe("the link of a mail", () => {
     })}`;
     return { id, token, address };
   }
-  const open = (token: string, type = "signup") =>
-    visitor().get(`/auth/confirm?token_hash=${token}&type=${type}`);
+  const open = (token: string, type = "signup") => visitor().get(`/auth/confirm?token_hash=${token}&type=${type}`);
 
   test("names a new account, which its owner may reject", async () => {
     const { id, token, address } = await accountWith({ confirmation_token: "token" });
@@ -400,19 +347,14 @@ describe("the link of a mail", () => {
       email_confirmed_at: new Date(),
     });
     const shown = await open(token, "email_change");
-    expect(shown.html.querySelector("main")?.text).toContain(
-      account.linkOfChange("new@person.example", "Mallory"),
-    );
+    expect(shown.html.querySelector("main")?.text).toContain(account.linkOfChange("new@person.example", "Mallory"));
     const rejected = await post("/auth/reject", { token_hash: token });
     expect(rejected.location).toBe("/auth/done?what=kept");
     expect((await own.sql`select email_change from auth.users where id = ${id}`)[0]?.email_change).toBe("");
   });
 
   test("names the account that it signs in, which cannot be rejected", async () => {
-    const { id, token, address } = await accountWith({
-      recovery_token: "token",
-      email_confirmed_at: new Date(),
-    });
+    const { id, token, address } = await accountWith({ recovery_token: "token", email_confirmed_at: new Date() });
     const shown = await open(token, "magiclink");
     expect(shown.html.querySelector("main")?.text).toContain(account.linkOfAccount(address, "Mallory"));
     expect(shown.html.querySelectorAll("main form")).toHaveLength(1);
@@ -439,10 +381,7 @@ describe("the link of a mail", () => {
   async function session(id: string): Promise<Recorded> {
     const user = { id, aud: "authenticated", email: "x@person.example", app_metadata: {}, user_metadata: {} };
     const access_token = await accessToken({ sub: id, session_id: undefined }, 3600, own.jwtSecret);
-    return {
-      status: 200,
-      body: { access_token, refresh_token: "r", token_type: "bearer", expires_in: 3600, user },
-    };
+    return { status: 200, body: { access_token, refresh_token: "r", token_type: "bearer", expires_in: 3600, user } };
   }
 
   test("of a reset opens the page of the new password once, whatever return_to says", async () => {
@@ -472,10 +411,7 @@ describe("the link of a mail", () => {
     const { html } = await browser.get(location);
     expect(html.querySelector("main .link")?.getAttribute("href")).toBe("/me");
     auth.answers({ "/user": { status: 200, body: { id } }, "/logout": { status: 204 } });
-    const saved = await browser.submit(html.querySelector("main form"), {
-      name: "Ina",
-      password: "a new password",
-    });
+    const saved = await browser.submit(html.querySelector("main form"), { name: "Ina", password: "a new password" });
     expect([saved.status, saved.location], saved.text).toEqual([303, "/me"]);
     expect((await own.sql`select name from public.profiles where id = ${id}`)[0]?.name).toBe("Ina");
   });

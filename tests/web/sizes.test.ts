@@ -14,8 +14,7 @@ async function scriptsOf(path: string, scripts = new Map<string, string>()): Pro
   const text = await textOf(path);
   scripts.set(path, text);
   for (const [, name] of text.matchAll(/["'`]\.\/([\w.-]+\.js)["'`]/g))
-    if (name && !name.startsWith("realtime-") && !name.startsWith("live-"))
-      await scriptsOf(`/assets/${name}`, scripts);
+    if (name && !name.startsWith("realtime-") && !name.startsWith("live-")) await scriptsOf(`/assets/${name}`, scripts);
   return scripts;
 }
 
@@ -36,9 +35,7 @@ test("the loader of the widget is at most 6 KB, and sent again only when it chan
   expect(gzipped(await answer.text())).toBeLessThanOrEqual(6 * kilobyte);
   expect(answer.headers.get("cache-control")).toContain("max-age=300");
   const etag = answer.headers.get("etag") ?? "";
-  const again = await fetch(`${stack.site_url}/widget.js`, {
-    headers: { "If-None-Match": `W/"x", ${etag}` },
-  });
+  const again = await fetch(`${stack.site_url}/widget.js`, { headers: { "If-None-Match": `W/"x", ${etag}` } });
   expect([again.status, await again.text()]).toEqual([304, ""]);
 });
 

@@ -1,13 +1,6 @@
 import type { Browser, Page, Request, WebSocket } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import {
-  joinTeam,
-  newComment,
-  newOrganization,
-  newSubmission,
-  newUser,
-  type Organization,
-} from "../api/world.ts";
+import { joinTeam, newComment, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { sql } from "../stack.ts";
 import { until } from "../until.ts";

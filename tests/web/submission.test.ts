@@ -41,18 +41,13 @@ async function pageOf(who: Visitor, id: string, query = "") {
 const formAt = async (who: Visitor, id: string, action: string) =>
   (await pageOf(who, id)).html.querySelector(`form[action="${action}"]`);
 
-const statusOf = async (id: string) =>
-  (await sql`select status from public.submissions where id = ${id}`)[0]?.status;
+const statusOf = async (id: string) => (await sql`select status from public.submissions where id = ${id}`)[0]?.status;
 
 describe("the address of a submission", () => {
   test("has the title after the id, and any other title redirects there with its query", async () => {
     const id = await submit({ title: "Über 100 % of cafés: don’t “stop”!" });
     const own = `/submissions/${id}-uber-100-of-cafes-don-t-stop`;
-    for (const wrong of [
-      `/submissions/${id}`,
-      `/submissions/${id}-something-else`,
-      `/submissions/${id}-%E0%A4%A`,
-    ]) {
+    for (const wrong of [`/submissions/${id}`, `/submissions/${id}-something-else`, `/submissions/${id}-%E0%A4%A`]) {
       const { status, location } = await visitor.get(`${wrong}?lang=de`);
       expect([status, location], wrong).toEqual([301, `${own}?lang=de`]);
     }
@@ -179,8 +174,7 @@ describe("comments", () => {
       ["form_id", form?.querySelector("[name=form_id]")?.getAttribute("value") ?? ""],
     ]);
     expect((await user.post(write(other), { body: "Twice", ...elsewhere })).status).toBe(422);
-    const said =
-      await sql`select submission_id, body from public.comments where submission_id in (${id}, ${other})`;
+    const said = await sql`select submission_id, body from public.comments where submission_id in (${id}, ${other})`;
     expect(said).toEqual([{ submission_id: id, body: "Twice" }]);
   });
 
@@ -206,9 +200,7 @@ describe("comments", () => {
     const form = (await user.get(edit)).html.querySelector("main form");
     const { status, location } = await user.submit(form, { body: "Changed" });
     expect([status, location]).toEqual([303, `/submissions/${id}#comment-${comment}`]);
-    expect((await pageOf(visitor, id)).html.querySelector(`#comment-${comment}`)?.text).toMatch(
-      /edited.*Changed/s,
-    );
+    expect((await pageOf(visitor, id)).html.querySelector(`#comment-${comment}`)?.text).toMatch(/edited.*Changed/s);
     await sql`update public.comments set created_at = now() - interval '16 minutes' where id = ${comment}`;
     expect((await pageOf(user, id)).html.querySelector(`a[href="${edit}"]`)).toBeNull();
     expect((await user.get(edit)).html.querySelector("main form")).toBeNull();
@@ -241,8 +233,7 @@ describe("comments", () => {
     const id = await submit();
     const comment = await newComment(id, { id: user.userId });
     await sql`update public.comments set moderation_state = 'pending' where id = ${comment}`;
-    const isSeen = async (who: Visitor) =>
-      (await pageOf(who, id)).html.querySelector(`#comment-${comment}`) !== null;
+    const isSeen = async (who: Visitor) => (await pageOf(who, id)).html.querySelector(`#comment-${comment}`) !== null;
     expect([await isSeen(visitor), await isSeen(author), await isSeen(user), await isSeen(member)]).toEqual([
       false,
       false,
@@ -326,8 +317,7 @@ describe("admins", () => {
     await tag("green");
     const id = await submit();
     const action = `/submissions/${id}/tags?organization=${organization.slug}`;
-    const tags = async () =>
-      (await pageOf(visitor, id)).html.querySelectorAll("a.tag").map(({ text }) => text);
+    const tags = async () => (await pageOf(visitor, id)).html.querySelectorAll("a.tag").map(({ text }) => text);
     expect((await admin.post(action, { tags: "red" })).status).toBe(303);
     expect(await tags()).toEqual(["red"]);
     expect((await admin.post(action, { had: "red", tags: "green" })).status).toBe(303);
@@ -342,15 +332,8 @@ describe("admins", () => {
   });
 
   test("merge it into another found by text or URL, and revert that", async () => {
-    const [source, target] = [
-      await submit({ title: "Walrus export" }),
-      await submit({ title: "Narwhal import" }),
-    ];
-    const other = await newSubmission(
-      await newOrganization(),
-      { id: author.userId },
-      { title: "Narwhal abroad" },
-    );
+    const [source, target] = [await submit({ title: "Walrus export" }), await submit({ title: "Narwhal import" })];
+    const other = await newSubmission(await newOrganization(), { id: author.userId }, { title: "Narwhal abroad" });
     const found = async (q: string) =>
       (await admin.get(`/submissions/${source}/merge?q=${encodeURIComponent(q)}`)).html
         .querySelectorAll(".row h2")
@@ -384,10 +367,7 @@ describe("admins", () => {
     const read = await formAt(admin, id, action);
     await sql`update public.submissions set title = 'Nobody has read this' where id = ${id}`;
     const refused = await admin.submit(read, { action: "approve" });
-    expect([refused.status, refused.html.querySelector("h1")?.text.trim()]).toEqual([
-      422,
-      "Nobody has read this",
-    ]);
+    expect([refused.status, refused.html.querySelector("h1")?.text.trim()]).toEqual([422, "Nobody has read this"]);
     expect(refused.html.querySelector(".problem")?.text).toContain("changed after you read it");
     expect((await pageOf(visitor, id)).status).toBe(404);
     expect((await admin.submit(await formAt(admin, id, action), { action: "approve" })).status).toBe(303);
@@ -416,10 +396,7 @@ test("forms of another origin have no effect", async () => {
     [`/submissions/${id}/moderation`, { target_type: "submission", target_id: id, action: "spam" }],
     [`/comments/${comment}`, { _method: "delete" }],
     [`/comments/${comment}/vote`, {}],
-    [
-      `/o/${organization.slug}/new`,
-      { type: "idea", title: "Evil idea", description: longEnough, checked: "true" },
-    ],
+    [`/o/${organization.slug}/new`, { type: "idea", title: "Evil idea", description: longEnough, checked: "true" }],
   ];
   for (const [path, fields] of posts) expect((await admin.post(path, fields, evil)).status, path).toBe(403);
   const [kept] = await sql`

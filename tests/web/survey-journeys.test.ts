@@ -21,9 +21,7 @@ beforeAll(async () => {
   admin = await newUser("Ada Admin", { organization, role: "admin" });
   host = createServer((request, response) => {
     response.setHeader("content-type", "text/html");
-    response.end(
-      `<!doctype html><title>A host</title><iframe src="${stack.site_url}${request.url}"></iframe>`,
-    );
+    response.end(`<!doctype html><title>A host</title><iframe src="${stack.site_url}${request.url}"></iframe>`);
   });
   await new Promise<void>((resolve) => host.listen(0, "127.0.0.1", resolve));
 });
@@ -130,10 +128,7 @@ test("a page of another site embeds the board if allowed, and voting there opens
   const frame = page.frameLocator("iframe");
   await frame.getByRole("link", { name: "New" }).first().click();
   await frame.locator('.tabs a[aria-current="true"]').getByText("New").waitFor();
-  const [opened] = await Promise.all([
-    context.waitForEvent("page"),
-    frame.locator(`#vote-${id} button`).click(),
-  ]);
+  const [opened] = await Promise.all([context.waitForEvent("page"), frame.locator(`#vote-${id} button`).click()]);
   await opened.waitForURL((url) => url.pathname === `/o/${organization.slug}`);
   expect(await sql`select from public.votes where submission_id = ${id}`).toHaveLength(2);
 });

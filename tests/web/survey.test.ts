@@ -15,8 +15,7 @@ beforeAll(async () => {
 const pathOf = ({ id }: { id: string }) => `/surveys/${id}`;
 const headingAt = async (visitor: Visitor, path: string) =>
   (await visitor.get(path)).html.querySelector(".survey-notice h2")?.text;
-const formAt = async (visitor: Visitor, path: string) =>
-  (await visitor.get(path)).html.querySelector("#survey-form");
+const formAt = async (visitor: Visitor, path: string) => (await visitor.get(path)).html.querySelector("#survey-form");
 const responsesTo = ({ id }: { id: string }) =>
   sql`select id, user_id, answers, locale, started_at from public.survey_responses where survey_id = ${id}`;
 
@@ -71,9 +70,7 @@ describe("a survey's page", () => {
     expect(problem(nps?.id)).toBe("Hier fehlt eine Antwort.");
     expect(problem(rating?.id)).toBe("Wählen Sie eine Zahl von 1 bis 5.");
     expect(problem(email?.id)).toContain("E-Mail-Adresse");
-    expect(refused.html.querySelector(`#answer-${text?.id}`)?.text).toBe(
-      "</textarea><script>alert(1)</script>",
-    );
+    expect(refused.html.querySelector(`#answer-${text?.id}`)?.text).toBe("</textarea><script>alert(1)</script>");
     expect(refused.html.querySelector(`#answer-${email?.id}`)?.getAttribute("value")).toBe("nobody");
     expect(refused.html.querySelectorAll("[role=alert] a").map((a) => a.getAttribute("href"))).toEqual(
       [nps, rating, email].map((question) => `#question-${question?.id}`),
@@ -128,9 +125,9 @@ describe("a survey's page", () => {
     expect(await headingAt(visitor, pathOf(voters))).toBe("This survey is for others");
     expect(await headingAt(visitor, pathOf(german))).toBe("This survey is not in your language");
     const { html } = await visitor.get(pathOf(german));
-    expect(
-      html.querySelectorAll(".survey-notice a").map((a) => [a.text.trim(), a.getAttribute("href")]),
-    ).toEqual([["Deutsch", `${pathOf(german)}?lang=de`]]);
+    expect(html.querySelectorAll(".survey-notice a").map((a) => [a.text.trim(), a.getAttribute("href")])).toEqual([
+      ["Deutsch", `${pathOf(german)}?lang=de`],
+    ]);
     expect(await formAt(visitor, `${pathOf(german)}?lang=de`)).not.toBeNull();
     expect((await visitor.get(pathOf(draft))).status).toBe(404);
     const starts = await sql`
@@ -179,9 +176,7 @@ describe("a survey's page", () => {
     const { html } = await visitor.get(location);
     expect(html.querySelector(".branding")).toBeNull();
     expect(await sql`select from private.survey_starts where survey_id = ${survey.id}`).toHaveLength(0);
-    expect(html.querySelectorAll(".survey-notice a").map((a) => a.getAttribute("href"))).toContain(
-      pathOf(survey),
-    );
+    expect(html.querySelectorAll(".survey-notice a").map((a) => a.getAttribute("href"))).toContain(pathOf(survey));
     expect((await visitor.post(pathOf(survey), fields)).status).toBe(303);
     expect(await responsesTo(survey)).toHaveLength(2);
   });

@@ -106,9 +106,7 @@ test("a page without a logo has an icon in the brand color, or in the accent of 
   const file = await fetch(stack.site_url + icon);
   expect([file.status, file.headers.get("content-type")]).toEqual([200, "image/svg+xml"]);
   const [, color] = /fill="(#[0-9a-f]{6})"/.exec(await file.text()) ?? [];
-  expect(await readFile("functions/web/styles/tokens.css", "utf8")).toContain(
-    `--accent: light-dark(${color},`,
-  );
+  expect(await readFile("functions/web/styles/tokens.css", "utf8")).toContain(`--accent: light-dark(${color},`);
   await sql`update public.organizations set brand_color = '#ffcc00' where id = ${id}`;
   expect(await iconAt(`/o/${slug}`)).toBe("/brand/ffcc00.svg");
 });

@@ -51,9 +51,7 @@ describe("the session of the widget", () => {
     ]);
     expect((await visitor.submit(form)).status).toBe(303);
     const shown = await visitor.get((await visitor.get(`/embed/submissions/${id}`)).location ?? "");
-    const commented = await visitor.submit(shown.html.querySelector(`#form-${id}`), {
-      body: "From the frame.",
-    });
+    const commented = await visitor.submit(shown.html.querySelector(`#form-${id}`), { body: "From the frame." });
     expect(commented.location).toMatch(new RegExp(`^/embed/submissions/${id}#comment-`));
     const comment = commented.location?.split("#comment-")[1];
     const edit = await visitor.get(`/embed/comments/${comment}/edit`);
@@ -67,15 +65,10 @@ describe("the session of the widget", () => {
       title: "From the widget of the host",
       description: "Written in the frame, by an identified person.",
     });
-    expect(made.location).toMatch(
-      /^\/embed\/submissions\/[^?]+-from-the-widget-of-the-host\?done=submission$/,
-    );
+    expect(made.location).toMatch(/^\/embed\/submissions\/[^?]+-from-the-widget-of-the-host\?done=submission$/);
     const own = await visitor.get(made.location ?? "");
     for (const a of own.html.querySelectorAll(".actions a"))
-      expect([a.getAttribute("href")?.startsWith("/embed/"), a.getAttribute("target")]).toEqual([
-        true,
-        "_self",
-      ]);
+      expect([a.getAttribute("href")?.startsWith("/embed/"), a.getAttribute("target")]).toEqual([true, "_self"]);
   });
 
   test("keeps the language and the theme of the host", async () => {
@@ -88,9 +81,7 @@ describe("the session of the widget", () => {
     ]).toEqual(["de", "dark"]);
     const voted = await visitor.submit(html.querySelector(`#vote-${id}`));
     expect(new URL(voted.location ?? "", "http://x").searchParams.toString()).toBe("lang=de&theme=dark");
-    expect(html.querySelector(`#submission-${id} h2 a`)?.getAttribute("href")).toMatch(
-      /\?lang=de&theme=dark$/,
-    );
+    expect(html.querySelector(`#submission-${id} h2 a`)?.getAttribute("href")).toMatch(/\?lang=de&theme=dark$/);
   });
 
   test("that has ended is nobody's, and a form of it leads back to its page", async () => {
@@ -123,19 +114,13 @@ describe("the exchange of a token", () => {
     const visitor = newVisitor();
     const answer = await visitor.post(`${at}/identify`, { token });
     expect(visitor.cookie("feedback-widget")).toBeUndefined();
-    return [
-      answer.status,
-      answer.headers["content-type"]?.includes("json") && JSON.parse(answer.text).reason,
-    ];
+    return [answer.status, answer.headers["content-type"]?.includes("json") && JSON.parse(answer.text).reason];
   };
 
   test("says in JSON what is wrong with it", async () => {
     expect(await refusalOf("nothing")).toEqual([401, "malformed"]);
     expect(await refusalOf(await signed(claimsOf(organization), `${secret}x`))).toEqual([401, "signature"]);
-    expect(await refusalOf(await signed(claimsOf(organization, { email: "x" }), secret))).toEqual([
-      401,
-      "claims",
-    ]);
+    expect(await refusalOf(await signed(claimsOf(organization, { email: "x" }), secret))).toEqual([401, "claims"]);
   });
 
   test("refuses one of another organization, and one on a private board", async () => {
@@ -197,9 +182,7 @@ describe("what is new", () => {
     expect(second?.text).toContain("Another one");
     const read = await visitor.submit(news?.querySelector("form") ?? null);
     expect(read.location).toBe(`${base}/news`);
-    expect((await visitor.get(`${base}/news`)).html.querySelector("#news")?.getAttribute("data-unread")).toBe(
-      "0",
-    );
+    expect((await visitor.get(`${base}/news`)).html.querySelector("#news")?.getAttribute("data-unread")).toBe("0");
     expect((await newVisitor().get(`${base}/news`)).html.querySelectorAll("#news section")).toHaveLength(1);
   });
 

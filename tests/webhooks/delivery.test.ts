@@ -23,9 +23,7 @@ async function received({ receiver, secret }: Hook, at = 0) {
   expect(await verifyWebhook(request, secret)).toEqual(delivery.body);
   expect(await isServiceSignature(request, secret)).toBe(true);
   // Exactly the fields of section 6.1 of the specification.
-  expect(delivery.headers["x-service-signature"]).toBe(
-    createHmac("sha256", secret).update(body).digest("hex"),
-  );
+  expect(delivery.headers["x-service-signature"]).toBe(createHmac("sha256", secret).update(body).digest("hex"));
   expect(delivery.headers["content-type"]).toMatch(/^application\/json/);
   return { ...delivery, envelope: webhookEnvelope.strict().parse(delivery.body) };
 }
@@ -60,12 +58,12 @@ const causes: Record<EventName, () => Promise<unknown>> = {
     }),
   "member.joined": async () => {
     const body = { email: guest.email, role: "member" };
-    const { data } = (await api("POST", `/api/organizations/${on.id}/invites`, { as: world.admin, body }))
-      .body as { data: { token: string } };
+    const { data } = (await api("POST", `/api/organizations/${on.id}/invites`, { as: world.admin, body })).body as {
+      data: { token: string };
+    };
     return api("POST", "/api/invites/accept", { as: guest, body: { token: data.token } });
   },
-  "org.updated": () =>
-    api("PATCH", `/api/organizations/${on.id}`, { as: world.admin, body: { name: "New name" } }),
+  "org.updated": () => api("PATCH", `/api/organizations/${on.id}`, { as: world.admin, body: { name: "New name" } }),
   "survey.published": () => newSurvey(world.admin, on),
   "survey.response.created": async () => respond(await newSurvey(world.admin, on), world.author, { 0: 9 }),
   "survey.closed": async () => change((await newSurvey(world.admin, on)).id, "archive", world.admin),
@@ -147,9 +145,7 @@ test("any other secret is used as its own key, in the package's raw form too", a
   await api("POST", `${hook.path}/test`, { as: world.key });
   const { raw, headers } = await received(hook);
   const webhook = new Webhook(hook.secret, { format: "raw" });
-  expect(webhook.verify(raw.toString(), headers as Record<string, string>)).toEqual(
-    JSON.parse(raw.toString()),
-  );
+  expect(webhook.verify(raw.toString(), headers as Record<string, string>)).toEqual(JSON.parse(raw.toString()));
 });
 
 test("both secrets verify for a while after a rotation, and then the new one only", async () => {

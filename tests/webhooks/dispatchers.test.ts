@@ -51,9 +51,7 @@ test("events of overlapping transactions that end in any order are fanned out on
     };
     const fanOut = async (sql: postgres.Sql) => {
       for (let left = true; left; ) {
-        const [row] = await sql<
-          { events: number; held_back: boolean }[]
-        >`select * from private.fan_out_events(20)`;
+        const [row] = await sql<{ events: number; held_back: boolean }[]>`select * from private.fan_out_events(20)`;
         left = writing || row?.held_back === true || (row?.events ?? 0) > 0;
       }
     };
@@ -81,9 +79,7 @@ test("no delivery is claimed by two dispatchers at the same time, and all are cl
         const claims: Claim[] = await sql<
           Claim[]
         >`select webhook_id, event_id, attempt from private.record_and_claim_deliveries('[]', 60)`;
-        claimed.push(
-          ...claims.map(({ webhook_id, event_id, attempt }) => `${webhook_id} ${event_id} ${attempt}`),
-        );
+        claimed.push(...claims.map(({ webhook_id, event_id, attempt }) => `${webhook_id} ${event_id} ${attempt}`));
         const results = claims.map((claim) => ({ ...claim, duration_ms: 1, status_code: 204 }));
         await sql`select count(*) from private.record_and_claim_deliveries(${JSON.stringify(results)}::text::jsonb, 0)`;
         idle = claims.length === 0 ? idle + 1 : 0;

@@ -145,10 +145,7 @@ test("after any failure of a receiver, its event is sent again with the same id 
     expect(hook.receiver.counts()).toEqual(new Map([[event, 2]]));
     const [first, second] = hook.receiver.heard;
     expect(second?.raw.equals(first?.raw ?? Buffer.of())).toBe(true);
-    expect((await deliveries(hook))[0]?.attempts).toMatchObject([
-      { number: 1 },
-      { number: 2, status_code: 204 },
-    ]);
+    expect((await deliveries(hook))[0]?.attempts).toMatchObject([{ number: 1 }, { number: 2, status_code: 204 }]);
   }
   expect(healthy.receiver.counts()).toEqual(new Map([[event, 1]]));
 });
@@ -172,9 +169,7 @@ test("a receiver that is down for hours is retried after 1, 5 and 30 minutes, 2 
   await settled(late, "delivered");
   await settled(gone, "failed");
   expect(late.receiver.counts()).toEqual(new Map([[event, 6]]));
-  expect((await deliveries(gone))[0]?.attempts.map(({ status_code }) => status_code)).toEqual(
-    Array(6).fill(503),
-  );
+  expect((await deliveries(gone))[0]?.attempts.map(({ status_code }) => status_code)).toEqual(Array(6).fill(503));
 });
 
 test("a dispatcher killed between sending and recording sends again, and the log has both attempts", async () => {
@@ -240,9 +235,7 @@ test("late receivers of one organization do not delay another's event, which arr
     values (${other?.id ?? ""}, ${person.id}, 'Not delayed', 'A description that is long enough.', 'idea')`;
   await until(() => quiet.heard.length === 1);
   for (const hook of late)
-    expect((await deliveries(hook)).flatMap(({ attempts }) => attempts).filter(({ error }) => error)).toEqual(
-      [],
-    );
+    expect((await deliveries(hook)).flatMap(({ attempts }) => attempts).filter(({ error }) => error)).toEqual([]);
 });
 
 test("Retry-After is honored, and 410 disables the endpoint", async () => {

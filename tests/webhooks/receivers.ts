@@ -61,11 +61,7 @@ export async function startReceiver(behave: Behaviour = ok): Promise<Receiver> {
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const raw = Buffer.concat(chunks);
-      const one = {
-        headers: request.headers,
-        raw,
-        body: JSON.parse(raw.toString()) as ReceivedRequest["body"],
-      };
+      const one = { headers: request.headers, raw, body: JSON.parse(raw.toString()) as ReceivedRequest["body"] };
       received.push(one);
       receiver.behave(response, one);
     });

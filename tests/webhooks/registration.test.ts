@@ -42,9 +42,7 @@ test("a webhook is created, listed, read, changed and deleted", async () => {
     body: { events: ["org.updated"], enabled: false },
   });
   expect(changed).toMatchObject({ url, events: ["org.updated"], enabled: false, disabled_reason: "admin" });
-  await api("DELETE", one, { as: world.key }).then(({ body }) =>
-    expect(body).toEqual({ data: { deleted: true } }),
-  );
+  await api("DELETE", one, { as: world.key }).then(({ body }) => expect(body).toEqual({ data: { deleted: true } }));
   expect((await api("GET", one, { as: world.key })).status).toBe(404);
   expect((await api("DELETE", one, { as: world.key })).status).toBe(404);
 });
@@ -70,10 +68,7 @@ test("changes of a webhook are in the audit trail, with its host and without sec
   await api("DELETE", one, { as: world.key });
   for (const gone of [one, `${one}/rotate`]) await api("POST", gone, { as: world.key, body: {} });
   const target = `${created.id.slice(3, 11)}-${created.id.slice(11).replace(/(.{4})(.{4})(.{4})(.+)/, "$1-$2-$3-$4")}`;
-  const trail = await api("GET", `/api/admin/audit?target_id=${target}`, {
-    as: world.admin,
-    on: world.organization,
-  });
+  const trail = await api("GET", `/api/admin/audit?target_id=${target}`, { as: world.admin, on: world.organization });
   const [first, second] = ["first.example:8443", "second.example"];
   expect(
     auditAnswer
@@ -126,9 +121,7 @@ test("an encrypted secret can be decrypted for its own webhook only", async () =
   await sql`
     update private.webhooks w set encrypted_secret = t.encrypted_secret from private.webhooks t
     where w.id = ${own.id.slice(3)} and t.id = ${foreign.id.slice(3)}`;
-  const { data } = (await api("POST", `${own.path}/test`, { as: world.key })).body as {
-    data: { id: string };
-  };
+  const { data } = (await api("POST", `${own.path}/test`, { as: world.key })).body as { data: { id: string } };
   const attempts = await until(async () => {
     const detail = await call("GET", `${own.path}/deliveries/${data.id}`, deliveryDetailAnswer);
     return detail.data.attempts.length > 0 ? detail.data.attempts : undefined;
@@ -154,20 +147,13 @@ test.each([
 });
 
 test("the log lists deliveries newest first, with responses cut at 8 KiB", async () => {
-  const hook = await newHook(world, events, {
-    behave: (response) => response.writeHead(200).end("x".repeat(100_000)),
-  });
+  const hook = await newHook(world, events, { behave: (response) => response.writeHead(200).end("x".repeat(100_000)) });
   for (const _ of [1, 2]) await api("POST", `${hook.path}/test`, { as: world.key });
   const log = await until(async () => {
     const answer = await call("GET", `${hook.path}/deliveries?limit=1`, deliveryListAnswer);
     return answer.data[0]?.status === "delivered" ? answer : undefined;
   });
   expect(log.meta).toMatchObject({ total: 2, has_next: true });
-  expect(log.data[0]).toMatchObject({
-    event: "webhook.test",
-    status_code: 200,
-    attempt_count: 1,
-    error: null,
-  });
+  expect(log.data[0]).toMatchObject({ event: "webhook.test", status_code: 200, attempt_count: 1, error: null });
   expect(log.data[0]?.response_body).toBe("x".repeat(8192));
 });

@@ -207,10 +207,7 @@ describe("a host name", () => {
       Deno.exit();`,
     );
     await certify(folder);
-    const [key, cert] = await Promise.all([
-      readFile(join(folder, "own.key")),
-      readFile(join(folder, "own.pem")),
-    ]);
+    const [key, cert] = await Promise.all([readFile(join(folder, "own.key")), readFile(join(folder, "own.pem"))]);
     server = createServer({ key, cert }, (_, response) => {
       received++;
       response.writeHead(200, { connection: "close" }).end();
@@ -222,11 +219,7 @@ describe("a host name", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function posted(
-    names: Record<string, string[][]>,
-    allowed: string,
-    ...hosts: string[]
-  ): Promise<string[]> {
+  async function posted(names: Record<string, string[][]>, allowed: string, ...hosts: string[]): Promise<string[]> {
     const { port } = server.address() as AddressInfo;
     const { stdout } = await run(
       denoProgram(),
@@ -277,19 +270,7 @@ async function certify(folder: string): Promise<void> {
   const openssl = (...args: string[]) => run("openssl", args, { cwd: folder });
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   await writeFile(join(folder, "names"), "subjectAltName=DNS:hook.test");
-  await openssl(
-    "req",
-    "-x509",
-    ...curve,
-    "-keyout",
-    "ca.key",
-    "-out",
-    "ca.pem",
-    "-days",
-    "2",
-    "-subj",
-    "/CN=test",
-  );
+  await openssl("req", "-x509", ...curve, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test");
   await openssl("req", ...curve, "-keyout", "own.key", "-out", "own.csr", "-subj", "/CN=hook.test");
   await openssl(
     ...["x509", "-req", "-in", "own.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial"],

@@ -39,10 +39,7 @@ export async function newHook(
   { behave = ok, secret }: { behave?: Behaviour; secret?: string } = {},
 ): Promise<Hook> {
   const receiver = await startReceiver(behave);
-  const answer = await api("POST", world.path, {
-    as: world.key,
-    body: { url: receiver.url, events, secret },
-  });
+  const answer = await api("POST", world.path, { as: world.key, body: { url: receiver.url, events, secret } });
   expect(answer.status, answer.text).toBe(201);
   const { data } = answer.body as { data: { id: string; secret?: string } };
   return { id: data.id, secret: secret ?? data.secret ?? "", path: `${world.path}/${data.id}`, receiver };

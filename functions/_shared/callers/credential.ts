@@ -68,13 +68,7 @@ async function ofAccessToken(token: string | null): Promise<Credential> {
   if (known && known.expiresAt > Date.now() && known.version === keysVersion) return known.credential;
   const payload = (await verifyAccessToken(token)) ?? {};
   // As signed: a claim may have any type.
-  const {
-    sub: userId,
-    role,
-    exp,
-    session_id: sessionId = null,
-    aal = null,
-  } = payload as Record<string, unknown>;
+  const { sub: userId, role, exp, session_id: sessionId = null, aal = null } = payload as Record<string, unknown>;
   // A client_id: auth issued the token to another application that the person signed in to.
   if (role !== "authenticated" || payload.client_id !== undefined) return invalidCredential;
   if (!isUuid(userId) || !(sessionId === null || isUuid(sessionId)) || typeof exp !== "number")

@@ -113,10 +113,7 @@ function readToken(token: string): JWTPayload {
 }
 
 const malformed = () =>
-  new RefusedToken(
-    "malformed",
-    "The token is not a JSON Web Token: three parts in base64url, joined by dots.",
-  );
+  new RefusedToken("malformed", "The token is not a JSON Web Token: three parts in base64url, joined by dots.");
 
 const audienceOf = ({ aud }: JWTPayload) => {
   const [only, ...others] = Array.isArray(aud) ? aud : [aud];
@@ -124,10 +121,7 @@ const audienceOf = ({ aud }: JWTPayload) => {
 };
 
 const wrongAudience = () =>
-  new RefusedToken(
-    "audience",
-    "The token's aud must be the id or the slug of the organization, and only that.",
-  );
+  new RefusedToken("audience", "The token's aud must be the id or the slug of the organization, and only that.");
 
 async function verifySignature(signer: Signer, token: string) {
   for (const { id, encrypted } of signer.secrets) {
@@ -182,19 +176,14 @@ const wrongClaims = (details: ErrorDetail[]) =>
   new RefusedToken("claims", "Claims of the token are missing or wrong.", details);
 
 /** Exchanges a token for a session. `data` is JSON: expires_at and profile. Throws RefusedToken. */
-export async function identify(
-  token: string,
-  options: VerifyOptions = {},
-): Promise<{ secret: string; data: string }> {
+export async function identify(token: string, options: VerifyOptions = {}): Promise<{ secret: string; data: string }> {
   return startSession(await verifyToken(token, options));
 }
 
 /** Opens a session for the person of a verified token, which is then used. Throws RefusedToken. */
 export async function startSession(verified: VerifiedToken): Promise<{ secret: string; data: string }> {
   const session = newApiKey(sessionPrefix);
-  const [row] = await withLockRetry(() => runStatement(openSession(verified, session, sessionSeconds))).catch(
-    refused,
-  );
+  const [row] = await withLockRetry(() => runStatement(openSession(verified, session, sessionSeconds))).catch(refused);
   return { secret: session.secret, data: row?.data ?? "{}" };
 }
 
@@ -208,20 +197,12 @@ function refused(error: unknown): never {
 
 /** The result of checking a token, for an admin of its organization. */
 export async function checkToken(signer: Signer, token: string): Promise<TokenCheck> {
-  const found: TokenCheck = {
-    valid: false,
-    reason: null,
-    message: null,
-    details: [],
-    claims: null,
-    signed_with: null,
-  };
+  const found: TokenCheck = { valid: false, reason: null, message: null, details: [], claims: null, signed_with: null };
   try {
     found.claims = readToken(token);
     const { secretId } = await verifyBy(signer, token);
     found.signed_with = signer.secrets.find(({ id }) => id === secretId)?.last_four ?? null;
-    if (!signer.is_public)
-      throw new RefusedToken("private_board", "The board is private: only its team can sign in.");
+    if (!signer.is_public) throw new RefusedToken("private_board", "The board is private: only its team can sign in.");
     return { ...found, valid: true };
   } catch (error) {
     if (!(error instanceof RefusedToken)) throw error;

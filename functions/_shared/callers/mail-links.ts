@@ -78,9 +78,7 @@ function sign(fields: string[], issuedAt: Date, purpose: Purpose): string {
   const [current] = keys;
   if (!current) throw new Error("MAIL_LINK_KEYS is missing: links in mails need it (docs/deploy.md)");
   const [keyId, key] = current;
-  const payload = Buffer.from([...fields, Math.floor(issuedAt.getTime() / 1000)].join(" ")).toString(
-    "base64url",
-  );
+  const payload = Buffer.from([...fields, Math.floor(issuedAt.getTime() / 1000)].join(" ")).toString("base64url");
   return `${keyId}.${payload}.${macOf(key, purpose, keyId, payload).toString("base64url")}`;
 }
 

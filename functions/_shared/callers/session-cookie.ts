@@ -39,9 +39,7 @@ export function sessionToken(
   try {
     const text = value.startsWith("base64-") ? decodeText(value.slice("base64-".length)) : value;
     const session: unknown = JSON.parse(text);
-    const token = Array.isArray(session)
-      ? session[0]
-      : (session as { access_token?: unknown } | null)?.access_token;
+    const token = Array.isArray(session) ? session[0] : (session as { access_token?: unknown } | null)?.access_token;
     return typeof token === "string" ? token : "";
   } catch {
     return "";

@@ -4,10 +4,7 @@ import postgres from "postgres";
 import { bytea, bytesOf, parserOf, type Query, type Sql, textOf } from "./query.ts";
 
 /** `columns` are known without a row, too. */
-export type Rows<Row = object> = readonly Row[] & {
-  command: string;
-  columns: readonly Pick<Field, "name">[];
-};
+export type Rows<Row = object> = readonly Row[] & { command: string; columns: readonly Pick<Field, "name">[] };
 
 /** A statement of a request, built with `sql`. */
 export type Statement<Row = object> = (sql: Sql) => PromiseLike<Rows<Row>>;
@@ -91,8 +88,7 @@ export class Pipeline {
     }
     out.message("B").text("").text(statement.name);
     out.int16(parameters.length);
-    for (const parameter of parameters)
-      out.int16(parameter instanceof Uint8Array ? binaryFormat : textFormat);
+    for (const parameter of parameters) out.int16(parameter instanceof Uint8Array ? binaryFormat : textFormat);
     out.int16(parameters.length);
     for (const parameter of parameters) out.value(parameter);
     const inBinary = statement.isReady && statement.fields.some(({ type }) => type === bytea);

@@ -34,8 +34,7 @@ const maxIdleMs = environment.databaseIdleSeconds * 1000;
 const maxWorkMs = 9_000;
 
 // Not SUPABASE_DB_URL: that role bypasses row-level security.
-if (!environment.databaseUrl)
-  throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
+if (!environment.databaseUrl) throw new Error("DATABASE_URL is missing: the URL of role feedback_api (docs/deploy.md)");
 const databaseUrl = environment.databaseUrl;
 const { socket, ssl } = connectingTo("DATABASE_URL", databaseUrl);
 

@@ -19,9 +19,7 @@ class Assignments {
 
 function tag(first: TemplateStringsArray | string | Record<string, unknown>, ...values: unknown[]) {
   if (Array.isArray(first) && "raw" in first) return new Query(first, values);
-  return typeof first === "string"
-    ? new Identifier(first)
-    : new Assignments(first as Record<string, unknown>);
+  return typeof first === "string" ? new Identifier(first) : new Assignments(first as Record<string, unknown>);
 }
 
 /** Typed like the tag function of postgres.js, but it only builds the statement; a pipeline runs it. */
@@ -42,8 +40,7 @@ export function textOf(query: Query): { text: string; parameters: Parameter[]; t
   const write = (value: unknown): string => {
     if (value instanceof Query) {
       let text = value.strings[0] ?? "";
-      for (let at = 0; at < value.values.length; at++)
-        text += write(value.values[at]) + value.strings[at + 1];
+      for (let at = 0; at < value.values.length; at++) text += write(value.values[at]) + value.strings[at + 1];
       return text;
     }
     if (value instanceof Identifier) return quoted(value.name);
@@ -70,12 +67,9 @@ function typeOf(value: unknown): number {
 function parameterOf(value: unknown): string | null {
   if (value === null) return null;
   if (typeof value === "string") return value;
-  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint")
-    return String(value);
+  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (Array.isArray(value)) return `{${value.map(elementOf).join(",")}}`;
-  throw new TypeError(
-    "A parameter must be text, a number, a boolean, bytes, null, or an array without bytes.",
-  );
+  throw new TypeError("A parameter must be text, a number, a boolean, bytes, null, or an array without bytes.");
 }
 
 function elementOf(value: unknown): string {

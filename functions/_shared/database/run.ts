@@ -64,11 +64,7 @@ function runSteps<const First extends readonly Statement[], Result>(
 ): Promise<Outcome<Result>> {
   return withConnection(connectionOwnerOf(admission), async (pipeline) => {
     try {
-      const [, entered, ...results] = await send(pipeline, [
-        begin,
-        assumeCaller(admission, charge),
-        ...first,
-      ]);
+      const [, entered, ...results] = await send(pipeline, [begin, assumeCaller(admission, charge), ...first]);
       const execute = ((statements) => send(pipeline, statements)) as ExecuteInTransaction;
       const { result, last } = await work(results as Results<First>, execute);
       assertCommitted((await send(pipeline, [...last, commit])).at(-1));
@@ -105,9 +101,7 @@ export function runOnce<const Statements extends readonly Statement[]>(
     const { answer: result, stored } = answer(await execute(statements));
     return { result, last: [saveIdempotentResponse(key, stored)] };
   };
-  return withCharge(admission, onVerdict, (charge) =>
-    withLockRetry(() => runSteps(admission, first, work, charge)),
-  );
+  return withCharge(admission, onVerdict, (charge) => withLockRetry(() => runSteps(admission, first, work, charge)));
 }
 
 type Outcome<Result> = { verdict: Verdict; result: Result };
@@ -128,17 +122,14 @@ async function withCharge<Result>(
   } catch (error) {
     // Without a database connection there is nothing to charge.
     const isUnavailable = error instanceof ApiError && error.code === "SERVICE_UNAVAILABLE";
-    if (!before && !isUnavailable && !admission.isTriedAgain?.(error))
-      await chargeFailure(admission, onVerdict);
+    if (!before && !isUnavailable && !admission.isTriedAgain?.(error)) await chargeFailure(admission, onVerdict);
     throw error;
   }
 }
 
 /** Throws the error that rejects the request. */
 async function charge(admission: Admission, onVerdict: (verdict: Verdict) => void): Promise<void> {
-  const [admitted] = await withLockRetry(() =>
-    runStatement(chargeRequest(admission), connectionOwnerOf(admission)),
-  );
+  const [admitted] = await withLockRetry(() => runStatement(chargeRequest(admission), connectionOwnerOf(admission)));
   if (!admitted) return;
   onVerdict(admitted);
   const { code, message, field, retry_after } = admitted;
@@ -182,8 +173,7 @@ export async function withLockRetry<Result>(attempt: () => Promise<Result>): Pro
   try {
     return await attempt();
   } catch (error) {
-    if (!(error instanceof postgres.PostgresError) || ![lockTimeout, deadlock].includes(error.code))
-      throw error;
+    if (!(error instanceof postgres.PostgresError) || ![lockTimeout, deadlock].includes(error.code)) throw error;
     await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 200));
     return attempt();
   }
@@ -191,11 +181,7 @@ export async function withLockRetry<Result>(attempt: () => Promise<Result>): Pro
 
 function connectionOwnerOf({ userId, digest, isSession, address }: Admission): ConnectionOwner {
   if (userId) return { role: "authenticated", caller: userId };
-  if (digest)
-    return {
-      role: isSession ? "authenticated" : "service_key",
-      caller: Buffer.from(digest).toString("hex"),
-    };
+  if (digest) return { role: isSession ? "authenticated" : "service_key", caller: Buffer.from(digest).toString("hex") };
   return { role: "anon", caller: address ?? undefined };
 }
 

@@ -99,9 +99,7 @@ async function encrypted(
 }
 
 function adviceOn(cause: string): string {
-  return cause.includes("UnknownIssuer")
-    ? ". Set DATABASE_CA to the certificate of the server's authority (PEM)."
-    : "";
+  return cause.includes("UnknownIssuer") ? ". Set DATABASE_CA to the certificate of the server's authority (PEM)." : "";
 }
 
 function close(conn: Deno.Conn | undefined) {

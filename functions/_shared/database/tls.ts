@@ -4,11 +4,7 @@ import { supabaseAuthorities } from "./supabase-authorities.ts";
  * PEM certificates of the authorities to trust for a database server; none means those of the runtime. Undefined if the
  * URL disables TLS. Every other sslmode means verify-full, because Deno always verifies.
  */
-export function authoritiesFor(
-  variable: string,
-  url: string,
-  authority: string | undefined,
-): string[] | undefined {
+export function authoritiesFor(variable: string, url: string, authority: string | undefined): string[] | undefined {
   const { searchParams, hostname } = new URL(url);
   const isHosted = /\.supabase\.(co|com)$/i.test(hostname);
   const mode = searchParams.get("sslmode") ?? (isHosted ? "verify-full" : "disable");

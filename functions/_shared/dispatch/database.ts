@@ -23,9 +23,7 @@ export function dispatchDatabase(variable: string, url: string | undefined, role
   let sql = connect();
 
   /** Drops the connection after a timeout. */
-  return async function query<Row>(
-    make: (sql: postgres.Sql) => PromiseLike<readonly Row[]>,
-  ): Promise<readonly Row[]> {
+  return async function query<Row>(make: (sql: postgres.Sql) => PromiseLike<readonly Row[]>): Promise<readonly Row[]> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const overdue = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error("The database did not answer in time.")), maxResponseMs);

@@ -132,7 +132,6 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
 
 const nothing = { more: false, held_back: false };
 
-const isOfData = (error: unknown) =>
-  error instanceof Error && "code" in error && /^2[23]/.test(String(error.code));
+const isOfData = (error: unknown) => error instanceof Error && "code" in error && /^2[23]/.test(String(error.code));
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

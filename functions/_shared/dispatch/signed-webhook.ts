@@ -39,8 +39,7 @@ async function read(request: Request, secrets: readonly string[]): Promise<unkno
   try {
     return JSON.parse(await verifySignature({ body, headers }, secrets));
   } catch (error) {
-    if (error instanceof WebhookVerificationError)
-      throw new ApiError("UNAUTHORIZED", "The signature is not valid.");
+    if (error instanceof WebhookVerificationError) throw new ApiError("UNAUTHORIZED", "The signature is not valid.");
     throw invalid("body", "is not valid JSON");
   }
 }

@@ -5,9 +5,7 @@ import { environment } from "../runtime/environment.ts";
 const allowedHosts = new Set(environment.webhookAllowedHosts);
 const globalIpv6 = ipaddr.parseCIDR("2000::/3");
 // Public addresses that route into a cloud's internal network: Azure's host, IBM's services.
-const insideClouds = ["168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"].map((range) =>
-  ipaddr.parseCIDR(range),
-);
+const insideClouds = ["168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"].map((range) => ipaddr.parseCIDR(range));
 const localNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 
 /** The reason why a URL is not an allowed webhook target, without resolving its host; undefined if it is allowed. */
@@ -39,9 +37,7 @@ export async function resolvePublicAddresses(url: URL): Promise<string[]> {
   const complaint = targetError(url);
   if (complaint) throw new Error(`The address ${complaint}.`);
   const host = hostOf(url);
-  const found = ipaddr.isValid(host)
-    ? [host]
-    : (await lookup(host, { all: true })).map(({ address }) => address);
+  const found = ipaddr.isValid(host) ? [host] : (await lookup(host, { all: true })).map(({ address }) => address);
   if (!allowedHosts.has(host) && !found.every(isPublic)) throw new Error(`The address ${isPrivate}.`);
   return found;
 }
@@ -54,9 +50,7 @@ export function isPublic(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== "unicast") return false;
-  return parsed.kind() === "ipv4"
-    ? !insideClouds.some((range) => parsed.match(range))
-    : parsed.match(globalIpv6);
+  return parsed.kind() === "ipv4" ? !insideClouds.some((range) => parsed.match(range)) : parsed.match(globalIpv6);
 }
 
 /** Host as written in WEBHOOK_ALLOWED_HOSTS: IPv6 without brackets, no trailing dot. */

@@ -27,16 +27,7 @@ const columns: Record<Exclude<ExportedRows, "organization" | "merged">, string[]
     ...["published_at", "closed_at", "created_at", "updated_at"],
   ],
   survey_responses: [
-    ...[
-      "id",
-      "survey_id",
-      ...person,
-      "answers",
-      "locale",
-      "sentiment",
-      "sentiment_score",
-      "sentiment_engine",
-    ],
+    ...["id", "survey_id", ...person, "answers", "locale", "sentiment", "sentiment_score", "sentiment_engine"],
     ...["started_at", "submitted_at"],
   ],
 };

@@ -162,15 +162,12 @@ async function put(path: string, file: Uint8Array<ArrayBuffer>, type: string): P
     await made.body?.cancel();
     response = await upload();
   }
-  if (!response.ok)
-    throw new Error(`Storage answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
+  if (!response.ok) throw new Error(`Storage answered ${response.status}: ${(await response.text()).slice(0, 200)}`);
   await response.body?.cancel();
 }
 
 async function isMissingBucket(response: Response): Promise<boolean> {
-  return (
-    (response.status === 400 || response.status === 404) && /bucket/i.test(await response.clone().text())
-  );
+  return (response.status === 400 || response.status === 404) && /bucket/i.test(await response.clone().text());
 }
 
 function storage(

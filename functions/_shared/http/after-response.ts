@@ -20,10 +20,7 @@ export function runAfterResponse(
   keepAlive(work);
 }
 
-async function perform(
-  prepare: NonNullable<JsonResponse["afterResponse"]>,
-  admission: Admission,
-): Promise<void> {
+async function perform(prepare: NonNullable<JsonResponse["afterResponse"]>, admission: Admission): Promise<void> {
   try {
     const statements = await prepare();
     if (statements.length > 0) await run({ ...admission, isCharged: true }, statements, () => {});

@@ -10,11 +10,7 @@ export type Bounds = {
   timeout: "total" | "idle";
 };
 
-const smallBody: Bounds = {
-  maxBytes: 1024 * 1024,
-  tooLarge: "The body is larger than 1 MiB.",
-  timeout: "total",
-};
+const smallBody: Bounds = { maxBytes: 1024 * 1024, tooLarge: "The body is larger than 1 MiB.", timeout: "total" };
 const timeoutMs = 10_000;
 /** Limit for a multipart form, which takes a hundred times as long to parse as a URL-encoded one. */
 const maxPartsBytes = 8 * 1024;
@@ -43,10 +39,7 @@ export async function readForm(request: Request, takesParts = false): Promise<UR
   if (takesParts && /^multipart\/form-data\s*;/i.test(request.headers.get("Content-Type") ?? ""))
     return readParts(request, chunks);
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
-    throw new ApiError(
-      "UNSUPPORTED_MEDIA_TYPE",
-      "Send a form: Content-Type: application/x-www-form-urlencoded.",
-    );
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "Send a form: Content-Type: application/x-www-form-urlencoded.");
   }
   return parseForm(formText(chunks));
 }
@@ -65,9 +58,7 @@ async function readParts(request: Request, chunks: Uint8Array[]): Promise<URLSea
   const headers = { "Content-Type": request.headers.get("Content-Type") ?? "" };
   try {
     const parts = await new Response(new Blob(chunks as BlobPart[]), { headers }).formData();
-    return new URLSearchParams(
-      [...parts].filter((part): part is [string, string] => typeof part[1] === "string"),
-    );
+    return new URLSearchParams([...parts].filter((part): part is [string, string] => typeof part[1] === "string"));
   } catch {
     throw invalid("body", "is not valid form data");
   }
@@ -91,8 +82,7 @@ function textOf(chunks: readonly Uint8Array[]): string {
 
 /** Checks the Content-Length header. */
 export function problemOfLength(request: Request, { maxBytes, tooLarge }: Bounds): ApiError | undefined {
-  if (Number(request.headers.get("Content-Length")) > maxBytes)
-    return new ApiError("PAYLOAD_TOO_LARGE", tooLarge);
+  if (Number(request.headers.get("Content-Length")) > maxBytes) return new ApiError("PAYLOAD_TOO_LARGE", tooLarge);
 }
 
 /** Yields the body as it arrives; throws if it is too large, too slow or incomplete. */
@@ -125,8 +115,5 @@ export async function* bodyChunks(
     reader.cancel().catch(() => {});
   }
   if (late)
-    throw invalid(
-      "body",
-      timeout === "total" ? "did not arrive within 10 seconds" : "paused for more than 10 seconds",
-    );
+    throw invalid("body", timeout === "total" ? "did not arrive within 10 seconds" : "paused for more than 10 seconds");
 }

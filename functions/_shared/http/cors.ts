@@ -22,8 +22,7 @@ const cacheMs = 5_000;
 export async function preflight(c: Context): Promise<Response> {
   const origin = c.req.header("Origin");
   const allowed =
-    origin !== undefined &&
-    (isOwnOrigin(origin, c.req.url) || (await isAllowedSomewhere(origin.slice(0, 300))));
+    origin !== undefined && (isOwnOrigin(origin, c.req.url) || (await isAllowedSomewhere(origin.slice(0, 300))));
   return new Response(null, {
     status: 204,
     headers: {

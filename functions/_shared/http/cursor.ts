@@ -40,11 +40,7 @@ export const foundMeta = ({ match, did_you_mean }: Pick<Page, "match" | "did_you
 });
 
 /** Cursor of a sorted list: its sort, the last value as Postgres text, and the row id. Null at the end. */
-export function nextCursor(
-  { more, last }: Pick<Page, "more" | "last">,
-  sort: string,
-  order: string,
-): string | null {
+export function nextCursor({ more, last }: Pick<Page, "more" | "last">, sort: string, order: string): string | null {
   return more && last ? encodeText(JSON.stringify([sort, order, ...last])) : null;
 }
 
@@ -73,8 +69,7 @@ const isValue: Record<string, (value: string) => boolean> = {
 function partsOf(cursor: string): [string, string, string, string] | undefined {
   try {
     const parts: unknown = JSON.parse(decodeText(cursor));
-    if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === "string"))
-      return;
+    if (!Array.isArray(parts) || parts.length !== 4 || !parts.every((part) => typeof part === "string")) return;
     const [sort, order, value, id] = parts as [string, string, string, string];
     if (!isValue[sort]?.(value) || !uuid.safeParse(id).success) return;
     return [sort, order, value, id];

@@ -237,9 +237,5 @@ export function dataResponse(
   meta?: object,
   headers?: Record<string, string>,
 ): JsonResponse {
-  return {
-    status,
-    json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`,
-    headers,
-  };
+  return { status, json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`, headers };
 }

@@ -11,13 +11,7 @@ export function errorResponse(error: unknown, requestId: string, lowercase: bool
   const known = toApiError(error);
   if (!known || known.code === "INTERNAL_ERROR") {
     log({ requestId, error });
-    return envelopeOf(
-      "INTERNAL_ERROR",
-      "An internal error occurred.",
-      [],
-      { request_id: requestId },
-      lowercase,
-    );
+    return envelopeOf("INTERNAL_ERROR", "An internal error occurred.", [], { request_id: requestId }, lowercase);
   }
   if (known.code === "SERVICE_UNAVAILABLE") log({ requestId, error });
   const extra = known.code === "SERVICE_UNAVAILABLE" ? { request_id: requestId } : known.extra;

@@ -70,9 +70,7 @@ function unwrapped(schema: z.ZodType): { core: z.ZodType; isNullable: boolean } 
       // A preprocessed schema has its type at the output.
       core = (core.in instanceof z.ZodTransform ? core.out : core.in) as z.ZodType;
       continue;
-    } else if (
-      !(core instanceof z.ZodOptional || core instanceof z.ZodDefault || core instanceof z.ZodPrefault)
-    )
+    } else if (!(core instanceof z.ZodOptional || core instanceof z.ZodDefault || core instanceof z.ZodPrefault))
       return { core, isNullable };
     core = core.unwrap() as z.ZodType;
   }

@@ -13,8 +13,7 @@ export function idempotencyOf(
 ): Idempotency | undefined {
   if (key === undefined || endpoint.method !== "post") return undefined;
   if (endpoint.showsSecret && !repeatsWithoutSecret) return undefined;
-  if (!/^[\x21-\x7e]{1,200}$/.test(key))
-    throw invalid("Idempotency-Key", "must be 1 to 200 visible ASCII characters");
+  if (!/^[\x21-\x7e]{1,200}$/.test(key)) throw invalid("Idempotency-Key", "must be 1 to 200 visible ASCII characters");
   const requestText = JSON.stringify([endpoint.path, input.params, input.query, input.body]);
   return { key, request: createHash("sha256").update(requestText).digest() };
 }
@@ -23,8 +22,6 @@ export function idempotencyOf(
 export function withoutSecret(response: ApiResponse): ApiResponse {
   if (!("json" in response)) return response;
   const { data, ...rest } = JSON.parse(response.json) as { data: Record<string, unknown> };
-  const hidden = Object.fromEntries(
-    ["secret", "token"].filter((name) => name in data).map((name) => [name, null]),
-  );
+  const hidden = Object.fromEntries(["secret", "token"].filter((name) => name in data).map((name) => [name, null]));
   return { ...response, json: JSON.stringify({ ...rest, data: { ...data, ...hidden } }) };
 }

@@ -27,10 +27,7 @@ export async function readUpload(request: Request, bounds: Bounds): Promise<Uplo
     request.headers.get("Content-Type") ?? "",
   );
   if (!boundary)
-    throw new ApiError(
-      "UNSUPPORTED_MEDIA_TYPE",
-      "Send a form with a file: Content-Type: multipart/form-data.",
-    );
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "Send a form with a file: Content-Type: multipart/form-data.");
   const parts = new Parts(bodyChunks(request, form), boundary[1] ?? boundary[2] ?? "");
   parts.endsAt = performance.now() + maxFieldsMs;
   const fields = new URLSearchParams();
@@ -55,10 +52,7 @@ export async function discard(bytes: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of bytes) if (performance.now() > endsAt) return;
 }
 
-async function* limited(
-  bytes: AsyncGenerator<Uint8Array>,
-  { maxBytes, tooLarge }: Bounds,
-): AsyncGenerator<Uint8Array> {
+async function* limited(bytes: AsyncGenerator<Uint8Array>, { maxBytes, tooLarge }: Bounds): AsyncGenerator<Uint8Array> {
   let length = 0;
   for await (const part of bytes) {
     length += part.length;
@@ -139,8 +133,7 @@ class Parts {
   async #read(): Promise<void> {
     const { done, value } = await this.#chunks.next();
     if (done) throw broken();
-    if (performance.now() > this.endsAt)
-      throw invalid("body", "has fields that did not arrive within 30 seconds");
+    if (performance.now() > this.endsAt) throw invalid("body", "has fields that did not arrive within 30 seconds");
     const joined = new Uint8Array(this.#held.length + value.length);
     joined.set(this.#held);
     joined.set(value, this.#held.length);
@@ -150,11 +143,7 @@ class Parts {
 
 function indexOf(bytes: Uint8Array, pattern: Uint8Array): number {
   const last = bytes.length - pattern.length;
-  for (
-    let at = bytes.indexOf(pattern[0] ?? 0);
-    at >= 0 && at <= last;
-    at = bytes.indexOf(pattern[0] ?? 0, at + 1)
-  ) {
+  for (let at = bytes.indexOf(pattern[0] ?? 0); at >= 0 && at <= last; at = bytes.indexOf(pattern[0] ?? 0, at + 1)) {
     let same = 1;
     while (same < pattern.length && bytes[at + same] === pattern[same]) same++;
     if (same === pattern.length) return at;

@@ -8,11 +8,7 @@ export function rateHeaders(rate?: RateState): Record<string, string> {
     max_requests: limit,
     remaining,
     reset_at,
-  } = rate ?? {
-    max_requests,
-    remaining: max_requests,
-    reset_at: Math.ceil(Date.now() / 1000) + window_seconds,
-  };
+  } = rate ?? { max_requests, remaining: max_requests, reset_at: Math.ceil(Date.now() / 1000) + window_seconds };
   return {
     "X-RateLimit-Limit": String(limit),
     "X-RateLimit-Remaining": String(remaining),

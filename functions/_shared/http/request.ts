@@ -73,12 +73,7 @@ export async function parse(
     return {
       input,
       statements,
-      idempotency: idempotencyOf(
-        endpoint,
-        input,
-        reader.idempotencyKey(c, credential),
-        reader.repeatsWithoutSecret,
-      ),
+      idempotency: idempotencyOf(endpoint, input, reader.idempotencyKey(c, credential), reader.repeatsWithoutSecret),
     };
   } catch (error) {
     if (error instanceof ApiError) return { input, statements: [], problem: error };
@@ -172,11 +167,7 @@ function organizationOf(c: Context, params: Record<string, string>): string | nu
     (c.req.matchedRoutes.length > 0 ? c.req.param("organization") : undefined) ??
     c.req.query("organization");
   // Not a valid name of an organization.
-  return named === undefined || named === ""
-    ? null
-    : named.length > 100 || named.includes("\0")
-      ? "?"
-      : named;
+  return named === undefined || named === "" ? null : named.length > 100 || named.includes("\0") ? "?" : named;
 }
 
 function hashedAuthor(body: unknown): string | null {
@@ -202,12 +193,9 @@ export function hashedAddress(c: Context): string | null {
  * the client connects directly.
  */
 export function addressOf(c: Context): string | undefined {
-  const named =
-    environment.addressHeader && c.req.header(environment.addressHeader)?.split(",").at(-1)?.trim();
+  const named = environment.addressHeader && c.req.header(environment.addressHeader)?.split(",").at(-1)?.trim();
   const address =
     named ||
-    (environment.addressFromSocket
-      ? (c.env as Deno.ServeHandlerInfo<Deno.NetAddr>).remoteAddr?.hostname
-      : undefined);
+    (environment.addressFromSocket ? (c.env as Deno.ServeHandlerInfo<Deno.NetAddr>).remoteAddr?.hostname : undefined);
   return address ? networkOf(address) : undefined;
 }

@@ -14,14 +14,7 @@ import { withoutSecret } from "./idempotency.ts";
 import { bodyOf } from "./kept-text.ts";
 import { isOwnOrigin } from "./own-addresses.ts";
 import { rateHeaders } from "./rate-headers.ts";
-import {
-  admissionOf,
-  type InputReader,
-  jsonReader,
-  type ParsedRequest,
-  parse,
-  readCredential,
-} from "./request.ts";
+import { admissionOf, type InputReader, jsonReader, type ParsedRequest, parse, readCredential } from "./request.ts";
 
 /** How requests are read and responses written: JSON for the API, forms and HTML for the pages. */
 export type Presentation = {
@@ -49,11 +42,7 @@ export const asJson: Presentation = {
 };
 
 /** Handles a request: authenticate, parse, admit and run, respond. */
-export async function serve(
-  c: Context,
-  endpoint: Route,
-  presentation: Presentation = asJson,
-): Promise<Response> {
+export async function serve(c: Context, endpoint: Route, presentation: Presentation = asJson): Promise<Response> {
   const startedAt = performance.now();
   const requestId = crypto.randomUUID();
   let verdict: Verdict | undefined;
@@ -102,14 +91,7 @@ export async function serve(
       response = presentation.errorResponse(error, requestId, c, route);
     }
     if (next) return answer(next);
-    log({
-      requestId,
-      method: c.req.method,
-      route: endpoint.path,
-      caller,
-      status: response.status,
-      startedAt,
-    });
+    log({ requestId, method: c.req.method, route: endpoint.path, caller, status: response.status, startedAt });
     return presentation.respond(c, requestId, response, verdict, bodyStream);
   };
   return answer({ route: endpoint, presentation });

@@ -39,8 +39,7 @@ export function createLogWriter(limit: LogLimit, print: Print) {
   }
 
   function admitDropped() {
-    if (dropped > 0)
-      requests.unshift(JSON.stringify({ at: new Date().toISOString(), dropped_lines: dropped }));
+    if (dropped > 0) requests.unshift(JSON.stringify({ at: new Date().toISOString(), dropped_lines: dropped }));
     dropped = 0;
   }
 

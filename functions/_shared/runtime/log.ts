@@ -22,9 +22,7 @@ export function log({ error, startedAt, ...line }: Line) {
   const at = new Date().toISOString();
   if (error !== undefined) return writer.error(JSON.stringify({ at, ...line, error: describe(error) }));
   const duration =
-    startedAt === undefined
-      ? undefined
-      : { duration_ms: Math.round((performance.now() - startedAt) * 10) / 10 };
+    startedAt === undefined ? undefined : { duration_ms: Math.round((performance.now() - startedAt) * 10) / 10 };
   writer.request(JSON.stringify({ at, ...line, ...duration }));
 }
 

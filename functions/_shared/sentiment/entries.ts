@@ -17,11 +17,7 @@ export type Source = {
   reach: { before: number; behind: number };
 };
 
-export type Entry = {
-  kind: "value" | "degree" | "negation" | "contrast" | "wish";
-  value: number;
-  length: number;
-};
+export type Entry = { kind: "value" | "degree" | "negation" | "contrast" | "wish"; value: number; length: number };
 
 type Node = { next: Map<string, Node>; open: Map<string, Node>; entry?: Entry };
 
@@ -46,10 +42,7 @@ export function compile(source: Source): Lexicon {
 
 // Entries with the same meaning in every language.
 const signs: [number, string][] = [
-  [
-    2,
-    "👍 👏 🙌 💪 ❤ 💙 💚 💜 🧡 💛 😀 😃 😄 😁 😊 🙂 😍 🥰 😎 🤩 🎉 🔥 🚀 ⭐ 🌟 💯 ✅ 🙏 :) :-) :d ;) <3 ^^",
-  ],
+  [2, "👍 👏 🙌 💪 ❤ 💙 💚 💜 🧡 💛 😀 😃 😄 😁 😊 🙂 😍 🥰 😎 🤩 🎉 🔥 🚀 ⭐ 🌟 💯 ✅ 🙏 :) :-) :d ;) <3 ^^"],
   [-2, "👎 😡 😠 🤬 😞 😢 😭 😤 🙁 ☹ 😖 😩 😫 🤮 🤢 💩 💔 🤦 😒 :( :-( :/ ❌"],
 ];
 

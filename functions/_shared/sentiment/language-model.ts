@@ -18,9 +18,7 @@ type Purpose<Question, Answer> = {
 /** Pause after a failure of the service. */
 const restMs = 30_000;
 
-const completion = z.object({
-  choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
-});
+const completion = z.object({ choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1) });
 
 /** Sends a prompt to the model; returns undefined if it does not respond or its output is not valid. */
 export function modelQuery<Question extends object, Answer>(

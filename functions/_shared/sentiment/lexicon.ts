@@ -83,9 +83,7 @@ function languageOf(text: string, locale: Locale): Locale {
 /** Splits a text at "but". */
 function splitAtContrasts(clause: Clause, lexicon: Lexicon): Clause[] {
   const { words } = clause;
-  const starts = words.flatMap((_, at) =>
-    at > 0 && lookUp(lexicon, words, at)?.kind === "contrast" ? [at] : [],
-  );
+  const starts = words.flatMap((_, at) => (at > 0 && lookUp(lexicon, words, at)?.kind === "contrast" ? [at] : []));
   return [0, ...starts].map((start, part) => ({ ...clause, words: words.slice(start, starts[part]) }));
 }
 

@@ -6,8 +6,7 @@ import { type SentimentScore, scoreText, sentimentOf } from "./lexicon.ts";
 /** One result for each text, in order. */
 export type TextScorer = (texts: readonly string[], locale: Locale) => Promise<SentimentScore[]>;
 
-export const lexiconScorer: TextScorer = async (texts, locale) =>
-  texts.map((text) => scoreText(text, locale));
+export const lexiconScorer: TextScorer = async (texts, locale) => texts.map((text) => scoreText(text, locale));
 
 const maxTextLength = 2_000;
 const batchSize = 50;
@@ -45,9 +44,7 @@ export function llmScorer(
   // In parallel, so that all batches take as long as one.
   return async (texts, locale) => {
     const starts = Array.from({ length: Math.ceil(texts.length / batchSize) }, (_, i) => i * batchSize);
-    const scored = await Promise.all(
-      starts.map((from) => batch(texts.slice(from, from + batchSize), locale)),
-    );
+    const scored = await Promise.all(starts.map((from) => batch(texts.slice(from, from + batchSize), locale)));
     return scored.flat();
   };
 }

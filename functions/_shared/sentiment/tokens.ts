@@ -6,10 +6,7 @@ export type Clause = { words: string[]; isQuestion: boolean; isExclaimed: boolea
 const maxTextLength = 2_000;
 const mark = /[.!?;,…\n。、！？；，:()"«»“”„—–]+/u;
 const emoticon = /(?::-?[()d/]|;\)|<3|\^\^)(?![\p{L}\p{N}/])/gu;
-const token = new RegExp(
-  `${emoticon.source}|[\\p{L}\\p{M}\\p{N}]+|\\p{Extended_Pictographic}|${mark.source}`,
-  "gu",
-);
+const token = new RegExp(`${emoticon.source}|[\\p{L}\\p{M}\\p{N}]+|\\p{Extended_Pictographic}|${mark.source}`, "gu");
 const endsQuestion = /[?？]/;
 const endsExclamation = /[!！]/;
 
@@ -45,9 +42,7 @@ export function clausesOf(text: string, characters: boolean): Clause[] {
     }
     sentence = clauses.length;
   };
-  for (const [found] of folded(text.slice(0, maxTextLength), characters)
-    .slice(0, maxTextLength)
-    .matchAll(token)) {
+  for (const [found] of folded(text.slice(0, maxTextLength), characters).slice(0, maxTextLength).matchAll(token)) {
     if (isMark.test(found)) close(found);
     else if (characters) words.push(...found);
     else words.push(found);

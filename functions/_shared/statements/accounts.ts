@@ -5,11 +5,7 @@ import { call, read } from "./shapes.ts";
 // Accounts of auth, for the pages that sign in and confirm.
 
 /** The account that the link of a mail confirms or signs in; change: of its address. No row if the token is unknown. */
-export type AccountOfLink = {
-  name: string | null;
-  email: string;
-  kind: "unconfirmed" | "confirmed" | "change";
-};
+export type AccountOfLink = { name: string | null; email: string; kind: "unconfirmed" | "confirmed" | "change" };
 
 export function accountOfLink(tokenHash: string): Statement<AccountOfLink> {
   return (sql) => sql`select name, email, kind from private.account_of_link(${tokenHash})`;
@@ -25,8 +21,7 @@ export const needsPassword = () => read<boolean>("needs_password");
 export const countUnconfirmedRequest = (email: string) => call("count_unconfirmed_request", email);
 
 /** Whether the owner of a mailbox stopped mail about accounts that others make. */
-export const accountMailIsStopped = (mailboxHash: string) =>
-  read<boolean>("account_mail_is_stopped", mailboxHash);
+export const accountMailIsStopped = (mailboxHash: string) => read<boolean>("account_mail_is_stopped", mailboxHash);
 
 /** Stops such mail and rejects the account that it was about, or sends it again. */
 export const stopAccountMail = ({ mailboxHash, accountId }: StopLink, stopped: boolean) =>

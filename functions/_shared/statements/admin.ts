@@ -14,10 +14,8 @@ export type ApiKey = DataOf<typeof apiKeyAnswer>;
 
 export const listApiKeys = () => call<DataOf<typeof apiKeyListAnswer>>("admin_list_api_keys");
 
-export const createApiKey = (
-  { name, scopes, expires_at }: ApiKeyCreate,
-  { digest, prefix, lastFour }: NewApiKey,
-) => call<ApiKey>("admin_create_api_key", name, scopes, digest, prefix, lastFour, expires_at);
+export const createApiKey = ({ name, scopes, expires_at }: ApiKeyCreate, { digest, prefix, lastFour }: NewApiKey) =>
+  call<ApiKey>("admin_create_api_key", name, scopes, digest, prefix, lastFour, expires_at);
 
 /** Of an agent, if its id is given. */
 export const rotateApiKey = (
@@ -25,8 +23,7 @@ export const rotateApiKey = (
   { overlap_seconds }: ApiKeyRotate,
   { digest, prefix, lastFour }: NewApiKey,
   agentId: string | null = null,
-) =>
-  call<ApiKey>("admin_rotate_api_key", id, digest, prefix, lastFour, `${overlap_seconds} seconds`, agentId);
+) => call<ApiKey>("admin_rotate_api_key", id, digest, prefix, lastFour, `${overlap_seconds} seconds`, agentId);
 
 /** Of an agent, if its id is given. */
 export const revokeApiKey = (id: string, agentId: string | null = null) =>

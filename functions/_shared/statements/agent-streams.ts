@@ -9,8 +9,7 @@ export const openStream = ({ id, tool, arguments: args, confirmed, locale }: New
 /** Locks the stream until the transaction ends, so that one process runs it. */
 export const claimStream = (id: string) => call<object | null>("claim_stream", id);
 
-export const finishStream = (id: string, events: unknown) =>
-  call("finish_stream", id, JSON.stringify(events));
+export const finishStream = (id: string, events: unknown) => call("finish_stream", id, JSON.stringify(events));
 
 /** The result of a call; null until it ran. For the login role. */
 export const streamEvents = (id: string) => call<object | null>("stream_events", id);

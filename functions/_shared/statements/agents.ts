@@ -30,8 +30,7 @@ export const retireAgent = (id: string) => call<Agent>("admin_retire_agent", id)
 export const agentPolicies = (id: string, policies: AgentPolicies | null) =>
   call<DataOf<typeof agentPoliciesAnswer>>("admin_agent_policies", id, policies);
 
-export const listAgentKeys = (id: string) =>
-  call<DataOf<typeof apiKeyListAnswer>>("admin_list_agent_keys", id);
+export const listAgentKeys = (id: string) => call<DataOf<typeof apiKeyListAnswer>>("admin_list_agent_keys", id);
 
 export const createAgentKey = (
   id: string,

@@ -12,11 +12,7 @@ export function listAudit({
   action,
   from: fromDay,
   to: toDay,
-}: AuditQuery): Statement<{
-  data: Json<DataOf<typeof auditAnswer>>;
-  more: boolean;
-  last: [string, string] | null;
-}> {
+}: AuditQuery): Statement<{ data: Json<DataOf<typeof auditAnswer>>; more: boolean; last: [string, string] | null }> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
   return (sql) => sql`
     select data::text as data, more, last

@@ -1,17 +1,11 @@
-import type {
-  Comment,
-  CommentCreateByKey,
-  CommentListQuery,
-  commentCreatedAnswer,
-} from "../../../shared/comments.ts";
+import type { Comment, CommentCreateByKey, CommentListQuery, commentCreatedAnswer } from "../../../shared/comments.ts";
 import type { commentVoteAnswer, commentVoteRemovedAnswer } from "../../../shared/votes.ts";
 import type { Sql, Statement } from "../database/run.ts";
 import { call, commentShape, type Data, type DataOf, type List } from "./shapes.ts";
 import { actor } from "./votes.ts";
 
 /** The comment with this id if the caller may see it and the request names no other organization. */
-const namedComment = (sql: Sql, id: string) =>
-  sql`c.id = ${id}::uuid and private.in_organization(c.organization_id)`;
+const namedComment = (sql: Sql, id: string) => sql`c.id = ${id}::uuid and private.in_organization(c.organization_id)`;
 
 /** One level of a thread, official comments first. */
 export function listComments(
@@ -100,12 +94,7 @@ export function findComment(id: string): Statement<{ found: number }> {
 type NewComment = Pick<CommentCreateByKey, "body" | "parent_id"> & Partial<CommentCreateByKey>;
 
 /** No row if the caller sees no such submission. */
-export function createComment(
-  id: string,
-  submissionId: string,
-  input: NewComment,
-  byKey: boolean,
-): Statement {
+export function createComment(id: string, submissionId: string, input: NewComment, byKey: boolean): Statement {
   const { body, parent_id = null } = input;
   return (sql) => {
     const submission = sql`from public.submissions s where s.id = ${submissionId}::uuid and private.in_organization(s.organization_id)`;
@@ -117,12 +106,10 @@ export function createComment(
   };
 }
 
-export const writtenComment = (id: string) =>
-  call<DataOf<typeof commentCreatedAnswer> | null>("written_comment", id);
+export const writtenComment = (id: string) => call<DataOf<typeof commentCreatedAnswer> | null>("written_comment", id);
 
 export function updateComment(id: string, body: string): Statement {
-  return (sql) =>
-    sql`update public.comments c set body = ${body} where ${namedComment(sql, id)} returning c.id`;
+  return (sql) => sql`update public.comments c set body = ${body} where ${namedComment(sql, id)} returning c.id`;
 }
 
 export function deleteComment(id: string): Statement {
@@ -141,10 +128,7 @@ export function castCommentVote(id: string, onBehalf: OnBehalf, byKey: boolean):
         where ${namedComment(sql, id)} on conflict do nothing returning id`;
 }
 
-export function commentVoteResult(
-  id: string,
-  onBehalf: OnBehalf,
-): Statement<Data<DataOf<typeof commentVoteAnswer>>> {
+export function commentVoteResult(id: string, onBehalf: OnBehalf): Statement<Data<DataOf<typeof commentVoteAnswer>>> {
   return (sql) => sql`
     select json_build_object('comment_id', c.id, 'user_id', a.id, 'vote_count', c.vote_count, 'created_at', private.comment_vote_of(c.id, a.id))::text as data
     from public.comments c, ${actor(sql, onBehalf)} as a (id) where ${namedComment(sql, id)}`;

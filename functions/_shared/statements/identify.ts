@@ -33,13 +33,7 @@ export type VerifiedToken = {
 
 /** Opens a session for the person of a verified token; for the login role. */
 export const openSession = (
-  {
-    organizationId,
-    secretId,
-    claims: { sub, email, name, avatar_url },
-    tokenDigest,
-    tokenEndsAt,
-  }: VerifiedToken,
+  { organizationId, secretId, claims: { sub, email, name, avatar_url }, tokenDigest, tokenEndsAt }: VerifiedToken,
   { digest }: NewApiKey,
   lifetimeSeconds: number,
 ) =>
@@ -59,15 +53,9 @@ export const openSession = (
 
 export const endSession = (digest: Uint8Array) => read<boolean>("end_session", digest);
 
-export const listIdentifySecrets = () =>
-  call<DataOf<typeof identifySecretListAnswer>>("admin_list_identify_secrets");
+export const listIdentifySecrets = () => call<DataOf<typeof identifySecretListAnswer>>("admin_list_identify_secrets");
 
 export const createIdentifySecret = (id: string, encrypted: string, lastFour: string) =>
-  call<Omit<DataOf<typeof newIdentifySecretAnswer>, "secret">>(
-    "admin_create_identify_secret",
-    id,
-    encrypted,
-    lastFour,
-  );
+  call<Omit<DataOf<typeof newIdentifySecretAnswer>, "secret">>("admin_create_identify_secret", id, encrypted, lastFour);
 
 export const deleteIdentifySecret = (id: string) => read<boolean>("admin_delete_identify_secret", id);

@@ -28,15 +28,13 @@ export type ExportPage = { total: number; last: string[] | null; records: string
 export const startExport = (what: string, format: string) => call("admin_start_export", what, format);
 
 export function exportPage(rows: ExportedRows, after: string[] | null, limit: number): Statement<ExportPage> {
-  return (sql) =>
-    sql`select total, last, records from private.admin_export_page(${rows}, ${after}, ${limit})`;
+  return (sql) => sql`select total, last, records from private.admin_export_page(${rows}, ${after}, ${limit})`;
 }
 
 export const startImport = (query: ImportQuery, fileType: JobFileType) =>
   read<string>("admin_start_import", query, fileType);
 
-export const finishImport = (id: string, problem: string | null) =>
-  call<Import>("admin_finish_import", id, problem);
+export const finishImport = (id: string, problem: string | null) => call<Import>("admin_finish_import", id, problem);
 
 /** Stores one part of an import's file. */
 export const addImportFilePart = (id: string, n: number, bytes: Uint8Array) =>
@@ -66,8 +64,7 @@ export type Job = {
 
 export const importJob = (id: string) => read<Job | null>("admin_import_job", id);
 
-export const importFilePart = (id: string, n: number) =>
-  read<Uint8Array | null>("admin_import_file_part", id, n);
+export const importFilePart = (id: string, n: number) => read<Uint8Array | null>("admin_import_file_part", id, n);
 
 /** The chunk to write at a position; with the last chunk also the next position and the remaining anonymous votes. */
 export type Step = { at: number; chunk: number; next?: Position; namelessVotes?: number };
@@ -86,19 +83,10 @@ export const runImport = (id: string, chunk: Chunk, { at, chunk: n, next, namele
   );
 
 /** An import to run, with the sender's credential; both null if the sender is no longer allowed to import. */
-export type Claimed = {
-  id: string;
-  organization_id: string;
-  user_id: string | null;
-  digest: Uint8Array | null;
-};
+export type Claimed = { id: string; organization_id: string; user_id: string | null; digest: Uint8Array | null };
 
 /** Releases the previous import, or fails it with a problem, and claims the next one if `takes`. */
-export function claimImport(
-  previous: string | null,
-  problem: string | null,
-  takes: boolean,
-): Statement<Claimed> {
+export function claimImport(previous: string | null, problem: string | null, takes: boolean): Statement<Claimed> {
   return (sql) =>
     sql`select id, organization_id, user_id, digest from private.claim_import(${previous}, ${problem}, ${takes})`;
 }

@@ -4,13 +4,7 @@ import type { Statement } from "../database/run.ts";
 import { call, type Data, type DataOf, read } from "./shapes.ts";
 import { named } from "./submissions.ts";
 
-type Changes = {
-  choices?: Record<string, string>;
-  stop?: string;
-  stopped?: boolean;
-  mute?: string;
-  unmute?: string;
-};
+type Changes = { choices?: Record<string, string>; stop?: string; stopped?: boolean; mute?: string; unmute?: string };
 
 /** Mail preferences of the caller in the current organization. */
 export const myMailPreferences = () => read<MailPreferences>("mail_preferences");
@@ -62,5 +56,4 @@ type OpenClaim = {
 export const openClaim = ({ organizationId, profileId }: MailLink) =>
   read<OpenClaim | null>("open_claim", organizationId, profileId);
 
-export const claimAuthor = ({ organizationId, profileId }: MailLink) =>
-  call("claim_author", organizationId, profileId);
+export const claimAuthor = ({ organizationId, profileId }: MailLink) => call("claim_author", organizationId, profileId);

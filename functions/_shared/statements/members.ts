@@ -54,13 +54,7 @@ export function listInvites(id: string | undefined, { page, limit }: PageQuery):
 }
 
 export const createInvite = (id: string | undefined, { email, role }: InviteCreate, { digest }: NewApiKey) =>
-  call<Omit<DataOf<typeof newInviteAnswer>, "token">>(
-    "admin_invite",
-    organizationOf(id),
-    email,
-    role,
-    digest,
-  );
+  call<Omit<DataOf<typeof newInviteAnswer>, "token">>("admin_invite", organizationOf(id), email, role, digest);
 
 export const revokeInvite = (id: string | undefined, inviteId: string) =>
   call<Invite | null>("admin_revoke_invite", organizationOf(id), inviteId);
@@ -79,9 +73,7 @@ export const showInvite = (token: string) =>
   read<ShownInvite | null>("show_invite", digestOf(token), readInviteLink(token, "invite"));
 
 /** Accepts the invite of a token, like showInvite. */
-export function acceptInvite(
-  token: string,
-): Statement<Data<DataOf<typeof joinedAnswer>> & { joined: boolean }> {
+export function acceptInvite(token: string): Statement<Data<DataOf<typeof joinedAnswer>> & { joined: boolean }> {
   const id = readInviteLink(token, "invite") ?? null;
   return (sql) => sql`select joined, data::text from private.accept_invite(${digestOf(token)}, ${id})`;
 }

@@ -18,10 +18,7 @@ export const mergeSubmissions = ({ source_ids, target_id }: Merge) =>
 
 export const unmergeSubmission = (id: string) => call<DataOf<typeof unmergedAnswer>>("admin_unmerge", id);
 
-type QueuePage = List<DataOf<typeof moderationQueueAnswer>[number]> & {
-  more: boolean;
-  last: [string, string] | null;
-};
+type QueuePage = List<DataOf<typeof moderationQueueAnswer>[number]> & { more: boolean; last: [string, string] | null };
 
 /** A page of pending, rejected or spam content, oldest first. */
 export function moderationQueue({ state, type, limit, cursor }: ModerationQuery): Statement<QueuePage> {

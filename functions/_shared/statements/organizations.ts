@@ -5,8 +5,7 @@ import { call, type DataOf, organizationOf } from "./shapes.ts";
 export type Organization = DataOf<typeof organizationDetailAnswer>;
 
 /** Without an id, for the request's organization. */
-export const organizationDetail = (id?: string) =>
-  call<Organization>("admin_organization", organizationOf(id));
+export const organizationDetail = (id?: string) => call<Organization>("admin_organization", organizationOf(id));
 
 /** The current logo, before a change. For admins only. */
 export function logoOf(id?: string): Statement<{ id: string; logo_url: string | null }> {
@@ -19,7 +18,5 @@ export function removedLogos(deleted: string[]): Statement<{ path: string }> {
 }
 
 /** Changes settings; logo_url is the path of an uploaded logo. */
-export const updateOrganization = (
-  id: string | undefined,
-  fields: OrganizationPatch | { logo_url: string },
-) => call<Organization>("admin_update_organization", organizationOf(id), fields);
+export const updateOrganization = (id: string | undefined, fields: OrganizationPatch | { logo_url: string }) =>
+  call<Organization>("admin_update_organization", organizationOf(id), fields);

@@ -69,10 +69,7 @@ export type Board = {
 };
 
 /** `data` is a Board as text: comparing is faster than parsing. `author` is named if the caller sees a submission of theirs. */
-export function boardOf(
-  locale: LocaleValue,
-  author?: string,
-): Statement<Data<Board> & { author: string | null }> {
+export function boardOf(locale: LocaleValue, author?: string): Statement<Data<Board> & { author: string | null }> {
   return (sql) => sql`
     select private.board(private.current_organization_id(), ${locale})::text as data, (
       select private.author(s.author_id, s.organization_id) ->> 'name' from public.submissions s
@@ -188,8 +185,7 @@ export function offeredSurvey(
   locale: LocaleValue,
   isSignedIn: boolean,
 ): Statement<{ data: { id: string; title: string } | null }> {
-  return (sql) =>
-    isSignedIn ? sql`select private.offered_survey(${locale}) as data` : sql`select null::json as data`;
+  return (sql) => (isSignedIn ? sql`select private.offered_survey(${locale}) as data` : sql`select null::json as data`);
 }
 
 export type SurveyPage = {

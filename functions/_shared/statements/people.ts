@@ -46,9 +46,7 @@ type SecondFactor = { id: string; name: string | null; created_at: string };
 export const mySecondFactors = () => read<SecondFactor[]>("my_second_factors");
 
 /** Changes the given fields of the caller's profile. */
-export function changeMe(
-  changes: Partial<Pick<Profile, "avatar_url"> & { name: string; locale: Locale }>,
-): Statement {
+export function changeMe(changes: Partial<Pick<Profile, "avatar_url"> & { name: string; locale: Locale }>): Statement {
   return (sql) => sql`select public.update_profile(${JSON.stringify(changes)}::jsonb)`;
 }
 
@@ -69,16 +67,11 @@ export type Contribution = {
 };
 
 /** The caller's contributions in all organizations, newest first, 20 after the cursor, if still visible to them. */
-export function myContributions(
-  kind: ContributionKind,
-  cursor: string | undefined,
-): Statement<Page<Contribution>> {
+export function myContributions(kind: ContributionKind, cursor: string | undefined): Statement<Page<Contribution>> {
   const limit = 20;
   return (sql) => {
     const from = cursor === undefined ? undefined : decodeCursor(cursor, "created_at", "desc");
-    const after = from
-      ? sql`where (r.at, r.key) < (${from.value}::text::timestamptz, ${from.id}::uuid)`
-      : sql``;
+    const after = from ? sql`where (r.at, r.key) < (${from.value}::text::timestamptz, ${from.id}::uuid)` : sql``;
     return sql`
       with page as materialized (
         select * from (${contributions(sql)[kind]}) r ${after} order by r.at desc, r.key desc limit ${limit + 1}

@@ -4,18 +4,11 @@ import type { Sql } from "../database/query.ts";
 import { call, read } from "./shapes.ts";
 
 /** The error of private.admit_request, if any. */
-export type AdmissionError = {
-  code: string | null;
-  message: string;
-  field: string | null;
-  retry_after: number | null;
-};
+export type AdmissionError = { code: string | null; message: string; field: string | null; retry_after: number | null };
 
 /** Charges a request in a transaction of its own. */
 export function chargeRequest(admission: Admission): Statement<Verdict & AdmissionError> {
-  return (
-    sql,
-  ) => sql`select code, message, field, retry_after, max_requests, remaining, reset_at, origin_allowed
+  return (sql) => sql`select code, message, field, retry_after, max_requests, remaining, reset_at, origin_allowed
     from private.admit_request(${caller(sql, admission)}, true)`;
 }
 
@@ -37,8 +30,7 @@ function caller(sql: Sql, admission: Admission) {
 export const findIdempotentResponse = (key: string, request: Uint8Array) =>
   read<string | null>("find_idempotent_response", key, request);
 
-export const saveIdempotentResponse = (key: string, answer: string) =>
-  call("save_idempotent_response", key, answer);
+export const saveIdempotentResponse = (key: string, answer: string) => call("save_idempotent_response", key, answer);
 
 export const newestMigration = () => read<string>("latest_migration");
 

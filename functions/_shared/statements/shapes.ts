@@ -47,8 +47,7 @@ function parameterOf(arg: Argument): string | null {
 }
 
 /** An organization as an argument; without an id, that of the request. */
-export const organizationOf = (id?: string) =>
-  id === undefined ? sql`private.current_organization_id()` : sql`${id}`;
+export const organizationOf = (id?: string) => (id === undefined ? sql`private.current_organization_id()` : sql`${id}`);
 
 /** JSON of a comment in responses; `c` is the comment. */
 export const commentShape = (sql: Sql) => sql`json_build_object(

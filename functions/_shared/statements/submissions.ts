@@ -237,9 +237,7 @@ function relevant(sql: Sql, query: Filters & Pick<SubmissionListQuery, "page" | 
   return sql`
     read as materialized (
       select f.*, ${
-        after
-          ? sql`(select cardinality(t.hits) from ${find(start, maxMatches + 1)} t)`
-          : sql`cardinality(f.hits)`
+        after ? sql`(select cardinality(t.hits) from ${find(start, maxMatches + 1)} t)` : sql`cardinality(f.hits)`
       } as n
       from ${find(after ? sql`row(${after.id}::uuid, ${Number(kind)}, ${Number(votes)}, 0)::private.search_hit` : start, wanted)} f
     ), found as materialized (
@@ -388,8 +386,7 @@ export function submissionDetail(
 }
 
 /** The submission with this id if the caller may see it and the request names no other organization. */
-export const named = (sql: Sql, id: string) =>
-  sql`s.id = ${id}::uuid and private.in_organization(s.organization_id)`;
+export const named = (sql: Sql, id: string) => sql`s.id = ${id}::uuid and private.in_organization(s.organization_id)`;
 
 /** The target of a merged submission; no row if it was not merged. */
 export function mergeTarget(id: string): Statement<{ id: string; title: string }> {
@@ -426,10 +423,7 @@ export function createSubmission(id: string, input: NewSubmission, byKey: boolea
       private.author_of_key(${author_email}, ${author_name}), ${source})`;
 }
 
-export function createdSubmission(
-  id: string,
-  url: string,
-): Statement<Data<DataOf<typeof submissionCreatedAnswer>>> {
+export function createdSubmission(id: string, url: string): Statement<Data<DataOf<typeof submissionCreatedAnswer>>> {
   return (sql) => sql`
     select json_build_object('id', s.id, 'title', s.title, 'status', s.status, 'vote_count', s.vote_count, 'url', ${url}::text)::text as data
     from public.submissions s where s.id = ${id}::uuid`;
@@ -484,13 +478,7 @@ export function statusHistory(id: string): Statement<Data<StatusChange[]>> {
       from public.status_changes h where h.submission_id = ${id}::uuid order by h.created_at desc, h.id desc limit ${maxStatusChanges}) h`;
 }
 
-export type Chosen = {
-  id: string;
-  title: string;
-  status: SubmissionStatus;
-  vote_count: number;
-  comment_count: number;
-};
+export type Chosen = { id: string; title: string; status: SubmissionStatus; vote_count: number; comment_count: number };
 
 const chosenShape = (sql: Sql) => sql`json_build_object(
   'id', s.id, 'title', s.title, 'status', s.status, 'vote_count', s.vote_count, 'comment_count', s.comment_count)`;
@@ -504,13 +492,7 @@ export function chosenSubmissions(ids: string[]): Statement<Data<Chosen[]>> {
       and s.merged_into_id is null`;
 }
 
-export type Merged = {
-  id: string;
-  title: string;
-  merged_at: string;
-  target_id: string;
-  target_title: string;
-};
+export type Merged = { id: string; title: string; merged_at: string; target_id: string; target_title: string };
 
 /** The organization's merged submissions, newest change first. */
 export function mergedSubmissions(limit: number): Statement<Data<Merged[]>> {

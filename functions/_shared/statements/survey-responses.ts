@@ -13,20 +13,13 @@ import { call, type Data, type DataOf, run } from "./shapes.ts";
 
 export type SurveyResponse = DataOf<typeof surveyResponseListAnswer>[number];
 
-export function startSurvey(
-  id: string,
-): Statement<Data<DataOf<typeof surveyStartedAnswer>> & { made: boolean }> {
+export function startSurvey(id: string): Statement<Data<DataOf<typeof surveyStartedAnswer>> & { made: boolean }> {
   return (sql) => sql`
     select started_at = now() as made, json_build_object('survey_id', ${id}::uuid, 'started_at', started_at)::text as data
     from private.start_survey(${id}) as s (started_at)`;
 }
 
-export const submitResponse = (
-  id: string,
-  { answers }: SurveyResponseCreate,
-  locale: Locale,
-  sentiment: Sentiment,
-) =>
+export const submitResponse = (id: string, { answers }: SurveyResponseCreate, locale: Locale, sentiment: Sentiment) =>
   call<DataOf<typeof surveyResponseCreatedAnswer>>(
     "submit_survey_response",
     id,
@@ -37,15 +30,13 @@ export const submitResponse = (
 
 /** Questions whose answers are free text. */
 export function textQuestions(surveyId: string): Statement<{ id: string }> {
-  return (sql) =>
-    sql`select id from public.survey_questions where survey_id = ${surveyId}::uuid and type = 'text'`;
+  return (sql) => sql`select id from public.survey_questions where survey_id = ${surveyId}::uuid and type = 'text'`;
 }
 
 /** Scores by question id. */
 export type ResponseScores = { engine: string; scores: Record<string, number> };
 
-export const rescoreResponse = (id: string, scored: ResponseScores) =>
-  call("score_survey_response", id, scored);
+export const rescoreResponse = (id: string, scored: ResponseScores) => call("score_survey_response", id, scored);
 
 type Filter = Pick<SurveyResponseListQuery, "start_date" | "end_date" | "sentiment">;
 
@@ -83,9 +74,7 @@ export function listResponses(
 ): Statement<Page<SurveyResponse>> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "submitted_at", "desc");
   return (sql) => {
-    const after = from
-      ? sql`and (r.submitted_at, r.id) < (${from.value}::text::timestamptz, ${from.id}::uuid)`
-      : sql``;
+    const after = from ? sql`and (r.submitted_at, r.id) < (${from.value}::text::timestamptz, ${from.id}::uuid)` : sql``;
     return sql`
       with page as materialized (
         select ${visibleColumns(sql, id)}
@@ -122,10 +111,7 @@ export function responseDetail(
   };
 }
 
-export type ResponseSeries = {
-  unit: "day" | "week" | "month";
-  points: { start: string; responses: number }[];
-};
+export type ResponseSeries = { unit: "day" | "week" | "month"; points: { start: string; responses: number }[] };
 
 /** Numbers of responses over time, in UTC: by day, week or month, depending on the range. */
 export function responseSeries(id: string): Statement<{ data: ResponseSeries }> {
@@ -157,9 +143,7 @@ export type TextAnswer = {
   sentiment: "positive" | "neutral" | "negative" | null;
 };
 
-const textAnswer = (
-  sql: Sql,
-) => sql`json_build_object('response_id', r.id, 'question_id', a.answer ->> 'question_id',
+const textAnswer = (sql: Sql) => sql`json_build_object('response_id', r.id, 'question_id', a.answer ->> 'question_id',
   'value', a.answer ->> 'value', 'submitted_at', r.submitted_at, 'sentiment', r.sentiment)`;
 
 /** The newest answers to each text question of a survey, up to `limit` a question. */
@@ -215,9 +199,7 @@ type Last = readonly [submittedAt: string, id: string];
 /** As many responses as fit into one part of an export, newest first, and the cursor of the next part. */
 export function exportResponses(id: string, filter: Filter, after?: Last): Statement<ExportedPart> {
   return (sql) => {
-    const start = after
-      ? sql`and (r.submitted_at, r.id) < (${after[0]}::text::timestamptz, ${after[1]}::uuid)`
-      : sql``;
+    const start = after ? sql`and (r.submitted_at, r.id) < (${after[0]}::text::timestamptz, ${after[1]}::uuid)` : sql``;
     const newest = sql`r.submitted_at desc, r.id desc`;
     const before = sql`over (order by ${newest} rows between unbounded preceding and 1 preceding)`;
     return sql`

@@ -31,9 +31,7 @@ export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): S
   return (sql) => {
     const matches = sql`s.organization_id = (select private.current_organization_id())
       ${status ? sql`and s.status = ${status}` : sql``}`;
-    const after = from
-      ? sql`and (s.created_at, s.id) < (${from.value}::text::timestamptz, ${from.id}::uuid)`
-      : sql``;
+    const after = from ? sql`and (s.created_at, s.id) < (${from.value}::text::timestamptz, ${from.id}::uuid)` : sql``;
     return sql`
       with page as materialized (
         select s.id, s.title, s.status, s.created_at, s.closes_at from public.surveys s where ${matches} ${after}
@@ -114,8 +112,7 @@ export const updateSurvey = (id: string, changes: SurveyPatch) => call("update_s
 
 export type SurveyAction = "publish" | "pause" | "resume" | "archive";
 
-export const changeSurveyStatus = (id: string, action: SurveyAction) =>
-  call("change_survey_status", id, action);
+export const changeSurveyStatus = (id: string, action: SurveyAction) => call("change_survey_status", id, action);
 
 /** Invites the audience by mail, or reminds those who did not answer. */
 export const mailSurvey = (id: string, isReminder: boolean) =>

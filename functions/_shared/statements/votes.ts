@@ -43,20 +43,14 @@ export function removeVote(id: string, onBehalf: OnBehalf): Statement {
     sql`select private.remove_vote(s.id, ${actor(sql, onBehalf)}) from public.submissions s where ${named(sql, id)}`;
 }
 
-export function voteRemovedResult(
-  id: string,
-  onBehalf: OnBehalf,
-): Statement<Data<DataOf<typeof voteRemovedAnswer>>> {
+export function voteRemovedResult(id: string, onBehalf: OnBehalf): Statement<Data<DataOf<typeof voteRemovedAnswer>>> {
   return (sql) => sql`
     select json_build_object('submission_id', s.id, 'user_id', ${actor(sql, onBehalf)}, 'vote_count', s.vote_count)::text as data
     from public.submissions s where ${named(sql, id)}`;
 }
 
 /** The caller's votes for submissions they may still see, newest first. */
-export function myVotes({
-  page,
-  limit,
-}: PageQuery): Statement<List<DataOf<typeof myVoteListAnswer>[number]>> {
+export function myVotes({ page, limit }: PageQuery): Statement<List<DataOf<typeof myVoteListAnswer>[number]>> {
   return (sql) => sql`
     with mine as materialized (
       select s.id, s.title, s.status, s.vote_count, v.voted_at

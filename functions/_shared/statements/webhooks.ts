@@ -34,15 +34,7 @@ export const createWebhook = (
   organizationId: string | undefined,
   webhookId: string,
   { url, events, encrypted }: { url: string; events: string[]; encrypted: string },
-) =>
-  call<Webhook | null>(
-    "admin_create_webhook",
-    organizationOf(organizationId),
-    webhookId,
-    url,
-    events,
-    encrypted,
-  );
+) => call<Webhook | null>("admin_create_webhook", organizationOf(organizationId), webhookId, url, events, encrypted);
 
 export const updateWebhook = (named: Named, { url, events, enabled }: WebhookPatch) =>
   call<Webhook | null>("admin_update_webhook", ...ofWebhook(named), url, events, enabled);
@@ -66,5 +58,4 @@ export function listDeliveries(
 export const showDelivery = (named: NamedDelivery) =>
   call<DataOf<typeof deliveryDetailAnswer> | null>("admin_show_delivery", ...ofDelivery(named));
 
-export const redeliver = (named: NamedDelivery) =>
-  call<Delivery | null>("admin_redeliver", ...ofDelivery(named));
+export const redeliver = (named: NamedDelivery) => call<Delivery | null>("admin_redeliver", ...ofDelivery(named));

@@ -36,8 +36,7 @@ const countedCallers: Record<string, string> = {
 
 function rateSentence(operation = ""): string {
   const limits = Object.entries(rateLimits).flatMap(([rule, { max_requests, window_seconds }]) => {
-    const callers =
-      operation && rule.startsWith(operation) ? countedCallers[rule.slice(operation.length)] : undefined;
+    const callers = operation && rule.startsWith(operation) ? countedCallers[rule.slice(operation.length)] : undefined;
     return callers === undefined ? [] : [`${max_requests} ${lengthOf(window_seconds)}${callers}`];
   });
   return limits.length > 0 ? `Separate rate limit: by default ${limits.join(", ")}.` : "";

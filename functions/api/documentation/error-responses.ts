@@ -8,20 +8,14 @@ export const errorResponses: Record<ErrorStatus, { name: string; description: st
   402: { name: "PlanLimitReached", description: "The organization has reached a limit of its plan." },
   403: { name: "Forbidden", description: "The caller may not do this, or the key lacks the scope." },
   404: { name: "NotFound", description: "The resource does not exist, or the caller may not see it." },
-  409: {
-    name: "Conflict",
-    description: "The request conflicts with the current state; the code is more specific.",
-  },
+  409: { name: "Conflict", description: "The request conflicts with the current state; the code is more specific." },
   410: { name: "Gone", description: "The resource existed but has expired, or was used or revoked." },
   413: {
     name: "PayloadTooLarge",
     description: "The body is larger than 1 MiB, or a file to import larger than 64 MiB.",
   },
   415: { name: "UnsupportedMediaType", description: "The media type is not supported." },
-  429: {
-    name: "RateLimitExceeded",
-    description: "Too many requests: retry after the seconds in `Retry-After`.",
-  },
+  429: { name: "RateLimitExceeded", description: "Too many requests: retry after the seconds in `Retry-After`." },
   500: { name: "InternalError", description: "An internal error; report its `request_id` to the operator." },
   503: {
     name: "ServiceUnavailable",

@@ -32,10 +32,7 @@ export function exampleOf(
   switch (Array.isArray(shape.type) ? shape.type[0] : shape.type) {
     case "object":
       return Object.fromEntries(
-        namesFor(shape, fields).map((key) => [
-          key,
-          exampleOf(shape.properties?.[key] as Schema, schemas, fields, key),
-        ]),
+        namesFor(shape, fields).map((key) => [key, exampleOf(shape.properties?.[key] as Schema, schemas, fields, key)]),
       );
     case "array":
       return [exampleOf(shape.items as Schema, schemas, fields, name)];
@@ -49,10 +46,7 @@ export function exampleOf(
   }
 }
 
-function namesFor(
-  { properties = {}, required = [], minProperties = 0 }: Schema,
-  fields: "required" | "all",
-): string[] {
+function namesFor({ properties = {}, required = [], minProperties = 0 }: Schema, fields: "required" | "all"): string[] {
   const names = Object.keys(properties);
   if (fields === "all") return names;
   return required.length > 0 ? required : names.slice(0, Number(minProperties));

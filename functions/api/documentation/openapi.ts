@@ -37,18 +37,12 @@ const securitySchemes = {
 
 const text: Schema = { type: "string" };
 const headers: Record<string, Header> = {
-  "X-RateLimit-Limit": {
-    description: "Requests allowed in the window.",
-    schema: { type: "integer", minimum: 0 },
-  },
+  "X-RateLimit-Limit": { description: "Requests allowed in the window.", schema: { type: "integer", minimum: 0 } },
   "X-RateLimit-Remaining": {
     description: "Requests remaining in the window.",
     schema: { type: "integer", minimum: 0 },
   },
-  "X-RateLimit-Reset": {
-    description: "End of the window in Unix seconds.",
-    schema: { type: "integer", minimum: 0 },
-  },
+  "X-RateLimit-Reset": { description: "End of the window in Unix seconds.", schema: { type: "integer", minimum: 0 } },
   "X-Request-Id": {
     description: "Id of this request in the service's log.",
     schema: { type: "string", format: "uuid" },
@@ -60,12 +54,7 @@ const headers: Record<string, Header> = {
   Vary: { description: "`Accept-Language`: caches store one response for each language.", schema: text },
   "Retry-After": { description: "Seconds to wait before a retry.", schema: { type: "integer", minimum: 0 } },
 };
-const commonHeaders = referencesTo(
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "X-Request-Id",
-);
+const commonHeaders = referencesTo("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id");
 
 /** The OpenAPI 3.1 document of the endpoints, generated from the schemas that validate requests. */
 export function openApi(endpoints: readonly EndpointDescription[]): OpenApi {
@@ -164,18 +153,13 @@ export function openApi(endpoints: readonly EndpointDescription[]): OpenApi {
       return {
         description: "A file, which is read as a stream.",
         required: true,
-        content: {
-          ...asText(consumes),
-          "application/json": { schema: { type: "array", items: { type: "object" } } },
-        },
+        content: { ...asText(consumes), "application/json": { schema: { type: "array", items: { type: "object" } } } },
       };
     const byPerson = body && hasFields(body) && show(body, "input");
     const byKey = bodyByKey && show(bodyByKey, "input");
     if (!byPerson && !byKey) return undefined;
     const examples = {
-      ...(byPerson && {
-        person: { summary: "By a signed-in user", value: exampleOf(byPerson, schemas, "required") },
-      }),
+      ...(byPerson && { person: { summary: "By a signed-in user", value: exampleOf(byPerson, schemas, "required") } }),
       ...(byKey && { key: { summary: "By an organization's key", value: exampleOf(byKey, schemas, "all") } }),
     };
     return {
@@ -197,10 +181,7 @@ export function openApi(endpoints: readonly EndpointDescription[]): OpenApi {
       const schema = lowercaseToKeys ? { anyOf: [general, show(lowercaseErrorEnvelope, "output")] } : general;
       responses[name] = {
         description: `${errorResponses[status].description} ${lowercaseToKeys ? "Keys get the lowercase form. " : ""}${codesOf(status)}`,
-        headers: {
-          ...commonHeaders,
-          ...(status === 429 || status === 503 ? referencesTo("Retry-After") : {}),
-        },
+        headers: { ...commonHeaders, ...(status === 429 || status === 503 ? referencesTo("Retry-After") : {}) },
         content: { "application/json": { schema } },
       };
     }
@@ -240,9 +221,7 @@ function operationIdOf({ method, path }: EndpointDescription): string {
     .split("/")
     .filter(Boolean)
     .flatMap((part) => (part.startsWith(":") ? ["by", ...part.slice(1).split("_")] : part.split("-")));
-  return [method, ...words]
-    .map((word, i) => (i === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
-    .join("");
+  return [method, ...words].map((word, i) => (i === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1))).join("");
 }
 
 function referencesTo(...names: (keyof typeof headers)[]): Record<string, Reference> {
@@ -287,9 +266,7 @@ const readiness = z.object({
     .describe("Whether the database has every migration that the functions need."),
   unset_variables: z
     .array(z.string())
-    .describe(
-      "Environment variables that the operator should set (docs/deploy.md); the service works without them.",
-    ),
+    .describe("Environment variables that the operator should set (docs/deploy.md); the service works without them."),
 });
 
 function pathsOfHealth(show: (schema: z.ZodType, io: "output") => Schema): OpenApi["paths"] {
@@ -298,12 +275,7 @@ function pathsOfHealth(show: (schema: z.ZodType, io: "output") => Schema): OpenA
     headers: commonHeaders,
     content: { "application/json": { schema: show(shape, "output") } },
   });
-  const common = {
-    tags: ["Service"],
-    description: "Public; not rate limited.",
-    security: [{}],
-    parameters: [],
-  };
+  const common = { tags: ["Service"], description: "Public; not rate limited.", security: [{}], parameters: [] };
   return {
     "/api/health": {
       get: {

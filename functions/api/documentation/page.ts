@@ -127,14 +127,9 @@ function answersOf({ responses }: Operation): Html[] {
   const errorLinks: Html[] = [];
   for (const [status, response] of Object.entries(responses)) {
     if ("$ref" in response) errorLinks.push(html`<a href="#refusal-${nameOf(response.$ref)}">${status}</a>`);
-    else
-      own.push(
-        html`<p><strong>${status}</strong> ${prose(response.description)} ${shapeOf(response.content)}</p>`,
-      );
+    else own.push(html`<p><strong>${status}</strong> ${prose(response.description)} ${shapeOf(response.content)}</p>`);
   }
-  return errorLinks.length > 0
-    ? [...own, html`<p class="muted">Refusals: ${join(errorLinks, ", ")}</p>`]
-    : own;
+  return errorLinks.length > 0 ? [...own, html`<p class="muted">Refusals: ${join(errorLinks, ", ")}</p>`] : own;
 }
 
 function schemaSection(name: string, schema: Schema): Html {

@@ -70,12 +70,6 @@ export function queryParameters(query: Schema, schemas: Record<string, Schema>):
   const { properties = {}, required = [] } = resolve(query, schemas);
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = property as Schema;
-    return {
-      name,
-      in: "query",
-      required: required.includes(name),
-      ...(description && { description }),
-      schema,
-    };
+    return { name, in: "query", required: required.includes(name), ...(description && { description }), schema };
   });
 }

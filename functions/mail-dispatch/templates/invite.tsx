@@ -22,9 +22,7 @@ export function inviteMail(
           {words.role}: <strong>{words.roles[role]}</strong> ({words.roleTexts[role]})
         </p>
         <p>{mail.inviteUntil(formatDay(new Date(expires_at), locale))}</p>
-        <Button
-          href={`${environment.siteUrl}/invite?token=${signInviteLink(invite_id, created_at, "invite")}`}
-        >
+        <Button href={`${environment.siteUrl}/invite?token=${signInviteLink(invite_id, created_at, "invite")}`}>
           {words.accept}
         </Button>
       </>

@@ -30,9 +30,7 @@ export function parse(
   const [best, second] = routes;
   if (!best || best.missing.length > 0 || (second && second.score > best.score * clearMargin))
     return {
-      candidates: routes
-        .slice(0, 5)
-        .map(({ tool, score, missing }) => ({ tool, score: round(score), missing })),
+      candidates: routes.slice(0, 5).map(({ tool, score, missing }) => ({ tool, score: round(score), missing })),
     };
   const confidence = round(1 - (second ? second.score / best.score : 0) / 2);
   return { tool: best.tool, arguments: best.arguments, confidence };
@@ -86,12 +84,7 @@ function indexFor(tools: readonly Routable[]): MiniSearch {
   index ??= indexOfExamples();
   for (const { name, description } of tools)
     if (!(name in examples) && !index.has(name))
-      index.add({
-        id: name,
-        tool: name,
-        language: "en",
-        text: `${name.replaceAll("_", " ")} ${description}`,
-      });
+      index.add({ id: name, tool: name, language: "en", text: `${name.replaceAll("_", " ")} ${description}` });
   return index;
 }
 
@@ -105,9 +98,7 @@ function indexOfExamples(): MiniSearch {
   });
   for (const [tool, byLanguage] of Object.entries(examples))
     for (const [language, texts] of Object.entries(byLanguage))
-      index.addAll(
-        listed(texts).map((text, i) => ({ id: `${tool} ${language} ${i}`, tool, language, text })),
-      );
+      index.addAll(listed(texts).map((text, i) => ({ id: `${tool} ${language} ${i}`, tool, language, text })));
   return index;
 }
 
@@ -146,16 +137,13 @@ function fill(sentence: ParsedSentence, tool: Routable, score: number, language:
     filled.target_id = ids.pop();
     filled.source_ids = ids.splice(0);
   }
-  for (const name of parameters.filter(
-    (name) => name.endsWith("_id") && !(name in filled) && isRequired(shape[name]),
-  ))
+  for (const name of parameters.filter((name) => name.endsWith("_id") && !(name in filled) && isRequired(shape[name])))
     if (ids.length > 0) filled[name] = ids.shift();
   for (const name of Object.keys(wordsOfValue)) {
     const value = has(name) ? valueIn(name, sentence.words, false, shape[name]) : undefined;
     if (value) filled[name] = value;
   }
-  for (const name of ["q", "title", "body"])
-    if (has(name) && quotes.length > 0) filled[name] = quotes.shift();
+  for (const name of ["q", "title", "body"]) if (has(name) && quotes.length > 0) filled[name] = quotes.shift();
   if (has("description") && !has("questions") && quotes.length > 0) filled.description = quotes.shift();
   if (has("texts") && quotes.length > 0) filled.texts = quotes.splice(0);
   if (has("questions") && quotes.length > 0)
@@ -165,16 +153,10 @@ function fill(sentence: ParsedSentence, tool: Routable, score: number, language:
 
   const missing = parameters.filter((name) => isRequired(shape[name]) && !(name in filled));
   const unused = ids.length + quotes.length;
-  return {
-    tool: tool.name,
-    score: score * 0.5 ** missing.length * 0.5 ** unused,
-    arguments: filled,
-    missing,
-  };
+  return { tool: tool.name, score: score * 0.5 ** missing.length * 0.5 ** unused, arguments: filled, missing };
 }
 
-const isRequired = (schema: z.ZodType | undefined) =>
-  schema !== undefined && !schema.safeParse(undefined).success;
+const isRequired = (schema: z.ZodType | undefined) => schema !== undefined && !schema.safeParse(undefined).success;
 
 /** The argument value with the longest matching words in the text. */
 function valueIn(name: string, text: string, whole: boolean, schema?: z.ZodType): string | undefined {

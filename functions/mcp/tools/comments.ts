@@ -8,16 +8,13 @@ import { additive, readOnly } from "../tool.ts";
 import { pageInput, pageOf, pageOutput, shortened, shortText } from "./pages.ts";
 
 const { parent_id, sort, order } = commentListQuery.shape;
-const listed = comment
-  .omit({ submission_id: true, updated_at: true, replies: true })
-  .extend({ body: shortText });
+const listed = comment.omit({ submission_id: true, updated_at: true, replies: true }).extend({ body: shortText });
 
 export const commentTools = [
   fromEndpoint(endpointOf(comments, "get", "/submissions/:id/comments"), {
     name: "list_comments",
     title: "List comments",
-    description:
-      "List the comments of a submission, official ones first; with parent_id the replies to a comment.",
+    description: "List the comments of a submission, official ones first; with parent_id the replies to a comment.",
     id: "submission_id",
     input: z.object({ ...idNamed("submission_id"), parent_id, sort, order, ...pageInput }),
     output: { comments: z.array(listed), ...pageOutput },

@@ -92,9 +92,5 @@ async function ofTexts(texts: string[], language: z.infer<typeof locale>) {
 function ofSurvey(row: { data: string } | undefined) {
   if (!row) throw notFound("survey");
   const { sentiment: numbers } = JSON.parse(row.data);
-  return {
-    engine: "stored",
-    ...numbers,
-    sentiment: numbers.overall === null ? null : sentimentOf(numbers.overall),
-  };
+  return { engine: "stored", ...numbers, sentiment: numbers.overall === null ? null : sentimentOf(numbers.overall) };
 }

@@ -31,10 +31,7 @@ import { additive, confirm, idempotentDestructive, readOnly, tool } from "../too
 import { described, pageInput, pageOf, pageOutput, shortText } from "./pages.ts";
 
 const missing = () => notFound("submission");
-const tooDeep = {
-  path: ["page"],
-  error: "times limit must be at most 10000: filter the list to see the rest",
-};
+const tooDeep = { path: ["page"], error: "times limit must be at most 10000: filter the list to see the rest" };
 const { page: _page, limit: _limit, cursor: _cursor, ...filters } = submissionListQuery.shape;
 const { cursor: _from, ...searched } = submissionSearchQuery.shape;
 const listed = submission.omit({ description: true, updated_at: true }).extend({ description: shortText });
@@ -71,12 +68,7 @@ export const submissionTools = [
       .object({ ...pageInput, ...filters })
       .refine(isWithinMaxOffset, tooDeep)
       .refine(isRelevanceOfWords, relevanceMessage),
-    output: {
-      submissions: z.array(listed),
-      ...pageOutput,
-      ...foundFields,
-      match: foundFields.match.optional(),
-    },
+    output: { submissions: z.array(listed), ...pageOutput, ...foundFields, match: foundFields.match.optional() },
     scope: "submissions:read",
     annotations: readOnly,
     untrusted: ["submissions.title", "submissions.description"],
@@ -139,13 +131,7 @@ export const submissionTools = [
     description:
       "Submit an idea or a problem as this agent, which votes for it and follows it. Each call creates a submission: call find_similar_submissions first.",
     input: z.object({ ...submissionCreate.shape }),
-    output: z.object({
-      id: uuid,
-      title: z.string(),
-      status: submissionStatus,
-      vote_count: z.int(),
-      url: z.string(),
-    }),
+    output: z.object({ id: uuid, title: z.string(), status: submissionStatus, vote_count: z.int(), url: z.string() }),
     scope: "submissions:write",
     annotations: additive,
     operation: "submission_create",
@@ -177,17 +163,14 @@ export const submissionTools = [
     respond: ([updated, [row]]) => {
       if (!row) throw missing();
       if (updated.length === 0)
-        throw forbidden(
-          "An agent may edit its own submissions, and others with the scope submissions:moderate.",
-        );
+        throw forbidden("An agent may edit its own submissions, and others with the scope submissions:moderate.");
       return { submission: seen(JSON.parse(row.data)) };
     },
   }),
   fromEndpoint(endpointOf(submissions, "patch", "/submissions/:id/status"), {
     name: "set_submission_status",
     title: "Change a submission's status",
-    description:
-      "Change the status of a submission, with a public note. Notifies followers unless notify is false.",
+    description: "Change the status of a submission, with a public note. Notifies followers unless notify is false.",
     id: "submission_id",
     scope: "submissions:moderate",
     annotations: idempotentDestructive,

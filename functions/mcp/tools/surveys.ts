@@ -24,9 +24,7 @@ const { start_date, end_date, sentiment } = surveyResponseListQuery.shape;
 /** A survey as agents see it. */
 const withQuestions = {
   query: { expand: ["questions"] },
-  output: {
-    survey: surveyDetail.omit({ targeting: true, analytics: true }).required({ questions: true }),
-  },
+  output: { survey: surveyDetail.omit({ targeting: true, analytics: true }).required({ questions: true }) },
   untrusted: [],
   answer: ({ data }: Answer) => ({ survey: data }),
 };
@@ -107,8 +105,7 @@ export const surveyTools = [
   fromEndpoint(endpointOf(surveyResponses, "get", "/surveys/:id/responses"), {
     name: "list_survey_responses",
     title: "List responses to a survey",
-    description:
-      "List responses, newest first, with long texts truncated. For aggregates call get_survey_analytics.",
+    description: "List responses, newest first, with long texts truncated. For aggregates call get_survey_analytics.",
     id: "survey_id",
     input: z.object({ ...idNamed("survey_id"), start_date, end_date, sentiment, ...pageInput }),
     output: { responses: z.array(surveyResponse), ...pageOutput },

@@ -108,9 +108,7 @@ const Actions = ({ comment, path, viewerId, isAdmin, isOpen }: LevelProps & { co
         </details>
       )}
       {isOwn && (seconds_to_edit ?? 0) > 0 && (
-        <a {...personLink(visit, `/comments/${id}/edit`)}>
-          {comments.edit(Math.ceil((seconds_to_edit ?? 0) / 60))}
-        </a>
+        <a {...personLink(visit, `/comments/${id}/edit`)}>{comments.edit(Math.ceil((seconds_to_edit ?? 0) / 60))}</a>
       )}
       {(isOwn || isAdmin) && <a {...personLink(visit, `/comments/${id}/delete`)}>{submission.delete}</a>}
       {isAdmin && (
@@ -147,13 +145,7 @@ export const CommentForm = ({ path, parentId, label }: FormProps) => {
       isOnce
       isOwn={(typed) => (typed.get("parent_id") ?? undefined) === parentId}
     >
-      <Field
-        name="body"
-        id={`body-${id}`}
-        label={label}
-        placeholder={parentId ? undefined : comments.hint}
-        rows={3}
-      />
+      <Field name="body" id={`body-${id}`} label={label} placeholder={parentId ? undefined : comments.hint} rows={3} />
       <div>
         <button type="submit" class={parentId ? "button" : "button main"}>
           {parentId ? comments.reply : comments.send}

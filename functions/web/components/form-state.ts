@@ -20,7 +20,5 @@ export function useForm(visit: Visit): FormState {
 /** The value of a field; names of nested fields have dots, which a form that is shown again has in its names. */
 export function valueIn(values: object, name: string): unknown {
   if (Object.hasOwn(values, name)) return values[name as keyof typeof values];
-  return name
-    .split(".")
-    .reduce<unknown>((value, part) => (value as Record<string, unknown> | null)?.[part], values);
+  return name.split(".").reduce<unknown>((value, part) => (value as Record<string, unknown> | null)?.[part], values);
 }

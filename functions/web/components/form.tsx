@@ -76,11 +76,7 @@ export const Form = (props: Props) => {
   );
   return (
     <FormContext.Provider
-      value={{
-        values,
-        refused,
-        limitsOf: (name) => limitsOf({ ...route, body: route.body ?? route.query }, name),
-      }}
+      value={{ values, refused, limitsOf: (name) => limitsOf({ ...route, body: route.body ?? route.query }, name) }}
     >
       <form
         enctype={props.hasFile ? "multipart/form-data" : undefined}

@@ -10,13 +10,7 @@ export const LanguageAndTheme = ({ returnTo }: { returnTo: string }) => {
   const { nav } = visit.messages;
   const names = { light: nav.themeLight, dark: nav.themeDark };
   return (
-    <form
-      class="preferences"
-      method="post"
-      action="/preferences"
-      data-turbo="false"
-      data-island="send-on-change"
-    >
+    <form class="preferences" method="post" action="/preferences" data-turbo="false" data-island="send-on-change">
       <input type="hidden" name="return_to" value={returnTo} />
       <label>
         <span>{nav.language}</span>

@@ -1,12 +1,6 @@
 import { Fragment } from "hono/jsx";
 
-const entities: Record<string, string> = {
-  "&lt;": "<",
-  "&gt;": ">",
-  "&quot;": '"',
-  "&#39;": "'",
-  "&amp;": "&",
-};
+const entities: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&amp;": "&" };
 
 /**
  * Renders search highlights: escaped HTML in which only <mark> is markup. Starts with an ellipsis if the highlights are

@@ -12,13 +12,7 @@ type Props = {
 };
 
 /** A field for words to search for. */
-export const SearchField = ({
-  name = "q",
-  label,
-  value,
-  class: className = "search grow",
-  autofocus,
-}: Props) => (
+export const SearchField = ({ name = "q", label, value, class: className = "search grow", autofocus }: Props) => (
   <label class={className}>
     <Icon name="search" />
     <input

@@ -28,13 +28,7 @@ export const TeamPanel = ({ submission, path, target }: SubmissionProps) => {
       )}
       <details class="action wide" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>
         <summary>{manage.moderation}</summary>
-        <ModerationForm
-          type="submission"
-          id={id}
-          updatedAt={submission.updated_at}
-          state={state}
-          returnTo={path}
-        />
+        <ModerationForm type="submission" id={id} updatedAt={submission.updated_at} state={state} returnTo={path} />
       </details>
       <ul class="links">
         {links.map(([page, text]) => (

@@ -16,9 +16,7 @@ export const Unread = ({ viewer }: Props) => {
         aria-label={visit.messages.nav.notifications(viewer.unread_count)}
       >
         <Icon name="bell" />
-        {viewer.unread_count > 0 && (
-          <span class="badge">{viewer.unread_count > 99 ? "99+" : viewer.unread_count}</span>
-        )}
+        {viewer.unread_count > 0 && <span class="badge">{viewer.unread_count > 99 ? "99+" : viewer.unread_count}</span>}
       </a>
     </div>
   );

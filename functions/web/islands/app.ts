@@ -47,8 +47,7 @@ document.addEventListener("submit", ({ target }) => {
 
 // A response without the requested frame is a whole page, such as the sign-in, and is opened. An error changes nothing.
 document.addEventListener("turbo:frame-missing", (event) => {
-  const { response, visit } = (event as CustomEvent<{ response: Response; visit(to: Response): void }>)
-    .detail;
+  const { response, visit } = (event as CustomEvent<{ response: Response; visit(to: Response): void }>).detail;
   event.preventDefault();
   if (response.ok) visit(response);
 });

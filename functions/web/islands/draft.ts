@@ -52,8 +52,7 @@ const linesOf = (fields: Typed[], of: (field: Typed) => string[]) => fields.flat
 const fieldsOf = (form: HTMLFormElement) =>
   [...form.querySelectorAll<Typed>("input:not([type=hidden]), textarea, select")].filter(({ name }) => name);
 
-const isChoice = (field: Typed): field is HTMLInputElement =>
-  field.type === "radio" || field.type === "checkbox";
+const isChoice = (field: Typed): field is HTMLInputElement => field.type === "radio" || field.type === "checkbox";
 
 const currentValueOf = (field: Typed) => (isChoice(field) && !field.checked ? [] : [field.value]);
 

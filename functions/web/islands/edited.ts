@@ -12,15 +12,12 @@ export function isEdited(element: Element): boolean {
   );
 }
 
-export const hasEdits = (element: Element) =>
-  [...element.querySelectorAll("input, textarea, select")].some(isEdited);
+export const hasEdits = (element: Element) => [...element.querySelectorAll("input, textarea, select")].some(isEdited);
 
 type SubmitEnd = { success: boolean; fetchResponse?: { response: Response } };
 
 /** Whether the server accepted the form of a `turbo:submit-end` event. A redirect to the sign-in means that it did not. */
 export function isDone(event: Event): boolean {
   const { success, fetchResponse } = (event as CustomEvent<SubmitEnd>).detail;
-  return (
-    success && fetchResponse !== undefined && new URL(fetchResponse.response.url).pathname !== "/sign-in"
-  );
+  return success && fetchResponse !== undefined && new URL(fetchResponse.response.url).pathname !== "/sign-in";
 }

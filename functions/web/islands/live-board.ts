@@ -26,15 +26,7 @@ export const connect: Island = (element, signal) => {
     count.hidden = comments === 0;
   }
 
-  function showCounts({
-    id,
-    vote_count,
-    comment_count,
-  }: {
-    id: string;
-    vote_count: number;
-    comment_count: number;
-  }) {
+  function showCounts({ id, vote_count, comment_count }: { id: string; vote_count: number; comment_count: number }) {
     showVotes(id, vote_count);
     showComments(id, comment_count);
   }
@@ -56,8 +48,7 @@ export const connect: Island = (element, signal) => {
       else if (event === "UPDATE" && record) {
         const { id, status, vote_count, comment_count } = record;
         if (status) showStatus(id, status);
-        if (vote_count !== undefined && comment_count !== undefined)
-          showCounts({ id, vote_count, comment_count });
+        if (vote_count !== undefined && comment_count !== undefined) showCounts({ id, vote_count, comment_count });
       } else if (event === "DELETE" && old_record) {
         const row = rowOf(old_record.id);
         if (row) row.inert = true;

@@ -20,11 +20,8 @@ export const connect: Island = (element, signal) =>
 
 /** Whether the page shows the change already, for example because its reader made it. */
 function isShown(event: string, { table, record, old_record }: LiveMessage["payload"]): boolean {
-  const shown = (id: string) =>
-    document.getElementById(table === "comments" ? `comment-${id}` : "submission");
+  const shown = (id: string) => document.getElementById(table === "comments" ? `comment-${id}` : "submission");
   if (event === "DELETE" && old_record) return table === "comments" && !shown(old_record.id);
   if (event === "INSERT" && record) return table === "comments" && shown(record.id) !== null;
-  return (
-    event === "UPDATE" && record !== undefined && shown(record.id)?.dataset.version === versionOf(record)
-  );
+  return event === "UPDATE" && record !== undefined && shown(record.id)?.dataset.version === versionOf(record);
 }

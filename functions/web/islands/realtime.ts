@@ -54,12 +54,7 @@ export function listenToNotifications(element: HTMLElement, signal: AbortSignal,
 }
 
 /** Subscribes after the visitor's token was set, because the first message authenticates the subscription. */
-async function join(
-  client: RealtimeClient,
-  channel: RealtimeChannel,
-  signal: AbortSignal,
-  onMissed: () => void,
-) {
+async function join(client: RealtimeClient, channel: RealtimeChannel, signal: AbortSignal, onMissed: () => void) {
   await client.setAuth();
   if (signal.aborted) return;
   let joined = false;

@@ -6,8 +6,7 @@ export const connect: Island = (element, signal) => {
   for (const card of element.querySelectorAll<HTMLElement>(".roadmap-card")) card.draggable = true;
   const columnOf = ({ target }: Event) => (target as HTMLElement).closest<HTMLElement>("[data-status]");
   const mark = (column: HTMLElement | null) => {
-    for (const other of element.querySelectorAll("[data-status]"))
-      other.classList.toggle("target", other === column);
+    for (const other of element.querySelectorAll("[data-status]")) other.classList.toggle("target", other === column);
   };
   const listen = <Name extends keyof HTMLElementEventMap>(
     name: Name,

@@ -48,13 +48,9 @@ export const connect: Island = (element, signal) => {
   };
   signal.addEventListener("abort", () => clearTimeout(timer));
   listen("change", preview);
-  form.addEventListener(
-    "turbo:frame-load",
-    ({ target }) => (target as HTMLElement).id === "questions" && preview(),
-    {
-      signal,
-    },
-  );
+  form.addEventListener("turbo:frame-load", ({ target }) => (target as HTMLElement).id === "questions" && preview(), {
+    signal,
+  });
 };
 
 /** Updates the displayed numbers of the questions; their fields keep their names. */

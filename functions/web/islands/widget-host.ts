@@ -196,7 +196,6 @@ const post = (path: string, fields: Record<string, string>) =>
 
 const snoozed = (survey: string) => `widget snoozed ${survey}`;
 
-const snooze = (survey: string, days: number) =>
-  keep(localStore, snoozed(survey), String(Date.now() + days * dayMs));
+const snooze = (survey: string, days: number) => keep(localStore, snoozed(survey), String(Date.now() + days * dayMs));
 
 const isSnoozed = (survey: string) => Number(kept(localStore, snoozed(survey))) > Date.now();

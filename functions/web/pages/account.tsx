@@ -141,10 +141,7 @@ export function refusedByAuth(problem: AuthProblem, visit: Visit): WordedError {
 }
 
 /** Why a password is weak: auth names the length, and the characters of each kind that it asks for. */
-function weaknessOf(
-  { message, reasons = [] }: AuthProblem,
-  { messages: { account }, locale }: Visit,
-): string {
+function weaknessOf({ message, reasons = [] }: AuthProblem, { messages: { account }, locale }: Visit): string {
   const sets = /one character of each: (.*)\./s.exec(message)?.[1] ?? "";
   const { letters, lower, upper, digits, symbols } = account.kinds;
   const kinds = [
@@ -274,9 +271,7 @@ export const Card = ({ title, text: said, children }: { title: string; text?: st
 
 export const BackToSignIn = () => {
   const visit = useVisit();
-  return (
-    <LinkLine href={withReturn("/sign-in", returnPath(visit))}>{visit.messages.account.signInTitle}</LinkLine>
-  );
+  return <LinkLine href={withReturn("/sign-in", returnPath(visit))}>{visit.messages.account.signInTitle}</LinkLine>;
 };
 
 type Mailed = {

@@ -97,12 +97,10 @@ const Board = (props: BoardProps) => {
               data-island="search"
               data-turbo-action="replace"
             >
-              {[...filterNames.filter((name) => name !== "q"), "sort", "order", "lang", "theme"].map(
-                (name) => {
-                  const value = visit.query.get(name);
-                  return value && <input type="hidden" name={name} value={value} />;
-                },
-              )}
+              {[...filterNames.filter((name) => name !== "q"), "sort", "order", "lang", "theme"].map((name) => {
+                const value = visit.query.get(name);
+                return value && <input type="hidden" name={name} value={value} />;
+              })}
               <label class="search">
                 <Icon name="search" />
                 <input
@@ -177,10 +175,7 @@ const Sorts = ({ query }: Pick<BoardProps, "query">) => {
     <nav class="tabs" aria-label={board.sort}>
       {Object.entries(sorts).map(([sort, label]) => (
         <a
-          {...linkWith(visit, {
-            sort: sort === (query.q ? "relevance" : "votes") ? null : sort,
-            order: null,
-          })}
+          {...linkWith(visit, { sort: sort === (query.q ? "relevance" : "votes") ? null : sort, order: null })}
           aria-current={query.sort === sort ? "true" : undefined}
         >
           {label}

@@ -51,9 +51,7 @@ export const claim = page({
               <Button kind="main" label={claim.act} />
             </Form>
           )}
-          {open && !open.is_own_address && (
-            <p>{open.is_signed_in ? claim.otherAddress : claim.needsAccount}</p>
-          )}
+          {open && !open.is_own_address && <p>{open.is_signed_in ? claim.otherAddress : claim.needsAccount}</p>}
           {open && !open.is_signed_in && (
             <p class="buttons">
               <Button kind="main" href={withReturn("/sign-in", here)} label={account.signInTitle} />{" "}

@@ -60,8 +60,7 @@ const reject = plain({
 });
 
 /** A value of the link, or of its form if that was refused. */
-const given = ({ query, refused }: Visit, name: string) =>
-  query.get(name) ?? refused?.typed.get(name) ?? undefined;
+const given = ({ query, refused }: Visit, name: string) => query.get(name) ?? refused?.typed.get(name) ?? undefined;
 
 /**
  * The target of a link in a mail. It asks for confirmation: mail scanners open links too, and somebody else may have asked for
@@ -126,12 +125,7 @@ const undoLink = page({
       content: (
         <Card title={title} text={address ? account.undoText(address) : account.undoGone}>
           {address && (
-            <Form
-              class="stack"
-              hasTurbo={false}
-              hidden={{ token: given(visit, "token") }}
-              submit={account.undoAct}
-            />
+            <Form class="stack" hasTurbo={false} hidden={{ token: given(visit, "token") }} submit={account.undoAct} />
           )}
           <BackToSignIn />
         </Card>

@@ -34,12 +34,7 @@ export const editComment = page({
               submit={submission.save}
               back={back}
             >
-              <Field
-                name="body"
-                label={comments.text}
-                hint={comments.timeLeft(Math.ceil(seconds / 60))}
-                rows={5}
-              />
+              <Field name="body" label={comments.text} hint={comments.timeLeft(Math.ceil(seconds / 60))} rows={5} />
             </Form>
           ) : (
             <>

@@ -14,15 +14,7 @@ import { factorPath } from "../paths.ts";
 import { WordedError } from "../problems.ts";
 import { useVisit } from "../rendering.ts";
 import type { Visit } from "../visit.ts";
-import {
-  AccountForm,
-  Card,
-  nextPath,
-  refusedByAuth,
-  returnQuery,
-  typedCode,
-  withReturn,
-} from "./account.tsx";
+import { AccountForm, Card, nextPath, refusedByAuth, returnQuery, typedCode, withReturn } from "./account.tsx";
 
 // The second factor: asked for after a sign-in (serve-page.ts leads here), and managed in the settings.
 
@@ -40,12 +32,7 @@ function refuse(error: FactorProblem, visit: Visit) {
 }
 
 const CodeField = () => (
-  <Field
-    name="code"
-    label={useVisit().messages.account.factorCode}
-    autocomplete="one-time-code"
-    inputmode="numeric"
-  />
+  <Field name="code" label={useVisit().messages.account.factorCode} autocomplete="one-time-code" inputmode="numeric" />
 );
 
 // After a sign-in ------------------------------------------------------------------------------------------------
@@ -161,8 +148,7 @@ const addFactor = form({
     const listed = await mfa.listFactors();
     if (listed.error) return refuse(listed.error, visit);
     // Unconfirmed factors are deleted, because auth limits their number and their names would be taken.
-    for (const { id, status } of listed.data.all)
-      if (status === "unverified") await mfa.unenroll({ factorId: id });
+    for (const { id, status } of listed.data.all) if (status === "unverified") await mfa.unenroll({ factorId: id });
     const { data, error } = await mfa.enroll({ factorType: "totp", friendlyName: body.name });
     if (error) return refuse(error, visit);
     return { status: 200, json: JSON.stringify({ factor_id: data.id, uri: data.totp.uri }) };
@@ -214,12 +200,7 @@ const factors = page({
             <h2>{settings.factorAdd}</h2>
             <p class="quiet">{settings.factorsText}</p>
             <Form of={addFactor} class="stack" hasTurbo={false} hasProblem={false} submit={account.next}>
-              <Field
-                name="name"
-                label={settings.factorName}
-                value={settings.factorDefault}
-                autocomplete="off"
-              />
+              <Field name="name" label={settings.factorName} value={settings.factorDefault} autocomplete="off" />
             </Form>
           </section>
         </div>

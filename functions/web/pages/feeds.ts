@@ -20,10 +20,7 @@ export const boardFeed = plain({
   path: "/feed.xml",
   ofOrganization: true,
   isAnonymous: true,
-  call: () => [
-    pageFrame(undefined),
-    listSubmissions(submissionListQuery.parse({ limit: String(maxEntries) })),
-  ],
+  call: () => [pageFrame(undefined), listSubmissions(submissionListQuery.parse({ limit: String(maxEntries) }))],
   respond: ([[frame], [list]], { visit }) => {
     const organization = frame?.data.organization;
     if (!organization || !list) throw notFound("organization");

@@ -10,8 +10,7 @@ import { action, endpointOf, page } from "../page.tsx";
 import { optional } from "../shown.ts";
 import type { Visit } from "../visit.ts";
 
-const tokenOf = (visit: Visit, { token }: { token?: string }) =>
-  token ?? visit.refused?.typed.get("token") ?? "";
+const tokenOf = (visit: Visit, { token }: { token?: string }) => token ?? visit.refused?.typed.get("token") ?? "";
 
 /** The page of an invite's link, where a user with the invited address joins the team. */
 export const acceptInvite = page({
@@ -57,8 +56,7 @@ export const acceptInvite = page({
     action(endpointOf(members, "post", "/invites/accept"), {
       path: "/invite",
       errorTexts: (locale) => messagesOf(locale).admin.people.acceptErrors,
-      redirectTo: ({ json }) =>
-        `/o/${parsed<z.output<typeof joinedAnswer>>(json).data.organization.slug}/admin/people`,
+      redirectTo: ({ json }) => `/o/${parsed<z.output<typeof joinedAnswer>>(json).data.organization.slug}/admin/people`,
     }),
   ],
 });

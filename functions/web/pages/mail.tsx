@@ -1,13 +1,7 @@
 import type { JSX } from "hono/jsx/jsx-runtime";
 import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
-import {
-  type ChosenMailKind,
-  type MailPreferences,
-  mailChoices,
-  mailKinds,
-  timingsOf,
-} from "../../../shared/mail.ts";
+import { type ChosenMailKind, type MailPreferences, mailChoices, mailKinds, timingsOf } from "../../../shared/mail.ts";
 import { readInviteLink, readMailLink, readStopLink } from "../../_shared/callers/mail-links.ts";
 import type { Statement } from "../../_shared/database/run.ts";
 import { notFound } from "../../_shared/http/api-error.ts";
@@ -143,13 +137,7 @@ function stopPage<Found>({ path, find, change, ask }: Stop<Found>): Page {
           ) : (
             <>
               <p>{text}</p>
-              <Form
-                class="stack"
-                to={to}
-                hasTurbo={false}
-                hidden={oneClick}
-                submit={act ?? mail.unsubscribeNow}
-              />
+              <Form class="stack" to={to} hasTurbo={false} hidden={oneClick} submit={act ?? mail.unsubscribeNow} />
             </>
           )}
           {after}
@@ -239,12 +227,7 @@ const accountMail = stopPage({
   }),
 });
 
-type PreferencesProps = {
-  of: MailPreferences;
-  to?: string;
-  isSaved: boolean;
-  mute?: string | undefined;
-};
+type PreferencesProps = { of: MailPreferences; to?: string; isSaved: boolean; mute?: string | undefined };
 
 const Preferences = ({ of: theirs, to, isSaved, mute }: PreferencesProps) => {
   const visit = useVisit();

@@ -67,17 +67,8 @@ export const newSubmission = page({
                 </label>
               ))}
             </fieldset>
-            <div
-              data-island="similar"
-              data-path={personLink(visit, `${visit.base}/new/similar`).href}
-              id="title-field"
-            >
-              <Field
-                name="title"
-                label={submit.title}
-                hint={submit.titleHint}
-                value={typed(visit, "title")}
-              />
+            <div data-island="similar" data-path={personLink(visit, `${visit.base}/new/similar`).href} id="title-field">
+              <Field name="title" label={submit.title} hint={submit.titleHint} value={typed(visit, "title")} />
               <a class="link similar-link" href="#similar" hidden={found.length === 0}>
                 {submit.similar}
               </a>
@@ -115,9 +106,7 @@ export const newSubmission = page({
       path: "/new",
       access: "person",
       operation: "submission_create",
-      body: submissionCreate
-        .extend({ checked: z.boolean().default(false) })
-        .meta({ id: "NewSubmissionForm" }),
+      body: submissionCreate.extend({ checked: z.boolean().default(false) }).meta({ id: "NewSubmissionForm" }),
       call: ({ newId, body }) => [
         requireUnlike(body.title, body.description, body.checked),
         createSubmission(newId, body, false),
@@ -172,9 +161,7 @@ const SimilarOnes = ({ found, returnTo }: { found: Similar[]; returnTo?: string 
               path={`/submissions/${id}`}
               votes={vote_count}
               hasVoted={has_voted ?? false}
-              returnTo={
-                visit.isSignedIn && returnTo ? returnTo : personLink(visit, submissionPath(id, title)).href
-              }
+              returnTo={visit.isSignedIn && returnTo ? returnTo : personLink(visit, submissionPath(id, title)).href}
             />
             <div class="row-text">
               <h3>

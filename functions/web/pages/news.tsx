@@ -34,20 +34,13 @@ export const news = page({
       section: "news",
       canonical: `${organizationPath(frame.organization)}/news`,
       content: (
-        <div
-          class="single"
-          id="news"
-          data-unread={unread.length}
-          data-survey={offered && JSON.stringify(offered)}
-        >
+        <div class="single" id="news" data-unread={unread.length} data-survey={offered && JSON.stringify(offered)}>
           <div class="heading">
             <h1>{widget.words.news}</h1>
             {unread.length > 0 && (
               <form {...personForm(visit, "/notifications/read")}>
                 <input type="hidden" name="return_to" value={personLink(visit, `${visit.base}/news`).href} />
-                {unread.flatMap((entry) =>
-                  entry.unread.map((id) => <input type="hidden" name="ids" value={id} />),
-                )}
+                {unread.flatMap((entry) => entry.unread.map((id) => <input type="hidden" name="ids" value={id} />))}
                 <Button kind="small" label={notifications.markAll} />
               </form>
             )}
@@ -69,10 +62,7 @@ export const unreadNews = plain({
   respond: ([[own]], { visit: { isSignedIn } }) => ({
     status: 200,
     json: JSON.stringify({ unread: isSignedIn ? unreadOf(own?.data ?? []).length : null }),
-    headers: {
-      "Content-Type": "application/json; charset=utf-8",
-      "Cross-Origin-Resource-Policy": "same-origin",
-    },
+    headers: { "Content-Type": "application/json; charset=utf-8", "Cross-Origin-Resource-Policy": "same-origin" },
   }),
 });
 

@@ -12,9 +12,6 @@ export const realtimeToken = plain({
   respond: (_results, { visit }) => ({
     status: 200,
     json: JSON.stringify({ token: visit.session.accessToken ?? null }),
-    headers: {
-      "Content-Type": "application/json; charset=utf-8",
-      "Cross-Origin-Resource-Policy": "same-origin",
-    },
+    headers: { "Content-Type": "application/json; charset=utf-8", "Cross-Origin-Resource-Policy": "same-origin" },
   }),
 });

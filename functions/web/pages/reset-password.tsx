@@ -31,10 +31,12 @@ const resetPages = codePages({
   title: "resetTitle",
   text: "resetText",
   send: (visit, email, to) =>
-    visit.auth({ needsCaptcha: true }).resetPasswordForEmail(email, {
-      redirectTo: mailedUrl(visit, withReturn(newPasswordPath, to)),
-      captchaToken: captchaToken(visit),
-    }),
+    visit
+      .auth({ needsCaptcha: true })
+      .resetPasswordForEmail(email, {
+        redirectTo: mailedUrl(visit, withReturn(newPasswordPath, to)),
+        captchaToken: captchaToken(visit),
+      }),
   enter: async ({ email, code, to }, visit) => {
     await verify(visit, { email, token: code, type: "recovery" });
     return seeOther(withReturn(newPasswordPath, to));

@@ -39,11 +39,7 @@ export const roadmap = page({
   isEmbeddable: true,
   isRenderedOnce: true,
   // `move` is the submission to move, `to` the proposed status, `moved` the submission that was just moved.
-  query: z.object({
-    move: uuid.optional(),
-    to: statusChangeCreate.shape.status.optional(),
-    moved: uuid.optional(),
-  }),
+  query: z.object({ move: uuid.optional(), to: statusChangeCreate.shape.status.optional(), moved: uuid.optional() }),
   read: ({ query, locale, visit }) => [
     roadmapColumns(columns, maxItems, visit.isSignedIn),
     boardOf(locale),
@@ -53,12 +49,7 @@ export const roadmap = page({
     const { roadmap } = visit.messages;
     const { organization } = frame;
     const [item] = moving;
-    const props: Props = {
-      ...around.data,
-      items,
-      isAdmin: isAdmin(frame) && !visit.isEmbedded,
-      moved: query.moved,
-    };
+    const props: Props = { ...around.data, items, isAdmin: isAdmin(frame) && !visit.isEmbedded, moved: query.moved };
     return {
       title: visit.messages.nav.roadmap,
       section: "roadmap",

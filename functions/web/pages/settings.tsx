@@ -36,12 +36,7 @@ const settings = page({
             ) : (
               <Form class="stack" id="profile" values={mine} submit={settings.save}>
                 <NameField />
-                <Field
-                  name="avatar_url"
-                  label={settings.picture}
-                  hint={settings.pictureHint}
-                  autocomplete="photo"
-                />
+                <Field name="avatar_url" label={settings.picture} hint={settings.pictureHint} autocomplete="photo" />
               </Form>
             )}
           </section>

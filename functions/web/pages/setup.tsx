@@ -49,22 +49,14 @@ export const setup = page({
   call: () => [setupIsOpen()],
   view: (results, { visit }, { viewer }) => {
     requireOpen(results);
-    return {
-      title: visit.messages.admin.setup.title,
-      noindex: true,
-      content: <Setup viewerName={viewer?.name} />,
-    };
+    return { title: visit.messages.admin.setup.title, noindex: true, content: <Setup viewerName={viewer?.name} /> };
   },
   actions: [
     form({
       path: "/setup",
       body: z.object({
         token: z.string().max(500).optional(),
-        organization: z.object({
-          name: organizationName,
-          slug: newSlug,
-          visibility: z.enum(visibilities),
-        }),
+        organization: z.object({ name: organizationName, slug: newSlug, visibility: z.enum(visibilities) }),
       }),
       work: async ({ body: { token, organization }, visit }, execute) => {
         const words = visit.messages.admin.setup;
@@ -116,14 +108,7 @@ const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
         {isToken(givenToken(visit)) ? (
           <input type="hidden" name="token" value={givenToken(visit) ?? ""} />
         ) : (
-          <Field
-            name="token"
-            label={words.token}
-            hint={words.tokenHint}
-            type="password"
-            autocomplete="off"
-            required
-          />
+          <Field name="token" label={words.token} hint={words.tokenHint} type="password" autocomplete="off" required />
         )}
         <h2>{words.owner}</h2>
         {viewerName === undefined ? (
@@ -142,12 +127,7 @@ const Setup = ({ viewerName }: { viewerName: string | undefined }) => {
           <p>{words.signedInAs(viewerName)}</p>
         )}
         <h2>{words.organization}</h2>
-        <Field
-          name="organization.name"
-          id="organization-name"
-          label={words.name}
-          autocomplete="organization"
-        />
+        <Field name="organization.name" id="organization-name" label={words.name} autocomplete="organization" />
         <Field
           name="organization.slug"
           id="organization-slug"

@@ -23,11 +23,7 @@ import {
 const signIn = page({
   path: "/sign-in",
   query: returnQuery,
-  view: (_none, { visit }) => ({
-    title: visit.messages.account.signInTitle,
-    ...captchaHead(),
-    content: <SignIn />,
-  }),
+  view: (_none, { visit }) => ({ title: visit.messages.account.signInTitle, ...captchaHead(), content: <SignIn /> }),
   actions: [
     form({
       path: "/sign-in",
@@ -36,9 +32,7 @@ const signIn = page({
       work: async ({ body: { email, password, return_to }, visit }) => {
         const time = equalTime();
         const options = { captchaToken: captchaToken(visit) };
-        const { error } = await visit
-          .auth({ needsCaptcha: true })
-          .signInWithPassword({ email, password, options });
+        const { error } = await visit.auth({ needsCaptcha: true }).signInWithPassword({ email, password, options });
         if (error) {
           await time;
           // Auth reports a banned account before it checks the password, which would reveal the account.

@@ -57,11 +57,7 @@ export const signUp = page({
       work: async ({ body: { name, email, password, return_to: to }, visit }, execute) => {
         const time = equalTime();
         const emailRedirectTo = mailedUrl(visit, to);
-        const options = {
-          data: { name, locale: visit.locale },
-          emailRedirectTo,
-          captchaToken: captchaToken(visit),
-        };
+        const options = { data: { name, locale: visit.locale }, emailRedirectTo, captchaToken: captchaToken(visit) };
         const { data, error } = await visit.auth({ needsCaptcha: true }).signUp({ email, password, options });
         if (data.session) return seeOther(to);
         // The address has an account, and auth sends nothing: the owner may have forgotten it, and gets a code.

@@ -89,8 +89,7 @@ function ofPublicBoard(found: { data: Frame } | undefined): { frame: Frame; orga
   return { frame: found?.data as Frame, organization };
 }
 
-const verifyLink = (token: string, { id }: Organization) =>
-  verifyToken(token, { needsJti: true, organizationId: id });
+const verifyLink = (token: string, { id }: Organization) => verifyToken(token, { needsJti: true, organizationId: id });
 
 /**
  * Whether the link was followed on a page of a site that the organization allows. Our own has links that people write. A
@@ -98,8 +97,7 @@ const verifyLink = (token: string, { id }: Organization) =>
  */
 function isFromHost({ headers, url }: Request, { allowed_origins }: Organization): boolean {
   const referer = headers.get("Referer") ?? "";
-  if (headers.has("Sec-Purpose") || (headers.get("Sec-Fetch-Dest") ?? "document") !== "document")
-    return false;
+  if (headers.has("Sec-Purpose") || (headers.get("Sec-Fetch-Dest") ?? "document") !== "document") return false;
   if (!URL.canParse(referer)) return false;
   const { origin } = new URL(referer);
   return allowed_origins.includes(origin) && !isOwnOrigin(origin, url);

@@ -17,15 +17,7 @@ import type { SubmissionProps } from "../components/submission-props.ts";
 import { TeamPanel } from "../components/team-panel.tsx";
 import { VoteButton } from "../components/vote-button.tsx";
 import { page } from "../page.tsx";
-import {
-  boardLink,
-  isAdmin,
-  isAt,
-  personLink,
-  submissionHere,
-  submissionLink,
-  submissionPath,
-} from "../paths.ts";
+import { boardLink, isAdmin, isAt, personLink, submissionHere, submissionLink, submissionPath } from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 import { versionOf } from "../version.ts";
 import { follow, submissionActions, unfollow } from "./submission-actions.ts";
@@ -41,11 +33,7 @@ export const submission = page({
   frame: ({ params }) => ({ resource: "submissions", id: params.id }),
   read: ({ params, query, locale, visit }) => [
     submissionDetail(params.id, ["author", "category", "tags"], locale),
-    commentThreads(params.id, {
-      parent_id: query?.thread,
-      page: query?.page ?? 1,
-      isSignedIn: visit.isSignedIn,
-    }),
+    commentThreads(params.id, { parent_id: query?.thread, page: query?.page ?? 1, isSignedIn: visit.isSignedIn }),
     statusHistory(params.id),
     mergeTarget(params.id),
   ],
@@ -179,17 +167,8 @@ const Submission = (props: SubmissionProps) => {
       <aside class="detail-side">
         {frame.viewer && !target && (
           <section class="card stack">
-            <Form
-              of={submission.is_following ? unfollow : follow}
-              id="follow"
-              returnTo={path}
-              hasProblem={false}
-            >
-              <button
-                type="submit"
-                class="button wide"
-                aria-pressed={submission.is_following ? "true" : "false"}
-              >
+            <Form of={submission.is_following ? unfollow : follow} id="follow" returnTo={path} hasProblem={false}>
+              <button type="submit" class="button wide" aria-pressed={submission.is_following ? "true" : "false"}>
                 <Icon name={submission.is_following ? "check" : "bell"} />
                 {submission.is_following ? words.following : words.follow}
               </button>

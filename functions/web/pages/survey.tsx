@@ -48,9 +48,7 @@ export const survey = page({
             {shown.description && <p class="prose">{shown.description}</p>}
             <p class="quiet survey-facts">
               <span>{surveys.questions(shown.questions.length)}</span>
-              {shown.closes_at && (
-                <span>{surveys.closes(formatDay(new Date(shown.closes_at), visit.locale))}</span>
-              )}
+              {shown.closes_at && <span>{surveys.closes(formatDay(new Date(shown.closes_at), visit.locale))}</span>}
             </p>
           </header>
           <State {...props} />
@@ -180,12 +178,7 @@ const Form = ({ survey, isDraft }: Props & { isDraft?: boolean }) => {
       <fieldset class="bare" disabled={isDraft}>
         <ol class="questions">
           {questions.map((question, at) => (
-            <QuestionField
-              question={question}
-              number={at + 1}
-              typed={typed}
-              problem={problems.get(question.id)}
-            />
+            <QuestionField question={question} number={at + 1} typed={typed} problem={problems.get(question.id)} />
           ))}
         </ol>
         <button type="submit" class="button main large">

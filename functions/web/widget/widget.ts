@@ -172,9 +172,7 @@ function build(of: Options) {
     const meta = document.querySelector<HTMLMetaElement>("meta[name=color-scheme]");
     // Without a color-scheme, a page is light.
     root.style.colorScheme =
-      of.theme === "auto"
-        ? "light dark"
-        : (of.theme ?? colorScheme.replace("normal", meta?.content || "light"));
+      of.theme === "auto" ? "light dark" : (of.theme ?? colorScheme.replace("normal", meta?.content || "light"));
     return (["light", "dark"] as const).find((only) => root.style.colorScheme === only);
   };
   return {
@@ -245,8 +243,7 @@ function start(of: Options) {
   });
   for (const event of ["focusout", "click"]) document.addEventListener(event, () => offerSoon());
   // The frame is loaded after the host page, in order not to delay it.
-  const load = () =>
-    "requestIdleCallback" in window ? requestIdleCallback(() => ask()) : setTimeout(ask, 200);
+  const load = () => ("requestIdleCallback" in window ? requestIdleCallback(() => ask()) : setTimeout(ask, 200));
   if (document.readyState === "complete") load();
   else addEventListener("load", load);
 }
@@ -383,8 +380,7 @@ function tell(message: ToFrame) {
 }
 
 function hear({ origin, source, data }: MessageEvent) {
-  if (!ui || origin !== ui.service || source !== ui.frame.contentWindow || data?.protocol !== protocol)
-    return;
+  if (!ui || origin !== ui.service || source !== ui.frame.contentWindow || data?.protocol !== protocol) return;
   const message = data as FromFrame;
   switch (message.type) {
     case "hello":
@@ -427,8 +423,7 @@ function showState(message: Extract<FromFrame, { type: "state" }>) {
   if (message.did) emit("done", message.did);
   if (wantsLogout) tell({ type: "logout" });
   // An ended session is renewed; rejected attempts are repeated after a delay only.
-  else if (token && (!message.viewer || identifiedAt === 0) && Date.now() - identifiedAt > identifyAgainMs)
-    identify();
+  else if (token && (!message.viewer || identifiedAt === 0) && Date.now() - identifiedAt > identifyAgainMs) identify();
 }
 
 function showWords(words: WidgetWords) {

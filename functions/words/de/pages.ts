@@ -25,24 +25,9 @@ export const pages: Pages = {
     themeDark: "Dunkel",
     apply: "Übernehmen",
   },
-  statuses: {
-    open: "Offen",
-    under_review: "In Prüfung",
-    planned: "Geplant",
-    in_progress: "In Arbeit",
-    completed: "Erledigt",
-    declined: "Abgelehnt",
-    duplicate: "Duplikat",
-  },
-  types: {
-    idea: "Idee",
-    problem: "Problem",
-  },
-  votes: {
-    vote: "Abstimmen",
-    unvote: "Stimme zurücknehmen",
-    comments: count({ one: "# Kommentar", other: "# Kommentare" }),
-  },
+  statuses: { open: "Offen", under_review: "In Prüfung", planned: "Geplant", in_progress: "In Arbeit", completed: "Erledigt", declined: "Abgelehnt", duplicate: "Duplikat" },
+  types: { idea: "Idee", problem: "Problem" },
+  votes: { vote: "Abstimmen", unvote: "Stimme zurücknehmen", comments: count({ one: "# Kommentar", other: "# Kommentare" }) },
   board: {
     heading: "Was sollen wir als Nächstes bauen?",
     intro: "Stimmen Sie für das, was Ihnen wichtig ist. Das Team liest alles.",
@@ -90,8 +75,7 @@ export const pages: Pages = {
     tracker: "Im Issue-Tracker",
     merged: "Dieser Beitrag wurde mit einem anderen zusammengeführt. Stimmen und Kommentare sind jetzt dort:",
     pending: "Wartet auf Freigabe. Bis dahin sehen ihn nur, wer ihn geschrieben hat, und das Team.",
-    rejected:
-      "Das Team hat diesen Beitrag nicht freigegeben. Ihn sehen nur, wer ihn geschrieben hat, und das Team.",
+    rejected: "Das Team hat diesen Beitrag nicht freigegeben. Ihn sehen nur, wer ihn geschrieben hat, und das Team.",
     spam: "Als Spam markiert. Ihn sehen nur, wer ihn geschrieben hat, und das Team.",
   },
   comments: {
@@ -108,10 +92,7 @@ export const pages: Pages = {
     edit: count({ other: "Bearbeiten (noch # Min.)" }),
     editTitle: "Kommentar bearbeiten",
     text: "Kommentar",
-    timeLeft: count({
-      one: "Sie können ihn noch # Minute lang ändern.",
-      other: "Sie können ihn noch # Minuten lang ändern.",
-    }),
+    timeLeft: count({ one: "Sie können ihn noch # Minute lang ändern.", other: "Sie können ihn noch # Minuten lang ändern." }),
     tooLate: "Die Zeit, diesen Kommentar zu ändern, ist vorbei.",
     deleteTitle: "Diesen Kommentar löschen?",
     deleteText: "Die Antworten darauf gehen mit verloren, und niemand kann sie zurückholen.",
@@ -155,8 +136,7 @@ export const pages: Pages = {
     trackerUrl: "Link zu einem Issue",
     merge: "Zusammenführen",
     mergeTitle: "Mit einem anderen Beitrag zusammenführen",
-    mergeText:
-      "Stimmen, Kommentare und wer folgt gehen dorthin, und diese Seite führt dorthin. Das lässt sich zurücknehmen.",
+    mergeText: "Stimmen, Kommentare und wer folgt gehen dorthin, und diese Seite führt dorthin. Das lässt sich zurücknehmen.",
     mergeSearch: "Wörter oder Adresse des Beitrags",
     mergeInto: "Hiermit zusammenführen",
     noCandidates: "Nichts gefunden.",
@@ -223,11 +203,7 @@ export const pages: Pages = {
     signInText: "So antwortet jede Person einmal.",
     poweredBy: "Umfrage mit Feedback Collection Service",
   },
-  feeds: {
-    newStatus: (status) => `Status: ${status}`,
-    commentBy: (name) => `Kommentar von ${name}`,
-    officialBy: (name) => `Offizielle Antwort von ${name}`,
-  },
+  feeds: { newStatus: (status) => `Status: ${status}`, commentBy: (name) => `Kommentar von ${name}`, officialBy: (name) => `Offizielle Antwort von ${name}` },
   account: {
     signInTitle: "Anmelden",
     signInText: "Um abzustimmen, zu kommentieren und beizutragen.",
@@ -242,10 +218,7 @@ export const pages: Pages = {
     wrong: "Adresse oder Passwort stimmt nicht, oder das Konto ist gesperrt.",
     confirmFirst: "Bestätigen Sie zuerst Ihre Adresse mit dem Code oder Link, den wir geschickt haben.",
     taken: "Mit dieser Adresse gibt es schon ein Konto: Melden Sie sich an.",
-    tooOften: count({
-      one: "Zu viele Versuche: Versuchen Sie es in # Sekunde noch einmal.",
-      other: "Zu viele Versuche: Versuchen Sie es in # Sekunden noch einmal.",
-    }),
+    tooOften: count({ one: "Zu viele Versuche: Versuchen Sie es in # Sekunde noch einmal.", other: "Zu viele Versuche: Versuchen Sie es in # Sekunden noch einmal." }),
     weak: "Wählen Sie ein längeres oder selteneres Passwort.",
     away: "Anmelden geht gerade nicht: Versuchen Sie es gleich noch einmal.",
     forgot: "Passwort vergessen?",
@@ -254,8 +227,7 @@ export const pages: Pages = {
     mailText: "Wir schicken einen Code an Ihre Adresse. Sie brauchen kein Passwort.",
     sendCode: "Code schicken",
     codeTitle: "Code eingeben",
-    codeText:
-      "Gibt es ein Konto mit dieser Adresse, ist ein Code unterwegs. Er gilt nur kurze Zeit. Kommt keine E-Mail, lassen Sie sich einen neuen schicken.",
+    codeText: "Gibt es ein Konto mit dieser Adresse, ist ein Code unterwegs. Er gilt nur kurze Zeit. Kommt keine E-Mail, lassen Sie sich einen neuen schicken.",
     code: "Code aus der E-Mail",
     newCode: "Neuen Code schicken",
     next: "Weiter",
@@ -267,11 +239,9 @@ export const pages: Pages = {
     newPassword: "Neues Passwort",
     isThisYou: "Sind Sie das?",
     continueAs: (name) => `Weiter als ${name}`,
-    continueAsText: (organization, email) =>
-      `Dieser Link von ${organization} meldet Sie mit der Adresse ${email} an. Was Sie dann hier schreiben oder beantworten, gehört dieser Person. Fahren Sie nur fort, wenn Sie das sind.`,
+    continueAsText: (organization, email) => `Dieser Link von ${organization} meldet Sie mit der Adresse ${email} an. Was Sie dann hier schreiben oder beantworten, gehört dieser Person. Fahren Sie nur fort, wenn Sie das sind.`,
     replacesSession: (name) => `Sie sind als ${name} angemeldet. Diese Sitzung endet dann in diesem Browser.`,
-    notIdentified: (reason: string) =>
-      `Der Link Ihrer Anwendung hat Sie nicht angemeldet (${reason}). Gehen Sie dorthin zurück und öffnen Sie ihn erneut.`,
+    notIdentified: (reason: string) => `Der Link Ihrer Anwendung hat Sie nicht angemeldet (${reason}). Gehen Sie dorthin zurück und öffnen Sie ihn erneut.`,
     expired: "Der Code oder Link ist falsch oder abgelaufen. Fordern Sie einen neuen an.",
     blocked: "Dieses Konto ist gesperrt. Fragen Sie den Betreiber dieser Seite.",
     signUpsOff: "Diese Seite nimmt keine neuen Konten an.",
@@ -280,66 +250,40 @@ export const pages: Pages = {
     confirmMailed: "Bestätigen Sie zuerst Ihre Adresse: Wir haben Ihnen eine E-Mail geschickt.",
     ssoManaged: "Ihre Organisation verwaltet dieses Konto. Ändern Sie es dort.",
     captcha: "Zeigen Sie, dass Sie kein Roboter sind, und senden Sie das Formular noch einmal.",
-    captchaUnset:
-      "Die Anmeldung dieses Projekts verlangt ein CAPTCHA, das diese Seite nicht zeigt. Der Betreiber muss CAPTCHA_PROVIDER und CAPTCHA_SITE_KEY setzen.",
+    captchaUnset: "Die Anmeldung dieses Projekts verlangt ein CAPTCHA, das diese Seite nicht zeigt. Der Betreiber muss CAPTCHA_PROVIDER und CAPTCHA_SITE_KEY setzen.",
     captchaScript: "Dieses Formular prüft, dass Sie kein Roboter sind. Schalten Sie dafür JavaScript ein.",
     notPossible: "Das geht hier nicht. Fragen Sie den Betreiber dieser Seite.",
-    mailLimit:
-      "Diese Seite hat so viele E-Mails verschickt, wie sie in einer Stunde darf. Versuchen Sie es später noch einmal.",
+    mailLimit: "Diese Seite hat so viele E-Mails verschickt, wie sie in einer Stunde darf. Versuchen Sie es später noch einmal.",
     samePassword: "Das ist schon Ihr Passwort. Wählen Sie ein anderes.",
-    weakLength: count({
-      one: "Verwenden Sie mindestens # Zeichen.",
-      other: "Verwenden Sie mindestens # Zeichen.",
-    }),
+    weakLength: count({ one: "Verwenden Sie mindestens # Zeichen.", other: "Verwenden Sie mindestens # Zeichen." }),
     weakKinds: (kinds) => `Verwenden Sie von allem mindestens eines: ${kinds}.`,
-    kinds: {
-      letters: "Buchstaben",
-      lower: "Kleinbuchstaben",
-      upper: "Großbuchstaben",
-      digits: "Ziffern",
-      symbols: "Sonderzeichen",
-    },
+    kinds: { letters: "Buchstaben", lower: "Kleinbuchstaben", upper: "Großbuchstaben", digits: "Ziffern", symbols: "Sonderzeichen" },
     pwned: "Dieses Passwort ist durch ein Datenleck einer anderen Seite bekannt. Wählen Sie ein anderes.",
     firstPasswordTitle: "Passwort wählen",
-    firstPasswordText:
-      "Damit melden Sie sich beim nächsten Mal an. Ohne Passwort schicken wir Ihnen einen Code.",
+    firstPasswordText: "Damit melden Sie sich beim nächsten Mal an. Ohne Passwort schicken wir Ihnen einen Code.",
     notNow: "Jetzt nicht",
     linkOfNew: (email, name) =>
-      name
-        ? `Sie haben einen Link aus einer E-Mail geöffnet. Für die Adresse ${email} wurde ein Konto mit dem Namen ${name} angelegt. Gehört es Ihnen, fahren Sie fort.`
-        : `Sie haben einen Link aus einer E-Mail geöffnet. Für die Adresse ${email} wurde ein Konto angelegt. Gehört es Ihnen, fahren Sie fort.`,
-    linkOfChange: (email, name) =>
-      name
-        ? `Sie haben einen Link aus einer E-Mail geöffnet. Das Konto von ${name} soll die Adresse ${email} bekommen. Gehört es Ihnen, fahren Sie fort.`
-        : `Sie haben einen Link aus einer E-Mail geöffnet. Ein Konto soll die Adresse ${email} bekommen. Gehört es Ihnen, fahren Sie fort.`,
-    linkOfAccount: (email, name) =>
-      name
-        ? `Sie haben einen Link aus einer E-Mail geöffnet. Mit „Weiter“ melden Sie sich als ${name} (${email}) an.`
-        : `Sie haben einen Link aus einer E-Mail geöffnet. Mit „Weiter“ melden Sie sich als ${email} an.`,
+      name ? `Sie haben einen Link aus einer E-Mail geöffnet. Für die Adresse ${email} wurde ein Konto mit dem Namen ${name} angelegt. Gehört es Ihnen, fahren Sie fort.` : `Sie haben einen Link aus einer E-Mail geöffnet. Für die Adresse ${email} wurde ein Konto angelegt. Gehört es Ihnen, fahren Sie fort.`,
+    linkOfChange: (email, name) => (name ? `Sie haben einen Link aus einer E-Mail geöffnet. Das Konto von ${name} soll die Adresse ${email} bekommen. Gehört es Ihnen, fahren Sie fort.` : `Sie haben einen Link aus einer E-Mail geöffnet. Ein Konto soll die Adresse ${email} bekommen. Gehört es Ihnen, fahren Sie fort.`),
+    linkOfAccount: (email, name) => (name ? `Sie haben einen Link aus einer E-Mail geöffnet. Mit „Weiter“ melden Sie sich als ${name} (${email}) an.` : `Sie haben einen Link aus einer E-Mail geöffnet. Mit „Weiter“ melden Sie sich als ${email} an.`),
     notMe: "Das war ich nicht",
     rejectedTitle: "Danke",
     accountDeleted: "Das Konto, das für Ihre Adresse angelegt wurde, ist gelöscht.",
     changeDropped: "Das Konto behält seine bisherige Adresse.",
     undoTitle: "Änderung Ihres Kontos rückgängig machen",
-    undoText: (email) =>
-      `Das Konto erhält wieder die Adresse ${email}, und sein Passwort gilt nicht mehr. Alle werden abgemeldet, und Anmeldewege, die seit dem Tag vor der Änderung hinzukamen, werden entfernt. Danach wählen Sie ein neues Passwort.`,
+    undoText: (email) => `Das Konto erhält wieder die Adresse ${email}, und sein Passwort gilt nicht mehr. Alle werden abgemeldet, und Anmeldewege, die seit dem Tag vor der Änderung hinzukamen, werden entfernt. Danach wählen Sie ein neues Passwort.`,
     undoAct: "Änderung rückgängig machen",
-    undone:
-      "Das Konto hat wieder seine Adresse, und alle sind abgemeldet. Warten Sie eine halbe Minute und wählen Sie dann ein neues Passwort: Eine E-Mail an diese Adresse führt Sie dorthin.",
+    undone: "Das Konto hat wieder seine Adresse, und alle sind abgemeldet. Warten Sie eine halbe Minute und wählen Sie dann ein neues Passwort: Eine E-Mail an diese Adresse führt Sie dorthin.",
     undoGone: "Dieser Link wurde schon benutzt oder ist abgelaufen.",
-    undoTaken:
-      "Inzwischen hat ein anderes Konto diese Adresse. Löschen Sie zuerst jenes Konto, und öffnen Sie dann den Link noch einmal.",
+    undoTaken: "Inzwischen hat ein anderes Konto diese Adresse. Löschen Sie zuerst jenes Konto, und öffnen Sie dann den Link noch einmal.",
     halfTitle: "Noch eine Bestätigung",
-    halfText:
-      "Drücken Sie jetzt den Knopf in der E-Mail an Ihre andere Adresse. Bis dahin bleibt Ihre Adresse, wie sie ist.",
+    halfText: "Drücken Sie jetzt den Knopf in der E-Mail an Ihre andere Adresse. Bis dahin bleibt Ihre Adresse, wie sie ist.",
     continueWith: (provider) => `Weiter mit ${provider}`,
     or: "oder",
     factorTitle: "Anmeldung bestätigen",
-    factorText:
-      "Öffnen Sie Ihre Authenticator-App und geben Sie den sechsstelligen Code ein, den sie für diese Seite anzeigt.",
+    factorText: "Öffnen Sie Ihre Authenticator-App und geben Sie den sechsstelligen Code ein, den sie für diese Seite anzeigt.",
     factorCode: "Code aus der App",
-    factorLost:
-      "Sie haben die App nicht mehr? Ein Inhaber Ihres Teams kann den zweiten Faktor entfernen, sonst der Betreiber dieser Seite.",
+    factorLost: "Sie haben die App nicht mehr? Ein Inhaber Ihres Teams kann den zweiten Faktor entfernen, sonst der Betreiber dieser Seite.",
     factorWrong: "Der Code ist falsch oder abgelaufen. Geben Sie den Code ein, den die App jetzt anzeigt.",
     factorOther: "Ihr zweiter Faktor ist von einer Art, die diese Seite nicht abfragen kann.",
   },
@@ -353,8 +297,7 @@ export const pages: Pages = {
     answers: "Umfragen",
     pending: "Wartet auf Freigabe",
     empty: "Noch nichts da",
-    emptyText:
-      "Hier steht, was Sie einreichen, wofür Sie stimmen, was Sie kommentieren, verfolgen und beantworten.",
+    emptyText: "Hier steht, was Sie einreichen, wofür Sie stimmen, was Sie kommentieren, verfolgen und beantworten.",
     toBoard: "Zum Board",
     leftTeam: "Sie haben das Team verlassen.",
   },
@@ -367,30 +310,15 @@ export const pages: Pages = {
     isUnread: "ungelesen",
     empty: "Keine Benachrichtigungen",
     emptyText: "Hier erfahren Sie, was mit dem geschieht, was Sie eingereicht haben oder verfolgen.",
-    kinds: {
-      vote: "Neue Stimme",
-      comment: "Neuer Kommentar",
-      reply: "Antwort auf Ihren Kommentar",
-      official_comment: "Offizielle Antwort",
-      status_changed: "Neuer Status",
-      merged: "In diesen Beitrag zusammengeführt",
-    },
+    kinds: { vote: "Neue Stimme", comment: "Neuer Kommentar", reply: "Antwort auf Ihren Kommentar", official_comment: "Offizielle Antwort", status_changed: "Neuer Status", merged: "In diesen Beitrag zusammengeführt" },
   },
-  widget: {
-    words: { close: "Schließen", news: "Neuigkeiten", answer: "Antworten", later: "Später" },
-    followed: "Was Sie verfolgen",
-    onTheBoard: "Auf dem Board",
-    none: "Noch nichts Neues",
-    noneText: "Wenn sich der Status eines Beitrags ändert, steht es hier.",
-  },
+  widget: { words: { close: "Schließen", news: "Neuigkeiten", answer: "Antworten", later: "Später" }, followed: "Was Sie verfolgen", onTheBoard: "Auf dem Board", none: "Noch nichts Neues", noneText: "Wenn sich der Status eines Beitrags ändert, steht es hier." },
   settings: {
     title: "Einstellungen",
-    ofApplication:
-      "Ihr Name und Ihr Bild kommen aus der Anwendung, in der Sie angemeldet sind: Ändern Sie sie dort.",
+    ofApplication: "Ihr Name und Ihr Bild kommen aus der Anwendung, in der Sie angemeldet sind: Ändern Sie sie dort.",
     profile: "Profil",
     picture: "Bild",
-    pictureHint:
-      "Webadresse eines Bildes bei GitHub, Google oder einer Anwendung der Organisation; andere Bilder werden hier nicht angezeigt.",
+    pictureHint: "Webadresse eines Bildes bei GitHub, Google oder einer Anwendung der Organisation; andere Bilder werden hier nicht angezeigt.",
     save: "Änderungen speichern",
     saved: "Ihre Änderungen sind gespeichert.",
     password: "Passwort",
@@ -401,21 +329,18 @@ export const pages: Pages = {
     dataText: "Eine Datei mit allem, was über Sie gespeichert ist.",
     download: "Meine Daten herunterladen",
     erase: "Konto löschen",
-    eraseText:
-      "Name, Adresse, Verfolgtes und Benachrichtigungen werden entfernt. Was Sie geschrieben haben und Ihre Stimmen bleiben ohne Namen.",
+    eraseText: "Name, Adresse, Verfolgtes und Benachrichtigungen werden entfernt. Was Sie geschrieben haben und Ihre Stimmen bleiben ohne Namen.",
     eraseConfirm: "Ich weiß, dass sich das nicht rückgängig machen lässt.",
     eraseNow: "Mein Konto löschen",
     goneTitle: "Ihr Konto ist gelöscht",
     goneText: "Danke für Ihre Beiträge.",
     factors: "Zweiter Faktor",
-    factorsText:
-      "Mit einem zweiten Faktor fragt die Anmeldung auch nach einem Code aus einer Authenticator-App auf Ihrem Telefon.",
+    factorsText: "Mit einem zweiten Faktor fragt die Anmeldung auch nach einem Code aus einer Authenticator-App auf Ihrem Telefon.",
     factorsOpen: "Zweiten Faktor verwalten",
     factorAdd: "Authenticator-App hinzufügen",
     factorName: "Name",
     factorDefault: "Authenticator-App",
-    factorScan:
-      "Scannen Sie den Code mit Ihrer Authenticator-App oder geben Sie dort den Schlüssel ein. Geben Sie dann den sechsstelligen Code ein, den die App anzeigt.",
+    factorScan: "Scannen Sie den Code mit Ihrer Authenticator-App oder geben Sie dort den Schlüssel ein. Geben Sie dann den sechsstelligen Code ein, den die App anzeigt.",
     factorQrCode: "QR-Code für die App",
     factorKey: "Schlüssel:",
     factorGone: "Der Schlüssel wurde einmal angezeigt. Beginnen Sie neu, um einen anderen zu erhalten.",
@@ -428,12 +353,9 @@ export const pages: Pages = {
   },
   claim: {
     title: "Ihr Feedback übernehmen",
-    text: (organization) =>
-      `${organization} kennt Feedback von Ihnen nur über Ihre Adresse. Mit einem Konto gehört es Ihnen: Sie können es bearbeiten, antworten und wählen, wovon Sie hören.`,
-    needsAccount:
-      "Melden Sie sich mit der Adresse an, an die die E-Mail ging, oder legen Sie damit ein Konto an.",
-    otherAddress:
-      "Dieses Konto hat eine andere Adresse oder hat sie nicht bestätigt. Melden Sie sich mit der Adresse an, an die die E-Mail ging.",
+    text: (organization) => `${organization} kennt Feedback von Ihnen nur über Ihre Adresse. Mit einem Konto gehört es Ihnen: Sie können es bearbeiten, antworten und wählen, wovon Sie hören.`,
+    needsAccount: "Melden Sie sich mit der Adresse an, an die die E-Mail ging, oder legen Sie damit ein Konto an.",
+    otherAddress: "Dieses Konto hat eine andere Adresse oder hat sie nicht bestätigt. Melden Sie sich mit der Adresse an, an die die E-Mail ging.",
     act: "Übernehmen",
     gone: "Wofür dieser Link war, gehört bereits einem Konto oder ist nicht mehr da.",
   },
@@ -445,42 +367,31 @@ export const pages: Pages = {
     minimum: (min) => `muss mindestens ${min} sein`,
     maximum: (max) => `darf höchstens ${max} sein`,
     email: "muss eine E-Mail-Adresse sein",
-    bytes: (max) =>
-      `darf höchstens ${max} Bytes lang sein: Umlaute und andere Schriften zählen zwei oder mehr`,
+    bytes: (max) => `darf höchstens ${max} Bytes lang sein: Umlaute und andere Schriften zählen zwei oder mehr`,
     webAddress: "muss eine Webadresse sein",
     invalid: "ist nicht gültig",
-    nameOfTeamMember:
-      "sieht aus wie der Name eines Teammitglieds. Bitte einen wählen, der sich unterscheidet",
+    nameOfTeamMember: "sieht aus wie der Name eines Teammitglieds. Bitte einen wählen, der sich unterscheidet",
     codes: {
       CONFLICT: "Das ist nicht möglich oder wurde inzwischen geändert. Laden Sie die Seite neu.",
       SUBMISSION_MERGED: "Dieser Beitrag wurde mit einem anderen zusammengeführt.",
       SURVEY_NOT_OPEN: "Diese Umfrage ist nicht offen.",
-      TEXT_CHANGED:
-        "Dieser Text wurde geändert, nachdem Sie ihn gelesen haben. Die Seite zeigt die jetzige Fassung: Lesen Sie sie und entscheiden Sie erneut.",
+      TEXT_CHANGED: "Dieser Text wurde geändert, nachdem Sie ihn gelesen haben. Die Seite zeigt die jetzige Fassung: Lesen Sie sie und entscheiden Sie erneut.",
       ALREADY_RESPONDED: "Sie haben diese Umfrage schon beantwortet.",
       PLAN_LIMIT_REACHED: "Die Organisation hat die Grenze ihres Tarifs erreicht.",
       VALIDATION_ERROR: "Die Anfrage ist nicht gültig.",
       PAYLOAD_TOO_LARGE: "Das ist zu groß.",
     },
   },
-  forms: {
-    sent: "Sie haben dieses Formular schon mit anderem Text abgeschickt. Sehen Sie sich zuerst an, was Sie gesendet haben; wenn dies etwas anderes ist, senden Sie es noch einmal.",
-    problem: "Bitte korrigieren Sie, was markiert ist.",
-  },
+  forms: { sent: "Sie haben dieses Formular schon mit anderem Text abgeschickt. Sehen Sie sich zuerst an, was Sie gesendet haben; wenn dies etwas anderes ist, senden Sie es noch einmal.", problem: "Bitte korrigieren Sie, was markiert ist." },
   errors: {
     notFound: "Hier ist nichts",
-    notFoundText:
-      "Vielleicht stimmt die Adresse nicht, es wurde entfernt, oder Sie müssen sich dafür anmelden.",
+    notFoundText: "Vielleicht stimmt die Adresse nicht, es wurde entfernt, oder Sie müssen sich dafür anmelden.",
     forbidden: "Kein Zugriff",
     forbiddenText: "Das dürfen Sie hier nicht.",
     tooMany: "Etwas langsamer, bitte",
-    tooManyText: count({
-      one: "Zu viele Anfragen: Versuchen Sie es in # Sekunde noch einmal.",
-      other: "Zu viele Anfragen: Versuchen Sie es in # Sekunden noch einmal.",
-    }),
+    tooManyText: count({ one: "Zu viele Anfragen: Versuchen Sie es in # Sekunde noch einmal.", other: "Zu viele Anfragen: Versuchen Sie es in # Sekunden noch einmal." }),
     failed: "Bei uns ist etwas schiefgegangen",
-    failedText: (name: string) =>
-      `Versuchen Sie es gleich noch einmal. Bleibt es so, nennen Sie uns diese Nummer: ${name}.`,
+    failedText: (name: string) => `Versuchen Sie es gleich noch einmal. Bleibt es so, nennen Sie uns diese Nummer: ${name}.`,
     refused: "Das hat nicht geklappt",
     back: "Zum Board",
   },

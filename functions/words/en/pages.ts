@@ -25,24 +25,9 @@ export const pages = {
     themeDark: "Dark",
     apply: "Apply",
   },
-  statuses: {
-    open: "Open",
-    under_review: "Under review",
-    planned: "Planned",
-    in_progress: "In progress",
-    completed: "Completed",
-    declined: "Declined",
-    duplicate: "Duplicate",
-  },
-  types: {
-    idea: "Idea",
-    problem: "Problem",
-  },
-  votes: {
-    vote: "Vote",
-    unvote: "Remove your vote",
-    comments: count({ one: "# comment", other: "# comments" }),
-  },
+  statuses: { open: "Open", under_review: "Under review", planned: "Planned", in_progress: "In progress", completed: "Completed", declined: "Declined", duplicate: "Duplicate" },
+  types: { idea: "Idea", problem: "Problem" },
+  votes: { vote: "Vote", unvote: "Remove your vote", comments: count({ one: "# comment", other: "# comments" }) },
   board: {
     heading: "What should we build next?",
     intro: "Vote for what matters to you. The team reads everything.",
@@ -107,10 +92,7 @@ export const pages = {
     edit: count({ one: "Edit (# min left)", other: "Edit (# min left)" }),
     editTitle: "Edit your comment",
     text: "Comment",
-    timeLeft: count({
-      one: "You can change it for # more minute.",
-      other: "You can change it for # more minutes.",
-    }),
+    timeLeft: count({ one: "You can change it for # more minute.", other: "You can change it for # more minutes." }),
     tooLate: "This comment can no longer be changed.",
     deleteTitle: "Delete this comment?",
     deleteText: "Its replies are deleted too. This cannot be undone.",
@@ -221,11 +203,7 @@ export const pages = {
     signInText: "Each person can answer once.",
     poweredBy: "Survey by Feedback Collection Service",
   },
-  feeds: {
-    newStatus: (status: string) => `Status: ${status}`,
-    commentBy: (name: string) => `Comment by ${name}`,
-    officialBy: (name: string) => `Official answer by ${name}`,
-  },
+  feeds: { newStatus: (status: string) => `Status: ${status}`, commentBy: (name: string) => `Comment by ${name}`, officialBy: (name: string) => `Official answer by ${name}` },
   account: {
     signInTitle: "Sign in",
     signInText: "To vote, comment and submit.",
@@ -240,10 +218,7 @@ export const pages = {
     wrong: "The address or the password is wrong, or the account is blocked.",
     confirmFirst: "Confirm your address first with the code or link that we sent you.",
     taken: "An account with this address already exists: sign in.",
-    tooOften: count({
-      one: "Too many attempts: try again in # second.",
-      other: "Too many attempts: try again in # seconds.",
-    }),
+    tooOften: count({ one: "Too many attempts: try again in # second.", other: "Too many attempts: try again in # seconds." }),
     weak: "Choose a longer or less common password.",
     away: "Signing in is not possible at the moment. Try again soon.",
     forgot: "Forgot your password?",
@@ -252,8 +227,7 @@ export const pages = {
     mailText: "We send a code to your address. You need no password.",
     sendCode: "Send a code",
     codeTitle: "Enter the code",
-    codeText:
-      "If there is an account with this address, a code is on its way. It is valid for a short time. If no mail comes, ask for a new one.",
+    codeText: "If there is an account with this address, a code is on its way. It is valid for a short time. If no mail comes, ask for a new one.",
     code: "Code from the e-mail",
     newCode: "Send a new code",
     next: "Continue",
@@ -265,12 +239,9 @@ export const pages = {
     newPassword: "New password",
     isThisYou: "Is this you?",
     continueAs: (name: string) => `Continue as ${name}`,
-    continueAsText: (organization: string, email: string) =>
-      `This link from ${organization} signs you in with the address ${email}. What you then write or answer here belongs to that person. Continue only if it is you.`,
-    replacesSession: (name: string) =>
-      `You are signed in as ${name}. That session then ends in this browser.`,
-    notIdentified: (reason: string) =>
-      `The link of your application did not sign you in (${reason}). Go back there and open it again.`,
+    continueAsText: (organization: string, email: string) => `This link from ${organization} signs you in with the address ${email}. What you then write or answer here belongs to that person. Continue only if it is you.`,
+    replacesSession: (name: string) => `You are signed in as ${name}. That session then ends in this browser.`,
+    notIdentified: (reason: string) => `The link of your application did not sign you in (${reason}). Go back there and open it again.`,
     expired: "The code or link is wrong or has expired. Ask for a new one.",
     blocked: "This account is blocked. Ask the operator of this site.",
     signUpsOff: "This site accepts no new accounts.",
@@ -279,59 +250,39 @@ export const pages = {
     confirmMailed: "Confirm your address first: we have sent you an e-mail.",
     ssoManaged: "Your organization manages this account. Change it there.",
     captcha: "Show that you are not a robot, then send the form again.",
-    captchaUnset:
-      "The sign-in of this project asks for a CAPTCHA, which this site does not show. Its operator must set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY.",
+    captchaUnset: "The sign-in of this project asks for a CAPTCHA, which this site does not show. Its operator must set CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY.",
     captchaScript: "This form checks that you are not a robot. Switch on JavaScript for it.",
     notPossible: "This is not possible here. Ask the operator of this site.",
     mailLimit: "This site has sent as many e-mails as it may in an hour. Try again later.",
     samePassword: "This is your password already. Choose another one.",
     weakLength: count({ one: "Use at least # character.", other: "Use at least # characters." }),
     weakKinds: (kinds: string) => `Use at least one of each: ${kinds}.`,
-    kinds: {
-      letters: "letters",
-      lower: "lower-case letters",
-      upper: "upper-case letters",
-      digits: "digits",
-      symbols: "symbols",
-    },
+    kinds: { letters: "letters", lower: "lower-case letters", upper: "upper-case letters", digits: "digits", symbols: "symbols" },
     pwned: "This password is known from a leak at another site. Choose another one.",
     firstPasswordTitle: "Choose a password",
     firstPasswordText: "With it you can sign in next time. Without one we send you a code.",
     notNow: "Not now",
-    linkOfNew: (email: string, name: string | null) =>
-      name
-        ? `You opened a link from an e-mail. An account with the name ${name} was made for the address ${email}. Continue if it is yours.`
-        : `You opened a link from an e-mail. An account was made for the address ${email}. Continue if it is yours.`,
-    linkOfChange: (email: string, name: string | null) =>
-      name
-        ? `You opened a link from an e-mail. The account of ${name} is to get the address ${email}. Continue if it is yours.`
-        : `You opened a link from an e-mail. An account is to get the address ${email}. Continue if it is yours.`,
-    linkOfAccount: (email: string, name: string | null) =>
-      name
-        ? `You opened a link from an e-mail. Continue to sign in as ${name} (${email}).`
-        : `You opened a link from an e-mail. Continue to sign in as ${email}.`,
+    linkOfNew: (email: string, name: string | null) => (name ? `You opened a link from an e-mail. An account with the name ${name} was made for the address ${email}. Continue if it is yours.` : `You opened a link from an e-mail. An account was made for the address ${email}. Continue if it is yours.`),
+    linkOfChange: (email: string, name: string | null) => (name ? `You opened a link from an e-mail. The account of ${name} is to get the address ${email}. Continue if it is yours.` : `You opened a link from an e-mail. An account is to get the address ${email}. Continue if it is yours.`),
+    linkOfAccount: (email: string, name: string | null) => (name ? `You opened a link from an e-mail. Continue to sign in as ${name} (${email}).` : `You opened a link from an e-mail. Continue to sign in as ${email}.`),
     notMe: "This was not me",
     rejectedTitle: "Thank you",
     accountDeleted: "The account that was made for your address is deleted.",
     changeDropped: "The account keeps its address as it was.",
     undoTitle: "Undo the change of your account",
-    undoText: (email: string) =>
-      `The account gets the address ${email} again, and its password no longer works. Everybody is signed out, and ways to sign in that were added since the day before the change are removed. Then you choose a new password.`,
+    undoText: (email: string) => `The account gets the address ${email} again, and its password no longer works. Everybody is signed out, and ways to sign in that were added since the day before the change are removed. Then you choose a new password.`,
     undoAct: "Undo the change",
-    undone:
-      "The account has its address again, and everybody is signed out. Wait half a minute, then choose a new password: a mail to this address lets you.",
+    undone: "The account has its address again, and everybody is signed out. Wait half a minute, then choose a new password: a mail to this address lets you.",
     undoGone: "This link was used already or has expired.",
     undoTaken: "Another account has this address now. Erase that account first, then open the link again.",
     halfTitle: "One more confirmation",
-    halfText:
-      "Now press the button in the e-mail to your other address. Until then your address does not change.",
+    halfText: "Now press the button in the e-mail to your other address. Until then your address does not change.",
     continueWith: (provider: string) => `Continue with ${provider}`,
     or: "or",
     factorTitle: "Confirm your sign-in",
     factorText: "Open your authenticator app and enter the six-digit code that it shows for this site.",
     factorCode: "Code from the app",
-    factorLost:
-      "Lost the app? An owner of your team can remove your second factor; without a team, ask the operator of this site.",
+    factorLost: "Lost the app? An owner of your team can remove your second factor; without a team, ask the operator of this site.",
     factorWrong: "The code is wrong or has expired. Enter the code that the app shows now.",
     factorOther: "Your second factor is of a kind that this site cannot ask for.",
   },
@@ -358,30 +309,15 @@ export const pages = {
     isUnread: "unread",
     empty: "No notifications",
     emptyText: "You are notified here of changes to what you submitted or follow.",
-    kinds: {
-      vote: "New vote",
-      comment: "New comment",
-      reply: "Reply to your comment",
-      official_comment: "Official answer",
-      status_changed: "New status",
-      merged: "Merged into this submission",
-    },
+    kinds: { vote: "New vote", comment: "New comment", reply: "Reply to your comment", official_comment: "Official answer", status_changed: "New status", merged: "Merged into this submission" },
   },
-  widget: {
-    words: { close: "Close", news: "What's new", answer: "Answer", later: "Later" },
-    followed: "What you follow",
-    onTheBoard: "On the board",
-    none: "Nothing new yet",
-    noneText: "When the status of a submission changes, it is shown here.",
-  },
+  widget: { words: { close: "Close", news: "What's new", answer: "Answer", later: "Later" }, followed: "What you follow", onTheBoard: "On the board", none: "Nothing new yet", noneText: "When the status of a submission changes, it is shown here." },
   settings: {
     title: "Settings",
-    ofApplication:
-      "Your name and picture come from the application in which you are signed in: change them there.",
+    ofApplication: "Your name and picture come from the application in which you are signed in: change them there.",
     profile: "Profile",
     picture: "Picture",
-    pictureHint:
-      "Web address of a picture at GitHub, Google or an application of the organization; other pictures are not shown here.",
+    pictureHint: "Web address of a picture at GitHub, Google or an application of the organization; other pictures are not shown here.",
     save: "Save changes",
     saved: "Your changes are saved.",
     password: "Password",
@@ -392,21 +328,18 @@ export const pages = {
     dataText: "A file with everything that is kept about you.",
     download: "Download my data",
     erase: "Delete account",
-    eraseText:
-      "Your name, address, follows and notifications are removed. What you wrote and your votes stay without a name.",
+    eraseText: "Your name, address, follows and notifications are removed. What you wrote and your votes stay without a name.",
     eraseConfirm: "I understand that this cannot be undone.",
     eraseNow: "Delete my account",
     goneTitle: "Your account is deleted",
     goneText: "Thank you for what you contributed.",
     factors: "Second factor",
-    factorsText:
-      "With a second factor, signing in also asks for a code from an authenticator app on your phone.",
+    factorsText: "With a second factor, signing in also asks for a code from an authenticator app on your phone.",
     factorsOpen: "Manage the second factor",
     factorAdd: "Add an authenticator app",
     factorName: "Name",
     factorDefault: "Authenticator app",
-    factorScan:
-      "Scan the code with your authenticator app, or enter the key there. Then enter the six-digit code that the app shows.",
+    factorScan: "Scan the code with your authenticator app, or enter the key there. Then enter the six-digit code that the app shows.",
     factorQrCode: "QR code for the app",
     factorKey: "Key:",
     factorGone: "The key was shown once. Start again to get a new one.",
@@ -419,11 +352,9 @@ export const pages = {
   },
   claim: {
     title: "Make your feedback yours",
-    text: (organization: string) =>
-      `${organization} has feedback from you that belongs only to your address. With an account you can edit it, reply and choose your notifications.`,
+    text: (organization: string) => `${organization} has feedback from you that belongs only to your address. With an account you can edit it, reply and choose your notifications.`,
     needsAccount: "Sign in, or create an account, with the address that the mail came to.",
-    otherAddress:
-      "This account has another address, or has not confirmed it. Sign in with the address that the mail came to.",
+    otherAddress: "This account has another address, or has not confirmed it. Sign in with the address that the mail came to.",
     act: "Make it mine",
     gone: "This feedback already belongs to an account, or no longer exists.",
   },
@@ -443,29 +374,21 @@ export const pages = {
       CONFLICT: "This is not possible, or was changed meanwhile. Load the page again.",
       SUBMISSION_MERGED: "This submission was merged into another one.",
       SURVEY_NOT_OPEN: "This survey is not open.",
-      TEXT_CHANGED:
-        "This text was changed after you read it. The page shows the present one: read it and decide again.",
+      TEXT_CHANGED: "This text was changed after you read it. The page shows the present one: read it and decide again.",
       ALREADY_RESPONDED: "You have answered this survey already.",
       PLAN_LIMIT_REACHED: "The organization has reached the limit of its plan.",
       VALIDATION_ERROR: "The request is not valid.",
       PAYLOAD_TOO_LARGE: "This is too large.",
     },
   },
-  forms: {
-    sent: "You have sent this form already, with other text. Look at what you sent first; if this is something else, send it again.",
-    problem: "Please correct what is marked.",
-  },
+  forms: { sent: "You have sent this form already, with other text. Look at what you sent first; if this is something else, send it again.", problem: "Please correct what is marked." },
   errors: {
     notFound: "There is nothing here",
-    notFoundText:
-      "The address may be wrong, the page may have been removed, or only certain people can see it.",
+    notFoundText: "The address may be wrong, the page may have been removed, or only certain people can see it.",
     forbidden: "You have no access",
     forbiddenText: "You are not allowed to do this.",
     tooMany: "A little slower, please",
-    tooManyText: count({
-      one: "Too many requests: try again in # second.",
-      other: "Too many requests: try again in # seconds.",
-    }),
+    tooManyText: count({ one: "Too many requests: try again in # second.", other: "Too many requests: try again in # seconds." }),
     failed: "Something went wrong on our side",
     failedText: (name: string) => `Try again in a moment. If it happens again, tell us this number: ${name}.`,
     refused: "This did not work",

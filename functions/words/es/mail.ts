@@ -17,31 +17,25 @@ export const mail: MailTexts = {
     more: count({ one: "Y # más en el tablero.", other: "Y # más en el tablero." }),
     why: (organization) => `Recibes este correo porque participas en las propuestas de ${organization}.`,
     whyTeam: (organization) => `Recibes este correo porque formas parte del equipo de ${organization}.`,
-    whyAuthor: (organization) =>
-      `${organization} nos dio tu dirección junto con opiniones tuyas. Puedes dejar de recibir todos sus correos con un clic.`,
+    whyAuthor: (organization) => `${organization} nos dio tu dirección junto con opiniones tuyas. Puedes dejar de recibir todos sus correos con un clic.`,
     invite: (organization) => `Invitación al equipo de ${organization}`,
     invites: (name, organization) => `${name} te invita al equipo de ${organization}`,
-    inviteUntil: (day) =>
-      `Inicia sesión con esta dirección o crea una cuenta con ella. La invitación es válida hasta el ${day}.`,
-    whyInvite: (organization) =>
-      `El equipo de ${organization} indicó esta dirección para invitarte. Si no lo esperabas, ignóralo.`,
-    refuseText: (organization) =>
-      `${organization} no enviará nada más a esta dirección, tampoco invitaciones.`,
+    inviteUntil: (day) => `Inicia sesión con esta dirección o crea una cuenta con ella. La invitación es válida hasta el ${day}.`,
+    whyInvite: (organization) => `El equipo de ${organization} indicó esta dirección para invitarte. Si no lo esperabas, ignóralo.`,
+    refuseText: (organization) => `${organization} no enviará nada más a esta dirección, tampoco invitaciones.`,
     unsubscribe: "No recibir más correos de este tipo",
     mute: "No recibir más correos sobre esta propuesta",
     choose: "Elegir qué correos recibes",
     chooseOrStop: "Elegir qué correos recibes, o no recibir ninguno",
     title: "Correo",
     intro: (organization) => `Qué correos te envía ${organization}.`,
-    disabled: (organization) =>
-      `${organization} no envía correos por ahora. Lo que elijas valdrá cuando lo haga.`,
+    disabled: (organization) => `${organization} no envía correos por ahora. Lo que elijas valdrá cuando lo haga.`,
     otherComments: "Otros comentarios en lo que sigues",
     teamSummary: "Resumen de propuestas nuevas",
     choices: { at_once: "Al momento", daily: "Cada día", weekly: "Cada semana", never: "Nunca" },
     stop: (organization) => `No recibir ningún correo de ${organization}`,
     stopped: (organization) => `No recibes correos de ${organization}.`,
-    bounced:
-      "Tu servidor de correo rechazó nuestros mensajes, así que no enviamos ninguno. Avisa al equipo si eso ha cambiado.",
+    bounced: "Tu servidor de correo rechazó nuestros mensajes, así que no enviamos ninguno. Avisa al equipo si eso ha cambiado.",
     resume: "Volver a recibir correos",
     muted: "Sin correos sobre",
     unmute: "Volver a recibir correos",
@@ -50,10 +44,8 @@ export const mail: MailTexts = {
     unsubscribeText: (kind, organization) => `${organization} te envía: ${kind}.`,
     digests: "Resúmenes",
     unsubscribeNow: "No recibir más",
-    accountsText:
-      "Alguien ha indicado aquí tu dirección. La cuenta creada con ella se elimina y durante 90 días no recibirás correos sobre cuentas que otros creen con ella. Si tienes una cuenta propia, no cambia nada.",
-    accountsStopped:
-      "Listo: no recibirás más correos sobre cuentas que otros creen con tu dirección. Si quieres una cuenta aquí, vuelve antes a recibir correos.",
+    accountsText: "Alguien ha indicado aquí tu dirección. La cuenta creada con ella se elimina y durante 90 días no recibirás correos sobre cuentas que otros creen con ella. Si tienes una cuenta propia, no cambia nada.",
+    accountsStopped: "Listo: no recibirás más correos sobre cuentas que otros creen con tu dirección. Si quieres una cuenta aquí, vuelve antes a recibir correos.",
     unsubscribed: "Listo: no recibirás más correos de este tipo.",
     newSurvey: (organization) => `${organization} te pide tu opinión`,
     surveyReminder: (organization) => `${organization} aún espera tu respuesta`,
@@ -69,77 +61,22 @@ export const mail: MailTexts = {
     why: "Recibes este correo porque trata de la seguridad de tu cuenta.",
     stop: "No fui yo: no quiero más correos así",
     undo: "Deshacer el cambio",
-    undoHint: (site) =>
-      `¿No has sido tú? Entonces deshazlo: durante una semana, este enlace cierra todas las sesiones y te deja elegir una contraseña nueva. Avisa también a quienes llevan ${site}.`,
-    notYou: (site) =>
-      `¿No has sido tú? Entonces elige enseguida una contraseña nueva y avisa a quienes llevan ${site}.`,
-    names: {
-      totp: "Aplicación de autenticación",
-      phone: "Teléfono",
-      webauthn: "Llave de acceso",
-      email: "Correo electrónico",
-    },
-    signup: {
-      subject: "Confirma tu dirección",
-      text: "Alguien, probablemente tú, quiere una cuenta con esta dirección. Si has sido tú, confirma que la dirección es tuya.",
-      act: "Confirmar la dirección",
-    },
-    magiclink: {
-      subject: "Iniciar sesión",
-      text: "Alguien, probablemente tú, quiere iniciar sesión con esta dirección.",
-      act: "Iniciar sesión",
-    },
-    recovery: {
-      subject: "Elige una contraseña nueva",
-      text: "Alguien, probablemente tú, ha pedido una contraseña nueva para esta dirección.",
-      act: "Elegir una contraseña nueva",
-    },
-    email_change: {
-      subject: "Confirma tu nueva dirección",
-      text: "Alguien, probablemente tú, ha elegido esta dirección para una cuenta. Si has sido tú, confirma que la dirección es tuya.",
-      act: "Confirmar la dirección",
-    },
-    email_change_current: {
-      subject: "Confirma el cambio de tu dirección",
-      text: "Alguien, probablemente tú, quiere otra dirección para tu cuenta. Cambiará cuando las dos direcciones lo hayan confirmado. A partir de entonces, los códigos y demás correos llegarán solo a la nueva.",
-      act: "Confirmar el cambio",
-    },
-    invite: {
-      subject: "Has recibido una invitación",
-      text: "Alguien ha creado una cuenta para esta dirección.",
-      act: "Aceptar la invitación",
-    },
-    reauthentication: {
-      subject: "Confirma que eres tú",
-      text: "Alguien, probablemente tú, está cambiando algo importante de tu cuenta.",
-    },
-    password_changed_notification: {
-      subject: "Se ha cambiado tu contraseña",
-      text: "Tu cuenta tiene una contraseña nueva.",
-    },
-    email_changed_notification: {
-      subject: "Se ha cambiado la dirección de tu cuenta",
-      text: "La dirección que recibe este correo ya no es la de tu cuenta. Los códigos y demás correos llegan ahora a la nueva.",
-    },
-    phone_changed_notification: {
-      subject: "Se ha cambiado tu número de teléfono",
-      text: "Tu cuenta tiene un número de teléfono nuevo.",
-    },
-    identity_linked_notification: {
-      subject: "Hay una forma nueva de iniciar sesión",
-      text: "Se ha añadido a tu cuenta una forma de iniciar sesión.",
-    },
-    identity_unlinked_notification: {
-      subject: "Se ha quitado una forma de iniciar sesión",
-      text: "Ya no se puede iniciar sesión en tu cuenta de esta forma.",
-    },
-    mfa_factor_enrolled_notification: {
-      subject: "Se ha añadido un segundo factor",
-      text: "Iniciar sesión en tu cuenta requiere ahora un paso más.",
-    },
-    mfa_factor_unenrolled_notification: {
-      subject: "Se ha quitado un segundo factor",
-      text: "Al iniciar sesión en tu cuenta ya no se pide este factor.",
-    },
+    undoHint: (site) => `¿No has sido tú? Entonces deshazlo: durante una semana, este enlace cierra todas las sesiones y te deja elegir una contraseña nueva. Avisa también a quienes llevan ${site}.`,
+    notYou: (site) => `¿No has sido tú? Entonces elige enseguida una contraseña nueva y avisa a quienes llevan ${site}.`,
+    names: { totp: "Aplicación de autenticación", phone: "Teléfono", webauthn: "Llave de acceso", email: "Correo electrónico" },
+    signup: { subject: "Confirma tu dirección", text: "Alguien, probablemente tú, quiere una cuenta con esta dirección. Si has sido tú, confirma que la dirección es tuya.", act: "Confirmar la dirección" },
+    magiclink: { subject: "Iniciar sesión", text: "Alguien, probablemente tú, quiere iniciar sesión con esta dirección.", act: "Iniciar sesión" },
+    recovery: { subject: "Elige una contraseña nueva", text: "Alguien, probablemente tú, ha pedido una contraseña nueva para esta dirección.", act: "Elegir una contraseña nueva" },
+    email_change: { subject: "Confirma tu nueva dirección", text: "Alguien, probablemente tú, ha elegido esta dirección para una cuenta. Si has sido tú, confirma que la dirección es tuya.", act: "Confirmar la dirección" },
+    email_change_current: { subject: "Confirma el cambio de tu dirección", text: "Alguien, probablemente tú, quiere otra dirección para tu cuenta. Cambiará cuando las dos direcciones lo hayan confirmado. A partir de entonces, los códigos y demás correos llegarán solo a la nueva.", act: "Confirmar el cambio" },
+    invite: { subject: "Has recibido una invitación", text: "Alguien ha creado una cuenta para esta dirección.", act: "Aceptar la invitación" },
+    reauthentication: { subject: "Confirma que eres tú", text: "Alguien, probablemente tú, está cambiando algo importante de tu cuenta." },
+    password_changed_notification: { subject: "Se ha cambiado tu contraseña", text: "Tu cuenta tiene una contraseña nueva." },
+    email_changed_notification: { subject: "Se ha cambiado la dirección de tu cuenta", text: "La dirección que recibe este correo ya no es la de tu cuenta. Los códigos y demás correos llegan ahora a la nueva." },
+    phone_changed_notification: { subject: "Se ha cambiado tu número de teléfono", text: "Tu cuenta tiene un número de teléfono nuevo." },
+    identity_linked_notification: { subject: "Hay una forma nueva de iniciar sesión", text: "Se ha añadido a tu cuenta una forma de iniciar sesión." },
+    identity_unlinked_notification: { subject: "Se ha quitado una forma de iniciar sesión", text: "Ya no se puede iniciar sesión en tu cuenta de esta forma." },
+    mfa_factor_enrolled_notification: { subject: "Se ha añadido un segundo factor", text: "Iniciar sesión en tu cuenta requiere ahora un paso más." },
+    mfa_factor_unenrolled_notification: { subject: "Se ha quitado un segundo factor", text: "Al iniciar sesión en tu cuenta ya no se pide este factor." },
   },
 };

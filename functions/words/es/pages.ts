@@ -25,24 +25,9 @@ export const pages: Pages = {
     themeDark: "Oscuro",
     apply: "Aplicar",
   },
-  statuses: {
-    open: "Abierta",
-    under_review: "En revisión",
-    planned: "Planificada",
-    in_progress: "En curso",
-    completed: "Completada",
-    declined: "Rechazada",
-    duplicate: "Duplicada",
-  },
-  types: {
-    idea: "Idea",
-    problem: "Problema",
-  },
-  votes: {
-    vote: "Votar",
-    unvote: "Retirar tu voto",
-    comments: count({ one: "# comentario", other: "# comentarios" }),
-  },
+  statuses: { open: "Abierta", under_review: "En revisión", planned: "Planificada", in_progress: "En curso", completed: "Completada", declined: "Rechazada", duplicate: "Duplicada" },
+  types: { idea: "Idea", problem: "Problema" },
+  votes: { vote: "Votar", unvote: "Retirar tu voto", comments: count({ one: "# comentario", other: "# comentarios" }) },
   board: {
     heading: "¿Qué deberíamos crear ahora?",
     intro: "Vota por lo que te importa. El equipo lo lee todo.",
@@ -63,10 +48,7 @@ export const pages: Pages = {
     results: count({ one: "# propuesta encontrada", other: "# propuestas encontradas" }),
     more: "Mostrar más",
     first: "Volver a la primera página",
-    resultsOrMore: count({
-      one: "Al menos # propuesta encontrada",
-      other: "Al menos # propuestas encontradas",
-    }),
+    resultsOrMore: count({ one: "Al menos # propuesta encontrada", other: "Al menos # propuestas encontradas" }),
     someWords: "Ninguna propuesta contiene todas estas palabras. Estas contienen algunas.",
     didYouMean: "Quizá quisiste decir:",
     emptyTitle: "Aún no hay nada",
@@ -110,10 +92,7 @@ export const pages: Pages = {
     edit: count({ other: "Editar (quedan # min)" }),
     editTitle: "Editar tu comentario",
     text: "Comentario",
-    timeLeft: count({
-      one: "Puedes cambiarlo durante # minuto más.",
-      other: "Puedes cambiarlo durante # minutos más.",
-    }),
+    timeLeft: count({ one: "Puedes cambiarlo durante # minuto más.", other: "Puedes cambiarlo durante # minutos más." }),
     tooLate: "Ya pasó el tiempo para cambiar este comentario.",
     deleteTitle: "¿Eliminar este comentario?",
     deleteText: "También se eliminan sus respuestas. Esto no se puede deshacer.",
@@ -157,8 +136,7 @@ export const pages: Pages = {
     trackerUrl: "Enlace a una incidencia",
     merge: "Fusionar",
     mergeTitle: "Fusionar con otra propuesta",
-    mergeText:
-      "Sus votos, comentarios y seguidores pasan a la otra, y su página enlaza con ella. Se puede deshacer.",
+    mergeText: "Sus votos, comentarios y seguidores pasan a la otra, y su página enlaza con ella. Se puede deshacer.",
     mergeSearch: "Palabras o dirección de una propuesta",
     mergeInto: "Fusionar con esta",
     noCandidates: "No se encontró nada.",
@@ -225,11 +203,7 @@ export const pages: Pages = {
     signInText: "Cada persona puede responder una vez.",
     poweredBy: "Encuesta con Feedback Collection Service",
   },
-  feeds: {
-    newStatus: (status) => `Estado: ${status}`,
-    commentBy: (name) => `Comentario de ${name}`,
-    officialBy: (name) => `Respuesta oficial de ${name}`,
-  },
+  feeds: { newStatus: (status) => `Estado: ${status}`, commentBy: (name) => `Comentario de ${name}`, officialBy: (name) => `Respuesta oficial de ${name}` },
   account: {
     signInTitle: "Iniciar sesión",
     signInText: "Para votar, comentar y proponer.",
@@ -244,10 +218,7 @@ export const pages: Pages = {
     wrong: "El correo o la contraseña no son correctos, o la cuenta está bloqueada.",
     confirmFirst: "Confirma primero tu dirección con el código o enlace que te enviamos.",
     taken: "Ya hay una cuenta con este correo: inicia sesión.",
-    tooOften: count({
-      one: "Demasiados intentos: vuelve a intentarlo en # segundo.",
-      other: "Demasiados intentos: vuelve a intentarlo en # segundos.",
-    }),
+    tooOften: count({ one: "Demasiados intentos: vuelve a intentarlo en # segundo.", other: "Demasiados intentos: vuelve a intentarlo en # segundos." }),
     weak: "Elige una contraseña más larga o menos común.",
     away: "Ahora no se puede iniciar sesión: inténtalo en un momento.",
     forgot: "¿Olvidaste tu contraseña?",
@@ -256,8 +227,7 @@ export const pages: Pages = {
     mailText: "Enviamos un código a tu dirección. No necesitas contraseña.",
     sendCode: "Enviar un código",
     codeTitle: "Escribe el código",
-    codeText:
-      "Si hay una cuenta con esta dirección, un código está en camino. Es válido por poco tiempo. Si no llega ningún correo, pide uno nuevo.",
+    codeText: "Si hay una cuenta con esta dirección, un código está en camino. Es válido por poco tiempo. Si no llega ningún correo, pide uno nuevo.",
     code: "Código del correo",
     newCode: "Enviar un código nuevo",
     next: "Continuar",
@@ -269,11 +239,9 @@ export const pages: Pages = {
     newPassword: "Contraseña nueva",
     isThisYou: "¿Eres tú?",
     continueAs: (name) => `Continuar como ${name}`,
-    continueAsText: (organization, email) =>
-      `Este enlace de ${organization} inicia sesión con la dirección ${email}. Lo que escribas o respondas aquí después pertenecerá a esa persona. Continúa solo si eres tú.`,
+    continueAsText: (organization, email) => `Este enlace de ${organization} inicia sesión con la dirección ${email}. Lo que escribas o respondas aquí después pertenecerá a esa persona. Continúa solo si eres tú.`,
     replacesSession: (name) => `Has iniciado sesión como ${name}. Esa sesión se cerrará en este navegador.`,
-    notIdentified: (reason: string) =>
-      `El enlace de tu aplicación no ha iniciado tu sesión (${reason}). Vuelve allí y ábrelo de nuevo.`,
+    notIdentified: (reason: string) => `El enlace de tu aplicación no ha iniciado tu sesión (${reason}). Vuelve allí y ábrelo de nuevo.`,
     expired: "El código o enlace es incorrecto o ha caducado. Pide uno nuevo.",
     blocked: "Esta cuenta está bloqueada. Pregunta al operador de este sitio.",
     signUpsOff: "Este sitio no acepta cuentas nuevas.",
@@ -282,61 +250,39 @@ export const pages: Pages = {
     confirmMailed: "Confirma primero tu dirección: te hemos enviado un correo.",
     ssoManaged: "Tu organización gestiona esta cuenta. Cámbiala allí.",
     captcha: "Demuestra que no eres un robot y envía el formulario de nuevo.",
-    captchaUnset:
-      "El inicio de sesión de este proyecto pide un CAPTCHA que este sitio no muestra. Su operador debe definir CAPTCHA_PROVIDER y CAPTCHA_SITE_KEY.",
+    captchaUnset: "El inicio de sesión de este proyecto pide un CAPTCHA que este sitio no muestra. Su operador debe definir CAPTCHA_PROVIDER y CAPTCHA_SITE_KEY.",
     captchaScript: "Este formulario comprueba que no eres un robot. Activa JavaScript para ello.",
     notPossible: "Aquí no es posible. Pregunta al operador de este sitio.",
     mailLimit: "Este sitio ha enviado tantos correos como puede en una hora. Inténtalo más tarde.",
     samePassword: "Esta ya es tu contraseña. Elige otra.",
     weakLength: count({ one: "Usa al menos # carácter.", other: "Usa al menos # caracteres." }),
     weakKinds: (kinds) => `Usa al menos uno de cada tipo: ${kinds}.`,
-    kinds: {
-      letters: "letras",
-      lower: "minúsculas",
-      upper: "mayúsculas",
-      digits: "cifras",
-      symbols: "símbolos",
-    },
+    kinds: { letters: "letras", lower: "minúsculas", upper: "mayúsculas", digits: "cifras", symbols: "símbolos" },
     pwned: "Esta contraseña se conoce por una filtración de otro sitio. Elige otra.",
     firstPasswordTitle: "Elige una contraseña",
     firstPasswordText: "Con ella podrás iniciar sesión la próxima vez. Sin contraseña te enviamos un código.",
     notNow: "Ahora no",
-    linkOfNew: (email, name) =>
-      name
-        ? `Has abierto un enlace de un correo. Se creó una cuenta con el nombre ${name} para la dirección ${email}. Continúa si es tuya.`
-        : `Has abierto un enlace de un correo. Se creó una cuenta para la dirección ${email}. Continúa si es tuya.`,
-    linkOfChange: (email, name) =>
-      name
-        ? `Has abierto un enlace de un correo. La cuenta de ${name} va a tener la dirección ${email}. Continúa si es tuya.`
-        : `Has abierto un enlace de un correo. Una cuenta va a tener la dirección ${email}. Continúa si es tuya.`,
-    linkOfAccount: (email, name) =>
-      name
-        ? `Has abierto un enlace de un correo. Continúa para iniciar sesión como ${name} (${email}).`
-        : `Has abierto un enlace de un correo. Continúa para iniciar sesión como ${email}.`,
+    linkOfNew: (email, name) => (name ? `Has abierto un enlace de un correo. Se creó una cuenta con el nombre ${name} para la dirección ${email}. Continúa si es tuya.` : `Has abierto un enlace de un correo. Se creó una cuenta para la dirección ${email}. Continúa si es tuya.`),
+    linkOfChange: (email, name) => (name ? `Has abierto un enlace de un correo. La cuenta de ${name} va a tener la dirección ${email}. Continúa si es tuya.` : `Has abierto un enlace de un correo. Una cuenta va a tener la dirección ${email}. Continúa si es tuya.`),
+    linkOfAccount: (email, name) => (name ? `Has abierto un enlace de un correo. Continúa para iniciar sesión como ${name} (${email}).` : `Has abierto un enlace de un correo. Continúa para iniciar sesión como ${email}.`),
     notMe: "No fui yo",
     rejectedTitle: "Gracias",
     accountDeleted: "La cuenta que se creó para tu dirección se ha eliminado.",
     changeDropped: "La cuenta conserva su dirección.",
     undoTitle: "Deshacer el cambio de tu cuenta",
-    undoText: (email) =>
-      `La cuenta vuelve a tener la dirección ${email} y su contraseña deja de valer. Se cierran todas las sesiones y se eliminan las formas de iniciar sesión añadidas desde el día anterior al cambio. Después eliges una contraseña nueva.`,
+    undoText: (email) => `La cuenta vuelve a tener la dirección ${email} y su contraseña deja de valer. Se cierran todas las sesiones y se eliminan las formas de iniciar sesión añadidas desde el día anterior al cambio. Después eliges una contraseña nueva.`,
     undoAct: "Deshacer el cambio",
-    undone:
-      "La cuenta vuelve a tener su dirección y todas las sesiones están cerradas. Espera medio minuto y elige una contraseña nueva: te enviamos un correo a esta dirección para hacerlo.",
+    undone: "La cuenta vuelve a tener su dirección y todas las sesiones están cerradas. Espera medio minuto y elige una contraseña nueva: te enviamos un correo a esta dirección para hacerlo.",
     undoGone: "Este enlace ya se usó o ha caducado.",
-    undoTaken:
-      "Ahora otra cuenta tiene esta dirección. Elimina primero esa cuenta y vuelve a abrir el enlace.",
+    undoTaken: "Ahora otra cuenta tiene esta dirección. Elimina primero esa cuenta y vuelve a abrir el enlace.",
     halfTitle: "Falta una confirmación",
-    halfText:
-      "Pulsa ahora el botón del correo que enviamos a tu otra dirección. Hasta entonces tu dirección no cambia.",
+    halfText: "Pulsa ahora el botón del correo que enviamos a tu otra dirección. Hasta entonces tu dirección no cambia.",
     continueWith: (provider) => `Continuar con ${provider}`,
     or: "o",
     factorTitle: "Confirma tu inicio de sesión",
-    factorText:
-      "Abre tu aplicación de autenticación y escribe el código de seis cifras que muestra para este sitio.",
+    factorText: "Abre tu aplicación de autenticación y escribe el código de seis cifras que muestra para este sitio.",
     factorCode: "Código de la aplicación",
-    factorLost:
-      "¿Ya no tienes la aplicación? Un propietario de tu equipo puede quitar tu segundo factor; si no estás en un equipo, pide ayuda a quien administra este sitio.",
+    factorLost: "¿Ya no tienes la aplicación? Un propietario de tu equipo puede quitar tu segundo factor; si no estás en un equipo, pide ayuda a quien administra este sitio.",
     factorWrong: "El código es incorrecto o ha caducado. Escribe el que la aplicación muestra ahora.",
     factorOther: "Tu segundo factor es de un tipo que este sitio no puede pedir.",
   },
@@ -363,30 +309,15 @@ export const pages: Pages = {
     isUnread: "no leída",
     empty: "No hay notificaciones",
     emptyText: "Aquí te avisamos de los cambios en lo que has propuesto o sigues.",
-    kinds: {
-      vote: "Nuevo voto",
-      comment: "Nuevo comentario",
-      reply: "Respuesta a tu comentario",
-      official_comment: "Respuesta oficial",
-      status_changed: "Nuevo estado",
-      merged: "Fusionada con esta propuesta",
-    },
+    kinds: { vote: "Nuevo voto", comment: "Nuevo comentario", reply: "Respuesta a tu comentario", official_comment: "Respuesta oficial", status_changed: "Nuevo estado", merged: "Fusionada con esta propuesta" },
   },
-  widget: {
-    words: { close: "Cerrar", news: "Novedades", answer: "Responder", later: "Más tarde" },
-    followed: "Lo que sigues",
-    onTheBoard: "En el tablero",
-    none: "Todavía no hay novedades",
-    noneText: "Cuando cambia el estado de una propuesta, aparece aquí.",
-  },
+  widget: { words: { close: "Cerrar", news: "Novedades", answer: "Responder", later: "Más tarde" }, followed: "Lo que sigues", onTheBoard: "En el tablero", none: "Todavía no hay novedades", noneText: "Cuando cambia el estado de una propuesta, aparece aquí." },
   settings: {
     title: "Ajustes",
-    ofApplication:
-      "Tu nombre y tu imagen proceden de la aplicación en la que has iniciado sesión: cámbialos allí.",
+    ofApplication: "Tu nombre y tu imagen proceden de la aplicación en la que has iniciado sesión: cámbialos allí.",
     profile: "Perfil",
     picture: "Imagen",
-    pictureHint:
-      "Dirección web de una imagen en GitHub, Google o una aplicación de la organización; otras imágenes no se muestran aquí.",
+    pictureHint: "Dirección web de una imagen en GitHub, Google o una aplicación de la organización; otras imágenes no se muestran aquí.",
     save: "Guardar los cambios",
     saved: "Tus cambios se han guardado.",
     password: "Contraseña",
@@ -397,21 +328,18 @@ export const pages: Pages = {
     dataText: "Un archivo con todo lo que se guarda sobre ti.",
     download: "Descargar mis datos",
     erase: "Eliminar la cuenta",
-    eraseText:
-      "Se eliminan tu nombre, dirección, seguimientos y notificaciones. Lo que escribiste y tus votos quedan sin nombre.",
+    eraseText: "Se eliminan tu nombre, dirección, seguimientos y notificaciones. Lo que escribiste y tus votos quedan sin nombre.",
     eraseConfirm: "Entiendo que esto no se puede deshacer.",
     eraseNow: "Eliminar mi cuenta",
     goneTitle: "Tu cuenta se ha eliminado",
     goneText: "Gracias por tus aportaciones.",
     factors: "Segundo factor",
-    factorsText:
-      "Con un segundo factor, al iniciar sesión se pide también un código de una aplicación de autenticación de tu teléfono.",
+    factorsText: "Con un segundo factor, al iniciar sesión se pide también un código de una aplicación de autenticación de tu teléfono.",
     factorsOpen: "Gestionar el segundo factor",
     factorAdd: "Añadir una aplicación de autenticación",
     factorName: "Nombre",
     factorDefault: "Aplicación de autenticación",
-    factorScan:
-      "Escanea el código con tu aplicación de autenticación o escribe allí la clave. Después escribe el código de seis cifras que muestra la aplicación.",
+    factorScan: "Escanea el código con tu aplicación de autenticación o escribe allí la clave. Después escribe el código de seis cifras que muestra la aplicación.",
     factorQrCode: "Código QR para la aplicación",
     factorKey: "Clave:",
     factorGone: "La clave se mostró una sola vez. Empieza de nuevo para obtener otra.",
@@ -424,11 +352,9 @@ export const pages: Pages = {
   },
   claim: {
     title: "Haz tuyas tus propuestas",
-    text: (organization) =>
-      `${organization} tiene propuestas tuyas ligadas solo a tu dirección. Con una cuenta puedes editarlas, responder y elegir de qué te avisamos.`,
+    text: (organization) => `${organization} tiene propuestas tuyas ligadas solo a tu dirección. Con una cuenta puedes editarlas, responder y elegir de qué te avisamos.`,
     needsAccount: "Inicia sesión o crea una cuenta con la dirección a la que llegó el correo.",
-    otherAddress:
-      "Esta cuenta tiene otra dirección o no la ha confirmado. Inicia sesión con la dirección a la que llegó el correo.",
+    otherAddress: "Esta cuenta tiene otra dirección o no la ha confirmado. Inicia sesión con la dirección a la que llegó el correo.",
     act: "Hacerlas mías",
     gone: "Estas propuestas ya pertenecen a una cuenta o ya no existen.",
   },
@@ -448,29 +374,21 @@ export const pages: Pages = {
       CONFLICT: "Esto no es posible o cambió entretanto. Vuelve a cargar la página.",
       SUBMISSION_MERGED: "Esta propuesta se fusionó con otra.",
       SURVEY_NOT_OPEN: "Esta encuesta no está abierta.",
-      TEXT_CHANGED:
-        "Este texto cambió después de que lo leyeras. La página muestra la versión actual: léela y decide de nuevo.",
+      TEXT_CHANGED: "Este texto cambió después de que lo leyeras. La página muestra la versión actual: léela y decide de nuevo.",
       ALREADY_RESPONDED: "Ya has respondido a esta encuesta.",
       PLAN_LIMIT_REACHED: "La organización ha alcanzado el límite de su plan.",
       VALIDATION_ERROR: "La solicitud no es válida.",
       PAYLOAD_TOO_LARGE: "Es demasiado grande.",
     },
   },
-  forms: {
-    sent: "Ya has enviado este formulario con otro texto. Mira primero lo que enviaste; si esto es otra cosa, envíalo de nuevo.",
-    problem: "Corrige lo que está marcado.",
-  },
+  forms: { sent: "Ya has enviado este formulario con otro texto. Mira primero lo que enviaste; si esto es otra cosa, envíalo de nuevo.", problem: "Corrige lo que está marcado." },
   errors: {
     notFound: "Aquí no hay nada",
-    notFoundText:
-      "La dirección puede ser incorrecta, la página quizá se eliminó o solo la ven ciertas personas.",
+    notFoundText: "La dirección puede ser incorrecta, la página quizá se eliminó o solo la ven ciertas personas.",
     forbidden: "No tienes acceso",
     forbiddenText: "No tienes permiso para hacer esto.",
     tooMany: "Un poco más despacio, por favor",
-    tooManyText: count({
-      one: "Demasiadas peticiones: inténtalo dentro de # segundo.",
-      other: "Demasiadas peticiones: inténtalo dentro de # segundos.",
-    }),
+    tooManyText: count({ one: "Demasiadas peticiones: inténtalo dentro de # segundo.", other: "Demasiadas peticiones: inténtalo dentro de # segundos." }),
     failed: "Algo falló por nuestra parte",
     failedText: (name: string) => `Inténtalo en un momento. Si vuelve a ocurrir, dinos este número: ${name}.`,
     refused: "No ha funcionado",

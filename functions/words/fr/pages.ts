@@ -25,24 +25,9 @@ export const pages: Pages = {
     themeDark: "Sombre",
     apply: "Appliquer",
   },
-  statuses: {
-    open: "Ouverte",
-    under_review: "À l’étude",
-    planned: "Planifiée",
-    in_progress: "En cours",
-    completed: "Terminée",
-    declined: "Refusée",
-    duplicate: "Doublon",
-  },
-  types: {
-    idea: "Idée",
-    problem: "Problème",
-  },
-  votes: {
-    vote: "Voter",
-    unvote: "Retirer votre vote",
-    comments: count({ one: "# commentaire", other: "# commentaires" }),
-  },
+  statuses: { open: "Ouverte", under_review: "À l’étude", planned: "Planifiée", in_progress: "En cours", completed: "Terminée", declined: "Refusée", duplicate: "Doublon" },
+  types: { idea: "Idée", problem: "Problème" },
+  votes: { vote: "Voter", unvote: "Retirer votre vote", comments: count({ one: "# commentaire", other: "# commentaires" }) },
   board: {
     heading: "Que devrions-nous construire ensuite ?",
     intro: "Votez pour ce qui compte pour vous. L’équipe lit tout.",
@@ -63,10 +48,7 @@ export const pages: Pages = {
     results: count({ one: "# proposition trouvée", other: "# propositions trouvées" }),
     more: "Afficher plus",
     first: "Retour à la première page",
-    resultsOrMore: count({
-      one: "Au moins # proposition trouvée",
-      other: "Au moins # propositions trouvées",
-    }),
+    resultsOrMore: count({ one: "Au moins # proposition trouvée", other: "Au moins # propositions trouvées" }),
     someWords: "Aucune proposition ne contient tous ces mots. Celles-ci en contiennent certains.",
     didYouMean: "Vouliez-vous dire :",
     emptyTitle: "Rien pour l’instant",
@@ -91,8 +73,7 @@ export const pages: Pages = {
     deleteTitle: "Supprimer cette proposition ?",
     deleteText: "Ses votes et commentaires disparaissent avec elle, et personne ne pourra les rétablir.",
     tracker: "Dans l’outil de suivi",
-    merged:
-      "Cette proposition a été fusionnée avec une autre, où se trouvent désormais ses votes et commentaires :",
+    merged: "Cette proposition a été fusionnée avec une autre, où se trouvent désormais ses votes et commentaires :",
     pending: "En attente d’approbation. D’ici là, seuls son auteur et l’équipe la voient.",
     rejected: "L’équipe n’a pas approuvé cette proposition. Seuls son auteur et l’équipe la voient.",
     spam: "Marquée comme indésirable. Seuls son auteur et l’équipe la voient.",
@@ -111,10 +92,7 @@ export const pages: Pages = {
     edit: count({ other: "Modifier (encore # min)" }),
     editTitle: "Modifier votre commentaire",
     text: "Commentaire",
-    timeLeft: count({
-      one: "Vous pouvez encore le modifier pendant # minute.",
-      other: "Vous pouvez encore le modifier pendant # minutes.",
-    }),
+    timeLeft: count({ one: "Vous pouvez encore le modifier pendant # minute.", other: "Vous pouvez encore le modifier pendant # minutes." }),
     tooLate: "Le délai pour modifier ce commentaire est passé.",
     deleteTitle: "Supprimer ce commentaire ?",
     deleteText: "Les réponses disparaissent avec lui, et personne ne pourra les rétablir.",
@@ -225,11 +203,7 @@ export const pages: Pages = {
     signInText: "Ainsi, chacun répond une fois.",
     poweredBy: "Questionnaire par Feedback Collection Service",
   },
-  feeds: {
-    newStatus: (status) => `Statut : ${status}`,
-    commentBy: (name) => `Commentaire de ${name}`,
-    officialBy: (name) => `Réponse officielle de ${name}`,
-  },
+  feeds: { newStatus: (status) => `Statut : ${status}`, commentBy: (name) => `Commentaire de ${name}`, officialBy: (name) => `Réponse officielle de ${name}` },
   account: {
     signInTitle: "Connexion",
     signInText: "Pour voter, commenter et proposer.",
@@ -244,10 +218,7 @@ export const pages: Pages = {
     wrong: "L’adresse ou le mot de passe est incorrect, ou le compte est bloqué.",
     confirmFirst: "Confirmez d’abord votre adresse avec le code ou le lien que nous vous avons envoyé.",
     taken: "Un compte existe déjà avec cette adresse : connectez-vous.",
-    tooOften: count({
-      one: "Trop d’essais : réessayez dans # seconde.",
-      other: "Trop d’essais : réessayez dans # secondes.",
-    }),
+    tooOften: count({ one: "Trop d’essais : réessayez dans # seconde.", other: "Trop d’essais : réessayez dans # secondes." }),
     weak: "Choisissez un mot de passe plus long ou moins courant.",
     away: "La connexion ne fonctionne pas pour l’instant : réessayez dans un moment.",
     forgot: "Mot de passe oublié ?",
@@ -256,8 +227,7 @@ export const pages: Pages = {
     mailText: "Nous envoyons un code à votre adresse. Aucun mot de passe n’est nécessaire.",
     sendCode: "Envoyer un code",
     codeTitle: "Saisissez le code",
-    codeText:
-      "S’il existe un compte avec cette adresse, un code est en route. Il n’est valable que peu de temps. Si aucun message n’arrive, demandez-en un nouveau.",
+    codeText: "S’il existe un compte avec cette adresse, un code est en route. Il n’est valable que peu de temps. Si aucun message n’arrive, demandez-en un nouveau.",
     code: "Code reçu par e-mail",
     newCode: "Envoyer un nouveau code",
     next: "Continuer",
@@ -269,12 +239,9 @@ export const pages: Pages = {
     newPassword: "Nouveau mot de passe",
     isThisYou: "Est-ce bien vous ?",
     continueAs: (name) => `Continuer en tant que ${name}`,
-    continueAsText: (organization, email) =>
-      `Ce lien de ${organization} vous connecte avec l’adresse ${email}. Ce que vous écrirez ou répondrez ensuite ici appartiendra à cette personne. Ne continuez que si c’est vous.`,
-    replacesSession: (name) =>
-      `Vous êtes connecté en tant que ${name}. Cette session prendra fin dans ce navigateur.`,
-    notIdentified: (reason: string) =>
-      `Le lien de votre application ne vous a pas connecté (${reason}). Retournez-y et ouvrez-le de nouveau.`,
+    continueAsText: (organization, email) => `Ce lien de ${organization} vous connecte avec l’adresse ${email}. Ce que vous écrirez ou répondrez ensuite ici appartiendra à cette personne. Ne continuez que si c’est vous.`,
+    replacesSession: (name) => `Vous êtes connecté en tant que ${name}. Cette session prendra fin dans ce navigateur.`,
+    notIdentified: (reason: string) => `Le lien de votre application ne vous a pas connecté (${reason}). Retournez-y et ouvrez-le de nouveau.`,
     expired: "Le code ou le lien est incorrect ou a expiré. Demandez-en un nouveau.",
     blocked: "Ce compte est bloqué. Adressez-vous à l’exploitant de ce site.",
     signUpsOff: "Ce site n’accepte pas de nouveaux comptes.",
@@ -283,62 +250,39 @@ export const pages: Pages = {
     confirmMailed: "Confirmez d’abord votre adresse : nous vous avons envoyé un e-mail.",
     ssoManaged: "Votre organisation gère ce compte. Modifiez-le chez elle.",
     captcha: "Montrez que vous n’êtes pas un robot, puis renvoyez le formulaire.",
-    captchaUnset:
-      "La connexion de ce projet demande un CAPTCHA que ce site n’affiche pas. Son exploitant doit définir CAPTCHA_PROVIDER et CAPTCHA_SITE_KEY.",
+    captchaUnset: "La connexion de ce projet demande un CAPTCHA que ce site n’affiche pas. Son exploitant doit définir CAPTCHA_PROVIDER et CAPTCHA_SITE_KEY.",
     captchaScript: "Ce formulaire vérifie que vous n’êtes pas un robot. Activez JavaScript pour cela.",
     notPossible: "Ce n’est pas possible ici. Adressez-vous à l’exploitant de ce site.",
     mailLimit: "Ce site a envoyé autant d’e-mails qu’il le peut en une heure. Réessayez plus tard.",
     samePassword: "C’est déjà votre mot de passe. Choisissez-en un autre.",
     weakLength: count({ one: "Utilisez au moins # caractère.", other: "Utilisez au moins # caractères." }),
     weakKinds: (kinds) => `Utilisez au moins un caractère de chaque sorte : ${kinds}.`,
-    kinds: {
-      letters: "lettres",
-      lower: "minuscules",
-      upper: "majuscules",
-      digits: "chiffres",
-      symbols: "symboles",
-    },
+    kinds: { letters: "lettres", lower: "minuscules", upper: "majuscules", digits: "chiffres", symbols: "symboles" },
     pwned: "Ce mot de passe est connu à cause d’une fuite d’un autre site. Choisissez-en un autre.",
     firstPasswordTitle: "Choisissez un mot de passe",
-    firstPasswordText:
-      "Il vous servira à vous connecter la prochaine fois. Sans mot de passe, nous vous envoyons un code.",
+    firstPasswordText: "Il vous servira à vous connecter la prochaine fois. Sans mot de passe, nous vous envoyons un code.",
     notNow: "Pas maintenant",
-    linkOfNew: (email, name) =>
-      name
-        ? `Vous avez ouvert un lien reçu par e-mail. Un compte au nom de ${name} a été créé pour l’adresse ${email}. Continuez si c’est le vôtre.`
-        : `Vous avez ouvert un lien reçu par e-mail. Un compte a été créé pour l’adresse ${email}. Continuez si c’est le vôtre.`,
-    linkOfChange: (email, name) =>
-      name
-        ? `Vous avez ouvert un lien reçu par e-mail. Le compte de ${name} doit recevoir l’adresse ${email}. Continuez si c’est le vôtre.`
-        : `Vous avez ouvert un lien reçu par e-mail. Un compte doit recevoir l’adresse ${email}. Continuez si c’est le vôtre.`,
-    linkOfAccount: (email, name) =>
-      name
-        ? `Vous avez ouvert un lien reçu par e-mail. Continuez pour vous connecter en tant que ${name} (${email}).`
-        : `Vous avez ouvert un lien reçu par e-mail. Continuez pour vous connecter en tant que ${email}.`,
+    linkOfNew: (email, name) => (name ? `Vous avez ouvert un lien reçu par e-mail. Un compte au nom de ${name} a été créé pour l’adresse ${email}. Continuez si c’est le vôtre.` : `Vous avez ouvert un lien reçu par e-mail. Un compte a été créé pour l’adresse ${email}. Continuez si c’est le vôtre.`),
+    linkOfChange: (email, name) => (name ? `Vous avez ouvert un lien reçu par e-mail. Le compte de ${name} doit recevoir l’adresse ${email}. Continuez si c’est le vôtre.` : `Vous avez ouvert un lien reçu par e-mail. Un compte doit recevoir l’adresse ${email}. Continuez si c’est le vôtre.`),
+    linkOfAccount: (email, name) => (name ? `Vous avez ouvert un lien reçu par e-mail. Continuez pour vous connecter en tant que ${name} (${email}).` : `Vous avez ouvert un lien reçu par e-mail. Continuez pour vous connecter en tant que ${email}.`),
     notMe: "Ce n’était pas moi",
     rejectedTitle: "Merci",
     accountDeleted: "Le compte créé pour votre adresse est supprimé.",
     changeDropped: "Le compte garde son adresse actuelle.",
     undoTitle: "Annuler la modification de votre compte",
-    undoText: (email) =>
-      `Le compte retrouve l’adresse ${email} et son mot de passe n’est plus valable. Toutes les sessions sont fermées, et les moyens de connexion ajoutés depuis la veille de la modification sont supprimés. Vous choisissez ensuite un nouveau mot de passe.`,
+    undoText: (email) => `Le compte retrouve l’adresse ${email} et son mot de passe n’est plus valable. Toutes les sessions sont fermées, et les moyens de connexion ajoutés depuis la veille de la modification sont supprimés. Vous choisissez ensuite un nouveau mot de passe.`,
     undoAct: "Annuler la modification",
-    undone:
-      "Le compte a retrouvé son adresse et toutes les sessions sont fermées. Attendez une demi-minute, puis choisissez un nouveau mot de passe : un message envoyé à cette adresse vous le permet.",
+    undone: "Le compte a retrouvé son adresse et toutes les sessions sont fermées. Attendez une demi-minute, puis choisissez un nouveau mot de passe : un message envoyé à cette adresse vous le permet.",
     undoGone: "Ce lien a déjà servi ou a expiré.",
-    undoTaken:
-      "Un autre compte a maintenant cette adresse. Supprimez d’abord ce compte, puis ouvrez de nouveau le lien.",
+    undoTaken: "Un autre compte a maintenant cette adresse. Supprimez d’abord ce compte, puis ouvrez de nouveau le lien.",
     halfTitle: "Encore une confirmation",
-    halfText:
-      "Appuyez maintenant sur le bouton de l’e-mail envoyé à votre autre adresse. D’ici là, votre adresse ne change pas.",
+    halfText: "Appuyez maintenant sur le bouton de l’e-mail envoyé à votre autre adresse. D’ici là, votre adresse ne change pas.",
     continueWith: (provider) => `Continuer avec ${provider}`,
     or: "ou",
     factorTitle: "Confirmez votre connexion",
-    factorText:
-      "Ouvrez votre application d’authentification et saisissez le code à six chiffres qu’elle affiche pour ce site.",
+    factorText: "Ouvrez votre application d’authentification et saisissez le code à six chiffres qu’elle affiche pour ce site.",
     factorCode: "Code de l’application",
-    factorLost:
-      "Vous n’avez plus l’application ? Un propriétaire de votre équipe peut retirer votre second facteur ; sans équipe, adressez-vous au responsable de ce site.",
+    factorLost: "Vous n’avez plus l’application ? Un propriétaire de votre équipe peut retirer votre second facteur ; sans équipe, adressez-vous au responsable de ce site.",
     factorWrong: "Le code est incorrect ou a expiré. Saisissez le code que l’application affiche maintenant.",
     factorOther: "Votre second facteur est d’un type que ce site ne peut pas demander.",
   },
@@ -365,30 +309,15 @@ export const pages: Pages = {
     isUnread: "non lue",
     empty: "Aucune notification",
     emptyText: "Vous apprenez ici ce qui arrive à ce que vous avez proposé ou suivez.",
-    kinds: {
-      vote: "Nouveau vote",
-      comment: "Nouveau commentaire",
-      reply: "Réponse à votre commentaire",
-      official_comment: "Réponse officielle",
-      status_changed: "Nouveau statut",
-      merged: "Fusionnée dans cette proposition",
-    },
+    kinds: { vote: "Nouveau vote", comment: "Nouveau commentaire", reply: "Réponse à votre commentaire", official_comment: "Réponse officielle", status_changed: "Nouveau statut", merged: "Fusionnée dans cette proposition" },
   },
-  widget: {
-    words: { close: "Fermer", news: "Nouveautés", answer: "Répondre", later: "Plus tard" },
-    followed: "Ce que vous suivez",
-    onTheBoard: "Sur le tableau",
-    none: "Rien de nouveau pour l’instant",
-    noneText: "Lorsque le statut d’une proposition change, cela s’affiche ici.",
-  },
+  widget: { words: { close: "Fermer", news: "Nouveautés", answer: "Répondre", later: "Plus tard" }, followed: "Ce que vous suivez", onTheBoard: "Sur le tableau", none: "Rien de nouveau pour l’instant", noneText: "Lorsque le statut d’une proposition change, cela s’affiche ici." },
   settings: {
     title: "Paramètres",
-    ofApplication:
-      "Votre nom et votre image viennent de l’application où vous êtes connecté : modifiez-les là-bas.",
+    ofApplication: "Votre nom et votre image viennent de l’application où vous êtes connecté : modifiez-les là-bas.",
     profile: "Profil",
     picture: "Image",
-    pictureHint:
-      "Adresse web d’une image chez GitHub, Google ou une application de l’organisation ; les autres images ne sont pas affichées ici.",
+    pictureHint: "Adresse web d’une image chez GitHub, Google ou une application de l’organisation ; les autres images ne sont pas affichées ici.",
     save: "Enregistrer les modifications",
     saved: "Vos modifications sont enregistrées.",
     password: "Mot de passe",
@@ -399,21 +328,18 @@ export const pages: Pages = {
     dataText: "Un fichier avec tout ce qui est conservé à votre sujet.",
     download: "Télécharger mes données",
     erase: "Supprimer le compte",
-    eraseText:
-      "Votre nom, votre adresse, vos suivis et vos notifications sont effacés. Vos textes et vos votes restent, sans nom.",
+    eraseText: "Votre nom, votre adresse, vos suivis et vos notifications sont effacés. Vos textes et vos votes restent, sans nom.",
     eraseConfirm: "Je comprends que cela est définitif.",
     eraseNow: "Supprimer mon compte",
     goneTitle: "Votre compte est supprimé",
     goneText: "Merci pour vos contributions.",
     factors: "Second facteur",
-    factorsText:
-      "Avec un second facteur, la connexion demande aussi un code d’une application d’authentification sur votre téléphone.",
+    factorsText: "Avec un second facteur, la connexion demande aussi un code d’une application d’authentification sur votre téléphone.",
     factorsOpen: "Gérer le second facteur",
     factorAdd: "Ajouter une application d’authentification",
     factorName: "Nom",
     factorDefault: "Application d’authentification",
-    factorScan:
-      "Scannez le code avec votre application d’authentification, ou saisissez-y la clé. Saisissez ensuite le code à six chiffres que l’application affiche.",
+    factorScan: "Scannez le code avec votre application d’authentification, ou saisissez-y la clé. Saisissez ensuite le code à six chiffres que l’application affiche.",
     factorQrCode: "Code QR pour l’application",
     factorKey: "Clé :",
     factorGone: "La clé n’a été affichée qu’une fois. Recommencez pour en obtenir une autre.",
@@ -426,11 +352,9 @@ export const pages: Pages = {
   },
   claim: {
     title: "Récupérer vos retours",
-    text: (organization) =>
-      `${organization} ne connaît vos retours que par votre adresse. Avec un compte, ils sont à vous : vous pouvez les modifier, répondre et choisir ce que vous recevez.`,
+    text: (organization) => `${organization} ne connaît vos retours que par votre adresse. Avec un compte, ils sont à vous : vous pouvez les modifier, répondre et choisir ce que vous recevez.`,
     needsAccount: "Connectez-vous, ou créez un compte, avec l’adresse à laquelle le message est arrivé.",
-    otherAddress:
-      "Ce compte a une autre adresse, ou ne l’a pas confirmée. Connectez-vous avec l’adresse à laquelle le message est arrivé.",
+    otherAddress: "Ce compte a une autre adresse, ou ne l’a pas confirmée. Connectez-vous avec l’adresse à laquelle le message est arrivé.",
     act: "Les récupérer",
     gone: "Ce à quoi menait ce lien appartient déjà à un compte, ou n’existe plus.",
   },
@@ -442,8 +366,7 @@ export const pages: Pages = {
     minimum: (min) => `doit être au moins ${min}`,
     maximum: (max) => `doit être au plus ${max}`,
     email: "doit être une adresse e-mail",
-    bytes: (max) =>
-      `doit compter au plus ${max} octets : les accents et les autres écritures en comptent deux ou plus`,
+    bytes: (max) => `doit compter au plus ${max} octets : les accents et les autres écritures en comptent deux ou plus`,
     webAddress: "doit être une adresse web",
     invalid: "n’est pas valide",
     nameOfTeamMember: "ressemble au nom d’un membre de l’équipe. Choisissez-en un qui s’en distingue",
@@ -451,31 +374,23 @@ export const pages: Pages = {
       CONFLICT: "Ce n’est pas possible ou cela a changé entre-temps. Rechargez la page.",
       SUBMISSION_MERGED: "Cette proposition a été fusionnée avec une autre.",
       SURVEY_NOT_OPEN: "Cette enquête n’est pas ouverte.",
-      TEXT_CHANGED:
-        "Ce texte a été modifié après votre lecture. La page affiche la version actuelle : lisez-la et décidez à nouveau.",
+      TEXT_CHANGED: "Ce texte a été modifié après votre lecture. La page affiche la version actuelle : lisez-la et décidez à nouveau.",
       ALREADY_RESPONDED: "Vous avez déjà répondu à cette enquête.",
       PLAN_LIMIT_REACHED: "L’organisation a atteint la limite de son offre.",
       VALIDATION_ERROR: "La demande n’est pas valide.",
       PAYLOAD_TOO_LARGE: "C’est trop volumineux.",
     },
   },
-  forms: {
-    sent: "Vous avez déjà envoyé ce formulaire avec un autre texte. Regardez d’abord ce que vous avez envoyé ; s’il s’agit d’autre chose, envoyez-le à nouveau.",
-    problem: "Corrigez ce qui est signalé.",
-  },
+  forms: { sent: "Vous avez déjà envoyé ce formulaire avec un autre texte. Regardez d’abord ce que vous avez envoyé ; s’il s’agit d’autre chose, envoyez-le à nouveau.", problem: "Corrigez ce qui est signalé." },
   errors: {
     notFound: "Il n’y a rien ici",
     notFoundText: "L’adresse est peut-être fausse, la page supprimée, ou il faut se connecter pour la voir.",
     forbidden: "Accès refusé",
     forbiddenText: "Vous ne pouvez pas faire cela ici.",
     tooMany: "Un peu moins vite, s’il vous plaît",
-    tooManyText: count({
-      one: "Trop de requêtes : réessayez dans # seconde.",
-      other: "Trop de requêtes : réessayez dans # secondes.",
-    }),
+    tooManyText: count({ one: "Trop de requêtes : réessayez dans # seconde.", other: "Trop de requêtes : réessayez dans # secondes." }),
     failed: "Une erreur s’est produite de notre côté",
-    failedText: (name: string) =>
-      `Réessayez dans un moment. Si cela persiste, donnez-nous ce numéro : ${name}.`,
+    failedText: (name: string) => `Réessayez dans un moment. Si cela persiste, donnez-nous ce numéro : ${name}.`,
     refused: "Cela n’a pas fonctionné",
     back: "Vers le tableau",
   },

@@ -25,24 +25,9 @@ export const pages: Pages = {
     themeDark: "Scuro",
     apply: "Applica",
   },
-  statuses: {
-    open: "Aperta",
-    under_review: "In esame",
-    planned: "Pianificata",
-    in_progress: "In corso",
-    completed: "Completata",
-    declined: "Rifiutata",
-    duplicate: "Duplicata",
-  },
-  types: {
-    idea: "Idea",
-    problem: "Problema",
-  },
-  votes: {
-    vote: "Vota",
-    unvote: "Ritira il tuo voto",
-    comments: count({ one: "# commento", other: "# commenti" }),
-  },
+  statuses: { open: "Aperta", under_review: "In esame", planned: "Pianificata", in_progress: "In corso", completed: "Completata", declined: "Rifiutata", duplicate: "Duplicata" },
+  types: { idea: "Idea", problem: "Problema" },
+  votes: { vote: "Vota", unvote: "Ritira il tuo voto", comments: count({ one: "# commento", other: "# commenti" }) },
   board: {
     heading: "Che cosa dovremmo creare adesso?",
     intro: "Vota ciò che conta per te. Il team legge tutto.",
@@ -107,10 +92,7 @@ export const pages: Pages = {
     edit: count({ other: "Modifica (ancora # min)" }),
     editTitle: "Modifica il tuo commento",
     text: "Commento",
-    timeLeft: count({
-      one: "Puoi modificarlo ancora per # minuto.",
-      other: "Puoi modificarlo ancora per # minuti.",
-    }),
+    timeLeft: count({ one: "Puoi modificarlo ancora per # minuto.", other: "Puoi modificarlo ancora per # minuti." }),
     tooLate: "Il tempo per modificare questo commento è scaduto.",
     deleteTitle: "Eliminare questo commento?",
     deleteText: "Le risposte vanno perse con esso e nessuno potrà recuperarle.",
@@ -221,11 +203,7 @@ export const pages: Pages = {
     signInText: "Così ognuno risponde una volta.",
     poweredBy: "Sondaggio con Feedback Collection Service",
   },
-  feeds: {
-    newStatus: (status) => `Stato: ${status}`,
-    commentBy: (name) => `Commento di ${name}`,
-    officialBy: (name) => `Risposta ufficiale di ${name}`,
-  },
+  feeds: { newStatus: (status) => `Stato: ${status}`, commentBy: (name) => `Commento di ${name}`, officialBy: (name) => `Risposta ufficiale di ${name}` },
   account: {
     signInTitle: "Accedi",
     signInText: "Per votare, commentare e proporre.",
@@ -240,10 +218,7 @@ export const pages: Pages = {
     wrong: "Indirizzo o password errati, oppure l’account è bloccato.",
     confirmFirst: "Conferma prima il tuo indirizzo con il codice o il link che ti abbiamo inviato.",
     taken: "Esiste già un account con questo indirizzo: accedi.",
-    tooOften: count({
-      one: "Troppi tentativi: riprova tra # secondo.",
-      other: "Troppi tentativi: riprova tra # secondi.",
-    }),
+    tooOften: count({ one: "Troppi tentativi: riprova tra # secondo.", other: "Troppi tentativi: riprova tra # secondi." }),
     weak: "Scegli una password più lunga o meno comune.",
     away: "Ora non è possibile accedere: riprova tra poco.",
     forgot: "Password dimenticata?",
@@ -252,8 +227,7 @@ export const pages: Pages = {
     mailText: "Inviamo un codice al tuo indirizzo. Non serve la password.",
     sendCode: "Invia un codice",
     codeTitle: "Inserisci il codice",
-    codeText:
-      "Se esiste un account con questo indirizzo, un codice è in arrivo. Vale per poco tempo. Se non arriva nessuna email, chiedine uno nuovo.",
+    codeText: "Se esiste un account con questo indirizzo, un codice è in arrivo. Vale per poco tempo. Se non arriva nessuna email, chiedine uno nuovo.",
     code: "Codice dell’e-mail",
     newCode: "Invia un nuovo codice",
     next: "Continua",
@@ -265,12 +239,9 @@ export const pages: Pages = {
     newPassword: "Nuova password",
     isThisYou: "Sei tu?",
     continueAs: (name) => `Continua come ${name}`,
-    continueAsText: (organization, email) =>
-      `Con questo link di ${organization} accedi con l’indirizzo ${email}. Ciò che scriverai o risponderai qui apparterrà a quella persona. Continua solo se sei tu.`,
-    replacesSession: (name) =>
-      `Hai effettuato l’accesso come ${name}. Quella sessione terminerà in questo browser.`,
-    notIdentified: (reason: string) =>
-      `Il link della tua applicazione non ha eseguito l’accesso (${reason}). Torna lì e aprilo di nuovo.`,
+    continueAsText: (organization, email) => `Con questo link di ${organization} accedi con l’indirizzo ${email}. Ciò che scriverai o risponderai qui apparterrà a quella persona. Continua solo se sei tu.`,
+    replacesSession: (name) => `Hai effettuato l’accesso come ${name}. Quella sessione terminerà in questo browser.`,
+    notIdentified: (reason: string) => `Il link della tua applicazione non ha eseguito l’accesso (${reason}). Torna lì e aprilo di nuovo.`,
     expired: "Il codice o il link è errato o scaduto. Richiedine uno nuovo.",
     blocked: "Questo account è bloccato. Chiedi al gestore di questo sito.",
     signUpsOff: "Questo sito non accetta nuovi account.",
@@ -279,61 +250,39 @@ export const pages: Pages = {
     confirmMailed: "Conferma prima il tuo indirizzo: ti abbiamo inviato un’e-mail.",
     ssoManaged: "La tua organizzazione gestisce questo account. Modificalo lì.",
     captcha: "Dimostra che non sei un robot, poi invia di nuovo il modulo.",
-    captchaUnset:
-      "L’accesso di questo progetto chiede un CAPTCHA che questo sito non mostra. Il gestore deve impostare CAPTCHA_PROVIDER e CAPTCHA_SITE_KEY.",
+    captchaUnset: "L’accesso di questo progetto chiede un CAPTCHA che questo sito non mostra. Il gestore deve impostare CAPTCHA_PROVIDER e CAPTCHA_SITE_KEY.",
     captchaScript: "Questo modulo verifica che non sei un robot. Attiva JavaScript per usarlo.",
     notPossible: "Qui non è possibile. Chiedi al gestore di questo sito.",
     mailLimit: "Questo sito ha inviato tutte le e-mail consentite in un’ora. Riprova più tardi.",
     samePassword: "Questa è già la tua password. Scegline un’altra.",
     weakLength: count({ one: "Usa almeno # carattere.", other: "Usa almeno # caratteri." }),
     weakKinds: (kinds) => `Usa almeno un carattere per tipo: ${kinds}.`,
-    kinds: {
-      letters: "lettere",
-      lower: "minuscole",
-      upper: "maiuscole",
-      digits: "cifre",
-      symbols: "simboli",
-    },
+    kinds: { letters: "lettere", lower: "minuscole", upper: "maiuscole", digits: "cifre", symbols: "simboli" },
     pwned: "Questa password è nota per una fuga di dati di un altro sito. Scegline un’altra.",
     firstPasswordTitle: "Scegli una password",
     firstPasswordText: "La prossima volta potrai usarla per accedere. Senza password ti inviamo un codice.",
     notNow: "Non ora",
-    linkOfNew: (email, name) =>
-      name
-        ? `Hai aperto un link da un’e-mail. È stato creato un account con il nome ${name} per l’indirizzo ${email}. Continua se è tuo.`
-        : `Hai aperto un link da un’e-mail. È stato creato un account per l’indirizzo ${email}. Continua se è tuo.`,
-    linkOfChange: (email, name) =>
-      name
-        ? `Hai aperto un link da un’e-mail. L’account di ${name} avrà l’indirizzo ${email}. Continua se è tuo.`
-        : `Hai aperto un link da un’e-mail. Un account avrà l’indirizzo ${email}. Continua se è tuo.`,
-    linkOfAccount: (email, name) =>
-      name
-        ? `Hai aperto un link da un’e-mail. Continua per accedere come ${name} (${email}).`
-        : `Hai aperto un link da un’e-mail. Continua per accedere come ${email}.`,
+    linkOfNew: (email, name) => (name ? `Hai aperto un link da un’e-mail. È stato creato un account con il nome ${name} per l’indirizzo ${email}. Continua se è tuo.` : `Hai aperto un link da un’e-mail. È stato creato un account per l’indirizzo ${email}. Continua se è tuo.`),
+    linkOfChange: (email, name) => (name ? `Hai aperto un link da un’e-mail. L’account di ${name} avrà l’indirizzo ${email}. Continua se è tuo.` : `Hai aperto un link da un’e-mail. Un account avrà l’indirizzo ${email}. Continua se è tuo.`),
+    linkOfAccount: (email, name) => (name ? `Hai aperto un link da un’e-mail. Continua per accedere come ${name} (${email}).` : `Hai aperto un link da un’e-mail. Continua per accedere come ${email}.`),
     notMe: "Non sono stato io",
     rejectedTitle: "Grazie",
     accountDeleted: "L’account creato per il tuo indirizzo è stato eliminato.",
     changeDropped: "L’account mantiene il suo indirizzo.",
     undoTitle: "Annulla la modifica del tuo account",
-    undoText: (email) =>
-      `L’account riprende l’indirizzo ${email} e la sua password non vale più. Tutte le sessioni vengono chiuse e i modi di accedere aggiunti dal giorno prima della modifica vengono rimossi. Poi scegli una nuova password.`,
+    undoText: (email) => `L’account riprende l’indirizzo ${email} e la sua password non vale più. Tutte le sessioni vengono chiuse e i modi di accedere aggiunti dal giorno prima della modifica vengono rimossi. Poi scegli una nuova password.`,
     undoAct: "Annulla la modifica",
-    undone:
-      "L’account ha di nuovo il suo indirizzo e tutte le sessioni sono chiuse. Aspetta mezzo minuto, poi scegli una nuova password: te lo permette un’e-mail a questo indirizzo.",
+    undone: "L’account ha di nuovo il suo indirizzo e tutte le sessioni sono chiuse. Aspetta mezzo minuto, poi scegli una nuova password: te lo permette un’e-mail a questo indirizzo.",
     undoGone: "Questo link è già stato usato o è scaduto.",
-    undoTaken:
-      "Ora un altro account ha questo indirizzo. Elimina prima quell’account, poi apri di nuovo il link.",
+    undoTaken: "Ora un altro account ha questo indirizzo. Elimina prima quell’account, poi apri di nuovo il link.",
     halfTitle: "Manca una conferma",
-    halfText:
-      "Ora premi il pulsante nell’e-mail inviata al tuo altro indirizzo. Fino ad allora il tuo indirizzo non cambia.",
+    halfText: "Ora premi il pulsante nell’e-mail inviata al tuo altro indirizzo. Fino ad allora il tuo indirizzo non cambia.",
     continueWith: (provider) => `Continua con ${provider}`,
     or: "oppure",
     factorTitle: "Conferma l’accesso",
-    factorText:
-      "Apri la tua app di autenticazione e inserisci il codice di sei cifre che mostra per questo sito.",
+    factorText: "Apri la tua app di autenticazione e inserisci il codice di sei cifre che mostra per questo sito.",
     factorCode: "Codice dell’app",
-    factorLost:
-      "Non hai più l’app? Un proprietario del tuo team può rimuovere il secondo fattore; se non hai un team, chiedi a chi gestisce questo sito.",
+    factorLost: "Non hai più l’app? Un proprietario del tuo team può rimuovere il secondo fattore; se non hai un team, chiedi a chi gestisce questo sito.",
     factorWrong: "Il codice è sbagliato o scaduto. Inserisci quello che l’app mostra adesso.",
     factorOther: "Il tuo secondo fattore è di un tipo che questo sito non può chiedere.",
   },
@@ -360,30 +309,15 @@ export const pages: Pages = {
     isUnread: "non letta",
     empty: "Nessuna notifica",
     emptyText: "Qui scopri che cosa succede a ciò che hai proposto o segui.",
-    kinds: {
-      vote: "Nuovo voto",
-      comment: "Nuovo commento",
-      reply: "Risposta al tuo commento",
-      official_comment: "Risposta ufficiale",
-      status_changed: "Nuovo stato",
-      merged: "Unita a questa proposta",
-    },
+    kinds: { vote: "Nuovo voto", comment: "Nuovo commento", reply: "Risposta al tuo commento", official_comment: "Risposta ufficiale", status_changed: "Nuovo stato", merged: "Unita a questa proposta" },
   },
-  widget: {
-    words: { close: "Chiudi", news: "Novità", answer: "Rispondi", later: "Più tardi" },
-    followed: "Ciò che segui",
-    onTheBoard: "Sulla bacheca",
-    none: "Ancora nessuna novità",
-    noneText: "Quando lo stato di una proposta cambia, compare qui.",
-  },
+  widget: { words: { close: "Chiudi", news: "Novità", answer: "Rispondi", later: "Più tardi" }, followed: "Ciò che segui", onTheBoard: "Sulla bacheca", none: "Ancora nessuna novità", noneText: "Quando lo stato di una proposta cambia, compare qui." },
   settings: {
     title: "Impostazioni",
-    ofApplication:
-      "Il suo nome e la sua immagine provengono dall’applicazione in cui ha eseguito l’accesso: li modifichi lì.",
+    ofApplication: "Il suo nome e la sua immagine provengono dall’applicazione in cui ha eseguito l’accesso: li modifichi lì.",
     profile: "Profilo",
     picture: "Immagine",
-    pictureHint:
-      "Indirizzo web di un’immagine su GitHub, Google o un’applicazione dell’organizzazione; altre immagini non vengono mostrate qui.",
+    pictureHint: "Indirizzo web di un’immagine su GitHub, Google o un’applicazione dell’organizzazione; altre immagini non vengono mostrate qui.",
     save: "Salva le modifiche",
     saved: "Le modifiche sono state salvate.",
     password: "Password",
@@ -394,21 +328,18 @@ export const pages: Pages = {
     dataText: "Un file con tutto ciò che è conservato su di te.",
     download: "Scarica i miei dati",
     erase: "Elimina l’account",
-    eraseText:
-      "Nome, indirizzo, elementi seguiti e notifiche vengono rimossi. Ciò che hai scritto e i tuoi voti restano senza nome.",
+    eraseText: "Nome, indirizzo, elementi seguiti e notifiche vengono rimossi. Ciò che hai scritto e i tuoi voti restano senza nome.",
     eraseConfirm: "Capisco che non si può annullare.",
     eraseNow: "Elimina il mio account",
     goneTitle: "Il tuo account è stato eliminato",
     goneText: "Grazie per i tuoi contributi.",
     factors: "Secondo fattore",
-    factorsText:
-      "Con un secondo fattore, l’accesso chiede anche un codice di un’app di autenticazione sul tuo telefono.",
+    factorsText: "Con un secondo fattore, l’accesso chiede anche un codice di un’app di autenticazione sul tuo telefono.",
     factorsOpen: "Gestisci il secondo fattore",
     factorAdd: "Aggiungi un’app di autenticazione",
     factorName: "Nome",
     factorDefault: "App di autenticazione",
-    factorScan:
-      "Scansiona il codice con la tua app di autenticazione, oppure inserisci lì la chiave. Poi inserisci il codice di sei cifre che l’app mostra.",
+    factorScan: "Scansiona il codice con la tua app di autenticazione, oppure inserisci lì la chiave. Poi inserisci il codice di sei cifre che l’app mostra.",
     factorQrCode: "Codice QR per l’app",
     factorKey: "Chiave:",
     factorGone: "La chiave è stata mostrata una sola volta. Ricomincia per averne un’altra.",
@@ -421,11 +352,9 @@ export const pages: Pages = {
   },
   claim: {
     title: "Fai tuo il tuo feedback",
-    text: (organization) =>
-      `${organization} conosce il tuo feedback solo tramite il tuo indirizzo. Con un account diventa tuo: puoi modificarlo, rispondere e scegliere di cosa ricevere notizie.`,
+    text: (organization) => `${organization} conosce il tuo feedback solo tramite il tuo indirizzo. Con un account diventa tuo: puoi modificarlo, rispondere e scegliere di cosa ricevere notizie.`,
     needsAccount: "Accedi o crea un account con l’indirizzo a cui è arrivata l’e-mail.",
-    otherAddress:
-      "Questo account ha un altro indirizzo o non l’ha confermato. Accedi con l’indirizzo a cui è arrivata l’e-mail.",
+    otherAddress: "Questo account ha un altro indirizzo o non l’ha confermato. Accedi con l’indirizzo a cui è arrivata l’e-mail.",
     act: "Fallo mio",
     gone: "Ciò a cui serviva questo link appartiene già a un account o non esiste più.",
   },
@@ -437,8 +366,7 @@ export const pages: Pages = {
     minimum: (min) => `deve essere almeno ${min}`,
     maximum: (max) => `deve essere al massimo ${max}`,
     email: "deve essere un indirizzo e-mail",
-    bytes: (max) =>
-      `deve avere al massimo ${max} byte: gli accenti e le altre scritture ne contano due o più`,
+    bytes: (max) => `deve avere al massimo ${max} byte: gli accenti e le altre scritture ne contano due o più`,
     webAddress: "deve essere un indirizzo web",
     invalid: "non è valido",
     nameOfTeamMember: "somiglia al nome di un membro del team. Scegline uno che si distingua",
@@ -446,28 +374,21 @@ export const pages: Pages = {
       CONFLICT: "Non è possibile o nel frattempo è cambiato. Ricarica la pagina.",
       SUBMISSION_MERGED: "Questa proposta è stata unita a un’altra.",
       SURVEY_NOT_OPEN: "Questo sondaggio non è aperto.",
-      TEXT_CHANGED:
-        "Questo testo è stato modificato dopo la tua lettura. La pagina mostra la versione attuale: leggila e decidi di nuovo.",
+      TEXT_CHANGED: "Questo testo è stato modificato dopo la tua lettura. La pagina mostra la versione attuale: leggila e decidi di nuovo.",
       ALREADY_RESPONDED: "Hai già risposto a questo sondaggio.",
       PLAN_LIMIT_REACHED: "L’organizzazione ha raggiunto il limite del suo piano.",
       VALIDATION_ERROR: "La richiesta non è valida.",
       PAYLOAD_TOO_LARGE: "È troppo grande.",
     },
   },
-  forms: {
-    sent: "Hai già inviato questo modulo con un altro testo. Guarda prima che cosa hai inviato; se questo è altro, invialo di nuovo.",
-    problem: "Correggi ciò che è segnalato.",
-  },
+  forms: { sent: "Hai già inviato questo modulo con un altro testo. Guarda prima che cosa hai inviato; se questo è altro, invialo di nuovo.", problem: "Correggi ciò che è segnalato." },
   errors: {
     notFound: "Qui non c’è niente",
     notFoundText: "L’indirizzo può essere errato, la pagina rimossa, oppure devi accedere per vederla.",
     forbidden: "Accesso negato",
     forbiddenText: "Qui non puoi farlo.",
     tooMany: "Un po’ più piano, per favore",
-    tooManyText: count({
-      one: "Troppe richieste: riprova tra # secondo.",
-      other: "Troppe richieste: riprova tra # secondi.",
-    }),
+    tooManyText: count({ one: "Troppe richieste: riprova tra # secondo.", other: "Troppe richieste: riprova tra # secondi." }),
     failed: "Qualcosa è andato storto da parte nostra",
     failedText: (name: string) => `Riprova tra poco. Se continua, comunicaci questo numero: ${name}.`,
     refused: "Non ha funzionato",

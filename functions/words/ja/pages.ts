@@ -25,24 +25,9 @@ export const pages: Pages = {
     themeDark: "ダーク",
     apply: "適用",
   },
-  statuses: {
-    open: "受付中",
-    under_review: "検討中",
-    planned: "予定",
-    in_progress: "進行中",
-    completed: "完了",
-    declined: "見送り",
-    duplicate: "重複",
-  },
-  types: {
-    idea: "アイデア",
-    problem: "問題",
-  },
-  votes: {
-    vote: "投票する",
-    unvote: "投票を取り消す",
-    comments: count({ other: "コメント # 件" }),
-  },
+  statuses: { open: "受付中", under_review: "検討中", planned: "予定", in_progress: "進行中", completed: "完了", declined: "見送り", duplicate: "重複" },
+  types: { idea: "アイデア", problem: "問題" },
+  votes: { vote: "投票する", unvote: "投票を取り消す", comments: count({ other: "コメント # 件" }) },
   board: {
     heading: "次に何を作るべきでしょうか？",
     intro: "大切だと思うものに投票してください。チームはすべてに目を通します。",
@@ -151,8 +136,7 @@ export const pages: Pages = {
     trackerUrl: "課題へのリンク",
     merge: "統合",
     mergeTitle: "別の投稿に統合",
-    mergeText:
-      "投票、コメント、フォローしている人は統合先に移り、このページはそこへ案内します。元に戻せます。",
+    mergeText: "投票、コメント、フォローしている人は統合先に移り、このページはそこへ案内します。元に戻せます。",
     mergeSearch: "言葉、または投稿のアドレス",
     mergeInto: "これに統合",
     noCandidates: "見つかりませんでした。",
@@ -219,11 +203,7 @@ export const pages: Pages = {
     signInText: "おひとり 1 回の回答にするためです。",
     poweredBy: "Feedback Collection Service によるアンケート",
   },
-  feeds: {
-    newStatus: (status) => `ステータス: ${status}`,
-    commentBy: (name) => `${name} さんのコメント`,
-    officialBy: (name) => `${name} さんの公式回答`,
-  },
+  feeds: { newStatus: (status) => `ステータス: ${status}`, commentBy: (name) => `${name} さんのコメント`, officialBy: (name) => `${name} さんの公式回答` },
   account: {
     signInTitle: "ログイン",
     signInText: "投票、コメント、投稿ができます。",
@@ -247,8 +227,7 @@ export const pages: Pages = {
     mailText: "メールアドレスにコードを送ります。パスワードは不要です。",
     sendCode: "コードを送信",
     codeTitle: "コードを入力",
-    codeText:
-      "このアドレスのアカウントがあれば、コードを送信しました。コードは短時間だけ有効です。メールが届かない場合は、新しいコードを送信してください。",
+    codeText: "このアドレスのアカウントがあれば、コードを送信しました。コードは短時間だけ有効です。メールが届かない場合は、新しいコードを送信してください。",
     code: "メールに記載のコード",
     newCode: "新しいコードを送信",
     next: "続ける",
@@ -260,12 +239,9 @@ export const pages: Pages = {
     newPassword: "新しいパスワード",
     isThisYou: "ご本人ですか?",
     continueAs: (name) => `${name}として続ける`,
-    continueAsText: (organization, email) =>
-      `${organization}のこのリンクを開くと、${email}のユーザーとしてログインします。その後の投稿や回答は、このユーザーのものになります。ご本人の場合のみ続けてください。`,
-    replacesSession: (name) =>
-      `現在${name}としてログインしています。続けると、このブラウザーでのそのセッションは終了します。`,
-    notIdentified: (reason: string) =>
-      `アプリケーションのリンクではサインインできませんでした（${reason}）。アプリケーションに戻り、もう一度開いてください。`,
+    continueAsText: (organization, email) => `${organization}のこのリンクを開くと、${email}のユーザーとしてログインします。その後の投稿や回答は、このユーザーのものになります。ご本人の場合のみ続けてください。`,
+    replacesSession: (name) => `現在${name}としてログインしています。続けると、このブラウザーでのそのセッションは終了します。`,
+    notIdentified: (reason: string) => `アプリケーションのリンクではサインインできませんでした（${reason}）。アプリケーションに戻り、もう一度開いてください。`,
     expired: "コードまたはリンクが正しくないか、期限切れです。新しいものを請求してください。",
     blocked: "このアカウントは停止されています。サイトの運営者にお問い合わせください。",
     signUpsOff: "このサイトでは新しいアカウントを作成できません。",
@@ -274,8 +250,7 @@ export const pages: Pages = {
     confirmMailed: "先にメールアドレスを確認してください。確認のメールをお送りしました。",
     ssoManaged: "このアカウントは所属組織が管理しています。そちらで変更してください。",
     captcha: "ロボットでないことを確認してから、もう一度送信してください。",
-    captchaUnset:
-      "このプロジェクトのログインにはCAPTCHAが必要ですが、このサイトには表示されません。運営者がCAPTCHA_PROVIDERとCAPTCHA_SITE_KEYを設定する必要があります。",
+    captchaUnset: "このプロジェクトのログインにはCAPTCHAが必要ですが、このサイトには表示されません。運営者がCAPTCHA_PROVIDERとCAPTCHA_SITE_KEYを設定する必要があります。",
     captchaScript: "このフォームではロボットでないことを確認します。JavaScriptを有効にしてください。",
     notPossible: "ここではできません。サイトの運営者にお問い合わせください。",
     mailLimit: "このサイトから1時間に送信できるメールの上限に達しました。しばらくしてからお試しください。",
@@ -287,43 +262,28 @@ export const pages: Pages = {
     firstPasswordTitle: "パスワードを設定",
     firstPasswordText: "次回からこのパスワードでログインできます。設定しない場合は、コードをお送りします。",
     notNow: "今はしない",
-    linkOfNew: (email, name) =>
-      name
-        ? `メールのリンクを開きました。${email}のアカウントが「${name}」という名前で作成されました。ご自身のものであれば続けてください。`
-        : `メールのリンクを開きました。${email}のアカウントが作成されました。ご自身のものであれば続けてください。`,
-    linkOfChange: (email, name) =>
-      name
-        ? `メールのリンクを開きました。「${name}」のアカウントのアドレスが${email}に変わります。ご自身のものであれば続けてください。`
-        : `メールのリンクを開きました。アカウントのアドレスが${email}に変わります。ご自身のものであれば続けてください。`,
-    linkOfAccount: (email, name) =>
-      name
-        ? `メールのリンクを開きました。「続ける」を押すと、${name}（${email}）としてログインします。`
-        : `メールのリンクを開きました。「続ける」を押すと、${email}としてログインします。`,
+    linkOfNew: (email, name) => (name ? `メールのリンクを開きました。${email}のアカウントが「${name}」という名前で作成されました。ご自身のものであれば続けてください。` : `メールのリンクを開きました。${email}のアカウントが作成されました。ご自身のものであれば続けてください。`),
+    linkOfChange: (email, name) => (name ? `メールのリンクを開きました。「${name}」のアカウントのアドレスが${email}に変わります。ご自身のものであれば続けてください。` : `メールのリンクを開きました。アカウントのアドレスが${email}に変わります。ご自身のものであれば続けてください。`),
+    linkOfAccount: (email, name) => (name ? `メールのリンクを開きました。「続ける」を押すと、${name}（${email}）としてログインします。` : `メールのリンクを開きました。「続ける」を押すと、${email}としてログインします。`),
     notMe: "心当たりがありません",
     rejectedTitle: "ありがとうございます",
     accountDeleted: "このアドレスで作成されたアカウントを削除しました。",
     changeDropped: "アカウントのアドレスは変わりません。",
     undoTitle: "アカウントの変更を取り消す",
-    undoText: (email) =>
-      `アカウントのアドレスが ${email} に戻り、今のパスワードは使えなくなります。すべての端末からログアウトし、変更の前日以降に追加されたログイン方法は削除されます。その後、新しいパスワードを設定してください。`,
+    undoText: (email) => `アカウントのアドレスが ${email} に戻り、今のパスワードは使えなくなります。すべての端末からログアウトし、変更の前日以降に追加されたログイン方法は削除されます。その後、新しいパスワードを設定してください。`,
     undoAct: "変更を取り消す",
-    undone:
-      "アカウントのアドレスが元に戻り、すべての端末からログアウトしました。30秒ほど待ってから、新しいパスワードを設定してください。このアドレスにメールをお送りします。",
+    undone: "アカウントのアドレスが元に戻り、すべての端末からログアウトしました。30秒ほど待ってから、新しいパスワードを設定してください。このアドレスにメールをお送りします。",
     undoGone: "このリンクはすでに使われたか、期限切れです。",
-    undoTaken:
-      "このアドレスは現在、別のアカウントで使われています。先にそのアカウントを削除してから、もう一度リンクを開いてください。",
+    undoTaken: "このアドレスは現在、別のアカウントで使われています。先にそのアカウントを削除してから、もう一度リンクを開いてください。",
     halfTitle: "もう一つの確認",
-    halfText:
-      "次に、もう一方のアドレスに届いたメールのボタンを押してください。それまでアドレスは変わりません。",
+    halfText: "次に、もう一方のアドレスに届いたメールのボタンを押してください。それまでアドレスは変わりません。",
     continueWith: (provider) => `${provider}で続ける`,
     or: "または",
     factorTitle: "ログインの確認",
     factorText: "認証アプリを開き、このサイト用に表示されている6桁のコードを入力してください。",
     factorCode: "アプリのコード",
-    factorLost:
-      "アプリが使えなくなった場合は、チームのオーナーが二要素認証を解除できます。チームに属していない場合は、このサイトの運営者にお問い合わせください。",
-    factorWrong:
-      "コードが間違っているか、有効期限が切れています。アプリに今表示されているコードを入力してください。",
+    factorLost: "アプリが使えなくなった場合は、チームのオーナーが二要素認証を解除できます。チームに属していない場合は、このサイトの運営者にお問い合わせください。",
+    factorWrong: "コードが間違っているか、有効期限が切れています。アプリに今表示されているコードを入力してください。",
     factorOther: "このサイトでは確認できない種類の二要素認証が設定されています。",
   },
   me: {
@@ -349,30 +309,15 @@ export const pages: Pages = {
     isUnread: "未読",
     empty: "通知はありません",
     emptyText: "投稿したものやフォロー中のものに動きがあると、ここに表示されます。",
-    kinds: {
-      vote: "新しい投票",
-      comment: "新しいコメント",
-      reply: "コメントへの返信",
-      official_comment: "公式の回答",
-      status_changed: "新しいステータス",
-      merged: "この投稿に統合",
-    },
+    kinds: { vote: "新しい投票", comment: "新しいコメント", reply: "コメントへの返信", official_comment: "公式の回答", status_changed: "新しいステータス", merged: "この投稿に統合" },
   },
-  widget: {
-    words: { close: "閉じる", news: "新着情報", answer: "回答する", later: "後で" },
-    followed: "フォロー中",
-    onTheBoard: "ボード",
-    none: "新しい情報はまだありません",
-    noneText: "投稿のステータスが変わると、ここに表示されます。",
-  },
+  widget: { words: { close: "閉じる", news: "新着情報", answer: "回答する", later: "後で" }, followed: "フォロー中", onTheBoard: "ボード", none: "新しい情報はまだありません", noneText: "投稿のステータスが変わると、ここに表示されます。" },
   settings: {
     title: "設定",
-    ofApplication:
-      "名前と画像は、サインインしているアプリケーションのものです。変更はそちらで行ってください。",
+    ofApplication: "名前と画像は、サインインしているアプリケーションのものです。変更はそちらで行ってください。",
     profile: "プロフィール",
     picture: "画像",
-    pictureHint:
-      "GitHub、Google、または組織のアプリケーションにある画像のアドレス。それ以外の画像はここでは表示されません。",
+    pictureHint: "GitHub、Google、または組織のアプリケーションにある画像のアドレス。それ以外の画像はここでは表示されません。",
     save: "変更を保存",
     saved: "変更を保存しました。",
     password: "パスワード",
@@ -394,8 +339,7 @@ export const pages: Pages = {
     factorAdd: "認証アプリを追加",
     factorName: "名前",
     factorDefault: "認証アプリ",
-    factorScan:
-      "認証アプリでコードを読み取るか、キーを入力してください。そのあと、アプリに表示される6桁のコードを入力してください。",
+    factorScan: "認証アプリでコードを読み取るか、キーを入力してください。そのあと、アプリに表示される6桁のコードを入力してください。",
     factorQrCode: "アプリ用のQRコード",
     factorKey: "キー:",
     factorGone: "キーは一度しか表示されません。もう一度やり直して、新しいキーを取得してください。",
@@ -408,11 +352,9 @@ export const pages: Pages = {
   },
   claim: {
     title: "フィードバックを引き継ぐ",
-    text: (organization) =>
-      `${organization} は、メールアドレスだけであなたのフィードバックを記録しています。アカウントに引き継ぐと、編集や返信ができ、受け取る通知を選べます。`,
+    text: (organization) => `${organization} は、メールアドレスだけであなたのフィードバックを記録しています。アカウントに引き継ぐと、編集や返信ができ、受け取る通知を選べます。`,
     needsAccount: "メールが届いたアドレスでログインするか、アカウントを作成してください。",
-    otherAddress:
-      "このアカウントのアドレスが異なるか、確認されていません。メールが届いたアドレスでログインしてください。",
+    otherAddress: "このアカウントのアドレスが異なるか、確認されていません。メールが届いたアドレスでログインしてください。",
     act: "引き継ぐ",
     gone: "このリンクの対象はすでにアカウントに引き継がれたか、なくなりました。",
   },
@@ -432,18 +374,14 @@ export const pages: Pages = {
       CONFLICT: "実行できないか、その間に変更されました。ページを再読み込みしてください。",
       SUBMISSION_MERGED: "この投稿は別の投稿に統合されました。",
       SURVEY_NOT_OPEN: "このアンケートは受付中ではありません。",
-      TEXT_CHANGED:
-        "この文章は、お読みになった後に変更されました。表示されている現在の文章を読んで、もう一度判断してください。",
+      TEXT_CHANGED: "この文章は、お読みになった後に変更されました。表示されている現在の文章を読んで、もう一度判断してください。",
       ALREADY_RESPONDED: "このアンケートにはすでに回答済みです。",
       PLAN_LIMIT_REACHED: "組織のプランの上限に達しました。",
       VALIDATION_ERROR: "リクエストが正しくありません。",
       PAYLOAD_TOO_LARGE: "大きすぎます。",
     },
   },
-  forms: {
-    sent: "このフォームは、別の内容ですでに送信されています。まず送信済みの内容をご確認ください。別の内容であれば、もう一度送信してください。",
-    problem: "印の付いた項目を修正してください。",
-  },
+  forms: { sent: "このフォームは、別の内容ですでに送信されています。まず送信済みの内容をご確認ください。別の内容であれば、もう一度送信してください。", problem: "印の付いた項目を修正してください。" },
   errors: {
     notFound: "ページが見つかりません",
     notFoundText: "アドレスが違うか、削除されたか、ログインが必要な可能性があります。",
@@ -452,8 +390,7 @@ export const pages: Pages = {
     tooMany: "少しお待ちください",
     tooManyText: count({ other: "リクエストが多すぎます。# 秒後にもう一度お試しください。" }),
     failed: "問題が発生しました",
-    failedText: (name: string) =>
-      `しばらくしてからお試しください。続く場合はこの番号をお知らせください：${name}`,
+    failedText: (name: string) => `しばらくしてからお試しください。続く場合はこの番号をお知らせください：${name}`,
     refused: "処理できませんでした",
     back: "ボードへ",
   },

@@ -25,24 +25,9 @@ export const pages: Pages = {
     themeDark: "Escuro",
     apply: "Aplicar",
   },
-  statuses: {
-    open: "Aberta",
-    under_review: "Em análise",
-    planned: "Planejada",
-    in_progress: "Em andamento",
-    completed: "Concluída",
-    declined: "Recusada",
-    duplicate: "Duplicada",
-  },
-  types: {
-    idea: "Ideia",
-    problem: "Problema",
-  },
-  votes: {
-    vote: "Votar",
-    unvote: "Retirar seu voto",
-    comments: count({ one: "# comentário", other: "# comentários" }),
-  },
+  statuses: { open: "Aberta", under_review: "Em análise", planned: "Planejada", in_progress: "Em andamento", completed: "Concluída", declined: "Recusada", duplicate: "Duplicada" },
+  types: { idea: "Ideia", problem: "Problema" },
+  votes: { vote: "Votar", unvote: "Retirar seu voto", comments: count({ one: "# comentário", other: "# comentários" }) },
   board: {
     heading: "O que devemos construir a seguir?",
     intro: "Vote no que importa para você. A equipe lê tudo.",
@@ -63,10 +48,7 @@ export const pages: Pages = {
     results: count({ one: "# sugestão encontrada", other: "# sugestões encontradas" }),
     more: "Mostrar mais",
     first: "Voltar à primeira página",
-    resultsOrMore: count({
-      one: "Pelo menos # sugestão encontrada",
-      other: "Pelo menos # sugestões encontradas",
-    }),
+    resultsOrMore: count({ one: "Pelo menos # sugestão encontrada", other: "Pelo menos # sugestões encontradas" }),
     someWords: "Nenhuma sugestão tem todas estas palavras. Estas têm algumas delas.",
     didYouMean: "Você quis dizer:",
     emptyTitle: "Ainda não há nada aqui",
@@ -110,10 +92,7 @@ export const pages: Pages = {
     edit: count({ other: "Editar (faltam # min)" }),
     editTitle: "Editar seu comentário",
     text: "Comentário",
-    timeLeft: count({
-      one: "Você pode alterá-lo por mais # minuto.",
-      other: "Você pode alterá-lo por mais # minutos.",
-    }),
+    timeLeft: count({ one: "Você pode alterá-lo por mais # minuto.", other: "Você pode alterá-lo por mais # minutos." }),
     tooLate: "O tempo para alterar este comentário acabou.",
     deleteTitle: "Excluir este comentário?",
     deleteText: "As respostas vão junto e ninguém poderá recuperá-las.",
@@ -157,8 +136,7 @@ export const pages: Pages = {
     trackerUrl: "Link para uma issue",
     merge: "Unir",
     mergeTitle: "Unir a outra sugestão",
-    mergeText:
-      "Votos, comentários e seguidores vão para lá, e esta página leva até lá. Isso pode ser desfeito.",
+    mergeText: "Votos, comentários e seguidores vão para lá, e esta página leva até lá. Isso pode ser desfeito.",
     mergeSearch: "Palavras ou endereço",
     mergeInto: "Unir a esta",
     noCandidates: "Nada encontrado.",
@@ -225,11 +203,7 @@ export const pages: Pages = {
     signInText: "Assim, cada pessoa responde uma vez.",
     poweredBy: "Pesquisa com Feedback Collection Service",
   },
-  feeds: {
-    newStatus: (status) => `Status: ${status}`,
-    commentBy: (name) => `Comentário de ${name}`,
-    officialBy: (name) => `Resposta oficial de ${name}`,
-  },
+  feeds: { newStatus: (status) => `Status: ${status}`, commentBy: (name) => `Comentário de ${name}`, officialBy: (name) => `Resposta oficial de ${name}` },
   account: {
     signInTitle: "Entrar",
     signInText: "Para votar, comentar e sugerir.",
@@ -244,10 +218,7 @@ export const pages: Pages = {
     wrong: "E-mail ou senha incorretos, ou a conta está bloqueada.",
     confirmFirst: "Confirme primeiro o seu endereço com o código ou link que enviamos.",
     taken: "Já existe uma conta com este e-mail: entre.",
-    tooOften: count({
-      one: "Tentativas demais: tente de novo em # segundo.",
-      other: "Tentativas demais: tente de novo em # segundos.",
-    }),
+    tooOften: count({ one: "Tentativas demais: tente de novo em # segundo.", other: "Tentativas demais: tente de novo em # segundos." }),
     weak: "Escolha uma senha mais longa ou menos comum.",
     away: "Não é possível entrar agora: tente daqui a pouco.",
     forgot: "Esqueceu a senha?",
@@ -256,8 +227,7 @@ export const pages: Pages = {
     mailText: "Enviamos um código ao seu endereço. Você não precisa de senha.",
     sendCode: "Enviar um código",
     codeTitle: "Digite o código",
-    codeText:
-      "Se houver uma conta com este endereço, um código está a caminho. Ele vale por pouco tempo. Se nenhum e-mail chegar, peça um novo.",
+    codeText: "Se houver uma conta com este endereço, um código está a caminho. Ele vale por pouco tempo. Se nenhum e-mail chegar, peça um novo.",
     code: "Código do e-mail",
     newCode: "Enviar um novo código",
     next: "Continuar",
@@ -269,11 +239,9 @@ export const pages: Pages = {
     newPassword: "Nova senha",
     isThisYou: "É você?",
     continueAs: (name) => `Continuar como ${name}`,
-    continueAsText: (organization, email) =>
-      `Com este link de ${organization} você entra com o endereço ${email}. O que você escrever ou responder aqui depois pertencerá a essa pessoa. Continue somente se for você.`,
+    continueAsText: (organization, email) => `Com este link de ${organization} você entra com o endereço ${email}. O que você escrever ou responder aqui depois pertencerá a essa pessoa. Continue somente se for você.`,
     replacesSession: (name) => `Você entrou como ${name}. Essa sessão será encerrada neste navegador.`,
-    notIdentified: (reason: string) =>
-      `O link do seu aplicativo não iniciou a sua sessão (${reason}). Volte lá e abra-o novamente.`,
+    notIdentified: (reason: string) => `O link do seu aplicativo não iniciou a sua sessão (${reason}). Volte lá e abra-o novamente.`,
     expired: "O código ou link está errado ou expirou. Peça um novo.",
     blocked: "Esta conta está bloqueada. Fale com o operador deste site.",
     signUpsOff: "Este site não aceita novas contas.",
@@ -282,60 +250,39 @@ export const pages: Pages = {
     confirmMailed: "Confirme primeiro o seu endereço: enviamos um e-mail a você.",
     ssoManaged: "A sua organização administra esta conta. Altere-a lá.",
     captcha: "Mostre que você não é um robô e envie o formulário de novo.",
-    captchaUnset:
-      "A entrada deste projeto pede um CAPTCHA que este site não mostra. O operador precisa definir CAPTCHA_PROVIDER e CAPTCHA_SITE_KEY.",
+    captchaUnset: "A entrada deste projeto pede um CAPTCHA que este site não mostra. O operador precisa definir CAPTCHA_PROVIDER e CAPTCHA_SITE_KEY.",
     captchaScript: "Este formulário verifica que você não é um robô. Ative o JavaScript para usá-lo.",
     notPossible: "Isto não é possível aqui. Fale com o operador deste site.",
     mailLimit: "Este site já enviou todos os e-mails permitidos em uma hora. Tente mais tarde.",
     samePassword: "Esta já é a sua senha. Escolha outra.",
     weakLength: count({ one: "Use pelo menos # caractere.", other: "Use pelo menos # caracteres." }),
     weakKinds: (kinds) => `Use pelo menos um de cada tipo: ${kinds}.`,
-    kinds: {
-      letters: "letras",
-      lower: "minúsculas",
-      upper: "maiúsculas",
-      digits: "algarismos",
-      symbols: "símbolos",
-    },
+    kinds: { letters: "letras", lower: "minúsculas", upper: "maiúsculas", digits: "algarismos", symbols: "símbolos" },
     pwned: "Esta senha é conhecida por um vazamento de outro site. Escolha outra.",
     firstPasswordTitle: "Escolha uma senha",
     firstPasswordText: "Com ela você entra da próxima vez. Sem senha, enviamos um código.",
     notNow: "Agora não",
-    linkOfNew: (email, name) =>
-      name
-        ? `Você abriu um link de um e-mail. Foi criada uma conta com o nome ${name} para o endereço ${email}. Continue se ela for sua.`
-        : `Você abriu um link de um e-mail. Foi criada uma conta para o endereço ${email}. Continue se ela for sua.`,
-    linkOfChange: (email, name) =>
-      name
-        ? `Você abriu um link de um e-mail. A conta de ${name} vai receber o endereço ${email}. Continue se ela for sua.`
-        : `Você abriu um link de um e-mail. Uma conta vai receber o endereço ${email}. Continue se ela for sua.`,
-    linkOfAccount: (email, name) =>
-      name
-        ? `Você abriu um link de um e-mail. Continue para entrar como ${name} (${email}).`
-        : `Você abriu um link de um e-mail. Continue para entrar como ${email}.`,
+    linkOfNew: (email, name) => (name ? `Você abriu um link de um e-mail. Foi criada uma conta com o nome ${name} para o endereço ${email}. Continue se ela for sua.` : `Você abriu um link de um e-mail. Foi criada uma conta para o endereço ${email}. Continue se ela for sua.`),
+    linkOfChange: (email, name) => (name ? `Você abriu um link de um e-mail. A conta de ${name} vai receber o endereço ${email}. Continue se ela for sua.` : `Você abriu um link de um e-mail. Uma conta vai receber o endereço ${email}. Continue se ela for sua.`),
+    linkOfAccount: (email, name) => (name ? `Você abriu um link de um e-mail. Continue para entrar como ${name} (${email}).` : `Você abriu um link de um e-mail. Continue para entrar como ${email}.`),
     notMe: "Não fui eu",
     rejectedTitle: "Obrigado",
     accountDeleted: "A conta criada para o seu endereço foi excluída.",
     changeDropped: "A conta mantém o endereço atual.",
     undoTitle: "Desfazer a mudança da sua conta",
-    undoText: (email) =>
-      `A conta volta a ter o endereço ${email}, e a senha dela deixa de valer. Todas as sessões são encerradas, e as formas de entrar adicionadas desde o dia anterior à mudança são removidas. Depois você escolhe uma nova senha.`,
+    undoText: (email) => `A conta volta a ter o endereço ${email}, e a senha dela deixa de valer. Todas as sessões são encerradas, e as formas de entrar adicionadas desde o dia anterior à mudança são removidas. Depois você escolhe uma nova senha.`,
     undoAct: "Desfazer a mudança",
-    undone:
-      "A conta voltou a ter o seu endereço, e todas as sessões foram encerradas. Espere meio minuto e escolha uma nova senha: um e-mail para este endereço permite isso.",
+    undone: "A conta voltou a ter o seu endereço, e todas as sessões foram encerradas. Espere meio minuto e escolha uma nova senha: um e-mail para este endereço permite isso.",
     undoGone: "Este link já foi usado ou expirou.",
     undoTaken: "Agora outra conta tem este endereço. Exclua essa conta primeiro e abra o link de novo.",
     halfTitle: "Falta uma confirmação",
-    halfText:
-      "Agora aperte o botão no e-mail enviado ao seu outro endereço. Até lá, o seu endereço não muda.",
+    halfText: "Agora aperte o botão no e-mail enviado ao seu outro endereço. Até lá, o seu endereço não muda.",
     continueWith: (provider) => `Continuar com ${provider}`,
     or: "ou",
     factorTitle: "Confirme a entrada",
-    factorText:
-      "Abra o seu aplicativo de autenticação e digite o código de seis dígitos que ele mostra para este site.",
+    factorText: "Abra o seu aplicativo de autenticação e digite o código de seis dígitos que ele mostra para este site.",
     factorCode: "Código do aplicativo",
-    factorLost:
-      "Você não tem mais o aplicativo? Um proprietário da sua equipe pode remover o segundo fator; sem equipe, fale com quem administra este site.",
+    factorLost: "Você não tem mais o aplicativo? Um proprietário da sua equipe pode remover o segundo fator; sem equipe, fale com quem administra este site.",
     factorWrong: "O código está errado ou expirou. Digite o código que o aplicativo mostra agora.",
     factorOther: "O seu segundo fator é de um tipo que este site não consegue pedir.",
   },
@@ -362,29 +309,15 @@ export const pages: Pages = {
     isUnread: "não lida",
     empty: "Nenhuma notificação",
     emptyText: "Aqui você fica sabendo o que acontece com o que enviou ou segue.",
-    kinds: {
-      vote: "Novo voto",
-      comment: "Novo comentário",
-      reply: "Resposta ao seu comentário",
-      official_comment: "Resposta oficial",
-      status_changed: "Novo status",
-      merged: "Mesclada a esta sugestão",
-    },
+    kinds: { vote: "Novo voto", comment: "Novo comentário", reply: "Resposta ao seu comentário", official_comment: "Resposta oficial", status_changed: "Novo status", merged: "Mesclada a esta sugestão" },
   },
-  widget: {
-    words: { close: "Fechar", news: "Novidades", answer: "Responder", later: "Mais tarde" },
-    followed: "O que você segue",
-    onTheBoard: "No quadro",
-    none: "Ainda não há novidades",
-    noneText: "Quando o status de uma sugestão muda, isso aparece aqui.",
-  },
+  widget: { words: { close: "Fechar", news: "Novidades", answer: "Responder", later: "Mais tarde" }, followed: "O que você segue", onTheBoard: "No quadro", none: "Ainda não há novidades", noneText: "Quando o status de uma sugestão muda, isso aparece aqui." },
   settings: {
     title: "Configurações",
     ofApplication: "Seu nome e sua imagem vêm do aplicativo em que você iniciou a sessão: altere-os lá.",
     profile: "Perfil",
     picture: "Imagem",
-    pictureHint:
-      "Endereço web de uma imagem no GitHub, no Google ou em um aplicativo da organização; outras imagens não são exibidas aqui.",
+    pictureHint: "Endereço web de uma imagem no GitHub, no Google ou em um aplicativo da organização; outras imagens não são exibidas aqui.",
     save: "Salvar alterações",
     saved: "Suas alterações foram salvas.",
     password: "Senha",
@@ -395,21 +328,18 @@ export const pages: Pages = {
     dataText: "Um arquivo com tudo o que é guardado sobre você.",
     download: "Baixar meus dados",
     erase: "Excluir a conta",
-    eraseText:
-      "Seu nome, endereço, itens seguidos e notificações são removidos. O que você escreveu e seus votos ficam sem nome.",
+    eraseText: "Seu nome, endereço, itens seguidos e notificações são removidos. O que você escreveu e seus votos ficam sem nome.",
     eraseConfirm: "Entendo que isso não pode ser desfeito.",
     eraseNow: "Excluir minha conta",
     goneTitle: "Sua conta foi excluída",
     goneText: "Obrigado pelas suas contribuições.",
     factors: "Segundo fator",
-    factorsText:
-      "Com um segundo fator, a entrada pede também um código de um aplicativo de autenticação no seu telefone.",
+    factorsText: "Com um segundo fator, a entrada pede também um código de um aplicativo de autenticação no seu telefone.",
     factorsOpen: "Gerenciar o segundo fator",
     factorAdd: "Adicionar um aplicativo de autenticação",
     factorName: "Nome",
     factorDefault: "Aplicativo de autenticação",
-    factorScan:
-      "Escaneie o código com o seu aplicativo de autenticação ou digite a chave nele. Depois digite o código de seis dígitos que o aplicativo mostra.",
+    factorScan: "Escaneie o código com o seu aplicativo de autenticação ou digite a chave nele. Depois digite o código de seis dígitos que o aplicativo mostra.",
     factorQrCode: "Código QR para o aplicativo",
     factorKey: "Chave:",
     factorGone: "A chave foi mostrada uma única vez. Comece de novo para receber outra.",
@@ -422,11 +352,9 @@ export const pages: Pages = {
   },
   claim: {
     title: "Torne seu o seu feedback",
-    text: (organization) =>
-      `${organization} conhece seu feedback apenas pelo seu endereço. Com uma conta ele passa a ser seu: você pode editá-lo, responder e escolher sobre o que recebe avisos.`,
+    text: (organization) => `${organization} conhece seu feedback apenas pelo seu endereço. Com uma conta ele passa a ser seu: você pode editá-lo, responder e escolher sobre o que recebe avisos.`,
     needsAccount: "Entre ou crie uma conta com o endereço que recebeu o e-mail.",
-    otherAddress:
-      "Esta conta tem outro endereço ou não o confirmou. Entre com o endereço que recebeu o e-mail.",
+    otherAddress: "Esta conta tem outro endereço ou não o confirmou. Entre com o endereço que recebeu o e-mail.",
     act: "Tornar meu",
     gone: "Aquilo a que este link levava já é de uma conta ou não existe mais.",
   },
@@ -446,29 +374,21 @@ export const pages: Pages = {
       CONFLICT: "Isso não é possível ou mudou nesse meio-tempo. Recarregue a página.",
       SUBMISSION_MERGED: "Esta sugestão foi mesclada a outra.",
       SURVEY_NOT_OPEN: "Esta pesquisa não está aberta.",
-      TEXT_CHANGED:
-        "Este texto foi alterado depois que você o leu. A página mostra a versão atual: leia-a e decida de novo.",
+      TEXT_CHANGED: "Este texto foi alterado depois que você o leu. A página mostra a versão atual: leia-a e decida de novo.",
       ALREADY_RESPONDED: "Você já respondeu a esta pesquisa.",
       PLAN_LIMIT_REACHED: "A organização atingiu o limite do plano.",
       VALIDATION_ERROR: "A solicitação não é válida.",
       PAYLOAD_TOO_LARGE: "É grande demais.",
     },
   },
-  forms: {
-    sent: "Você já enviou este formulário com outro texto. Veja primeiro o que enviou; se isto for outra coisa, envie de novo.",
-    problem: "Corrija o que está marcado.",
-  },
+  forms: { sent: "Você já enviou este formulário com outro texto. Veja primeiro o que enviou; se isto for outra coisa, envie de novo.", problem: "Corrija o que está marcado." },
   errors: {
     notFound: "Não há nada aqui",
-    notFoundText:
-      "O endereço pode estar errado, a página pode ter sido removida ou talvez seja preciso entrar.",
+    notFoundText: "O endereço pode estar errado, a página pode ter sido removida ou talvez seja preciso entrar.",
     forbidden: "Sem acesso",
     forbiddenText: "Você não pode fazer isso aqui.",
     tooMany: "Um pouco mais devagar, por favor",
-    tooManyText: count({
-      one: "Muitas solicitações: tente de novo em # segundo.",
-      other: "Muitas solicitações: tente de novo em # segundos.",
-    }),
+    tooManyText: count({ one: "Muitas solicitações: tente de novo em # segundo.", other: "Muitas solicitações: tente de novo em # segundos." }),
     failed: "Algo deu errado do nosso lado",
     failedText: (name: string) => `Tente daqui a pouco. Se continuar, informe este número: ${name}.`,
     refused: "Não funcionou",

@@ -154,11 +154,7 @@ export function createFeedbackClient(options: ClientOptions): Client {
       const bearer = typeof token === "function" ? await token() : token;
       if (bearer !== undefined) request.headers.set("Authorization", `Bearer ${bearer}`);
       // The service keeps responses for keys only.
-      if (
-        request.method === "POST" &&
-        bearer?.startsWith("fcs_org_") &&
-        !request.headers.has("Idempotency-Key")
-      )
+      if (request.method === "POST" && bearer?.startsWith("fcs_org_") && !request.headers.has("Idempotency-Key"))
         request.headers.set("Idempotency-Key", crypto.randomUUID());
     },
   });

@@ -1,9 +1,7 @@
 import type { Client, DataOf, Init, PathOf } from "./client.ts";
 import type { paths } from "./schema.ts";
 
-type QueryOf<Path extends PathOf<"get">> = paths[Path] extends {
-  get: { parameters: { query?: infer Query } };
-}
+type QueryOf<Path extends PathOf<"get">> = paths[Path] extends { get: { parameters: { query?: infer Query } } }
   ? NonNullable<Query>
   : never;
 
@@ -22,8 +20,7 @@ export type ListPath = {
  * const isOfficial = ({ is_official }: ItemOf<"/api/submissions/{id}/comments">) => is_official;
  * ```
  */
-export type ItemOf<Path extends ListPath> =
-  DataOf<"get", Path> extends readonly (infer Item)[] ? Item : never;
+export type ItemOf<Path extends ListPath> = DataOf<"get", Path> extends readonly (infer Item)[] ? Item : never;
 
 type Meta = { next_cursor?: string | null; has_next?: boolean; total?: number; total_is_capped?: boolean };
 type Page = { data?: unknown[]; meta?: Meta; error?: Error };

@@ -20,9 +20,7 @@ const today = new Date("2026-11-21T12:00:00Z");
 const id = "11111111-1111-4111-8111-111111111111";
 
 beforeAll(async () => {
-  ({ tools } = await importFunction<{ tools: Tool[] }>(
-    new URL("../../../functions/mcp/registry.ts", import.meta.url),
-  ));
+  ({ tools } = await importFunction<{ tools: Tool[] }>(new URL("../../../functions/mcp/registry.ts", import.meta.url)));
   ({ parse } = await importFunction<{ parse: typeof Parse }>(
     new URL("../../../functions/mcp/natural-language/parse.ts", import.meta.url),
   ));
@@ -60,8 +58,7 @@ test("every tool has examples in every locale, and no unknown tool has any", () 
 test("a tool that the agent may not use is never a candidate", () => {
   const readOnly = tools.filter(({ annotations }) => annotations.readOnlyHint);
   const understood = parse(`Delete the survey ${id}`, readOnly, "en", today);
-  const named =
-    "candidates" in understood ? understood.candidates.map(({ tool }) => tool) : [understood.tool];
+  const named = "candidates" in understood ? understood.candidates.map(({ tool }) => tool) : [understood.tool];
   expect(named).not.toContain("delete_survey");
   expect(parse(`Delete the survey ${id}`, [], "en", today)).toEqual({ candidates: [] });
 });
@@ -86,11 +83,7 @@ describe("ambiguous sentences return candidates", () => {
 describe("arguments", () => {
   test.each([
     ["the top 5 ideas", "list_submissions", { type: "idea", sort: "votes", limit: 5 }],
-    [
-      `Comment on ${id}: "delete the survey"`,
-      "add_comment",
-      { submission_id: id, body: "delete the survey" },
-    ],
+    [`Comment on ${id}: "delete the survey"`, "add_comment", { submission_id: id, body: "delete the survey" }],
     [
       'Create a survey "Third quarter" asking "How was it?" and "Why?"',
       "create_survey",

@@ -4,9 +4,7 @@ import { type AdminArea, type AdminWorld, doneByAdmins, forAdmins } from "./call
 
 export async function newAgent({ organization }: AdminWorld): Promise<string> {
   const { sql } = await import("../../stack.ts");
-  const [agent] = await sql<
-    { id: string }[]
-  >`select private.create_agent(${organization.id}, 'Agent of a test') as id`;
+  const [agent] = await sql<{ id: string }[]>`select private.create_agent(${organization.id}, 'Agent of a test') as id`;
   return agent?.id ?? "";
 }
 

@@ -1,12 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  type AdminArea,
-  type AdminWorld,
-  doneByAdmins,
-  forAdmins,
-  forMembers,
-  forOwners,
-} from "./callers.ts";
+import { type AdminArea, type AdminWorld, doneByAdmins, forAdmins, forMembers, forOwners } from "./callers.ts";
 
 const newMember = async ({ organization }: AdminWorld) => {
   const { newUser } = await import("../../api/world.ts");
@@ -48,17 +41,9 @@ export const peopleArea: AdminArea = {
   forms: [
     ["/people/members/:member", { ...ofOrganization, _method: "patch", role: "admin" }, doneByAdmins],
     ["/people/members/:member/remove", { ...ofOrganization, _method: "delete" }, doneByAdmins],
-    [
-      "/people/members/:member/second-factor",
-      { ...ofOrganization, _method: "delete" },
-      "in 403 403 403 303 403",
-    ],
+    ["/people/members/:member/second-factor", { ...ofOrganization, _method: "delete" }, "in 403 403 403 303 403"],
     // Not to a member of the team, so that the owner of the table stays owner.
-    [
-      "/people/members/:member/transfer",
-      { ...ofOrganization, user_id: randomUUID() },
-      "in 403 403 403 404 403",
-    ],
+    ["/people/members/:member/transfer", { ...ofOrganization, user_id: randomUUID() }, "in 403 403 403 404 403"],
     // Shows the link in place of a redirect.
     ["/people/invites", { ...ofOrganization, email: "new@example.org", role: "member" }, forAdmins],
     ["/people/invites/:invite", { ...ofOrganization, _method: "delete" }, doneByAdmins],

@@ -24,10 +24,7 @@ export const submissionsArea: AdminArea = {
     // It is not merged.
     ["/submissions/unmerge", { submission_id: ":submission" }, "in 403 403 422 422 403"],
   ],
-  ids: {
-    ":submission": newOne,
-    ":target": newOne,
-  },
+  ids: { ":submission": newOne, ":target": newOne },
   places: async (first) => {
     const id = await first("/submissions?sort=votes&limit=1");
     return [

@@ -8,10 +8,7 @@ type Helpers = typeof import("../../api/survey-world.ts") & typeof import("../..
 const created =
   (make: (key: { token: string }, world: AdminWorld, helpers: Helpers) => Promise<string>) =>
   async (world: AdminWorld) => {
-    const helpers = {
-      ...(await import("../../api/survey-world.ts")),
-      ...(await import("../../api/world.ts")),
-    };
+    const helpers = { ...(await import("../../api/survey-world.ts")), ...(await import("../../api/world.ts")) };
     return make(await helpers.newKey(world.organization, scopes), world, helpers);
   };
 

@@ -57,13 +57,8 @@ export async function* chunksOf(
             continue;
           }
           const submission_id = draft.values.submission_id ?? submissionId;
-          const checked = checkedOf(
-            { ...draft, values: { ...draft.values, submission_id } },
-            row.line,
-            query,
-          );
-          if (draft.kind === "submission")
-            submissionId = "message" in checked ? undefined : checked.fields.id;
+          const checked = checkedOf({ ...draft, values: { ...draft.values, submission_id } }, row.line, query);
+          if (draft.kind === "submission") submissionId = "message" in checked ? undefined : checked.fields.id;
           if ("message" in checked) chunk.refused.push(checked);
           else {
             chunk.entries.push(checked);
@@ -137,8 +132,7 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
 }
 
 const asId = (id: unknown) => (id === undefined ? undefined : `#${id}`);
-const asName = (name: unknown) =>
-  name === undefined ? undefined : `name ${String(name).toLowerCase()}`.slice(0, 200);
+const asName = (name: unknown) => (name === undefined ? undefined : `name ${String(name).toLowerCase()}`.slice(0, 200));
 
 /** Id of a record without one: a digest of its content. */
 function digestOf(...parts: unknown[]): string {
@@ -153,8 +147,7 @@ export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
   const tags: Record<string, string> = {};
   for (const [n, { line, kind, fields }] of entries.entries()) {
     const { author_name, category, tags: labels, ...record } = fields;
-    if (typeof record.author === "string")
-      people[record.author] ??= (author_name as string | undefined) ?? null;
+    if (typeof record.author === "string") people[record.author] ??= (author_name as string | undefined) ?? null;
     if (typeof category === "string") {
       record.category = slugOf(category);
       categories[slugOf(category)] ??= category;

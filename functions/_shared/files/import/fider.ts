@@ -92,11 +92,7 @@ export async function* fiderRows(
       user: users.get(values.user_id),
       tags: tagsOf.get(values.id),
       moderation_state: values.is_approved === false ? "pending" : undefined,
-      response: {
-        text: values.response,
-        responded_at: values.response_date,
-        user: users.get(values.response_user_id),
-      },
+      response: { text: values.response, responded_at: values.response_date, user: users.get(values.response_user_id) },
       merged_into_id,
       // Votes and follows are in separate tables.
       author_votes: false,
@@ -131,45 +127,27 @@ export async function* fiderRows(
     for await (const row of table("posts"))
       if ("values" in row && originals.has(row.values.id)) yield postOf(row, originalOf(row.values.id));
 
-  async function* ofPosts(
-    name: string,
-    what: Known["what"],
-    convert: (values: Values) => Values | undefined,
-  ) {
+  async function* ofPosts(name: string, what: Known["what"], convert: (values: Values) => Values | undefined) {
     for await (const row of table(name)) {
       if ("message" in row) yield row;
       else if (!left.has(row.values.post_id)) {
         const id = numbers.get(row.values.post_id);
         const values = convert(row.values);
-        if (id === undefined)
-          yield { line: row.line, file: row.file, message: "must be a post of posts.json" };
+        if (id === undefined) yield { line: row.line, file: row.file, message: "must be a post of posts.json" };
         else if (values)
           yield {
             ...row,
             what,
-            values: {
-              post: { id },
-              user: users.get(row.values.user_id),
-              created_at: row.values.created_at,
-              ...values,
-            },
+            values: { post: { id }, user: users.get(row.values.user_id), created_at: row.values.created_at, ...values },
           };
       }
     }
   }
-  yield* ofPosts("post_subscribers", "follows", ({ status }) =>
-    status === activeSubscriber ? {} : undefined,
-  );
+  yield* ofPosts("post_subscribers", "follows", ({ status }) => (status === activeSubscriber ? {} : undefined));
   yield* ofPosts("comments", "comments", ({ id, content, edited_at, deleted_at, is_approved }) =>
     deleted_at
       ? undefined
-      : {
-          id,
-          content,
-          edited_at,
-          moderation_state: is_approved === false ? "pending" : undefined,
-          follow: false,
-        },
+      : { id, content, edited_at, moderation_state: is_approved === false ? "pending" : undefined, follow: false },
   );
   yield* ofPosts("post_votes", "votes", () => ({ follow: false }));
 }

@@ -28,11 +28,7 @@ const kinds = new Set<string>(Object.values(kindOf));
 const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
 
 /** Records of one object in a file: a submission may contain votes and comments, an API page contains rows. */
-export function* draftsOf(
-  values: Values,
-  query: ImportQuery,
-  allowance: Allowance,
-): Generator<Draft | Omission> {
+export function* draftsOf(values: Values, query: ImportQuery, allowance: Allowance): Generator<Draft | Omission> {
   const list = isRecord(values) ? undefined : listNames.find((name) => Array.isArray(values[name]));
   if (list) for (const row of objectsOf(values[list])) yield* draftsOf(row, query, allowance);
   else if (query.format === "feedback") yield* ownDrafts(values, query);
@@ -56,8 +52,7 @@ function* withParts(kind: RecordKind, values: Values): Generator<Draft> {
   const time = (comment: Values) => Date.parse(String(comment.created_at)) || 0;
   for (const comment of objectsOf(values.comments).sort((a, b) => time(a) - time(b)))
     yield { kind: "comment", values: withoutNulls({ ...comment, submission_id }) };
-  for (const vote of objectsOf(values.votes))
-    yield { kind: "vote", values: withoutNulls({ ...vote, submission_id }) };
+  for (const vote of objectsOf(values.votes)) yield { kind: "vote", values: withoutNulls({ ...vote, submission_id }) };
 }
 
 // Other services
@@ -85,8 +80,7 @@ function* foreignDrafts(
   const id = textOf(row, "number", "post_id", "id", "url", "post_url");
   const givenStatus = textOf(row, "status", "state", "post_status") ?? "open";
   const known = statuses.get(nameOf(givenStatus));
-  if (!known)
-    yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known: imported as open` };
+  if (!known) yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known: imported as open` };
   const status = known ?? "open";
   const author = authorOf(row, "author", "created_by", "user", "post_author");
   const created_at = timeOf(row, "created_at", "created", "post_created", "date");
@@ -199,11 +193,7 @@ const maxVotesPerRow = 10_000;
 const countNames = ["votes_count", "total_votes", "vote_count", "votes", "score", "upvotes"];
 
 /** The author is included in the vote count of the file. */
-function* countedVotes(
-  row: Values,
-  submission_id: unknown,
-  allowance: Allowance,
-): Generator<Draft | Omission> {
+function* countedVotes(row: Values, submission_id: unknown, allowance: Allowance): Generator<Draft | Omission> {
   const field = countNames.find((name) => textOf(row, name) !== undefined);
   if (!field) return;
   const hasAuthor = Object.keys(authorOf(row, "author", "created_by", "user", "post_author")).length > 0;
@@ -268,11 +258,8 @@ function shortened(text: string, maxLength: number): string {
 function authorOf(row: Values, ...names: string[]): Values {
   const who = names.map((name) => row[name]).find((value) => value !== undefined && value !== null);
   const given = isObject(who) ? normalized(who) : { ...row, name: who };
-  const named = trimText(
-    textOf(given, "name") ?? textOf(row, "author_name", "user_name", "voter_name") ?? "",
-  );
-  const author_email =
-    textOf(given, "email") ?? textOf(row, "author_email", "user_email", "voter_email", "email");
+  const named = trimText(textOf(given, "name") ?? textOf(row, "author_name", "user_name", "voter_name") ?? "");
+  const author_email = textOf(given, "email") ?? textOf(row, "author_email", "user_email", "voter_email", "email");
   const author_name = named === "" || named.includes("@") ? undefined : shortened(named, lengths.person);
   const address = author_email ?? (named.includes("@") ? named : undefined);
   return withoutNulls({ author_email: address, author_name, author_id: textOf(given, "author_id") });

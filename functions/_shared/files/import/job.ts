@@ -62,11 +62,7 @@ export async function runJob(id: string, budget: Budget, execute: Execute): Prom
 }
 
 /** Returns whether all rows are written. */
-async function writeRows(
-  id: string,
-  { chunks: maxChunks, milliseconds }: Budget,
-  execute: Execute,
-): Promise<boolean> {
+async function writeRows(id: string, { chunks: maxChunks, milliseconds }: Budget, execute: Execute): Promise<boolean> {
   const endsAt = performance.now() + milliseconds;
   const [[found]] = await execute([importJob(id)]);
   const job = found?.data;
@@ -96,10 +92,7 @@ async function writeRows(
 }
 
 /** Groups rows between two stored positions. If the file becomes unreadable, yields the rows before it first. */
-async function* groupsOf(
-  rows: AsyncIterable<Row>,
-  from: Position,
-): AsyncGenerator<{ rows: Row[]; next: Position }> {
+async function* groupsOf(rows: AsyncIterable<Row>, from: Position): AsyncGenerator<{ rows: Row[]; next: Position }> {
   let group: Row[] = [];
   let start = from;
   let next = from;
@@ -120,12 +113,7 @@ async function* groupsOf(
   if (failure) throw failure.error;
 }
 
-async function* rowsFrom(
-  id: string,
-  type: JobFileType,
-  from: Position,
-  execute: Execute,
-): AsyncGenerator<Row> {
+async function* rowsFrom(id: string, type: JobFileType, from: Position, execute: Execute): AsyncGenerator<Row> {
   if (type !== "rows") return yield* rowsOf(bytesFrom(id, from.at, execute), type, from);
   for await (const line of rowsOf(bytesFrom(id, from.at, execute), "jsonl", from))
     if ("values" in line) yield { ...(line.values as Row), next: line.next };

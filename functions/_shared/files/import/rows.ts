@@ -30,11 +30,7 @@ export function rowsOf(
   type: FileType,
   from: Position = { at: 0, line: 1 },
 ): AsyncGenerator<Row> {
-  return type === "csv"
-    ? csvRows(bytes, from)
-    : type === "json"
-      ? jsonRows(bytes, from)
-      : jsonLines(bytes, from);
+  return type === "csv" ? csvRows(bytes, from) : type === "json" ? jsonRows(bytes, from) : jsonLines(bytes, from);
 }
 
 function textOf(decoder: TextDecoder, bytes?: Uint8Array, options?: { stream: boolean }): string {
@@ -56,8 +52,7 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>, from: Position): Async
     for (const { cells, lines, bytes } of found.splice(0)) {
       const at = line;
       line = from.line + lines;
-      if (header)
-        yield { ...rowOf(header, cells, at), next: { at: from.at + bytes, line, header, delimiter } };
+      if (header) yield { ...rowOf(header, cells, at), next: { at: from.at + bytes, line, header, delimiter } };
       else header = cells.map(nameOf);
     }
     if (failure) throw failure;

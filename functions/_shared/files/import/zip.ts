@@ -34,10 +34,7 @@ export async function openZip(bytes: HeldBytes, maxBytes: number): Promise<Zip> 
 
 async function* contentOf(entry: FileEntry, maxBytes: number): AsyncGenerator<Uint8Array> {
   if (entry.uncompressedSize > maxBytes)
-    throw new ApiError(
-      "PAYLOAD_TOO_LARGE",
-      `${entry.filename} is larger than ${maxBytes >> 20} MiB when inflated.`,
-    );
+    throw new ApiError("PAYLOAD_TOO_LARGE", `${entry.filename} is larger than ${maxBytes >> 20} MiB when inflated.`);
   let length = 0;
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({
     transform(part, controller) {

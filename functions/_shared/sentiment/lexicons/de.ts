@@ -47,8 +47,7 @@ export const de: Source = {
     "nicht kein keine keinen keiner keinem keinerlei nie niemals nirgends ohne nichts niemand kaum weder wenig weniger nich ned",
   stronger:
     "sehr echt wirklich super total absolut extrem mega so viel_zu viel zu richtig besonders überaus völlig komplett ständig immer dauernd unglaublich wahnsinnig deutlich überhaupt",
-  weaker:
-    "etwas bisschen ein_bisschen ziemlich eher relativ leicht manchmal teilweise einigermaßen halbwegs recht",
+  weaker: "etwas bisschen ein_bisschen ziemlich eher relativ leicht manchmal teilweise einigermaßen halbwegs recht",
   contrasts: "aber jedoch allerdings doch dennoch trotzdem obwohl leider nur außer sondern",
   wishes: `bitte wäre wäre_es könnt* könnte könntet könnten kann_man würde würden wünsch* hätte_gern hätte_gerne hätten_gern vorschlag schlage gibt_es wie_kann sollte solltet einbauen ergänz* hinzufüg* wünschenswert möchte_gern möchten_gern brauche brauchen`,
   reach: { before: 3, behind: 4 },

@@ -49,8 +49,7 @@ export const fr: Source = {
   stronger:
     "tres vraiment trop super hyper tellement si extremement totalement completement absolument beaucoup ultra mega toujours sans_cesse encore franchement carrement bien_trop bien_plus du_tout",
   weaker: "un_peu assez plutot legerement parfois relativement presque moyennement quelque_peu",
-  contrasts:
-    "mais cependant toutefois pourtant neanmoins par_contre en_revanche sauf dommage malheureusement",
+  contrasts: "mais cependant toutefois pourtant neanmoins par_contre en_revanche sauf dommage malheureusement",
   wishes: `serait-ce serait seraient pourrait pourriez pourrions pourrait-on s_il_vous_plait svp stp j_aimerais aimerais aimerions aimerait souhait* il_faudrait faudrait devrait devriez suggestion suggere* propose ajout* est_il_possible est_ce_possible
     peut_on comment_puis comment_faire besoin_de il_manque voudrais voudrions`,
   reach: { before: 3, behind: 2 },

@@ -38,8 +38,7 @@ export const it: Source = {
       `odi* orribil* pessim* terribil* schif* disgust* vergogn* truff* ladri furto disastr* orrend* penos* ridicol* patetic* merda cagata porcheria spazzatura un_incubo incubo da_evitare evitate mai_piu inammissibil* uno_schifo`,
     ],
   ],
-  negations:
-    "non no ne mai senza nessun nessuna nessuno niente nulla neanche nemmeno neppure nn mica meno poco",
+  negations: "non no ne mai senza nessun nessuna nessuno niente nulla neanche nemmeno neppure nn mica meno poco",
   stronger:
     "molto davvero veramente super troppo tanto proprio assolutamente totalmente completamente estremamente cosi sempre ogni_volta mega iper decisamente parecchio",
   weaker: "un_po abbastanza leggermente quasi a_volte relativamente piuttosto qualche_volta",

@@ -20,9 +20,7 @@ export const Choices = ({ name, legend, hint, choices, visit, ...props }: Props)
   const own = useVisit();
   const { refused, values } = useForm(visit ?? own);
   const chosen = props.chosen ?? (valueIn(values, name) as readonly string[] | undefined) ?? [];
-  const problem = refused?.details.find(
-    ({ field }) => field === name || field.startsWith(`${name}.`),
-  )?.message;
+  const problem = refused?.details.find(({ field }) => field === name || field.startsWith(`${name}.`))?.message;
   const typed = refused?.typed.getAll(name) ?? chosen;
   const described = [hint && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(" ");
   return (

@@ -78,16 +78,7 @@ export const Confirm = ({
         </>
       )}
       {action === undefined ? (
-        <Form
-          of={of}
-          to={to}
-          hidden={hidden}
-          class="stack"
-          hasProblem={false}
-          submit={submit}
-          isDanger
-          back={back}
-        >
+        <Form of={of} to={to} hidden={hidden} class="stack" hasProblem={false} submit={submit} isDanger back={back}>
           {children}
           {typed}
         </Form>

@@ -14,13 +14,7 @@ type Props = PropsWithChildren<{
 }>;
 
 /** The form that filters the list of its page; its fields have the values of the page's query. */
-export const Filters = ({
-  submit,
-  class: className = "card filter-bar",
-  reset,
-  keeps = [],
-  children,
-}: Props) => {
+export const Filters = ({ submit, class: className = "card filter-bar", reset, keeps = [], children }: Props) => {
   const { visit, page } = useRendering();
   const values = Object.fromEntries([...visit.query].filter(([name]) => name !== "cursor"));
   const button = (
@@ -30,11 +24,7 @@ export const Filters = ({
   );
   return (
     <FormContext.Provider
-      value={{
-        values,
-        refused: undefined,
-        limitsOf: (name) => limitsOf({ body: page?.query, method: "get" }, name),
-      }}
+      value={{ values, refused: undefined, limitsOf: (name) => limitsOf({ body: page?.query, method: "get" }, name) }}
     >
       <form method="get" action={visit.path} class={className}>
         {children}

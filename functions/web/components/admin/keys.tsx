@@ -71,8 +71,7 @@ export const Keys = ({ keys, base }: Props) => {
     },
     {
       label: words.expires,
-      cell: ({ expires_at }) =>
-        expires_at ? <Day at={expires_at} /> : <span class="quiet">{words.never}</span>,
+      cell: ({ expires_at }) => (expires_at ? <Day at={expires_at} /> : <span class="quiet">{words.never}</span>),
     },
     {
       label: words.actions,
@@ -113,13 +112,7 @@ export const Keys = ({ keys, base }: Props) => {
           <span>{words.oldText(old)}</span>
         </p>
       )}
-      <DataTable
-        id="keys"
-        caption={words.title}
-        columns={columns}
-        rows={current}
-        empty={<p>{words.empty}</p>}
-      />
+      <DataTable id="keys" caption={words.title} columns={columns} rows={current} empty={<p>{words.empty}</p>} />
       {ended.length > 0 && (
         <details id="ended-keys" class="ended">
           <summary class="quiet">

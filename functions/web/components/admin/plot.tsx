@@ -82,13 +82,7 @@ type Bar = {
   color?: string;
 };
 
-type BarProps = {
-  id: string;
-  title: string;
-  axis: string;
-  bars: Bar[];
-  format?: (value: number) => string;
-};
+type BarProps = { id: string; title: string; axis: string; bars: Bar[]; format?: (value: number) => string };
 
 /** Values side by side, the numbers beside their bars: what it says does not depend on colors. */
 export const BarPlot = ({ id, title, axis, bars, format }: BarProps) => {

@@ -4,8 +4,7 @@ type Property = readonly [label: string, value: Child | undefined];
 
 type Props = { of: readonly Property[]; class?: string };
 
-const isEmpty = (value: Child | undefined) =>
-  value === null || value === undefined || value === "" || value === false;
+const isEmpty = (value: Child | undefined) => value === null || value === undefined || value === "" || value === false;
 
 /** Labels and values; those without a value are left out. */
 export const Properties = ({ of, class: className = "properties" }: Props) => (

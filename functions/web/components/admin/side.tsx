@@ -5,11 +5,7 @@ import { adminPath, organizationPath } from "../../paths.ts";
 import { useVisit } from "../../rendering.ts";
 import { Icon } from "../icon.tsx";
 
-type Props = {
-  area: AreaName;
-  admin: AdminFrame;
-  frame: Frame;
-};
+type Props = { area: AreaName; admin: AdminFrame; frame: Frame };
 
 const groups: AreaGroup[] = ["work", "data", "settings"];
 
@@ -61,10 +57,7 @@ export const AdminSide = ({ area: current, admin, frame }: Props) => {
                     <ul aria-labelledby={group === "work" ? undefined : `side-${group}`}>
                       {items.map(([name, { path, icon }]) => (
                         <li>
-                          <a
-                            href={adminPath(visit, path)}
-                            aria-current={name === current ? "page" : undefined}
-                          >
+                          <a href={adminPath(visit, path)} aria-current={name === current ? "page" : undefined}>
                             <Icon name={icon} />
                             <span>{words.areas[name as AreaName]}</span>
                             {name === "inbox" && admin.waiting_count > 0 && (

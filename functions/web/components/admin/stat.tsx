@@ -20,9 +20,7 @@ export const Stat = ({ label, value, now, before, lessIsBetter = false, hint }: 
     <dd>
       <strong class="number">{value}</strong>
       <span class="stat-hint">
-        {now !== undefined && before !== undefined && (
-          <Change now={now} before={before} lessIsBetter={lessIsBetter} />
-        )}
+        {now !== undefined && before !== undefined && <Change now={now} before={before} lessIsBetter={lessIsBetter} />}
         {hint}
       </span>
     </dd>

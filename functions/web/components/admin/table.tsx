@@ -24,11 +24,7 @@ export const day = <Name extends string>(
   name: Name,
   label: string,
   more?: Extra<Value<Name, string | null>>,
-): Column<Value<Name, string | null>> => ({
-  label,
-  cell: (row) => <DayCell at={row[name]} />,
-  ...more,
-});
+): Column<Value<Name, string | null>> => ({ label, cell: (row) => <DayCell at={row[name]} />, ...more });
 
 /** A column of numbers, which are in the property `name`; `cell` writes them in another way. */
 export const number = <Name extends string>(
@@ -58,13 +54,7 @@ type Props<Row> = {
   /** By default its id. */
   rowId?: (row: Row) => string;
   /** Checkboxes that belong to the form of this id, named `name`; the bar `bar` shows the number of selected rows. */
-  select?: {
-    form: string;
-    name: string;
-    value: (row: Row) => string;
-    label: (row: Row) => string;
-    bar?: string;
-  };
+  select?: { form: string; name: string; value: (row: Row) => string; label: (row: Row) => string; bar?: string };
   sorted?: { by: string; order: "asc" | "desc" };
   /** Shown instead of a table without rows. */
   empty: Child;

@@ -20,10 +20,7 @@ import { type AreaName, areas } from "./areas.ts";
 /** What an area's actions say once they are done, by code. */
 type DoneMessages = Record<string, string | ((count: number) => string)>;
 
-type AdminInput<Query, Words> = PageInput<Query> & {
-  admin: AdminFrame;
-  words: Words;
-};
+type AdminInput<Query, Words> = PageInput<Query> & { admin: AdminFrame; words: Words };
 
 /** A page of the dashboard: its content, or a question. */
 type AdminView = {
@@ -54,9 +51,7 @@ const elsewhere = page({
     const words = visit.messages.admin.frame;
     const own = teams.find(({ id }) => id === organization?.id);
     if (own && own.role !== "member") throw notFound("page");
-    const [title, text] = own
-      ? [words.adminsOnly, words.adminsOnlyText]
-      : [words.elsewhere, words.elsewhereText];
+    const [title, text] = own ? [words.adminsOnly, words.adminsOnlyText] : [words.elsewhere, words.elsewhereText];
     return {
       title,
       status: visit.base ? 403 : 200,
@@ -208,10 +203,7 @@ const AdminContent = ({
   input: PageInput<unknown>;
 }) => {
   const frameWords = visit.messages.admin.frame;
-  const steps = trail && [
-    { label: frameWords.areas[area], href: adminPath(visit, areas[area].path) },
-    ...trail,
-  ];
+  const steps = trail && [{ label: frameWords.areas[area], href: adminPath(visit, areas[area].path) }, ...trail];
   return (
     <>
       {steps && (

@@ -58,26 +58,16 @@ export function keyPages(area: "apiKeys" | "agents", shownBy: Page): Page[] {
       const { apiKeys, agents: words } = visit.messages.admin;
       const trail = agents ? ofAgent.trailOf(visit, rowOf(agents, params.id)) : [];
       const back = trail[0]?.href ?? adminPath(visit, "/settings/api-keys");
-      return {
-        title: ofAgents ? words.newKeyTitle : apiKeys.newTitle,
-        trail,
-        content: <KeyForm back={back} />,
-      };
+      return { title: ofAgents ? words.newKeyTitle : apiKeys.newTitle, trail, content: <KeyForm back={back} /> };
     },
     actions: [{ of: ofApi("post", path), path, resultPage: shownBy }],
   });
 
-  const change = (
-    what: "rotate" | "revoke",
-    action: NonNullable<Parameters<typeof adminPage>[0]["actions"]>[number],
-  ) =>
+  const change = (what: "rotate" | "revoke", action: NonNullable<Parameters<typeof adminPage>[0]["actions"]>[number]) =>
     adminPage({
       area,
       path: `${pathOfOne}/${what}`,
-      read: ({ params: { id } }) => [
-        ofAgents ? listAgentKeys(id) : listApiKeys(),
-        ...(ofAgents ? [listAgents()] : []),
-      ],
+      read: ({ params: { id } }) => [ofAgents ? listAgentKeys(id) : listApiKeys(), ...(ofAgents ? [listAgents()] : [])],
       view: ([keys, agents], { visit, params }) => {
         const words = visit.messages.admin.apiKeys;
         const { name } = rowOf(keys, ofAgents ? params.key_id : params.id);

@@ -48,15 +48,9 @@ export const audit = adminPage({
           caption={words.title}
           rows={entries}
           columns={[
-            {
-              label: `${words.when} (${time_zone})`,
-              cell: ({ at }) => <Moment at={at} timeZone={time_zone} />,
-            },
+            { label: `${words.when} (${time_zone})`, cell: ({ at }) => <Moment at={at} timeZone={time_zone} /> },
             { label: words.who, cell: (entry) => <Who of={entry} /> },
-            {
-              label: words.action,
-              cell: ({ action }) => <span title={action}>{wordsOf(action, words)}</span>,
-            },
+            { label: words.action, cell: ({ action }) => <span title={action}>{wordsOf(action, words)}</span> },
             { label: words.target, cell: (entry) => <Target of={entry} /> },
             { label: words.details, cell: ({ details }) => <Details of={details} /> },
           ]}

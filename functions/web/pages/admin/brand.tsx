@@ -17,8 +17,7 @@ import { adminPage } from "./admin-page.tsx";
 
 const change = endpointOf(organizations, "patch", "/organizations/:id");
 
-const problemOfFile = (message: string) =>
-  new WordedError("VALIDATION_ERROR", message, [{ field: "file", message }]);
+const problemOfFile = (message: string) => new WordedError("VALIDATION_ERROR", message, [{ field: "file", message }]);
 
 const uploadLogo = form({
   path: "/admin/settings/brand/logo",
@@ -35,8 +34,7 @@ const uploadLogo = form({
       await storeLogo(undefined, file.bytes, execute);
       return seeOther(adminPath(visit, "/settings/brand?done=uploaded"));
     } catch (error) {
-      if (error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE")
-        throw problemOfFile(words.tooLarge);
+      if (error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE") throw problemOfFile(words.tooLarge);
       if (error instanceof ApiError && error.code === "VALIDATION_ERROR" && !(error instanceof WordedError))
         throw problemOfFile(words.fileType);
       throw error;

@@ -35,10 +35,7 @@ export const events = adminPage({
             <Field
               name="type"
               label={words.event}
-              options={{
-                "": words.any,
-                ...Object.fromEntries(eventNames.map((name) => [name, texts[name]])),
-              }}
+              options={{ "": words.any, ...Object.fromEntries(eventNames.map((name) => [name, texts[name]])) }}
             />
           </Filters>
           <DataTable
@@ -94,5 +91,4 @@ const About = ({ of: { data } }: { of: ListedEvent }) => {
 };
 
 const maxShown = 120;
-const shortened = (text: string) =>
-  [...text].length > maxShown ? `${[...text].slice(0, maxShown).join("")}…` : text;
+const shortened = (text: string) => ([...text].length > maxShown ? `${[...text].slice(0, maxShown).join("")}…` : text);

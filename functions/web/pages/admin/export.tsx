@@ -19,13 +19,7 @@ export const exporting = adminPage({
           <Icon name="lock" />
           {words.personal}
         </p>
-        <form
-          method="get"
-          action={adminPath(visit, "/export/file")}
-          class="stack"
-          id="export"
-          data-turbo="false"
-        >
+        <form method="get" action={adminPath(visit, "/export/file")} class="stack" id="export" data-turbo="false">
           <Field name="what" label={words.what} options={words.kinds} />
           <Field name="format" label={words.format} hint={words.formatHint} options={words.formats} />
           <div class="buttons">
@@ -44,9 +38,6 @@ const fileQuery = z.preprocess((sent) => {
 }, exportQuery);
 
 export const exportFile = {
-  ...action(endpointOf(importExport, "get", "/admin/export"), {
-    path: "/admin/export/file",
-    ofOrganization: true,
-  }),
+  ...action(endpointOf(importExport, "get", "/admin/export"), { path: "/admin/export/file", ofOrganization: true }),
   query: fileQuery,
 };

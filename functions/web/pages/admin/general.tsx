@@ -29,12 +29,7 @@ const general = adminPage({
         <h2>{words.board}</h2>
         <Field name="name" label={words.name} autocomplete="off" />
         <Field name="slug" label={words.slug} hint={words.slugHint} autocomplete="off" />
-        <Field
-          name="visibility"
-          label={words.visibility}
-          hint={words.visibilityHint}
-          options={words.visibilities}
-        />
+        <Field name="visibility" label={words.visibility} hint={words.visibilityHint} options={words.visibilities} />
         <Field name="allow_indexing" label={words.indexing} hint={words.indexingHint} />
         <Field name="default_locale" label={words.language} hint={words.languageHint} options={languages} />
         <Field
@@ -44,12 +39,7 @@ const general = adminPage({
           options={timeZones(organization.time_zone)}
         />
         <h2>{words.participation}</h2>
-        <Field
-          name="anonymous_may"
-          label={words.anonymous}
-          hint={words.anonymousHint}
-          options={words.rights}
-        />
+        <Field name="anonymous_may" label={words.anonymous} hint={words.anonymousHint} options={words.rights} />
         <Field name="require_approval" label={words.approval} hint={words.approvalHint} />
         <Field name="trust_after" label={words.trustAfter} hint={words.trustAfterHint} autocomplete="off" />
       </Form>

@@ -111,12 +111,7 @@ const Tester = () => {
     <section class="stack" id="tester">
       <h2>{words.test}</h2>
       {check && (
-        <div
-          class={check.valid ? "notice done" : "notice problem"}
-          id="checked"
-          role="status"
-          data-turbo-temporary
-        >
+        <div class={check.valid ? "notice done" : "notice problem"} id="checked" role="status" data-turbo-temporary>
           <p>
             <strong>{check.reason ? words.reasons[check.reason] : words.valid}</strong>
             {check.signed_with && ` ${words.signedWith(check.signed_with)}`}

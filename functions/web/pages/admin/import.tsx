@@ -1,12 +1,7 @@
 import { z } from "zod";
 import { importFormats, importQuery, recordFiles } from "../../../../shared/imports.ts";
 import { submissionType } from "../../../../shared/submissions.ts";
-import {
-  fileTypesByName,
-  importFile,
-  problemOfType,
-  receiveImport,
-} from "../../../_shared/files/import/receive.ts";
+import { fileTypesByName, importFile, problemOfType, receiveImport } from "../../../_shared/files/import/receive.ts";
 import { ApiError, InvalidInput } from "../../../_shared/http/api-error.ts";
 import { discard, readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
@@ -38,8 +33,7 @@ const prefilled = z.object({
   dry_run: z.literal("false").optional().catch(undefined),
 });
 
-const problemOfFile = (message: string) =>
-  new WordedError("VALIDATION_ERROR", message, [{ field: "file", message }]);
+const problemOfFile = (message: string) => new WordedError("VALIDATION_ERROR", message, [{ field: "file", message }]);
 
 const sendImport: Page = form({
   path: "/admin/import",
@@ -55,18 +49,14 @@ const sendImport: Page = form({
       if (!file) throw problemOfFile(said.fileMissing);
       const type = fileTypesByName[/\.[a-z]+$/i.exec(file.name)?.[0].toLowerCase() ?? ""];
       if (!type) throw problemOfFile(said.fileType);
-      const query = importQuery.safeParse(
-        Object.fromEntries([...fields].filter(([, value]) => value !== "")),
-      );
+      const query = importQuery.safeParse(Object.fromEntries([...fields].filter(([, value]) => value !== "")));
       if (!query.success) throw new InvalidInput(query.error.issues);
       if (problemOfType(type, query.data.format)) throw problemOfFile(said.zipOnlyFider);
       const { id } = await receiveImport(query.data, type, file.bytes, execute);
       return seeOther(adminPath(visit, `/import/${id}`));
     } catch (error) {
       if (file) await discard(file.bytes);
-      throw error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE"
-        ? problemOfFile(said.tooLarge)
-        : error;
+      throw error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE" ? problemOfFile(said.tooLarge) : error;
     }
   },
 });
@@ -151,11 +141,7 @@ const UploadForm = ({ chosen }: { chosen: z.output<typeof prefilled> }) => {
         name="file"
         label={words.file}
         hint={words.fileHint}
-        file={{
-          types: Object.keys(fileTypesByName),
-          maxBytes: importFile.maxBytes,
-          tooLarge: words.tooLarge,
-        }}
+        file={{ types: Object.keys(fileTypesByName), maxBytes: importFile.maxBytes, tooLarge: words.tooLarge }}
       />
     </Form>
   );

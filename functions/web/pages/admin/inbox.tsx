@@ -43,15 +43,7 @@ const states = ["pending", "rejected", "spam"] as const;
 const actions = { approve: "check", reject: "x", spam: "ban" } as const satisfies Record<string, IconName>;
 type Action = keyof typeof actions;
 const stateOf = { approve: "approved", reject: "rejected", spam: "spam" } as const;
-const shortcuts = {
-  next: "j",
-  previous: "k",
-  approve: "a",
-  reject: "r",
-  spam: "s",
-  choose: "x",
-  undo: "u",
-} as const;
+const shortcuts = { next: "j", previous: "k", approve: "a", reject: "r", spam: "s", choose: "x", undo: "u" } as const;
 
 const decide = endpointsOf({ tag: "", access: "person" }).post("/admin/inbox", {
   summary: "",
@@ -99,8 +91,7 @@ export const inbox = adminPage({
         action: form.get("action") ?? undefined,
         reason: form.get("reason") ?? undefined,
         // Trust applies to approvals only.
-        trust_author:
-          form.get("action") === "approve" && form.get("trust_author") === "true" ? true : undefined,
+        trust_author: form.get("action") === "approve" && form.get("trust_author") === "true" ? true : undefined,
       }),
       done: ({ json }, { visit }) => ({ done: doneOf(visit.form), count: resultsOf(json).length }),
       next: ({ json }, { visit }) => {
@@ -123,11 +114,7 @@ const undoable = ({ query }: Visit) =>
 /** Of `<type>:<id>@<updated_at>`; undoing names no text. */
 function targetOf(item: string): Target {
   const [, type, target_id = "", updated_at] = /^(\w+):([^@]+)@?(.*)$/.exec(item) ?? [];
-  return {
-    target_type: type === "comment" ? "comment" : "submission",
-    target_id,
-    updated_at: updated_at || null,
-  };
+  return { target_type: type === "comment" ? "comment" : "submission", target_id, updated_at: updated_at || null };
 }
 
 const resultsOf = (json: string) => parsed<{ data: Result[] }>(json).data;
@@ -199,12 +186,7 @@ const Queue = ({ items, query }: { items: Item[]; query: InboxQuery }) => {
   const words = useWords("inbox");
   const visit = useVisit();
   return (
-    <div
-      id="inbox"
-      {...liveInbox(useFrame())}
-      data-state={query.state}
-      data-decided={JSON.stringify(words.decided)}
-    >
+    <div id="inbox" {...liveInbox(useFrame())} data-state={query.state} data-decided={JSON.stringify(words.decided)}>
       <div id="inbox-keys" data-island="inbox" class="stack">
         <Form
           to={addressOf(visit)}
@@ -272,13 +254,7 @@ const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
   const path = submissionPath(submission_id, submission_title);
   return (
     <li>
-      <article
-        class="card entry"
-        id={`item-${id}`}
-        data-item={value}
-        tabindex={-1}
-        aria-labelledby={`title-${id}`}
-      >
+      <article class="card entry" id={`item-${id}`} data-item={value} tabindex={-1} aria-labelledby={`title-${id}`}>
         <input
           type="checkbox"
           class="entry-choice"

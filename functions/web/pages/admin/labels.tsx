@@ -134,13 +134,7 @@ const pagesOf = (area: Kind) => {
           <>
             <p class="quiet lead">{words.text}</p>
             <Problem />
-            <DataTable
-              id="labels"
-              caption={words.title}
-              columns={columns}
-              rows={labels}
-              empty={<p>{words.empty}</p>}
-            />
+            <DataTable id="labels" caption={words.title} columns={columns} rows={labels} empty={<p>{words.empty}</p>} />
           </>
         ),
       };

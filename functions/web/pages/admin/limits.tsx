@@ -67,10 +67,7 @@ export const limits = adminPage({
 
 /** Sorts rules in the order of `operations` and `callers`: general rules first. */
 function inOrder(rules: RateLimitRule[], words: AreaTexts["limits"]): RateLimitRule[] {
-  const [operations, callers] = [
-    Object.values<string>(words.operations),
-    Object.values<string>(words.callers),
-  ];
+  const [operations, callers] = [Object.values<string>(words.operations), Object.values<string>(words.callers)];
   const places = ({ name }: RateLimitRule) => {
     const { what, who } = labelOf(name, words);
     return [operations.indexOf(what), callers.indexOf(who)] as const;
@@ -91,5 +88,4 @@ function labelOf(name: string, { operations, callers }: AreaTexts["limits"]): { 
   return { what: isIn(operations, name) ? operations[name] : name, who: callers.everyone };
 }
 
-const isIn = <Words extends object>(words: Words, name: PropertyKey): name is keyof Words =>
-  Object.hasOwn(words, name);
+const isIn = <Words extends object>(words: Words, name: PropertyKey): name is keyof Words => Object.hasOwn(words, name);

@@ -51,11 +51,9 @@ const mail = adminPage({
           <section class="stack">
             <h2>{words.stopped}</h2>
             <p class="quiet">{words.stoppedText}</p>
-            {!(
-              visit.refused &&
-              "endpoint" in visit.refused.action &&
-              visit.refused.action.endpoint === change
-            ) && <Problem />}
+            {!(visit.refused && "endpoint" in visit.refused.action && visit.refused.action.endpoint === change) && (
+              <Problem />
+            )}
             <Filters
               class="filter"
               submit={
@@ -117,11 +115,7 @@ const Suppressions = ({ rows, email }: SuppressionsProps) => {
               reason === "bounced" && (
                 <Form
                   of={profile ? lift : liftByAddress}
-                  to={
-                    profile
-                      ? `${path}/${profile.id}`
-                      : `${path}?${new URLSearchParams({ email: email ?? "" })}`
-                  }
+                  to={profile ? `${path}/${profile.id}` : `${path}?${new URLSearchParams({ email: email ?? "" })}`}
                   hasProblem={false}
                 >
                   <Button label={words.lift} />

@@ -39,11 +39,7 @@ const nothing =
 const planOf = (visit: Visit) => {
   const [target] = idsOf(visit, "target", 1);
   const sources = idsOf(visit, "ids", maxSources + 1).filter((id) => id !== target);
-  return {
-    sources: sources.slice(0, maxSources),
-    target,
-    words: visit.query.get("q")?.slice(0, 200) || undefined,
-  };
+  return { sources: sources.slice(0, maxSources), target, words: visit.query.get("q")?.slice(0, 200) || undefined };
 };
 
 export const mergeSubmissions = adminPage({
@@ -181,8 +177,7 @@ const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[];
   const words = useWords("submissions");
   const visit = useVisit();
   const ids = sources.map(({ id }) => id);
-  const sum = (name: "vote_count" | "comment_count") =>
-    sources.reduce((total, row) => total + row[name], target[name]);
+  const sum = (name: "vote_count" | "comment_count") => sources.reduce((total, row) => total + row[name], target[name]);
   const twice = sum("vote_count") - made.vote_count;
   return (
     <section class="card confirm">
@@ -235,10 +230,7 @@ export const mergedSubmissions = adminPage({
           rows={rows}
           rowId={({ id }) => id}
           columns={[
-            {
-              label: words.source,
-              cell: ({ id, title }) => <a href={submissionPath(id, title)}>{title}</a>,
-            },
+            { label: words.source, cell: ({ id, title }) => <a href={submissionPath(id, title)}>{title}</a> },
             {
               label: words.target,
               cell: ({ target_id, target_title }) => (
@@ -262,12 +254,7 @@ export const mergedSubmissions = adminPage({
     ),
   }),
   actions: [
-    {
-      of: endpointOf(adminModeration, "post", "/admin/unmerge"),
-      path: "/unmerge",
-      done: "unmerged",
-      next: "/merged",
-    },
+    { of: endpointOf(adminModeration, "post", "/admin/unmerge"), path: "/unmerge", done: "unmerged", next: "/merged" },
   ],
 });
 

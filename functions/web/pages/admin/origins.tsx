@@ -31,8 +31,7 @@ const origins = adminPage({
   ],
 });
 
-const linesOf = (form: URLSearchParams) =>
-  (form.get("origins") ?? "").split(/\r\n|\r|\n/).map((line) => line.trim());
+const linesOf = (form: URLSearchParams) => (form.get("origins") ?? "").split(/\r\n|\r|\n/).map((line) => line.trim());
 
 /** Adds line numbers to errors: the API counts origins, but the field may contain empty lines. */
 const OriginsField = ({ origins }: { origins: string[] }) => {

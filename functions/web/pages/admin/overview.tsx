@@ -173,10 +173,7 @@ const Numbers = ({ now, before, plot }: NumbersProps) => {
               label: words.submission,
               cell: ({ submission_id, title }) => <a href={submissionPath(submission_id, title)}>{title}</a>,
             },
-            {
-              label: words.status,
-              cell: ({ status }) => <Status status={status} messages={visit.messages} />,
-            },
+            { label: words.status, cell: ({ status }) => <Status status={status} messages={visit.messages} /> },
             number("vote_count", words.votes),
             {
               label: words.gained,

@@ -4,13 +4,7 @@ import { type MemberRole, memberRoles } from "../../../../shared/organizations.t
 import type { Input, StatementEndpoint } from "../../../_shared/http/endpoint.ts";
 import { environment } from "../../../_shared/runtime/environment.ts";
 import type { AdminFrame } from "../../../_shared/statements/admin-frame.ts";
-import {
-  listInvites,
-  listMembers,
-  type Member,
-  madeBy,
-  showMember,
-} from "../../../_shared/statements/members.ts";
+import { listInvites, listMembers, type Member, madeBy, showMember } from "../../../_shared/statements/members.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { type DataOf, parsed } from "../../../_shared/statements/shapes.ts";
 import { members as endpoints } from "../../../endpoints/members.ts";
@@ -60,11 +54,7 @@ export const PeopleTabs = ({ here, admin }: { here: (typeof tabs)[number][0]; ad
   return isAtLeast(admin.role, "admin") ? (
     <Tabs
       label={words.title}
-      tabs={tabs.map(([name, path]) => ({
-        href: base(visit) + path,
-        label: words[name],
-        isHere: name === here,
-      }))}
+      tabs={tabs.map(([name, path]) => ({ href: base(visit) + path, label: words[name], isHere: name === here }))}
     />
   ) : null;
 };
@@ -168,10 +158,7 @@ const member = adminPage({
                 [words.email, of.email],
                 [words.role, `${words.roles[of.role]}: ${words.roleTexts[of.role]}`],
                 [words.joined, <Day at={of.joined_at} />],
-                [
-                  words.factor,
-                  of.has_second_factor !== null && words.factorIs[of.has_second_factor ? "yes" : "no"],
-                ],
+                [words.factor, of.has_second_factor !== null && words.factorIs[of.has_second_factor ? "yes" : "no"]],
               ]}
             />
             {isAtLeast(admin.role, "admin") && (
@@ -189,9 +176,7 @@ const member = adminPage({
           )}
           <div class="buttons">
             {isOwner && !isSelf && <Button href={`${path}/transfer`}>{words.transfer}</Button>}
-            {of.has_second_factor && !isSelf && (
-              <Button href={`${path}/second-factor`}>{words.resetFactor}</Button>
-            )}
+            {of.has_second_factor && !isSelf && <Button href={`${path}/second-factor`}>{words.resetFactor}</Button>}
             {(isSelf || mayChange) && (
               <Button kind="danger" href={`${path}/remove`} label={isSelf ? words.leave : words.remove} />
             )}
@@ -262,11 +247,7 @@ const resetFactorPage = asking(
   "/second-factor",
   "owner",
   { of: ofApi("delete", "/members/:user_id/second-factor"), done: "factorReset" },
-  (of, words) => ({
-    text: words.resetFactorText(of.name),
-    lost: [words.resetFactorLost],
-    submit: words.resetFactor,
-  }),
+  (of, words) => ({ text: words.resetFactorText(of.name), lost: [words.resetFactorLost], submit: words.resetFactor }),
 );
 
 const transferPage = asking(
@@ -337,12 +318,7 @@ const invites = adminPage({
                 cell: ({ id, email, role, status }) => (
                   <span class="row-actions">
                     {status !== "accepted" && (admin.role === "owner" || role !== "owner") && (
-                      <Form
-                        of={invite}
-                        to={`${base(visit)}/invites`}
-                        hidden={{ email, role }}
-                        hasProblem={false}
-                      >
+                      <Form of={invite} to={`${base(visit)}/invites`} hidden={{ email, role }} hasProblem={false}>
                         <Button kind="small" label={words.inviteAgain} of={email} />
                       </Form>
                     )}
@@ -386,12 +362,4 @@ const newInvite = adminPage({
   actions: [{ of: invite, path: "/invites", resultPage: invites }],
 });
 
-export const peoplePages = [
-  people,
-  member,
-  removeMemberPage,
-  resetFactorPage,
-  transferPage,
-  invites,
-  newInvite,
-];
+export const peoplePages = [people, member, removeMemberPage, resetFactorPage, transferPage, invites, newInvite];

@@ -3,11 +3,7 @@ import { z } from "zod";
 import { isUuid } from "../../../../shared/fields.ts";
 import type { bulkAnswer } from "../../../../shared/moderation.ts";
 import { queryInteger } from "../../../../shared/pagination.ts";
-import {
-  type SubmissionListQuery,
-  submissionListQuery,
-  submissionStatuses,
-} from "../../../../shared/submissions.ts";
+import { type SubmissionListQuery, submissionListQuery, submissionStatuses } from "../../../../shared/submissions.ts";
 import type { categoryList } from "../../../../shared/taxonomy.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { type DataOf, parsed } from "../../../_shared/statements/shapes.ts";
@@ -120,9 +116,7 @@ const Failures = ({ rows }: Props) => {
     return (
       <div class="notice problem" role="alert">
         {visit.refused.typed.has("ids") ? visit.refused.message : words.chooseFirst}
-        <ul>
-          {visit.refused.typed.has("ids") && visit.refused.details.map(({ message }) => <li>{message}</li>)}
-        </ul>
+        <ul>{visit.refused.typed.has("ids") && visit.refused.details.map(({ message }) => <li>{message}</li>)}</ul>
       </div>
     );
   if (!visit.answered) return null;
@@ -145,10 +139,7 @@ const Failures = ({ rows }: Props) => {
   );
 };
 
-function errorText(
-  { code, message }: { code: string; message: string },
-  { locale, messages }: Visit,
-): string {
+function errorText({ code, message }: { code: string; message: string }, { locale, messages }: Visit): string {
   const { codes } = messages.problems;
   return (locale !== "en" && codes[code as keyof typeof codes]) || message;
 }
@@ -171,8 +162,7 @@ const Filters = ({ query, categories, tags, total }: Props) => {
       <form method="get" action={visit.path} class="filter-bar" id="filters" data-turbo-action="replace">
         {query.author && <input type="hidden" name="author" value={query.author} />}
         {(["sort", "order"] as const).map(
-          (name) =>
-            visit.query.get(name) && <input type="hidden" name={name} value={visit.query.get(name) ?? ""} />,
+          (name) => visit.query.get(name) && <input type="hidden" name={name} value={visit.query.get(name) ?? ""} />,
         )}
         <SearchField label={board.search} value={query.q} />
         {choices.map(([name, label, options]) => (
@@ -243,10 +233,7 @@ const Table = ({ query, rows, next, categories, tags }: Props) => {
             </div>
           ),
         },
-        {
-          label: board.status,
-          cell: ({ status }) => <Status status={status} messages={visit.messages} />,
-        },
+        { label: board.status, cell: ({ status }) => <Status status={status} messages={visit.messages} /> },
         {
           label: board.category,
           cell: ({ category_id }) => {

@@ -121,11 +121,7 @@ const user = adminPage({
                   label={words.decide}
                   hint={words.decideHint}
                   value={String(of.decided ?? "")}
-                  options={{
-                    "": words.decisions.none,
-                    true: words.decisions.trusted,
-                    false: words.decisions.checked,
-                  }}
+                  options={{ "": words.decisions.none, true: words.decisions.trusted, false: words.decisions.checked }}
                 />
                 <Button>{words.save}</Button>
               </Form>

@@ -40,9 +40,7 @@ const test = ofApi("post", "/:webhook_id/test");
 const State = ({ of }: { of: Webhook }) => {
   const words = useWords("webhooks");
   return (
-    <span
-      class={`status ${of.enabled ? "completed" : of.disabled_reason === "gone" ? "failed" : "declined"}`}
-    >
+    <span class={`status ${of.enabled ? "completed" : of.disabled_reason === "gone" ? "failed" : "declined"}`}>
       {of.enabled ? words.active : of.disabled_reason === "gone" ? words.gone : words.paused}
     </span>
   );
@@ -70,11 +68,7 @@ const webhooks = adminPage({
                 </a>
               ),
             },
-            {
-              label: words.events,
-              isNumber: true,
-              cell: ({ events }) => formatNumber(events.length, visit.locale),
-            },
+            { label: words.events, isNumber: true, cell: ({ events }) => formatNumber(events.length, visit.locale) },
             { label: words.state, cell: (one) => <State of={one} /> },
             { label: words.created, cell: (one) => <Created of={one} /> },
           ]}
@@ -93,26 +87,15 @@ const WebhookFields = ({ of }: { of?: Webhook }) => {
   const texts: Record<string, string> = words.eventTexts;
   return (
     <>
-      <Field
-        name="url"
-        label={words.url}
-        hint={words.urlHint}
-        placeholder="https://hooks.example.org/feedback"
-      />
-      <Choices
-        name="events"
-        legend={words.events}
-        choices={names.map((value) => ({ value, text: texts[value] }))}
-      />
+      <Field name="url" label={words.url} hint={words.urlHint} placeholder="https://hooks.example.org/feedback" />
+      <Choices name="events" legend={words.events} choices={names.map((value) => ({ value, text: texts[value] }))} />
     </>
   );
 };
 
 const SecretField = () => {
   const words = useWords("webhooks");
-  return (
-    <Field name="secret" type="password" label={words.secret} hint={words.secretHint} autocomplete="off" />
-  );
+  return <Field name="secret" type="password" label={words.secret} hint={words.secretHint} autocomplete="off" />;
 };
 
 const newWebhook = adminPage({
@@ -156,9 +139,7 @@ const webhook = adminPage({
               ]}
             />
             {shown.previous_secret_expires_at && (
-              <p class="quiet">
-                {words.previousUntil(formatMoment(shown.previous_secret_expires_at, visit.locale))}
-              </p>
+              <p class="quiet">{words.previousUntil(formatMoment(shown.previous_secret_expires_at, visit.locale))}</p>
             )}
             <div class="buttons">
               {shown.enabled && (
@@ -206,15 +187,8 @@ const webhook = adminPage({
                   ),
                 },
                 { label: words.status, cell: (one) => <DeliveryStatus of={one} /> },
-                {
-                  label: words.answer,
-                  cell: ({ status_code, error }) => status_code ?? (error ? words.noAnswer : ""),
-                },
-                {
-                  label: words.duration,
-                  isNumber: true,
-                  cell: ({ duration_ms }) => <Duration ms={duration_ms} />,
-                },
+                { label: words.answer, cell: ({ status_code, error }) => status_code ?? (error ? words.noAnswer : "") },
+                { label: words.duration, isNumber: true, cell: ({ duration_ms }) => <Duration ms={duration_ms} /> },
                 number("attempt_count", words.attempts),
                 { label: words.time, cell: ({ created_at }) => <Moment at={created_at} /> },
               ]}
@@ -253,10 +227,7 @@ const Duration = ({ ms }: { ms: number | null }) => {
 const delivery = adminPage({
   area,
   path: "/:webhook_id/deliveries/:event_id",
-  read: ({ params: { webhook_id, event_id } }) => [
-    showWebhook({ webhook_id }),
-    showDelivery({ webhook_id, event_id }),
-  ],
+  read: ({ params: { webhook_id, event_id } }) => [showWebhook({ webhook_id }), showDelivery({ webhook_id, event_id })],
   view: ([shown, sent], { visit, words }) => {
     const path = pathOf(visit, shown);
     return {
@@ -291,10 +262,7 @@ const delivery = adminPage({
                 <h3>{words.attempt(one.number)}</h3>
                 <Properties
                   of={[
-                    [
-                      words.answer,
-                      one.status_code ?? `${words.noAnswer}${one.error ? `: ${one.error}` : ""}`,
-                    ],
+                    [words.answer, one.status_code ?? `${words.noAnswer}${one.error ? `: ${one.error}` : ""}`],
                     [words.time, one.started_at && <Moment at={one.started_at} />],
                     [words.duration, <Duration ms={one.duration_ms} />],
                   ]}
@@ -379,12 +347,4 @@ const deleteWebhook = adminPage({
   actions: [{ of: ofApi("delete", "/:webhook_id"), path: "/:webhook_id", done: "removed" }],
 });
 
-export const webhookPages = [
-  webhooks,
-  newWebhook,
-  webhook,
-  delivery,
-  editWebhook,
-  rotateWebhook,
-  deleteWebhook,
-];
+export const webhookPages = [webhooks, newWebhook, webhook, delivery, editWebhook, rotateWebhook, deleteWebhook];

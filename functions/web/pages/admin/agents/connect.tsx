@@ -23,10 +23,7 @@ export const Connect = ({ secret }: ConnectProps) => {
   );
 };
 
-function configurations(
-  url: string,
-  key: string,
-): { id: string; client: string; file: string; text: string }[] {
+function configurations(url: string, key: string): { id: string; client: string; file: string; text: string }[] {
   const headers = { Authorization: `Bearer ${key}` };
   const json = (value: object) => JSON.stringify(value, null, 2);
   return [

@@ -1,9 +1,4 @@
-import {
-  type Agent,
-  agentPolicies,
-  listAgentKeys,
-  listAgents,
-} from "../../../../_shared/statements/agents.ts";
+import { type Agent, agentPolicies, listAgentKeys, listAgents } from "../../../../_shared/statements/agents.ts";
 import { Created } from "../../../components/admin/created.tsx";
 import { Keys } from "../../../components/admin/keys.tsx";
 import { Properties } from "../../../components/admin/properties.tsx";

@@ -19,17 +19,13 @@ export const Policies = ({ of }: { of: AgentPolicies }) => {
   const words = useWords("agents");
   const visit = useVisit();
   const yes = (is: boolean) => (is ? words.yes : words.no);
-  const listed = (list: readonly unknown[] | null) =>
-    list === null ? words.all : words.onlyCount(list.length);
+  const listed = (list: readonly unknown[] | null) => (list === null ? words.all : words.onlyCount(list.length));
   return (
     <Properties
       of={[
         [words.readOnly, yes(of.read_only)],
         [words.confirm, yes(of.confirm_destructive)],
-        [
-          words.callsADay,
-          of.calls_a_day === null ? words.noLimit : formatNumber(of.calls_a_day, visit.locale),
-        ],
+        [words.callsADay, of.calls_a_day === null ? words.noLimit : formatNumber(of.calls_a_day, visit.locale)],
         [words.tools, of.tools === null ? words.all : <Tags of={of.tools} />],
         [words.categories, listed(of.category_ids)],
         [words.surveys, listed(of.survey_ids)],
@@ -82,10 +78,7 @@ export const agentPoliciesPage = adminPage({
       readForm: (form) => ({
         ...(valueOfForm(agentPoliciesUpdate, form) as object),
         ...Object.fromEntries(
-          narrowed.map((name) => [
-            name,
-            form.get(`${name}_of`) === "only" ? form.getAll(name).filter(Boolean) : null,
-          ]),
+          narrowed.map((name) => [name, form.get(`${name}_of`) === "only" ? form.getAll(name).filter(Boolean) : null]),
         ),
       }),
       done: "policies",
@@ -94,11 +87,7 @@ export const agentPoliciesPage = adminPage({
   ],
 });
 
-type NarrowProps = {
-  name: (typeof narrowed)[number];
-  legend: string;
-  choices: { value: string; label: string }[];
-};
+type NarrowProps = { name: (typeof narrowed)[number]; legend: string; choices: { value: string; label: string }[] };
 
 /** Allows all values of a kind, for which the field is null, or only the selected ones; without a selection none. */
 const Narrow = ({ name, legend, choices }: NarrowProps) => {

@@ -34,15 +34,7 @@ export const newSurvey = adminPage({
       content: <Builder form={shownForm(visit, blank)} candidates={candidates} save={path} cancel={path} />,
     };
   },
-  actions: [
-    {
-      of: create,
-      path: "",
-      readForm: surveyOf,
-      done: "created",
-      next: madeSurvey,
-    },
-  ],
+  actions: [{ of: create, path: "", readForm: surveyOf, done: "created", next: madeSurvey }],
 });
 
 export const editSurvey = adminPage({
@@ -70,9 +62,7 @@ export const editSurvey = adminPage({
         </>
       ),
   }),
-  actions: [
-    { of: endpointOf(surveys, "patch", "/surveys/:id"), readForm: surveyOf, done: "saved", next: "/:id" },
-  ],
+  actions: [{ of: endpointOf(surveys, "patch", "/surveys/:id"), readForm: surveyOf, done: "saved", next: "/:id" }],
 });
 
 /** Shows the builder again after one of its buttons that save nothing. */
@@ -102,13 +92,7 @@ function audienceOf(surveyId: string | undefined, form: URLSearchParams) {
   );
 }
 
-type Props = {
-  form: URLSearchParams;
-  candidates: Candidate[];
-  save: string;
-  isPatch?: boolean;
-  cancel: string;
-};
+type Props = { form: URLSearchParams; candidates: Candidate[]; save: string; isPatch?: boolean; cancel: string };
 
 const Builder = ({ form, candidates, save, isPatch, cancel }: Props) => {
   const words = useWords("surveys");
@@ -308,12 +292,7 @@ const Languages = ({ form }: FormProps) => {
       <div class="checks">
         {locales.map((locale) => (
           <label class="check">
-            <input
-              type="checkbox"
-              name="targeting.locales"
-              value={locale}
-              checked={chosen.includes(locale)}
-            />
+            <input type="checkbox" name="targeting.locales" value={locale} checked={chosen.includes(locale)} />
             <span lang={locale}>{messagesOf(locale).language}</span>
           </label>
         ))}

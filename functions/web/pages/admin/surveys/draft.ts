@@ -15,14 +15,7 @@ export type DraftQuestion = Record<(typeof questionFields)[number], string>;
 
 const questionFields = ["type", "text", "required", "options", "multiple", "scale"] as const;
 const questionField = new RegExp(`^questions\\.(\\d{1,6})\\.(${questionFields.join("|")})$`);
-const blank: DraftQuestion = {
-  type: "text",
-  text: "",
-  required: "false",
-  options: "",
-  multiple: "false",
-  scale: "5",
-};
+const blank: DraftQuestion = { type: "text", text: "", required: "false", options: "", multiple: "false", scale: "5" };
 
 /**
  * The questions of the builder's form, in their order. Returns at most one question more than a survey may have, so that
@@ -40,9 +33,7 @@ export function questionsOf(form: URLSearchParams): DraftQuestion[] {
 
 /** The form with these questions, numbered from 0. */
 function withQuestions(form: URLSearchParams, questions: readonly DraftQuestion[]): URLSearchParams {
-  const made = new URLSearchParams(
-    [...form].filter(([name]) => !questionField.test(name) && name !== "focus"),
-  );
+  const made = new URLSearchParams([...form].filter(([name]) => !questionField.test(name) && name !== "focus"));
   for (const [index, question] of questions.entries())
     for (const field of questionFields) made.append(`questions.${index}.${field}`, question[field]);
   return made;

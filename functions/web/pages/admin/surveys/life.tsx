@@ -6,17 +6,10 @@ import { endpointOf } from "../../../page.tsx";
 import { type AdminAction, adminPage } from "../admin-page.tsx";
 import { ofSurvey, readSurvey, surveyPath, trailOf } from "./shared.tsx";
 
-type Asked = Pick<Parameters<typeof Confirm>[0], "text" | "lost" | "submit"> & {
-  title: string;
-  query?: string;
-};
+type Asked = Pick<Parameters<typeof Confirm>[0], "text" | "lost" | "submit"> & { title: string; query?: string };
 
 /** Asks before something goes. */
-const asking = (
-  path: string,
-  action: AdminAction,
-  ask: (survey: SurveyDetail, words: AreaTexts["surveys"]) => Asked,
-) =>
+const asking = (path: string, action: AdminAction, ask: (survey: SurveyDetail, words: AreaTexts["surveys"]) => Asked) =>
   adminPage({
     ...ofSurvey(path),
     read: ({ params: { id } }) => readSurvey(id),
@@ -26,11 +19,7 @@ const asking = (
         title,
         trail: trailOf(visit, survey),
         content: (
-          <Confirm
-            {...confirm}
-            to={surveyPath(visit, survey.id, path + query)}
-            back={surveyPath(visit, survey.id)}
-          />
+          <Confirm {...confirm} to={surveyPath(visit, survey.id, path + query)} back={surveyPath(visit, survey.id)} />
         ),
       };
     },

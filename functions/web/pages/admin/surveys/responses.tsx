@@ -34,10 +34,7 @@ const languageOf = (locale: Locale) => <span lang={locale}>{messagesOf(locale).l
 
 export const surveyResponses = adminPage({
   ...ofSurvey("/responses"),
-  query: z.preprocess(
-    withoutEmpty,
-    surveyResponseListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
-  ),
+  query: z.preprocess(withoutEmpty, surveyResponseListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) })),
   read: ({ params: { id }, query }) => [
     ...readSurvey(id, [], "responses:read"),
     listResponses(id, query),
@@ -81,16 +78,12 @@ export const surveyResponses = adminPage({
               { label: words.respondent, cell: ({ respondent }) => respondent?.name ?? words.anonymous },
               { label: words.sentiment, cell: ({ sentiment }) => <SentimentTag sentiment={sentiment} /> },
               number("sentiment_score", words.score, {
-                cell: ({ sentiment_score: score }) =>
-                  score === null ? "–" : formatDecimal(score, visit.locale, 2),
+                cell: ({ sentiment_score: score }) => (score === null ? "–" : formatDecimal(score, visit.locale, 2)),
               }),
               number("duration_seconds", words.duration, {
                 cell: ({ duration_seconds }) => formatDuration(duration_seconds),
               }),
-              {
-                label: words.language,
-                cell: ({ locale }) => (locale ? languageOf(locale) : "–"),
-              },
+              { label: words.language, cell: ({ locale }) => (locale ? languageOf(locale) : "–") },
             ]}
             rows={list.data}
             rowId={({ id }) => id}

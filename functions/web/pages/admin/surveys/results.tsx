@@ -75,18 +75,8 @@ export const surveyResults = adminPage({
     ),
   }),
   actions: [
-    ...Object.entries(changes).map(([name, { of, done }]) => ({
-      of,
-      path: `/:id/${name}`,
-      done,
-      next: "/:id",
-    })),
-    {
-      of: newVersion,
-      path: "/:id/versions",
-      done: "versioned",
-      next: madeSurvey,
-    },
+    ...Object.entries(changes).map(([name, { of, done }]) => ({ of, path: `/:id/${name}`, done, next: "/:id" })),
+    { of: newVersion, path: "/:id/versions", done: "versioned", next: madeSurvey },
   ],
 });
 
@@ -96,9 +86,7 @@ const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
   return (
     <p class="survey-about">
       <span>{words.audiences[targeting.audience]}</span>
-      {targeting.locales && (
-        <span>{targeting.locales.map((locale) => messagesOf(locale).language).join(", ")}</span>
-      )}
+      {targeting.locales && <span>{targeting.locales.map((locale) => messagesOf(locale).language).join(", ")}</span>}
       {(closed_at ?? closes_at) && (
         <span>
           {closed_at ? words.closed : words.closesAt} <Moment at={closed_at ?? closes_at ?? ""} />
@@ -175,12 +163,7 @@ const Results = (props: ResultsProps) => {
       <div class="empty">
         <h2>{words.noResponses}</h2>
         <p>{words.noResponsesText}</p>
-        <Button
-          kind="main"
-          icon="qr-code"
-          href={surveyPath(visit, survey.id, "/share")}
-          label={words.views.share}
-        />
+        <Button kind="main" icon="qr-code" href={surveyPath(visit, survey.id, "/share")} label={words.views.share} />
       </div>
     );
   return (
@@ -261,11 +244,7 @@ const Score = ({ children }: { children?: Child }) => (
 );
 
 /** How often each number was answered. */
-const Numbers = ({
-  question,
-  counts,
-  format,
-}: Pick<Measured, "question" | "counts"> & Pick<Plot, "format">) => {
+const Numbers = ({ question, counts, format }: Pick<Measured, "question" | "counts"> & Pick<Plot, "format">) => {
   const words = useWords("surveys");
   return (
     <div class="of-numbers">
@@ -284,10 +263,7 @@ const NpsResult = ({ question, total, counts }: Measured) => {
   const words = useWords("surveys");
   const visit = useVisit();
   const sum = (from: number, to: number) =>
-    counts.reduce(
-      (all, [value, count]) => (Number(value) >= from && Number(value) <= to ? all + count : all),
-      0,
-    );
+    counts.reduce((all, [value, count]) => (Number(value) >= from && Number(value) <= to ? all + count : all), 0);
   const [promoters, passives, detractors] = [sum(9, 10), sum(7, 8), sum(0, 6)];
   return (
     <>
@@ -375,9 +351,7 @@ const resultsByType = {
 const QuestionResult = (props: QuestionProps) => {
   const words = useWords("surveys");
   const { survey, question, number } = props;
-  const measured = survey.analytics.breakdown_by_question?.find(
-    ({ question_id }) => question_id === question.id,
-  );
+  const measured = survey.analytics.breakdown_by_question?.find(({ question_id }) => question_id === question.id);
   const total = measured?.answer_count ?? 0;
   const Result = resultsByType[question.type];
   const counts = Object.entries(measured?.responses ?? {});
@@ -391,11 +365,7 @@ const QuestionResult = (props: QuestionProps) => {
           {words.types[question.type]} · {words.answerCount(total)}
         </p>
       </header>
-      {total === 0 ? (
-        <p class="quiet">{words.noTexts}</p>
-      ) : (
-        <Result {...props} total={total} counts={counts} />
-      )}
+      {total === 0 ? <p class="quiet">{words.noTexts}</p> : <Result {...props} total={total} counts={counts} />}
     </li>
   );
 };

@@ -106,12 +106,7 @@ export const shareSurvey = adminPage({
     };
   },
   actions: [
-    {
-      of: endpointOf(surveys, "post", "/surveys/:id/mail"),
-      path: "/:id/mail",
-      done: "mailed",
-      next: "/:id/share",
-    },
+    { of: endpointOf(surveys, "post", "/surveys/:id/mail"), path: "/:id/mail", done: "mailed", next: "/:id/share" },
   ],
 });
 

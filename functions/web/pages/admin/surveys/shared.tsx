@@ -63,11 +63,7 @@ export function formatDuration(seconds: number | null): string {
 export const Moment = ({ at }: { at: string }) => {
   const { locale } = useVisit();
   const date = new Date(at);
-  const format = new Intl.DateTimeFormat(locale, {
-    dateStyle: "medium",
-    timeStyle: "short",
-    timeZone: "UTC",
-  });
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
   return <time datetime={date.toISOString()}>{format.format(date)} UTC</time>;
 };
 

@@ -63,13 +63,7 @@ export const surveyTexts = adminPage({
                 ) : null}
                 <label class="search wide">
                   <Icon name="search" />
-                  <input
-                    type="search"
-                    name="q"
-                    value={query.q}
-                    placeholder={words.search}
-                    aria-label={words.search}
-                  />
+                  <input type="search" name="q" value={query.q} placeholder={words.search} aria-label={words.search} />
                 </label>
               </AnswerFilters>
               <section class="stack" aria-labelledby="texts-title">
