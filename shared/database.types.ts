@@ -160,13 +160,7 @@ export type Database = {
         ];
       };
       follows: {
-        Row: {
-          created_at: string;
-          organization_id: string;
-          reason: string;
-          submission_id: string;
-          user_id: string;
-        };
+        Row: { created_at: string; organization_id: string; reason: string; submission_id: string; user_id: string };
         ComputedFields: never;
         Insert: {
           created_at?: string;
@@ -200,25 +194,10 @@ export type Database = {
         ];
       };
       memberships: {
-        Row: {
-          created_at: string;
-          organization_id: string;
-          role: string;
-          user_id: string;
-        };
+        Row: { created_at: string; organization_id: string; role: string; user_id: string };
         ComputedFields: never;
-        Insert: {
-          created_at?: string;
-          organization_id: string;
-          role?: string;
-          user_id: string;
-        };
-        Update: {
-          created_at?: string;
-          organization_id?: string;
-          role?: string;
-          user_id?: string;
-        };
+        Insert: { created_at?: string; organization_id: string; role?: string; user_id: string };
+        Update: { created_at?: string; organization_id?: string; role?: string; user_id?: string };
         Relationships: [
           {
             foreignKeyName: "memberships_organization_id_fkey";
@@ -478,25 +457,10 @@ export type Database = {
         ];
       };
       submission_tags: {
-        Row: {
-          merged_from: string | null;
-          organization_id: string;
-          submission_id: string;
-          tag_id: string;
-        };
+        Row: { merged_from: string | null; organization_id: string; submission_id: string; tag_id: string };
         ComputedFields: never;
-        Insert: {
-          merged_from?: string | null;
-          organization_id?: string;
-          submission_id: string;
-          tag_id: string;
-        };
-        Update: {
-          merged_from?: string | null;
-          organization_id?: string;
-          submission_id?: string;
-          tag_id?: string;
-        };
+        Insert: { merged_from?: string | null; organization_id?: string; submission_id: string; tag_id: string };
+        Update: { merged_from?: string | null; organization_id?: string; submission_id?: string; tag_id?: string };
         Relationships: [
           {
             foreignKeyName: "submission_tags_submission_is_of_the_same_organization";
@@ -1068,26 +1032,14 @@ export type Database = {
     Functions: {
       create_comment: { Args: { body: string; parent_id?: string; submission_id: string }; Returns: string };
       create_submission: {
-        Args: {
-          category_id?: string;
-          description: string;
-          organization_id?: string;
-          title: string;
-          type: string;
-        };
+        Args: { category_id?: string; description: string; organization_id?: string; title: string; type: string };
         Returns: string;
       };
       delete_comment: { Args: { id: string }; Returns: boolean };
       delete_submission: { Args: { id: string }; Returns: boolean };
       follow: { Args: { submission_id: string }; Returns: boolean };
       mark_notifications_read: { Args: { ids?: string[] }; Returns: number };
-      my_votes: {
-        Args: { submission_ids: string[] };
-        Returns: {
-          submission_id: string;
-          voted_at: string;
-        }[];
-      };
+      my_votes: { Args: { submission_ids: string[] }; Returns: { submission_id: string; voted_at: string }[] };
       search_submissions: {
         Args: { max_results?: number; organization_id: string; q: string };
         Returns: {
@@ -1104,10 +1056,7 @@ export type Database = {
         }[];
       };
       start_survey: { Args: { survey_id: string }; Returns: string };
-      submit_survey_response: {
-        Args: { answers: Json; locale?: string; survey_id: string };
-        Returns: string;
-      };
+      submit_survey_response: { Args: { answers: Json; locale?: string; survey_id: string }; Returns: string };
       unfollow: { Args: { submission_id: string }; Returns: boolean };
       unvote: { Args: { submission_id: string }; Returns: boolean };
       unvote_comment: { Args: { comment_id: string }; Returns: boolean };
@@ -1134,80 +1083,54 @@ export type Tables<
   DefaultSchemaTableNameOrOptions extends
     | keyof (DefaultSchema["Tables"] & DefaultSchema["Views"])
     | { schema: keyof DatabaseWithoutInternals },
-  TableName extends DefaultSchemaTableNameOrOptions extends {
-    schema: keyof DatabaseWithoutInternals;
-  }
+  TableName extends DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
     ? keyof (DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"] &
         DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Views"])
     : never = never,
 > = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
   ? (DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"] &
-      DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Views"])[TableName] extends {
-      Row: infer R;
-    }
+      DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Views"])[TableName] extends { Row: infer R }
     ? R
     : never
   : DefaultSchemaTableNameOrOptions extends keyof (DefaultSchema["Tables"] & DefaultSchema["Views"])
-    ? (DefaultSchema["Tables"] & DefaultSchema["Views"])[DefaultSchemaTableNameOrOptions] extends {
-        Row: infer R;
-      }
+    ? (DefaultSchema["Tables"] & DefaultSchema["Views"])[DefaultSchemaTableNameOrOptions] extends { Row: infer R }
       ? R
       : never
     : never;
 
 export type TablesInsert<
-  DefaultSchemaTableNameOrOptions extends
-    | keyof DefaultSchema["Tables"]
-    | { schema: keyof DatabaseWithoutInternals },
-  TableName extends DefaultSchemaTableNameOrOptions extends {
-    schema: keyof DatabaseWithoutInternals;
-  }
+  DefaultSchemaTableNameOrOptions extends keyof DefaultSchema["Tables"] | { schema: keyof DatabaseWithoutInternals },
+  TableName extends DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
     ? keyof DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"]
     : never = never,
 > = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
-  ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"][TableName] extends {
-      Insert: infer I;
-    }
+  ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"][TableName] extends { Insert: infer I }
     ? I
     : never
   : DefaultSchemaTableNameOrOptions extends keyof DefaultSchema["Tables"]
-    ? DefaultSchema["Tables"][DefaultSchemaTableNameOrOptions] extends {
-        Insert: infer I;
-      }
+    ? DefaultSchema["Tables"][DefaultSchemaTableNameOrOptions] extends { Insert: infer I }
       ? I
       : never
     : never;
 
 export type TablesUpdate<
-  DefaultSchemaTableNameOrOptions extends
-    | keyof DefaultSchema["Tables"]
-    | { schema: keyof DatabaseWithoutInternals },
-  TableName extends DefaultSchemaTableNameOrOptions extends {
-    schema: keyof DatabaseWithoutInternals;
-  }
+  DefaultSchemaTableNameOrOptions extends keyof DefaultSchema["Tables"] | { schema: keyof DatabaseWithoutInternals },
+  TableName extends DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
     ? keyof DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"]
     : never = never,
 > = DefaultSchemaTableNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
-  ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"][TableName] extends {
-      Update: infer U;
-    }
+  ? DatabaseWithoutInternals[DefaultSchemaTableNameOrOptions["schema"]]["Tables"][TableName] extends { Update: infer U }
     ? U
     : never
   : DefaultSchemaTableNameOrOptions extends keyof DefaultSchema["Tables"]
-    ? DefaultSchema["Tables"][DefaultSchemaTableNameOrOptions] extends {
-        Update: infer U;
-      }
+    ? DefaultSchema["Tables"][DefaultSchemaTableNameOrOptions] extends { Update: infer U }
       ? U
       : never
     : never;
 
 export type Enums<
-  DefaultSchemaEnumNameOrOptions extends
-    | keyof DefaultSchema["Enums"]
-    | { schema: keyof DatabaseWithoutInternals },
-  EnumName extends DefaultSchemaEnumNameOrOptions extends {
-    schema: keyof DatabaseWithoutInternals;
-  }
+  DefaultSchemaEnumNameOrOptions extends keyof DefaultSchema["Enums"] | { schema: keyof DatabaseWithoutInternals },
+  EnumName extends DefaultSchemaEnumNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
     ? keyof DatabaseWithoutInternals[DefaultSchemaEnumNameOrOptions["schema"]]["Enums"]
     : never = never,
 > = DefaultSchemaEnumNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
@@ -1220,9 +1143,7 @@ export type CompositeTypes<
   PublicCompositeTypeNameOrOptions extends
     | keyof DefaultSchema["CompositeTypes"]
     | { schema: keyof DatabaseWithoutInternals },
-  CompositeTypeName extends PublicCompositeTypeNameOrOptions extends {
-    schema: keyof DatabaseWithoutInternals;
-  }
+  CompositeTypeName extends PublicCompositeTypeNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
     ? keyof DatabaseWithoutInternals[PublicCompositeTypeNameOrOptions["schema"]]["CompositeTypes"]
     : never = never,
 > = PublicCompositeTypeNameOrOptions extends { schema: keyof DatabaseWithoutInternals }
@@ -1231,8 +1152,4 @@ export type CompositeTypes<
     ? DefaultSchema["CompositeTypes"][PublicCompositeTypeNameOrOptions]
     : never;
 
-export const Constants = {
-  public: {
-    Enums: {},
-  },
-} as const;
+export const Constants = { public: { Enums: {} } } as const;

@@ -16,7 +16,7 @@ import {
 } from "../api/world.ts";
 import { newAgent } from "../mcp/agents.ts";
 import { sql } from "../stack.ts";
-import type { TestedEndpoint } from "./service.ts";
+import type { Route } from "./service.ts";
 
 /** The columns of the tables in docs/security.md, in their order. */
 export const callers = [
@@ -47,13 +47,6 @@ export async function newBoardWithIdentified(visibility: "public" | "private", c
 }
 
 export type Caller = (typeof callers)[number];
-export type Route = {
-  method: Method;
-  path: string;
-  scopes: readonly Scope[];
-  /** Undefined for the few routes that are no endpoints. */
-  endpoint?: TestedEndpoint | undefined;
-};
 
 /** A board and its callers; rows are created for each request. */
 export interface Board {

@@ -13,11 +13,10 @@ import {
   newSecret,
   type Prepared,
   prepare,
-  type Route,
   sendPrepared,
   tokenOf,
 } from "./callers.ts";
-import { routesOfTheService } from "./service.ts";
+import { type Route, routesOfTheService } from "./service.ts";
 
 // Compares the access tables of docs/security.md with the routes and with a running stack.
 

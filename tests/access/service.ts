@@ -2,13 +2,20 @@ import type { EndpointDescription } from "../../functions/_shared/http/endpoint.
 import type { Scope } from "../../shared/scopes.ts";
 import type { Method } from "../api/client.ts";
 import { importFunction } from "../import-function.ts";
-import type { Route } from "./callers.ts";
 
 /** An endpoint, whose scopes no test changes. */
 export type TestedEndpoint = Omit<EndpointDescription, "scopes"> & {
   scopes?: readonly Scope[];
   precheck?: unknown;
   work?: unknown;
+};
+
+export type Route = {
+  method: Method;
+  path: string;
+  scopes: readonly Scope[];
+  /** Undefined for the few routes that are no endpoints. */
+  endpoint?: TestedEndpoint | undefined;
 };
 
 type App = { endpoints: TestedEndpoint[]; app: { routes: { method: string; path: string }[] } };

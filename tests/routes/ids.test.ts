@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
-import { filled, isNamedByRow, newBoard, type Prepared, prepare, type Route, tokenOf } from "../access/callers.ts";
+import { filled, isNamedByRow, newBoard, type Prepared, prepare, tokenOf } from "../access/callers.ts";
+import type { Route } from "../access/service.ts";
 import { routesOfTheService } from "../access/service.ts";
 import { type Answer, expectError, send } from "../api/client.ts";
 import { only } from "../api/world.ts";
