@@ -5,7 +5,7 @@ import { root } from "../../local/postgres/database-server.ts";
 import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
 import { folder, prepare, runFile } from "./run.ts";
 
-// Removes one rule of the database at a time, and runs the pgTAP files until one fails: a rule that no file misses is printed.
+// Removes one rule of the database at a time, and runs the pgTAP files until one fails: it prints the rules whose removal no file notices.
 // npm run test:mutations [part of a name] [n: only each nth rule]
 
 interface Mutation {
@@ -117,4 +117,4 @@ await withTemporaryDatabase(async (urls) => {
     }
   });
 });
-console.log(`${count} rules removed, ${missed.length} not missed by any pgTAP file`);
+console.log(`${count} rules removed, ${missed.length} of them unnoticed`);
