@@ -4,7 +4,7 @@ import type { Method } from "../api/client.ts";
 import { importFunction } from "../import-function.ts";
 
 /** An endpoint, whose scopes no test changes. */
-export type TestedEndpoint = Omit<EndpointDescription, "scopes"> & {
+type TestedEndpoint = Omit<EndpointDescription, "scopes"> & {
   scopes?: readonly Scope[];
   precheck?: unknown;
   work?: unknown;
