@@ -158,6 +158,7 @@ begin
 end
 $$;
 
-grant execute on function private.page_frame, private.page_locale, private.board_counts, private.board to anon, authenticated,
+grant execute on function private.page_frame, private.page_locale, private.board_counts, private.board
+  to anon, authenticated,
   service_key;
 grant execute on function private.admin_frame, private.my_profile, private.my_responses to authenticated;

@@ -18,7 +18,7 @@ async function namedByTheApi(): Promise<string[]> {
   // Release 0.1.0 names the last one, and serves requests during an upgrade.
   const named = [...texts, "private.search_query("].flatMap((text) => [
     ...(text.match(/\bprivate\.[a-z_]+(?=\()/g) ?? []),
-    ...[...text.matchAll(/\b(?:call|read)(?:<[^()]*>)?\(\s*"(\w+)"/g)].map(([, name]) => `private.${name}`),
+    ...[...text.matchAll(/\b(?:call|read|run)(?:<[^()]*>)?\(\s*"(\w+)"/g)].map(([, name]) => `private.${name}`),
   ]);
   return [...new Set(named)];
 }

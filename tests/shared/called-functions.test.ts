@@ -8,7 +8,7 @@ const textsIn = (folder: string) =>
 
 test("every function that a statement calls by name exists in schema private", () => {
   const statements = textsIn("functions/_shared/statements");
-  const names = [...statements.matchAll(/(?:call|read)(?:<[^()]*>)?\(\s*"(\w+)"/g)].map(([, name]) => name);
+  const names = [...statements.matchAll(/(?:call|read|run)(?:<[^()]*>)?\(\s*"(\w+)"/g)].map(([, name]) => name);
   const schema = textsIn("supabase/schemas");
   expect(names.length).toBeGreaterThan(100);
   expect(names.filter((name) => !schema.includes(`function private.${name}(`))).toEqual([]);
