@@ -67,7 +67,7 @@ async function refusals(sql: Sql): Promise<Mutation[]> {
   );
 }
 
-// They take most of the time, and are about their own subject.
+// Slow files, which mostly test their own schema file.
 const slow = /^(?:26|45_definers|52|72|80|90|98)/;
 
 /** The files of the same number first: most rules are tested there. Slow files of other numbers do not run. */
