@@ -7,7 +7,7 @@ import { openDataFolder, type Secrets } from "../local/folders/data-folder.ts";
 import { makeTemporaryFolder } from "../local/folders/temporary-folder.ts";
 import { type DatabaseServer, defaultMigrations, startDatabase } from "../local/postgres/database-server.ts";
 
-/** Settings under which a killed Postgres still recovers, and only a machine that goes down loses anything. */
+/** Without syncing, a killed Postgres still recovers; only a crash of the machine loses data. */
 export const unsynced = { fsync: "off", full_page_writes: "off" };
 
 /** A data folder with the platform and our migrations, and nothing else; every stack of a run begins as a copy of it. */
@@ -27,7 +27,7 @@ async function startIn(path: string): Promise<DatabaseServer> {
   return { ...database, stop: () => database.stop().then(() => folder.release()) };
 }
 
-/** A migrated empty database without the rest of a stack; its folder goes when it stops. */
+/** A migrated empty database without the rest of a stack; its folder is deleted when it stops. */
 export async function startEmptyDatabase(): Promise<DatabaseServer & { path: string }> {
   const folder = await makeTemporaryFolder("database");
   const path = join(folder, "data");

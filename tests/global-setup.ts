@@ -42,7 +42,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await withDatabase(stack.db_url, (sql) => sql`update private.rate_limit_rules set max_requests = 1000000`);
     await withDatabase(stack.superuserUrl, async (sql) => {
       await sql`update auth_limits.rules set max_tries = 1000000`;
-      // On a busy machine, many who write to one row wait longer for each other. It counts for new connections.
+      // On a busy machine, concurrent writers of one row wait longer for each other. The setting applies to new
+      // connections only.
       await sql`alter role feedback_api set lock_timeout = '3s'`;
       await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'feedback_api'`;
     });

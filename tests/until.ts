@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Looks again until it finds something, or what it says is true; then gives up. */
+/** Repeats until the result is neither undefined nor false; gives up after the timeout. */
 export async function until<Found>(
   look: () => Found | Promise<Found>,
   patienceMs = 40_000,

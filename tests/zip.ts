@@ -1,7 +1,7 @@
 import { deflateRawSync } from "node:zlib";
 import { crc32 } from "../shared/crc32.ts";
 
-/** Where a file of a zip is not as it should be. */
+/** Deliberate errors in a file of a zip. */
 type Flaw = {
   sum?: number;
   size?: number;

@@ -14,7 +14,7 @@ if (!query)
 
 type Admission = { is_admitted: boolean; stop_hash: string | null; percent_used: number | null };
 
-/** Counts a mail with a code or link; undefined if it is one too many, or its recipient wants none. */
+/** Counts a mail with a code or link; undefined if the limit is reached, or the recipient has stopped such mail. */
 export async function admit(mail: AuthMail, client: string | null): Promise<MailLinks | undefined> {
   if (!query) return {};
   const [admission] = await query<Admission>(

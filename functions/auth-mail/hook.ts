@@ -12,7 +12,7 @@ import { sendLater } from "./send-later.ts";
 import { type AuthMail, type CodeKind, codeKinds, noticeKinds, writeAuthMail } from "./write-auth-mail.tsx";
 
 const text = z.string().max(2000).nullish();
-/** One that mail programs read in one way, whatever auth took for one. */
+/** Accepts only addresses that all mail programs read the same way; auth accepts more. */
 const address = z.string().refine(isEmailAddress).optional().catch(undefined);
 const word = z
   .string()
@@ -37,7 +37,7 @@ const hookBody = z.object({
     provider: word,
     factor_type: word,
   }),
-  /** Of the embedded auth: keyed hash of the address of whoever asked for the mail. */
+  /** From the embedded auth: a keyed hash of the network address from which the mail was requested. */
   client: z.string().max(100).optional(),
 });
 
@@ -68,7 +68,7 @@ export function createAuthMail(): (request: Request) => Promise<Response> {
   });
 }
 
-/** Whose mails are counted together: a signed-in user's, or those of an address. Null if nobody tells. */
+/** Identifies the client whose mails are counted together: a signed-in user or a network address. Null if unknown. */
 function clientOf({ user: { id }, email_data, client }: z.infer<typeof hookBody>): string | null {
   const { email_action_type: action, redirect_to } = email_data;
   if (id && action.startsWith("email_change")) return id;
@@ -79,16 +79,17 @@ function clientOf({ user: { id }, email_data, client }: z.infer<typeof hookBody>
 function mailsOf({ user: { id, email, new_email, user_metadata }, email_data }: z.infer<typeof hookBody>): AuthMail[] {
   const { email_action_type: action, token, token_hash, token_new, token_hash_new } = email_data;
   const { redirect_to } = email_data;
-  // Without a longer one the link leads to the board.
+  // A longer URL is dropped, and the link leads to the board.
   const redirectTo = redirect_to && redirect_to.length <= 2000 ? redirect_to : "";
   const common = { accountId: id ?? null, redirectTo, locale: user_metadata.locale };
   const withCode = (kind: CodeKind, to = email, code = token, tokenHash = token_hash): AuthMail => {
-    // Somebody waits for it: auth must not report that it was sent.
+    // A person is waiting for the mail, so auth must not report that it was sent.
     if (!to || !(code || tokenHash)) throw invalid("body", "has no address or no code");
     const about = kind === "email_change_current" ? new_email : undefined;
     return { ...common, kind, to, code: code ?? "", tokenHash: tokenHash ?? "", about };
   };
-  // Of a change, token_hash belongs to the new address and token_hash_new to the present one, if both are asked.
+  // If both addresses must confirm a change, token_hash belongs to the new address and token_hash_new to the present
+  // one.
   const ofNew = () => withCode("email_change", new_email ?? "", token_new || token, token_hash);
   const ofCurrent = () => withCode("email_change_current", email, token, token_hash_new || token_hash);
   if (action === "email_change") return token_hash_new ? [ofNew(), ofCurrent()] : [ofNew()];

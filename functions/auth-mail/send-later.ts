@@ -11,8 +11,8 @@ const maxWaiting = 1_000;
 const rememberedMs = 300_000;
 
 /**
- * `what` is the same for a later mail that makes this one useless, such as one with a newer code. `write` asks the database, and
- * returns none for a mail that is not sent.
+ * `what` identifies the purpose: a later mail with the same value, such as one with a newer code, replaces this one.
+ * `write` asks the database, and returns undefined if no mail is to be sent.
  */
 type Waiting = { id: string; what: string; write: () => Promise<Message | undefined> };
 

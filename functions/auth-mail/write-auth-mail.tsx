@@ -53,9 +53,9 @@ export function writeAuthMail(id: string, mail: AuthMail, { stop, undo }: MailLi
   const { subject, text, act } = { act: undefined, ...authMail[kind] };
   const site = { name: new URL(environment.siteUrl).host, brand_color: null, logo_url: null };
   const names = new Map(Object.entries({ ...providerNames, ...authMail.names }));
-  // Who did not ask for one of these has somebody else in the account.
+  // A recipient who did not request one of these mails must assume that somebody else has access to the account.
   const isAlarming = (!code && !tokenHash) || kind === "email_change_current" || kind === "reauthentication";
-  // Whose address was changed gets no mail there any more, but may still sign in.
+  // An owner whose address was changed no longer gets mail at the old one, but may still be signed in.
   const newPassword = `${environment.siteUrl}/reset${kind === "email_changed_notification" ? "/password" : ""}`;
   const foot = (
     <>

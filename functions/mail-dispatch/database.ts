@@ -7,7 +7,7 @@ import { environment } from "../_shared/runtime/environment.ts";
 
 type MailKind = ChosenMailKind | "digest" | "invite";
 
-/** An event in a mail: a status or a comment of a submission, a new submission, or a survey. */
+/** An event that a mail reports: a status change or comment on a submission, a new submission, or a survey. */
 export type MailEvent = {
   kind: ChosenMailKind;
   /** Empty for a survey. */

@@ -29,7 +29,7 @@ export function httpTransport(url: URL): Transport {
           headers: {
             Authorization: `Bearer ${key}`,
             "Content-Type": "application/json",
-            // A repeat within a day is the same mail.
+            // The provider treats a second request with the same key within a day as the same mail.
             "Idempotency-Key": id,
           },
           body: JSON.stringify(body),
@@ -54,7 +54,7 @@ function outcomeOf({ status, headers }: Response): Outcome {
     const seconds = /^\d{1,6}$/.test(told) ? Number(told) : (Date.parse(told) - Date.now()) / 1000;
     return { outcome: "unavailable", error, ...(seconds > 0 && { retry_after: Math.ceil(seconds) }) };
   }
-  // The key, the sender or the address of the API is wrong: it is for the operator to mend.
+  // The key, the sender or the URL of the API is wrong, which only the operator can fix.
   if ([301, 302, 307, 308, 401, 403, 404, 405].includes(status)) return { outcome: "unavailable", error };
   return { outcome: status === 409 ? "retry" : "failed", error };
 }

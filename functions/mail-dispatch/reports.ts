@@ -21,6 +21,6 @@ export const receiveReport = signedWebhook(environment.mailWebhookSecret, async 
 
 function reasonOf({ type, data }: z.infer<typeof report>) {
   if (type === "email.complained") return "complained";
-  // Others, such as of a full mailbox, pass.
+  // Other reports, such as a full mailbox, are ignored.
   return type === "email.bounced" && data.bounce?.type === "Permanent" ? "bounced" : undefined;
 }

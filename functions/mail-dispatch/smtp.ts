@@ -85,7 +85,8 @@ function outcomeOf({ code = "", command = "", response = "", responseCode = 0, m
   const error = responseCode > 0 ? `${command || code} was answered ${responseCode}.` : meaningOf(code, message);
   const isOfMail = /^(RCPT|DATA|BDAT)/.test(command);
   if (!isOfMail || responseCode === 421) {
-    // A connection that broke after the mail was taken, or fell silent, may have been one too many for this mail only.
+    // A connection that broke or stalled once the server had accepted it says nothing about other mails: only this one
+    // is retried.
     const isCutOff = responseCode === 0 && /ECONNECTION|ESOCKET/.test(code) && command !== "CONN";
     const isSilent = /^(?:Timeout|late)$/.test(message);
     return { outcome: isCutOff || isSilent ? "retry" : "unavailable", error };

@@ -16,7 +16,7 @@ type Mirror = Omit<Tool, "input" | "output" | "operation" | "call" | "respond"> 
   output?: z.ZodRawShape;
   /** In place of the arguments. */
   query?: object;
-  /** Makes the output of the response; without it, the output is its data. */
+  /** Converts the response to the tool's output; by default, the output is the data of the response. */
   answer?: (response: Answer, args: never) => object;
 };
 

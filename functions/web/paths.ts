@@ -86,7 +86,10 @@ export const personLink = (visit: Visit, path: string) => ({
   target: formTarget(visit),
 });
 
-/** A form for signed-in people. In a frame it posts to the embedded path, because only that gets the frame's session. */
+/**
+ * A form for signed-in people. In a frame it posts to the embedded path, the only path that receives the frame's
+ * session cookie.
+ */
 export const personForm = (visit: Visit, path: string) => ({
   method: "post" as const,
   action: isAtHome(visit) ? withHostOptions(visit, `/embed${path}`) : path,

@@ -4,7 +4,7 @@ import type { AreaTexts } from "../words/index.ts";
 import type { Page } from "./view.ts";
 import type { Visit } from "./visit.ts";
 
-/** What is rendered: components read it instead of being given it. */
+/** The context of the current rendering, which components read instead of receiving it as properties. */
 export type Rendering = { visit: Visit; frame: Frame; page?: Page | undefined; params: Record<string, string> };
 
 export const RenderingContext = createContext<Rendering | undefined>(undefined);

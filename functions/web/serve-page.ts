@@ -28,7 +28,7 @@ import {
 export async function servePages(c: Context, pages: Page[]): Promise<Response> {
   const visit = await startVisit(c, { readsForm: !pages.some(({ readsBody }) => readsBody) });
   const method = methodOf(c, visit);
-  // Any will do for a form that could not be read: it is refused before anything is done.
+  // Any page will do if the form could not be read: it is rejected before anything is done.
   const unread = visit.form instanceof ApiError ? pages[0] : undefined;
   const found = unread ?? pages.find((page) => page.method === method);
   return servePage(c, found ?? notFoundPage, visit);
@@ -85,9 +85,9 @@ function fallbackOf(error: ApiError, { route, presentation }: Pass): Pass {
 function isForNobody(page: Page, visit: Visit, error: ApiError): boolean {
   // An identified person belongs to one organization, and is anonymous on other boards.
   if (error.code === "NOT_FOUND") return page.method === "get" && visit.session.credential.kind === "session";
-  // A frame shows no page of the sign-in.
+  // The sign-in pages are never shown in a frame.
   if (needsFactor(error)) return page.isBeforeFactor === true || visit.isEmbedded;
-  // The forms of the sign-in are for nobody.
+  // Sign-in forms do not depend on the visitor, so they work without a session.
   const isOfNobody = page.method === "get" || page.work !== undefined || page.isBeforeFactor === true;
   return page.access === "public" && isOfNobody && hasEnded(visit, error);
 }
@@ -103,7 +103,7 @@ function refusalOf(error: ApiError, action: Page, visit: Visit, form: URLSearchP
     action,
     typed,
     message,
-    // A conflict may name a field that this form has not.
+    // A conflict may name a field that this form does not have.
     details: details.filter(({ field }) => error.code === "VALIDATION_ERROR" || typed.has(field)),
     status: error.status === 429 || error.status === 503 ? error.status : 422,
     retryAfter: Number(error.extra.retry_after) || undefined,

@@ -47,7 +47,8 @@ export async function openSession(c: Context): Promise<Session> {
   const token = ownSessionToken(c);
   if (token === undefined) return ofIdentified(c, identifiedToken(c.req.header("Cookie")));
   if (token === null) return ofTwoWriters();
-  // Sessions from before the pages had a name of their own: for the API two sessions are nobody.
+  // Deletes session cookies with the default name, which the pages used before: the API ignores two sessions in one
+  // request.
   if (isSecure) cookies.push(...sessionCookiesOf(c, defaultSessionName).map(([name]) => emptied(name)));
   try {
     let credential = await credentialOf(undefined, token);
@@ -57,7 +58,8 @@ export async function openSession(c: Context): Promise<Session> {
     if (!session) throw temporaryErrorOf(error as AuthError);
     cookies.push(...set);
     credential = await credentialOf(undefined, session.access_token);
-    // Auth gave a token that is not valid here: a key or an issuer is not configured. The session is not to blame.
+    // Auth issued a token that is not valid here: a key or an issuer is not configured. The visitor's session is not to
+    // blame.
     if (credential.kind !== "user") throw notRenewed();
     return { credential, accessToken: session.access_token, cookies };
   } catch (error) {
@@ -67,10 +69,10 @@ export async function openSession(c: Context): Promise<Session> {
   }
 }
 
-/** Nobody. Without our cookie the other writer's would be the only one, so it stays. */
+/** An anonymous visitor. Our cookie is not deleted, because then the other site's cookie would be the only one. */
 const ofTwoWriters = (): Session => ({ credential: { kind: "none" }, cookies: [] });
 
-/** The pages read no session under a name that another host could have set. */
+/** The pages ignore a session whose cookie name another host could have set. */
 const ownSessionToken = (c: Context) => sessionToken(c.req.header("Cookie"), [sessionCookieName]);
 
 /** The session of an identified person. The session of an account takes precedence. */
@@ -91,7 +93,7 @@ const endings = new Set([
   "user_banned",
   "user_not_found",
   "bad_jwt",
-  // A refresh token that auth cannot have made.
+  // The refresh token has a format that auth never issues.
   "validation_failed",
 ]);
 const endsSession = ({ code = "", name }: AuthError) => endings.has(code) || name === "AuthSessionMissingError";
@@ -140,7 +142,10 @@ const maxAuthMs = 10_000;
 /** A call of auth, which may hang. */
 const fetchInTime: typeof fetch = (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(maxAuthMs) });
 
-/** The client tries a refresh again for half a minute where auth fails: with a status that it takes for an answer, it does not. */
+/**
+ * The client repeats a failed refresh for half a minute. It does not repeat one with a status that it takes for a final
+ * answer.
+ */
 const fetchOnce: typeof fetch = async (input, init) => {
   const answer = await fetch(input, { ...init, signal: AbortSignal.timeout(maxRefreshMs) }).catch(() => null);
   if (answer && answer.status < 500) return answer;

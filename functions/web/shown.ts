@@ -13,8 +13,8 @@ type ShownRow<Found, Missing> = Found extends { data: infer Value }
   : readonly Found[];
 
 /**
- * What the view of a page is given of each statement: the value of its column `data`, parsed; the row, if it has more columns;
- * all rows, if it has no such column.
+ * The result of each statement as the view of a page gets it: the value of its column `data`, parsed; the row, if it
+ * has more columns; all rows, if it has no such column.
  */
 export type Shown<Statements extends readonly Statement[]> = {
   -readonly [Index in keyof Statements]: ShownRow<

@@ -39,11 +39,14 @@ export type Page = Route & {
   ofOrganization?: boolean | undefined;
   /** Also mounted below /embed, without header and footer, for frames on other sites. */
   isEmbeddable?: boolean | undefined;
-  /** Ignores the session: machines read and share the page, or the visitor has not passed the second factor yet. */
+  /**
+   * Ignores the session, for pages that are read by programs or shared, or shown before the visitor has passed the
+   * second factor.
+   */
   isAnonymous?: boolean;
   /** Opens before the visitor has passed the second factor of the account; the visitor is anonymous there. */
   isBeforeFactor?: boolean;
-  /** The response is data for scripts or a file: a page would be no answer. */
+  /** The response is data for scripts or a file, so an HTML page would be the wrong answer. */
   isData?: boolean;
   /** The URL contains a secret: the page sends its origin alone as the referrer. Without it browsers post its form with the origin "null". */
   hasSecretAddress?: boolean;
@@ -66,7 +69,7 @@ export type Page = Route & {
   showsResult?: boolean | undefined;
   /** Whether `resultPage`, by default the page of the form, is rendered, if that depends on the response. */
   isShown?: ((json: string) => boolean) | undefined;
-  /** `work` reads the body, which has a file: the only form at its path. */
+  /** `work` reads the body itself, because it contains a file. Such a form must be the only one at its path. */
   readsBody?: boolean;
   /** Rendered instead, at the path without an organization, if there is none or the visitor may not open it. */
   fallback?: Page;

@@ -30,7 +30,7 @@ create table if not exists auth_limits.rules (
   window_seconds integer not null constraint window_is_positive check (window_seconds > 0),
   primary key (action, counted_by)
 );
--- Of an earlier version.
+-- Replaces the constraints of a table that an earlier version created.
 alter table auth_limits.rules drop constraint action_is_known, drop constraint counted_by_is_known,
   add constraint action_is_known check (action in ('sign_in', 'sign_up', 'verify', 'code', 'mail', 'refresh', 'change')),
   add constraint counted_by_is_known check (counted_by in ('address', 'account', 'address_and_account', 'everyone'));
@@ -44,7 +44,7 @@ insert into auth_limits.rules (action, counted_by, counts, max_tries, window_sec
   ('verify', 'address_and_account', 'failures', 10, 600),
   ('verify', 'address', 'failures', 30, 300),
   ('verify', 'account', 'failures', 30, 3600),
-  -- Many clients that guess codes of many accounts. Links work nevertheless.
+  -- Against many clients that guess codes of many accounts. Links keep working.
   ('code', 'everyone', 'failures', 2000, 3600),
   ('mail', 'address_and_account', 'tries', 5, 3600),
   ('mail', 'address', 'tries', 30, 300),
@@ -83,7 +83,7 @@ return case counted_by when 'address' then address when 'account' then account w
 create or replace function auth_limits.mailbox(address text) returns text
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
-  -- Of a database with the migrations of an earlier version.
+  -- A database that has only the migrations of an earlier version lacks the function.
   if to_regprocedure('private.mailbox(text)') is null then return lower(address); end if;
   return private.mailbox(address);
 end

@@ -222,7 +222,7 @@ function errorOfLite(error: unknown): Response {
 const bodyOf = async (request: Request): Promise<Body> =>
   request.body ? ((await request.clone().json()) as Body) : {};
 
-/** Also until infinity, which is no date. */
+/** Also true for the date "infinity", which Date.parse cannot read. */
 const isBanned = ({ banned_until }: User) => banned_until !== null && !(Date.parse(banned_until) <= Date.now());
 
 /** Rejects a call of the admin without the service's token, and any call of a banned user. */
@@ -250,7 +250,7 @@ async function refusedCaller(
 
 const banned = (status: number) => goTrueError(status, "user_banned", "User is banned");
 
-/** Of GET /verify: lite knows neither half a change of address nor a banned user. */
+/** Adapts the redirect of GET /verify: lite supports neither changes of address confirmed halfway nor banned users. */
 async function redirectLikeAuth(location: string, refused: Response | undefined): Promise<string> {
   const [page, fragment = ""] = location.split("#");
   const answer = new URLSearchParams(fragment);
@@ -350,7 +350,7 @@ function signLikeAuth(service: Service, key: Uint8Array, issuer: string, refuse:
   };
 }
 
-/** Both addresses confirm a change, in any order; lite asks one. */
+/** A change must be confirmed from both addresses, in any order; lite asks only one. */
 function changeAddresses(service: Service): void {
   const { findUserByTokenAndType, completeVerifyOtp } = service;
   service.findUserByTokenAndType = async (hash, type) => {

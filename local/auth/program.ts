@@ -43,7 +43,7 @@ export interface AuthProgramOptions extends Settings {
 
 const maxMigrationMs = 300_000;
 
-/** As on hosted Supabase, it owns the tables of schema auth, and may do nothing elsewhere. */
+/** Its login owns the tables of schema auth, as on hosted Supabase, and has no rights elsewhere. */
 export const authLogin = "supabase_auth_admin";
 
 /** The program that SUPABASE_AUTH names, with SUPABASE_AUTH_MIGRATIONS or the folder beside it; null for the library. */
@@ -205,6 +205,6 @@ const ofDatabase = ({ program, databaseUrl }: Settings): Record<string, string> 
   DATABASE_URL: `${databaseUrl}?sslmode=disable`,
   // Own connections, so that the data API cannot block sign-in.
   GOTRUE_DB_MAX_POOL_SIZE: "8",
-  // Of programs that do not contain their migrations.
+  // For programs that do not contain their migrations.
   GOTRUE_DB_MIGRATIONS_PATH: program.migrations,
 });

@@ -5,7 +5,7 @@ import { setPriority } from "node:os";
 export const niceness = 10;
 /** A statement whose backend uses more is canceled: enough for a response of 10 MiB. */
 const cancelMegabytes = 64;
-/** The system gives a backend no more: some steps cannot be canceled. */
+/** A hard limit of the operating system, because some steps cannot be canceled. */
 const limitMegabytes = 96;
 const everyMs = 20;
 
@@ -62,7 +62,10 @@ function read(path: string): string {
   }
 }
 
-/** Not permitted, limited by the kernel, or the process has ended: no request fails because of it. */
+/**
+ * The change may not be permitted or be limited by the kernel, or the process may have ended: no request fails because
+ * of it.
+ */
 function attempt(change: () => void): boolean {
   try {
     change();

@@ -230,7 +230,7 @@ function newSigningKey(): JsonWebKey {
   return { ...privateKey.export({ format: "jwk" }), alg: "ES256", kid: randomUUID() };
 }
 
-/** Without what signs. */
+/** The key without its private part. */
 export const publicPartOf = ({ d: _, ...key }: JsonWebKey = {}) => key;
 
 const random = (bytes: number) => randomBytes(bytes).toString("base64url");

@@ -16,8 +16,8 @@ const maxEmbeds = 12;
 const maxEmbedNesting = 4;
 
 /**
- * The parameters of a query, which PostgREST gets as they are read here: it would also split at semicolons. Without a
- * value a parameter has no effect.
+ * The parameters of a query. PostgREST receives them as parsed here, because on its own it would also split at
+ * semicolons. Parameters without `=` are dropped.
  */
 export function parametersOf(search: string): URLSearchParams | GatewayError {
   if (search.length > maxQueryLength)

@@ -145,7 +145,7 @@ export function createData(options: DataOptions) {
       headers: [
         ...headersFor(incoming, addressHeader, ...replaced),
         ...(authorization ? ["authorization", authorization] : []),
-        // Its limits count by the first, its sessions show the second.
+        // Auth's limits count by the first header; its sessions show the second.
         ...[addressHeader, networkOf(address), "x-forwarded-for", address],
       ],
     };
@@ -232,8 +232,8 @@ const unreadable: GatewayError = {
 };
 
 /**
- * Errors of PostgREST that name the database's address, that of a statement that backends.ts canceled, and
- * those of its HTTP server, in plain text.
+ * Replaces three kinds of errors of PostgREST: those that contain the database's address, statements that backends.ts
+ * canceled, and plain-text errors of PostgREST's HTTP server.
  */
 function failureOf({ status, headers, body }: BufferedResponse): GatewayError | undefined {
   if (status < 400) return undefined;

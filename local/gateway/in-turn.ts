@@ -5,8 +5,8 @@ const maxWaiting = 3;
 const waitingOf = new WeakMap<Socket, number>();
 
 /**
- * Begins a request when the earlier ones of its connection are answered. Node tells a response that has no socket yet
- * nothing of a client that left, and passes on any number of requests.
+ * Begins a request after the earlier ones of its connection were answered. A waiting response has no socket, so Node
+ * does not report that its client has disconnected; and Node passes on any number of pipelined requests.
  */
 export function inTurn({ socket }: IncomingMessage, response: ServerResponse, begin: () => void): void {
   if (response.socket) return void begin();

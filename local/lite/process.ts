@@ -22,7 +22,7 @@ export interface AuthOptions {
     pagesUrl: string;
     /** Writes and sends auth's mails. */
     mailHook?: MailHookOptions | undefined;
-    /** Mail is sent: addresses must be confirmed, and codes and links are written to no file. */
+    /** Mail is really sent: addresses must be confirmed, and codes and links are not written to a file. */
     sendsMail?: boolean;
   };
 }

@@ -39,7 +39,7 @@ export async function checkDeployment(project: Project): Promise<Finding[]> {
 export const checkDatabase = (sql: Sql, url: string, secrets: Record<string, string> = {}) =>
   look(ofDatabase(sql, url, secrets));
 
-/** Checks of what auth says of itself. */
+/** Checks against what auth publishes about itself. */
 export const checkAuth = (project: Omit<Project, "databaseUrl">) => look(ofAuth(project));
 
 async function look(checks: Check[]): Promise<Finding[]> {
@@ -252,13 +252,13 @@ function ofFunctions(api: string | undefined): Check[] {
   ];
 }
 
-/** What auth says of itself, and what that means for the variables of the functions. */
+/** Checks of what auth publishes: its keys and settings, and the variables of the functions that must match them. */
 function ofAuth({ api, publishableKey, secrets = {} }: Omit<Project, "databaseUrl">): Check[] {
   if (!api) return [];
   const origin = secrets.SUPABASE_URL ?? new URL(api).origin;
   const { JWT_SECRET, SIGN_IN_PROVIDERS = "", CAPTCHA_PROVIDER, CAPTCHA_SITE_KEY } = secrets;
   const { AUTH_API_KEY, AUTH_ADDRESS_HEADER } = secrets;
-  // Without the file of step 4 nothing is known of its variables.
+  // Without the file of step 4, its variables are unknown.
   const isKnown = Object.keys(secrets).length > 0;
   const ask = async (path: string, apikey = "", body?: string) => {
     const response = await inTime(new URL(`/auth/v1${path}`, origin), {

@@ -6,8 +6,9 @@ import { loadLite } from "../lite/load.ts";
 import { withDatabase } from "./database.ts";
 
 /**
- * Bootstraps what a hosted project provides before any migration, and the sign-in limits; once for each version of the
- * files. `migrateAuth` is of a program of Supabase Auth, which may be newer than at the last start.
+ * Bootstraps what a hosted project provides before any migration, and the sign-in limits, once for each version of the
+ * SQL files. `migrateAuth` is given if auth is a Supabase Auth program; it runs every time, because the program may be
+ * newer than at the last start.
  */
 export async function preparePlatform(
   superuserUrl: string,

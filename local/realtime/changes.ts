@@ -98,7 +98,9 @@ function rowJson(table: Table, row: Row | null, only?: (column: Column) => boole
 
 const identitiesOfQuery = 500;
 
-/** For each identity the positions of the rows that its policies show, both as changed and as they are now. */
+/**
+ * For each identity, the positions of the rows that its policies show both as they were changed and as they are now.
+ */
 async function visibleRows<Owner>(sql: Sql, table: Table, jobs: Job<Owner>[]): Promise<Map<string, Set<number>>> {
   const identities = new Map<string, Identity>();
   for (const { change, wanted } of jobs) {

@@ -236,7 +236,7 @@ end
 $$;
 create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
   for each row execute function private.sync_profile_of_user();
--- Another one, since only the auth service, which owns the table, may drop or change a trigger on it.
+-- A trigger of its own, since only the auth service, which owns the table, may drop or change a trigger on it.
 create trigger keep_profile_confirmed after update of email_confirmed_at on auth.users
   for each row execute function private.sync_profile_of_user();
 
@@ -251,9 +251,9 @@ return private.trim_text(regexp_replace(
   -- Joiners shape letters of some scripts, and emoji; variation selectors choose a form of the one before.
   '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+', '', 'g'));
 
--- What a name looks like: equal for names that differ in case, accents, spaces and signs only, in a word
--- for the team at an end, or in letters and digits that look alike. The frequent ones of Latin, Cyrillic,
--- Greek, Armenian, Lisu and Cherokee, not the list of Unicode.
+-- What a name looks like: equal for names that differ only in case, accents, spaces and signs, in a word for
+-- the team at the start or end, or in letters and digits that look alike. Covers the frequent lookalikes of
+-- Latin, Cyrillic, Greek, Armenian, Lisu and Cherokee, not the whole list of Unicode.
 create function private.name_skeleton(name text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 declare

@@ -441,7 +441,7 @@ create policy "users comment as themselves" on public.comments
 create policy "keys comment for themselves and their e-mail authors" on public.comments
   for insert to service_key with check (
     private.may_act_as(author_id));
--- What somebody said for the team stays the team's when they leave it.
+-- An official comment belongs to the team: its author cannot edit it after leaving the team.
 create policy "authors edit" on public.comments
   for update to authenticated using (author_id = (select auth.uid())
     and (not is_official or organization_id = any ((select private.team_organization_ids())::uuid[]))

@@ -1,5 +1,5 @@
--- Mails of the auth service: how many go to whom, and what their links stop and undo. The Send Email hook
--- (functions/auth-mail) asks before it sends.
+-- Mails of the auth service: how many each recipient may get, and the links in them that stop mail or undo a
+-- change. The Send Email hook (functions/auth-mail) asks before it sends.
 
 -- The mailbox of an address, by which mails and attempts are counted: without +tag, at Gmail without
 -- dots, and at Yahoo without -tag.
@@ -118,8 +118,8 @@ comment on table private.account_undos is
 create index account_undos_user_idx on private.account_undos (user_id, created_at);
 create index account_undos_created_at_idx on private.account_undos (created_at);
 
--- Stores the link that the mail about a changed address or password has, with the address that it goes
--- to. Returns false for an unknown account, and beyond 20 in a week.
+-- Stores the link in the mail about a changed address or password, with the address that the mail is sent to.
+-- Returns false for an unknown account, and beyond 20 in a week.
 -- definer: private tables, and users of the auth service.
 create function private.open_account_undo(account_id uuid, address text, link_hash bytea) returns boolean
 language plpgsql security definer set search_path = pg_temp as $$
@@ -204,8 +204,8 @@ begin
 end
 $$;
 
--- Whether a change of the account was undone within 30 seconds, in which calls end that auth had admitted
--- before.
+-- Whether a change of the account was undone in the last 30 seconds: after that time, all calls that auth
+-- admitted before the undo have ended.
 create function private.was_just_restored(account_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin

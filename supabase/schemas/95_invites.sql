@@ -27,7 +27,7 @@ create index invites_invited_by_idx on private.invites (invited_by);
 create index invites_accepted_by_idx on private.invites (accepted_by);
 create index invites_age_idx on private.invites (expires_at);
 create index invites_address_idx on private.invites (email);
--- An erased invite leaves its mail, without the address: it counts for the limit of the day.
+-- The mail of an erased invite stays, without the address, because it counts toward the daily limit.
 alter table private.mails add constraint mails_invite_id_fkey
   foreign key (invite_id) references private.invites (id) on delete set null;
 

@@ -129,8 +129,8 @@ begin
 end
 $$;
 
--- What works on without the person who made it: valid keys, signing secrets, webhooks and agents, as [{type,
--- id, name}]. Empty unless the caller is a signed-in Admin. definer: private tables.
+-- Items that a member created and that stay valid without them: valid keys, signing secrets, webhooks and
+-- agents, as [{type, id, name}]. Empty unless the caller is a signed-in Admin. definer: private tables.
 create function private.made_by(organization_id uuid, user_id uuid) returns jsonb
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
@@ -176,7 +176,8 @@ begin
 end
 $$;
 
--- Trigger: what an admin or their key makes while the admin is removed is refused, or ended with the rest.
+-- Trigger: a row that an admin or their key creates while the admin is being removed is refused, or ended with
+-- the admin's other rows.
 -- definer: clients may only read memberships.
 create function private.keep_maker_in_team() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -231,7 +232,7 @@ end
 $$;
 
 -- Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with
--- members:write plain members. revoke: private.end_made_by. Returns what was revoked and what works on.
+-- members:write plain members. revoke: private.end_made_by. Returns what was revoked and what remains valid.
 create function private.admin_remove_member(organization_id uuid, user_id uuid, revoke boolean default false)
   returns json
 language plpgsql security definer set search_path = pg_temp

@@ -7,8 +7,9 @@ import { newBoard as newSite, type Board as Site } from "../web/board.ts";
 import { type Board, call, newBoard } from "./callers.ts";
 import { routesOfTheService } from "./service.ts";
 
-// Sends every route of the API and every page and form of the dashboard as an admin. What changes something, or shows
-// addresses or answers of people, is in the audit log, or a table below says why it is not.
+// Sends every route of the API and every page and form of the dashboard as an admin. Each request that changes
+// something, or that shows people's addresses or answers, must be in the audit log; a table below lists the exceptions
+// with reasons.
 
 const own = "one's own contribution or setting";
 const unchanged = "the row of the test has this state already; the same form of the dashboard is logged";
@@ -109,7 +110,7 @@ const unloggedPages: Record<string, string> = {
   "/people/invites": teamOnly,
 };
 
-/** Forms outside of the dashboard that are no route of the API. */
+/** Forms outside of the dashboard that do not correspond to a route of the API. */
 const ownAccount = "one's own account, or the way to it";
 const sameEndpoint = "the endpoint of a route of the API, at another address";
 

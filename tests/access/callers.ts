@@ -55,9 +55,9 @@ export interface Board {
   people: Record<"user" | "other tenant's admin" | "author" | "member" | "admin", User>;
   /** The key of an agent with every scope. */
   agentKey: string;
-  /** Signs tokens of identified persons, until a route is given a second secret, which nothing can decrypt. */
+  /** Signs tokens of identified persons, until a route adds a second secret, which cannot be decrypted. */
   signingSecret: string;
-  /** Sessions of identified persons: each request takes one, since some routes end it. */
+  /** Sessions of identified persons: each request uses a new one, since some routes end their session. */
   identified: string[];
 }
 

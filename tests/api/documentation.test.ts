@@ -185,7 +185,7 @@ describe("the HTML page", () => {
   });
 
   test("has closed elements, unique ids, and a target for every internal link", () => {
-    // What is not closed is closed when it is written again.
+    // The serializer closes all elements, so an unclosed one would make the texts differ.
     expect(parse(html).toString() === html).toBe(true);
     const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
     const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);

@@ -296,7 +296,7 @@ describe("what an admin made", () => {
     const { secret } = (await made("/api/admin/api-keys", { name: "Zapier", scopes: ["webhooks:write"] })).data;
     await made("/api/admin/identify-secrets", {});
     await made("/api/admin/agents", { name: "Bot" });
-    // By the key: who made the key made the webhook.
+    // A webhook created with a key belongs to the person who created the key.
     const hook = { url: "https://hooks.example/feedback", events: ["comment.created"] };
     expect((await api("POST", `${path}/webhooks`, { as: { token: secret }, body: hook })).status).toBe(201);
     return secret;
@@ -385,7 +385,7 @@ describe("what an admin made", () => {
       const key = (await by(team.admin, "/api/admin/api-keys", { name: "Old", scopes: ["webhooks:write"] })).body as {
         data: { id: string; secret: string };
       };
-      // Its former secret is still that of who made it.
+      // The key's previous secret still belongs to the person who created the key.
       await by(team.owner, `/api/admin/api-keys/${key.data.id}/rotate`, {});
       for (const as of [team.admin, { token: key.data.secret }]) {
         const hook = { url: "https://team.example/", events: ["comment.created"] };

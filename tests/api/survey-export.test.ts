@@ -158,7 +158,8 @@ describe("the export", () => {
   });
 
   it("is cut off, so that it cannot look complete, when the survey is deleted meanwhile", async () => {
-    // More than sockets and processes on the way hold, however late the survey is deleted.
+    // More data than all sockets and processes in between can buffer, so the export is incomplete when the survey is
+    // deleted.
     const survey = await newLongSurvey(60);
     const response = await fetch(`${stack.base_url}/api/surveys/${survey.id}/responses?format=csv`, {
       headers: { authorization: `Bearer ${admin.token}` },
@@ -179,7 +180,7 @@ describe("the export", () => {
     const patient = await newUser("Pat Patient", { organization, role: "admin" });
     const survey = await newLongSurvey(6);
     await fetchCsv(survey.id, "&start_date=2999-01-01", patient);
-    // One request is left, for the first of two parts, and the window ends in a second.
+    // One request is left, enough for the first of two parts, and the rate limit window ends in a second.
     await sql`update private.rate_counters c set started_at = now() - make_interval(secs => r.window_seconds - 1), used = r.max_requests - 1
       from private.rate_limit_rules r where r.name = c.rule and c.subject = ${patient.id}`;
     const { status, text } = await fetchCsv(survey.id, "", patient);

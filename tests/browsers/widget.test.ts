@@ -312,7 +312,7 @@ describe("an identified person", () => {
     tokens.set("now", await signed(claimsOf(organization, { name: "Ada" }), secret));
     const { page } = await visit(site.origin);
     const [, ada] = await heard(page, "identify");
-    // The same person is not asked for again.
+    // After a reload the same person is still identified.
     await page.reload();
     expect(await heard(page, "identify")).toEqual(["identify", ada]);
     tokens.set("now", await signed(claimsOf(organization, { name: "Ben" }), secret));
@@ -463,7 +463,7 @@ describe("while the host page is open", () => {
     expect(await sql`select from private.identify_sessions where profile_id = ${id}`).toHaveLength(0);
     expect((await context?.cookies())?.filter(({ name }) => name === "feedback-widget")).toEqual([]);
     expect((await events(page)).filter(([name]) => name === "unread").at(-1)).toEqual(["unread", 0]);
-    // Nobody is asked about, and offered nothing.
+    // After the logout the frame does not poll for news, and it offers no survey.
     await frame.locator("#widget-host:not([data-viewer])").waitFor({ state: "attached" });
     const before = asked.length;
     await page.clock.runFor(minutes(30));
@@ -495,7 +495,7 @@ describe("while the host page is open", () => {
     await frame.locator(".error-page .error-code", { hasText: "404" }).waitFor();
     await tab("Feedback").click();
     await frame.locator("#submissions .row").first().waitFor();
-    // Also from there the session is ended.
+    // The session can be ended from an error page too.
     await tellWidget(page, "open", missing);
     await frame.locator(".error-page").waitFor();
     await tellWidget(page, "logout");
@@ -555,7 +555,7 @@ describe("a page that is hostile", () => {
     expect(posts).toEqual([]);
     expect(await badge(page).isVisible()).toBe(false);
 
-    // In the place of the frame it is not heard either.
+    // A page that replaces the frame's content is not listened to either.
     await page.evaluate(
       (to) => {
         const own = document.querySelector("feedback-widget")?.shadowRoot?.querySelector("iframe");

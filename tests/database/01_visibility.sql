@@ -23,7 +23,7 @@ begin
     update public.submissions set moderation_state = state where title like '% ' || state;
     update public.comments set moderation_state = state where body = 'note ' || state;
   end loop;
-  -- Carol wrote in Vault and has left its team since.
+  -- Carol wrote in Vault, and has left its team.
   delete from public.memberships where user_id = tests.id('carol');
   insert into public.categories (organization_id, name, slug) select id, slug || ' category', 'c' from public.organizations;
   insert into public.tags (id, organization_id, name, slug) select tests.id(slug || ' tag'), id, slug || ' tag', 't' from public.organizations;

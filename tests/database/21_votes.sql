@@ -53,7 +53,7 @@ from unnest(array['user_id = tests.id(''carol'')', 'user_id = tests.id(''mia'')'
   'organization_id = tests.id(''acme'')']) as forged;
 
 -- Voters
--- tests/hostile/rest-leaks.test.ts asks for them by PostgREST as people.
+-- tests/hostile/rest-leaks.test.ts tries to read voters through PostgREST as well.
 select is(tests.see(who, question), '42501', format('%s cannot read voters by: %s', who, question)) from (values
   ('anon', 'select row_to_json(votes) from votes limit 1'),
   ('carol', 'select row_to_json(votes) from votes limit 1'),

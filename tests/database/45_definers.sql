@@ -8,7 +8,7 @@ do $$
 begin
   perform tests.start();
   perform tests.submission('An idea', 'alice'), tests.comment('A comment', 'alice', 'An idea');
-  -- On a board that is private by now, and hidden by the team of a public one.
+  -- Submissions on a board that has become private, and a rejected one on a public board.
   perform tests.submission('Tresor board', 'vic', 'vault'), tests.submission('Tresor rejected', 'alice');
   perform tests.comment('Tresor board said', 'vic', 'Tresor board'), tests.comment('Tresor rejected said', 'alice', 'Tresor rejected');
   update submissions set description = 'Geheimnis, which nobody else may read.' where title like 'Tresor%';
@@ -75,7 +75,8 @@ create temporary table calls as
     unnest(array['Tresor board', 'Tresor rejected']) as hidden, unnest(array[who, 'vic']) as whom;
 create temporary view broken as
   select name, who, hidden, whom, answer, schema from calls where answer ~ 'Geheimnis|2001-02-03|WROTE|Vic|vic@';
--- Given ids of rows that the caller sees, by a statement or function that looked them up; and own data.
+-- Functions that trust the ids they get, because their caller has looked up the rows; and functions that return the
+-- caller's own data.
 create temporary table trusting as select 'private.' || name as name from unnest(array['author(uuid,uuid)',
   'charge_comment(comments)', 'my_vote(uuid)', 'vote_of(uuid,uuid)', 'my_votes()', 'remove_vote(uuid,uuid)',
   'comment_vote_of(uuid,uuid)', 'remove_comment_vote(uuid,uuid)', 'record_survey_start(uuid)',

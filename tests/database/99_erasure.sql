@@ -50,7 +50,8 @@ select set_eq($$ select relation, person from named where (relation::text, perso
     ('profiles', 'auth_user_id'),
     -- The key's and the agent's own profile.
     ('private.api_keys', 'profile_id'), ('private.agents', 'id'),
-    -- Ids in the log of the team; those of seconds; numbers that follow the rows; what stalled ends in a week.
+    -- These stay: ids in the team's log; rows that live for seconds only; statistics that follow their source rows;
+    -- stalled work, which ends within a week.
     ('private.audit_log', 'actor_id'), ('private.fanouts', 'actor_id'), ('private.fanouts', 'after_user_id'),
     ('private.person_activity', 'user_id'), ('private.person_days', 'user_id'), ('private.imports', 'profile_id'),
     -- Of the account, and deleted with it.

@@ -67,7 +67,7 @@ async function refusals(sql: Sql): Promise<Mutation[]> {
   );
 }
 
-// The files about all tables.
+// Files that test all tables.
 const general = /^(?:01|02|20|21|22|23|41|45_client)/;
 
 /** The files of the same number, where most rules are tested, and the general ones. */

@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { callable } from "../hostile/expected.ts";
 import { client, done, expectCode, expectError, idea, newcomer, type Person, submit } from "./web-app.ts";
 
-// The rules are tested in tests/database and tests/hostile; here, that supabase-js can follow them.
+// Other tests cover the rules (tests/database and tests/hostile); these show that an app can follow them with
+// supabase-js.
 const [ada, ben] = await Promise.all([newcomer("Ada"), newcomer("Ben")]);
 
 it("a session is returned by signUp, and later by signInWithPassword", async () => {

@@ -63,7 +63,7 @@ test("after kill -9 under load they restart at the same address; until then the 
   const storm = await startStorm(own, 16, own.supabase_url);
   await sleep(500);
   process.kill(await functionsPid(), "SIGKILL");
-  // At once: their start takes longer than the answer of the gateway.
+  // Sent at once: the functions take longer to restart than the gateway takes to answer.
   expectUnavailable(await own.call("GET", "/api/submissions", { base: own.supabase_url }));
   await recovered(own);
   await sleep(300);

@@ -84,7 +84,7 @@ export function expectUnavailable(answer: Answer): void {
   expect(answer.headers["x-ratelimit-limit"]).toMatch(/^\d+$/);
 }
 
-/** Without a hand: until a read and a write pass again. */
+/** Waits, without any intervention, until a read and a write succeed again. */
 export async function recovered(own: OwnStack, within = 20_000): Promise<number> {
   const startedAt = Date.now();
   const { person, submissionId } = await retryUntilSuccess(within, async () => {
@@ -114,7 +114,7 @@ async function retryUntilSuccess<Value>(within: number, attempt: () => Promise<V
   }
 }
 
-/** Counters are exact, each change has its event, and what was acknowledged is there. */
+/** Counters are exact, each change has its event, and every acknowledged write exists. */
 export async function expectConsistent(own: OwnStack, shots: Shot[] = []): Promise<void> {
   expect(await own.sql`select * from private.count_discrepancies()`).toEqual([]);
   const lost = await own.sql`

@@ -132,7 +132,7 @@ describe("a key", () => {
         const forged = { alg: "HS256", kid: "only", key: new TextEncoder().encode(secret) };
         expect((await statusOf(api, await project.signIn(person, forged))).status).toBe(401);
       }
-      // Its own signature under the name of another algorithm, and none at all.
+      // A valid signature with the name of another algorithm in the header, and no signature at all.
       const [, claims = "", signature = ""] = (await project.signIn(person, key)).split(".");
       for (const named of ["none", "None", "HS256", "ES256", "RS256", "PS256", "EdDSA", "Ed25519"]) {
         if (named === alg || (alg === "EdDSA" && named === "Ed25519")) continue;
@@ -140,7 +140,7 @@ describe("a key", () => {
         for (const signed of [signature, ""])
           expect((await statusOf(api, `${head}.${claims}.${signed}`)).status, named).toBe(401);
       }
-      // Published under the name of the other algorithm: it verifies nothing, and ends no other request.
+      // A key published under the name of another algorithm: it verifies no token, and does not break other requests.
       project.published.keys = [{ ...key.published, kid: "named", alg: alg === "EdDSA" ? "RS256" : "EdDSA" }];
       expect((await statusOf(api, await project.signIn(person, { ...key, kid: "named" }))).status).toBe(401);
       expect((await statusOf(api, await project.signIn(person, project.keys.shared))).status).toBe(200);

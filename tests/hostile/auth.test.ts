@@ -358,13 +358,13 @@ describe("the existence of an account", () => {
       return email;
     };
     let email = await withAccount();
-    // The least of each: a loaded machine only adds to it, and a difference that is real stays.
+    // Compares the minimum times: load on the machine only adds to them, and a real difference remains.
     let [least, other] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
     const ratio = () => Math.max(least, other) / Math.min(least, other);
     for (let round = 0; round < 3 || (ratio() >= 1.6 && round < 40); round++) {
       // An account gets ten mails an hour.
       if (round > 0 && round % 5 === 0) email = await withAccount();
-      // In turn first: work after the response to one, such as a mail, takes time from the next.
+      // The two take turns to be first, because work after a response, such as a mail, slows down the next request.
       const ofKnown = () => timed(() => request(email));
       const ofUnknown = () => timed(() => request(anEmail()));
       const first = await (round % 2 === 0 ? ofKnown : ofUnknown)();

@@ -8,8 +8,8 @@ import { type OwnStack, startOwnStack } from "../own-stack.ts";
 import { sql, stack } from "../stack.ts";
 import { newVisitor, signedIn } from "../web/pages.ts";
 
-// A page of any host below the same domain can set cookies for the whole domain (`domain=example.org`). The browser then
-// sends two of one name, in an order that the other page chooses by their paths.
+// A page of any host below the same domain can set cookies for the whole domain (`domain=example.org`). The browser
+// then sends two cookies of the same name, in an order that the attacker chooses by their paths.
 
 const agent = new Agent({ keepAlive: true });
 const name = "sb-127-auth-token";
@@ -127,7 +127,7 @@ describe("over https", () => {
     expect((await votesOf(`${secure}=${value}`, own.base_url)).status).toBe(200);
     expect((await votesOf(`${name}=${value}`, own.base_url)).status).toBe(200);
     expect((await votesOf(`${name}=${value}; ${secure}=${value}`, own.base_url)).status).toBe(401);
-    // A session from before the pages had a name of their own goes with the next page.
+    // The next page deletes a session cookie with the default name, which the pages used in earlier versions.
     const page = await pageOf(`${name}=${value}; ${secure}=${visitor.cookie(secure)}`, "/", own.site_url);
     expect(page.headers["set-cookie"]).toEqual([expect.stringMatching(new RegExp(`^${name}=; Max-Age=0; Path=/`))]);
   });

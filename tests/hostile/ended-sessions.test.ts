@@ -6,7 +6,7 @@ import { joinTeam, newOrganization, newSubmission } from "../api/world.ts";
 import { client, listen, newSubmission as publicSubmission, settled } from "../realtime/listening.ts";
 import { accessToken, signUp, sql, stack, supabase, type User } from "../stack.ts";
 
-// What a token is worth after auth has ended its session, and tokens that are worth nothing here.
+// Tokens whose session auth has ended, and tokens that this service never accepts.
 
 const organization = await newOrganization();
 

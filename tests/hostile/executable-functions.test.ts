@@ -15,7 +15,7 @@ test("no function raises 40001, after which PostgREST would try its transaction 
 async function namedByTheApi(): Promise<string[]> {
   const files = (await readdir(join(root, "functions"), { recursive: true })).filter((name) => /\.tsx?$/.test(name));
   const texts = await Promise.all(files.map((name) => readFile(join(root, "functions", name), "utf8")));
-  // Release 0.1.0 names the last one, and serves requests during an upgrade.
+  // The added name is called only by the functions of release 0.1.0, which serve requests during an upgrade.
   const named = [...texts, "private.search_query("].flatMap((text) => [
     ...(text.match(/\bprivate\.[a-z_]+(?=\()/g) ?? []),
     ...[...text.matchAll(/\b(?:call|read|run)(?:<[^()]*>)?\(\s*"(\w+)"/g)].map(([, name]) => `private.${name}`),
@@ -24,13 +24,10 @@ async function namedByTheApi(): Promise<string[]> {
 }
 
 /**
- * For each role: the functions that it may execute and does not need. Needed are: functions used by
- * statements of the API,
- * which never runs as service_role; by policies for the role, which service_role bypasses; by defaults,
- * constraints, indexes
- * and triggers of tables it writes; its functions and views of schema public; and those that invoker
- * functions among these
- * call. A definer function calls as its owner.
+ * For each role: the functions that it may execute and does not need. Needed are: functions used by statements of the
+ * API, which never runs as service_role; by policies for the role, which service_role bypasses; by defaults,
+ * constraints, indexes and triggers of tables it writes; functions and views of schema public meant for the role; and
+ * functions that invoker functions among these call. A definer function calls as its owner.
  */
 const executableWithoutNeed = (named: string[]) => sql<{ role: string; functions: string[] }[]>`
   with recursive ours as materialized (

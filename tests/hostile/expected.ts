@@ -77,7 +77,7 @@ export type Act = {
   waiting: string;
   closed: string;
   others?: "nothing";
-  /** The author already has it: nothing changes on open and waiting. */
+  /** Repeats something that the author has already done: nothing changes on open and waiting. */
   again?: "author";
 };
 const never: Act = { open: "", waiting: "", closed: "" };

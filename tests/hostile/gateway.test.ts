@@ -604,7 +604,7 @@ describe("large responses", () => {
     const columns = Array.from({ length: 190 }, (_, n) => `c${n}:body`);
     const answer = await data(`comments?submission_id=eq.${id}&select=${columns}`, "127.0.3.8");
     expect([answer.status, (answer.body as { code?: string }).code]).toEqual([413, "PAYLOAD_TOO_LARGE"]);
-    // A step that cannot be canceled: the system gives Postgres no more.
+    // A step that cannot be canceled: the memory limit of the operating system stops it.
     await own.sql`update submissions set description = repeat('👍', 4999) where id = ${id}`;
     const nested = "select=submissions(comments(submissions(a:description,b:description)))&limit=1";
     await own.sql`
@@ -617,7 +617,7 @@ describe("large responses", () => {
     expect((await data("organizations?select=id", "127.0.3.9")).status).toBe(200);
   });
 
-  /** A gateway before something that answers everything at length, and who asks it from an address. */
+  /** A gateway in front of a server that gives long answers, and clients that send requests from a given address. */
   async function longAnswers(bytes: number, more: Partial<GatewayLimits>, method = "GET", asked = () => {}) {
     const upstream = createServer((incoming, response) => {
       asked();

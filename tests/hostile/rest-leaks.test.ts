@@ -24,7 +24,7 @@ const askers = ["anon", "stranger", "admin"] as const;
 const ask = (path: string, headers: Record<string, string> = {}) =>
   Promise.all(askers.map((role) => rest(path, { token: world.token(role), headers })));
 
-/** By the grants; or because there is no such aggregate, spread or relationship for anybody. */
+/** Refused by the grants, or because the aggregate, spread or relationship does not exist for anybody. */
 async function expectRefused(path: string) {
   for (const { code, text } of await ask(path))
     expect(code, `${path} → ${text.slice(0, 300)}`).toMatch(/^(42501|PGRST(119|123|200))$/);

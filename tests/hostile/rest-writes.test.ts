@@ -7,7 +7,7 @@ import { acts } from "./expected.ts";
 import { insertBy, type RestCall, rest, rpc } from "./rest.ts";
 import { makeWorld, type Scene } from "./world.ts";
 
-/** Without rights to anything, or with a key that is no token of the data API. */
+/** Refused: the caller has no grants, or the key is not a token of the data API. */
 const refused = /^(none|42501|PGRST301)$/;
 
 const world = await makeWorld();
@@ -119,7 +119,7 @@ describe("tables that admins write", () => {
         }
         await expectNoEffect(`${table}?${column}=eq.${id}`, { method: "PUT", token, body });
       }
-      // Of several rows, with one that could be their own first.
+      // Several rows at once, in either order: one belongs to another organization, one to their own.
       const rows = [world.rival, world.home].map(({ id }) => ({ ...values, ...row, organization_id: id }));
       for (const several of [rows, rows.reverse()])
         for (const columns of ["", `?columns=${Object.keys(several[0] ?? {})}`])
@@ -130,7 +130,7 @@ describe("tables that admins write", () => {
       const token = role === "admin" ? world.token(role) : tokens[role];
       for (const filter of role === "admin" ? twice : [...filters, ...twice])
         for (const call of writes) {
-          // Not even an error of a trigger, which would be that of a row.
+          // Refused before any row is touched, so not even by an error of a trigger.
           await expectNoEffect(`${table}?${filter}`, { ...call, token }, refused);
         }
     });

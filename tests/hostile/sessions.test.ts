@@ -99,7 +99,7 @@ describe("auth that answers otherwise", () => {
   let answerRefresh: () => { status: number; body: unknown };
   let refreshes = 0;
   const exchanged: { auth_code?: string; code_verifier?: string }[] = [];
-  /** As a provider's sign-in leaves them: the challenge of a code, and whose it is. */
+  /** The codes that a provider's sign-in has issued, each with its challenge and its user. */
   const codes = new Map<string, { challenge: string; userId: string }>();
 
   const sessionFor = async (userId: string) => ({
@@ -219,7 +219,7 @@ describe("auth that answers otherwise", () => {
         expect((await victim.get(`/auth/callback?code=planted${more}`)).status).toBe(409);
     for (const victim of [stranger, asking, emptied]) expect(victim.cookie(sessionCookie) ?? "").toBe("");
     expect(userOf(sessionOf(member))).toBe(person.userId);
-    // Only who has a verifier of their own even asks.
+    // Codes are exchanged only for visitors who have a verifier of their own.
     expect(exchanged).toHaveLength(4);
     for (const { code_verifier } of exchanged) expect(code_verifier).toMatch(/^.{43,}$/);
 

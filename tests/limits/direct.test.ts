@@ -9,7 +9,7 @@ let author: Person;
 let submissionId: string;
 
 beforeAll(async () => {
-  // On a busy machine, the data API runs after the rest of it.
+  // A longer statement timeout: on a busy machine the data API gets CPU time last.
   await withDatabase(
     own.superuserUrl,
     (superuser) => superuser`alter role authenticated set statement_timeout = '60s'`,

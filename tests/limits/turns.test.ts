@@ -153,7 +153,7 @@ describe("the requests that wait for a connection of the functions to the databa
     const backends = await database<{ pid: number }[]>`
       select pid from pg_stat_activity where usename = 'feedback_api'`;
     expect(backends).toHaveLength(4);
-    // They answer nothing until they go on, as over a network that is away.
+    // Stopped backends do not answer until they continue, like a network that has failed.
     for (const { pid } of backends) process.kill(pid, "SIGSTOP");
     try {
       for (let n = 1; n <= 4; n++) for (let k = 0; k < 501; k++) void ask(`127.0.21.${n}`);

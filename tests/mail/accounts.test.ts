@@ -27,7 +27,7 @@ afterAll(async () => {
   await stack?.remove();
   await server?.stop();
 });
-/** Each test is a client of its own, and most do not ask for the limit of the installation. */
+/** Each test acts as a client of its own. Only some tests lower the limits for the whole installation. */
 let from = "";
 let hosts = 1;
 beforeEach(async () => {
@@ -60,7 +60,7 @@ async function confirmed(email = someone()) {
   const { body } = await auth("/verify", { token_hash, type });
   return { email, token: String(body.access_token) };
 }
-/** The mails so far have arrived when this one has. */
+/** Waits for all mails sent so far: once this last one has arrived, the earlier ones have too. */
 async function afterAllMails() {
   const client = from;
   from = "127.7.1.1";
@@ -89,7 +89,7 @@ describe("mails to addresses without an account are bounded", () => {
   test("for all addresses of a mailbox together; the owner of an account still signs in", async () => {
     const mailbox = randomUUID();
     const owner = await confirmed(`${mailbox}@person.example`);
-    // From one client each: the mailbox is bounded, not they.
+    // One mail from each client: the limit for the mailbox applies, not the one for clients.
     for (let n = 0; n < 12; n++) {
       from = `127.7.2.${n + 1}`;
       await signUp(`${mailbox}+${n}@person.example`);
@@ -222,7 +222,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
   const press = (link: URL) =>
     page(new URL("/auth/undo", stack.supabase_url), { token: link.searchParams.get("token") ?? "" });
 
-  /** A session that somebody else holds moves the account; both mails confirmed it. */
+  /** Moves the account to another address, with a session that somebody else holds and confirmations by both mails. */
   async function moved(token: string, email: string, to: string) {
     const before = server.to(email).length;
     await auth("/user", { email: to }, token, "PUT");

@@ -286,7 +286,8 @@ describe("a request for an unconfirmed account", () => {
     ["the mail again", (email) => auth("/resend", { email, type: "signup" })],
     ["an invitation", invite],
   ];
-  // What a trigger can rely on, as with hosted auth: this one counts codes, and drops what came before the proof.
+  // Triggers can rely on the same statements as with hosted auth: this one counts codes, and removes what was set
+  // before the confirmation.
   const trigger = `
     create table public.requests_of_test (user_id uuid primary key, count integer not null);
     create function public.count_request_of_test() returns trigger language plpgsql security definer as $$ begin

@@ -17,7 +17,7 @@ type Behaviour = (
 ) => "take" | "hang" | "cut off" | { code: number; text?: string };
 
 export interface MailServer {
-  /** MAIL_URL that leads here. */
+  /** The MAIL_URL of this server. */
   url: string;
   arrived: Arrived[];
   behave: Behaviour;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => own?.remove());
 afterEach(closeRawClients);
-/** When those of the test before are closed. */
+/** Opens a client as soon as those of the previous test are closed. */
 const open = () => until(() => RawClient.open(own).catch(() => undefined));
 
 test("the topic of a team is authorized again while the channel is open", async () => {

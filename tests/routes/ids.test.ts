@@ -7,8 +7,8 @@ import { type Answer, expectError, send } from "../api/client.ts";
 import { only } from "../api/world.ts";
 import { hashedRows } from "../hashed-rows.ts";
 
-// Ids of the path that the caller cannot see have one response: those of nothing, of text that is no id, and of the rows
-// of another organization.
+// All ids in a path that the caller cannot see get the same response: unknown ids, malformed ids, and ids of rows of
+// another organization.
 
 const routes = (await routesOfTheService())
   .filter(({ path }) => path.includes(":") && !path.startsWith("/api/mcp/"))

@@ -52,7 +52,7 @@ insert into auth.schema_migrations values ('00'), ('20260625000000');
 
 export const recordedSettings = recordedAuth["/auth/v1/settings"];
 
-/** What the stand-in says of a request at a path that it does not know. */
+/** What the stand-in reports about a request to a path that it does not serve. */
 export interface Seen {
   environment: Record<string, string>;
   folder: string;
@@ -63,8 +63,8 @@ export interface Seen {
 }
 
 /**
- * A stand-in for the program of Supabase Auth: it makes the tables, answers /health, /settings and its keys, and says what it got
- * elsewhere. It checks nothing.
+ * A stand-in for the program of Supabase Auth: it makes the tables, answers /health, /settings and its keys, and echoes
+ * requests to other paths. It checks nothing.
  */
 export async function standIn(folder: string): Promise<AuthProgram> {
   const postgres = createRequire(import.meta.url).resolve("postgres");

@@ -25,7 +25,7 @@ let own: OwnStack;
 let archive: string;
 let session: Session;
 const submissions = 2_000;
-// Processes are killed here, machines are not.
+// Durability is not needed: the tests kill processes, not machines.
 const settings = { fsync: "off", synchronous_commit: "off" };
 
 interface Session {

@@ -3,7 +3,7 @@ import { adminAreas } from "./admin/areas.ts";
 import { adminCallers, filled } from "./admin/callers.ts";
 import { type Board, newBoard, shown } from "./board.ts";
 
-// Which page of the dashboard answers whom with what, as the table of its area says (tests/web/admin/<area>.ts).
+// How each page of the dashboard answers each caller, compared with the table of its area (tests/web/admin/<area>.ts).
 
 const boards = {} as Record<"public" | "private", Board>;
 
@@ -13,12 +13,12 @@ beforeAll(async () => {
 
 const outsiders = ["user", "other tenant's owner"];
 
-/** Who asks on a board, and what comes: a private board does not exist for callers outside of its team. */
+/** Callers of a board and the expected answers: a private board does not exist for callers outside of its team. */
 const expected = (answers: string, visibility: "public" | "private") => {
   const each = answers.split(" ");
   const all = adminCallers.map((caller, index) => [caller, each[index]] as const);
   if (visibility === "public") return all;
-  // The others are asked on the public board; one of the team shows that the page is there.
+  // The other callers are tested on the public board only; the owner shows that the page exists.
   return all
     .filter(([caller]) => caller === "owner" || outsiders.includes(caller))
     .map(([caller, answer]) => [caller, caller !== "owner" && answer === "403" ? "404" : answer] as const);

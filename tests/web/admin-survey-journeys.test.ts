@@ -68,7 +68,7 @@ test("a survey from nothing to its results", async () => {
 
   // Mouse.
   const grips = page.locator("#questions .grip");
-  // Its script came by now, or the drag is for another try.
+  // The script may not have loaded yet; then the drag is repeated.
   await expect
     .poll(async () => {
       const order = await questions(page);

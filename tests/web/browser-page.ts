@@ -16,7 +16,7 @@ export async function openPage(
   return page;
 }
 
-/** Signs a new user in, who is of the team if a role is given; returns the id. */
+/** Signs in a new user, who joins the team if a membership is given; returns the user's id. */
 export async function signIn(context: BrowserContext, team?: Membership): Promise<string> {
   const { cookies, userId } = await signUpOnTheWeb({ encoding: "base64url" });
   if (team) await joinTeam(userId, team.organization, team.role);

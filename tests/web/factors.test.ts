@@ -26,7 +26,7 @@ let auth: Server;
 let functions: OwnFunctions;
 let person: { userId: string; session_id?: string };
 let factors: Factor[];
-/** Instead of the usual answer, by method and path without ids. */
+/** Answers that replace the usual ones, by method and path without ids. */
 let instead: Record<string, Answer>;
 let calls: string[];
 /** The app that has the right code. */

@@ -43,7 +43,7 @@ test("thousands of rows are imported while the page is reloaded, and exported ag
   await page.getByRole("button", { name: "Send the file" }).click();
   await page.getByRole("progressbar", { name: "Progress" }).waitFor();
   const address = page.url();
-  // It goes on without the page, which finds it again.
+  // The import continues while the page is closed; when it is opened again, it shows the import.
   await page.goto("about:blank");
   await page.goto(address);
   await page.locator("#outcome").waitFor({ timeout: 100_000 });

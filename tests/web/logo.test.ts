@@ -162,7 +162,7 @@ test("the API takes each type by its first bytes, up to 512 KiB", async () => {
     webp: only(heads["webp, lossless"])(2048, 2048),
   };
   for (const [ending, bytes] of Object.entries(samples)) {
-    // The name of the type that the client gives decides nothing.
+    // The content type from the client is ignored.
     const answer = await put(bytes, { type: "image/webp" });
     expect(answer.status).toBe(200);
     const { data } = (await answer.json()) as { data: { logo_url: string } };
@@ -193,7 +193,7 @@ test("no JPEG hides its size behind markers and bytes that browsers skip, or beh
   const after = (start: Buffer, ...more: Buffer[]) =>
     Buffer.concat([hex("ffd8"), start, ...more.map((file) => file.subarray(2))]);
   const [small, large] = [only(heads.jpg)(100, 100), only(heads.jpg)(7500, 7500)];
-  // Who reads the 0xfffe after the marker as a length passes by the large picture and finds the small one.
+  // A parser that takes the 0xfffe after the marker for a length skips the large picture and finds the small one.
   const behind = (skipped: Buffer) => {
     const passed = Buffer.concat([hex("fffe00040000"), large.subarray(2)]);
     return after(Buffer.concat([skipped, passed, Buffer.alloc(0xfffe - passed.length)]), small);

@@ -80,7 +80,7 @@ test("the first visit leads to the setup, which makes owner and organization, an
   const people = refused?.querySelector("#teams a")?.getAttribute("href") ?? "";
   expect(people).toBe(`/o/${form["organization.slug"]}/admin/people`);
   expect((await member.get(people)).status).toBe(200);
-  // The last organization is deleted: the token is no key to the installation.
+  // Even after the last organization was deleted, the token does not open the setup again.
   await own.sql`delete from public.organizations`;
   expect((await visitor().get("/")).status).toBe(404);
   expect((await visitor().get("/setup")).status).toBe(404);

@@ -49,7 +49,7 @@ test("scripts, styles and the widget's loader are sent compressed, without compr
   for (const path of [asset, "/widget.js"]) {
     const answer = await fetch(stack.site_url + path);
     expect(answer.headers.get("content-encoding"), path).toBe("gzip");
-    // What is compressed while it is sent has no known length.
+    // A response that is compressed while it is sent has no Content-Length.
     expect(Number(answer.headers.get("content-length")), path).toBeGreaterThan(0);
   }
 });

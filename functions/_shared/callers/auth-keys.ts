@@ -70,7 +70,7 @@ async function fetchKeys(at: number): Promise<boolean> {
 
 async function currentKeys(): Promise<Keys> {
   const isOld = !keys || keys.at < Date.now() - maxAgeMs;
-  // While auth does not answer, requests wait for it once in this time; without keys each does.
+  // While auth does not answer, only one request in this time waits for it; without any keys, every request does.
   const isTried = keys && (asked.at(-1) ?? 0) > Date.now() - maxAsked.inMs;
   if (isOld && !isTried) await ask();
   if (!keys) throw unknown();

@@ -18,8 +18,9 @@ const none: Credential = { kind: "none" };
 const invalidCredential: Credential = { kind: "invalid" };
 
 /**
- * An invalid credential is rejected and never treated as anonymous; null is a cookie of two writers. The header takes precedence over the cookies, and
- * the session of an account over that of an identified person. Throws SERVICE_UNAVAILABLE while auth's keys are unknown.
+ * An invalid credential is rejected and never treated as anonymous; null is a cookie that two sites have set. The
+ * header takes precedence over the cookies, and the session of an account over that of an identified person. Throws
+ * SERVICE_UNAVAILABLE while auth's keys are unknown.
  */
 export function credentialOf(
   authorization: string | undefined,

@@ -51,7 +51,7 @@ export async function verifyToken(token: string, options: VerifyOptions = {}): P
   const signer =
     found && (options.organizationId ?? found.organization_id) === found.organization_id ? found : undefined;
   if (signer?.is_public) return verifyBy(signer, token, options);
-  // Whoever cannot sign for it does not learn that there is a private board, also not from the time of the answer.
+  // A caller without a valid signature must not learn that a private board exists, not even from the response time.
   return verifyBy(withDecoys(signer, audience), token, options).catch(() => Promise.reject(wrongAudience()));
 }
 
@@ -59,7 +59,7 @@ const maxSecrets = 2;
 let decoys: Signer["secrets"] | undefined;
 
 /**
- * A private organization, or one that does not exist, with as many secrets as one can have: with none, nobody's.
+ * A private organization, or one that does not exist, padded with decoys to the maximum number of secrets.
  * @public for a test
  */
 export function withDecoys(signer: Signer | undefined, audience: string): Signer {

@@ -4,12 +4,15 @@ import { environment } from "../runtime/environment.ts";
 export const isSecure = environment.siteUrl.startsWith("https:");
 
 /**
- * The name of a cookie of ours. Browsers take one with `__Host-` from this host itself only: every other host below the
- * same domain can set the rest.
+ * The name of a cookie of ours. Browsers accept a name with `__Host-` only from this host itself; other names can be
+ * set by every host below the same domain.
  */
 export const hostCookie = (name: string) => (isSecure ? `__Host-${name}` : name);
 
-/** The cookies of a request. One that is there twice has two writers, of whom one may be hostile: null. */
+/**
+ * The cookies of a request. A name that occurs twice has the value null, because two sites have set it and one may be
+ * hostile.
+ */
 export function readCookies(header = ""): Map<string, string | null> {
   const cookies = new Map<string, string | null>();
   for (const pair of header.split(";")) {
@@ -20,7 +23,9 @@ export function readCookies(header = ""): Map<string, string | null> {
   return cookies;
 }
 
-/** Only what HTTP calls space: a browser does not see `__Host-` behind another one, such as U+00A0. */
+/**
+ * Trims only what HTTP calls white space: browsers do not recognize `__Host-` behind other white space, such as U+00A0.
+ */
 function trimmed(text: string): string {
   let [start, end] = [0, text.length];
   while (isSpace(text[start])) start++;

@@ -60,7 +60,7 @@ export type Work<Query = unknown, Param extends string = string, Body = unknown>
 
 type Precheck<Given> = { authorize: (input: Given) => Statement; check: (input: Given) => Promise<void> };
 
-/** What is known of a method of a path before a request. */
+/** The static description of a route. */
 type RouteDescription = {
   method: "get" | "post" | "patch" | "put" | "delete";
   /** Path in Hono syntax. Parameters are UUIDs unless shared/path-parameters.ts says otherwise. */

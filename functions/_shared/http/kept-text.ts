@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import type { JsonResponse } from "./endpoint.ts";
 
-/** Responses with a text that is the same for everybody: encoded and compressed once, and not sent again to who has it. */
+/**
+ * Serves a text that is the same for everybody: encodes and compresses it once, and does not send it again to clients
+ * that have it.
+ */
 export function keptText(text: string, headers: Record<string, string>): (request: Request) => JsonResponse {
   const ETag = `W/"${createHash("sha256").update(text).digest("base64url").slice(0, 16)}"`;
   const plain = new TextEncoder().encode(text);

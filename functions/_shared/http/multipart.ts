@@ -46,7 +46,7 @@ export async function readUpload(request: Request, bounds: Bounds): Promise<Uplo
 
 const maxDiscardMs = 30_000;
 
-/** A browser that is still sending would not read the answer; one that is slow goes without it. */
+/** Reads the rest of a body: a browser that is still sending would not read the answer. Stops after a limited time. */
 export async function discard(bytes: AsyncIterable<Uint8Array>): Promise<void> {
   const endsAt = performance.now() + maxDiscardMs;
   for await (const _ of bytes) if (performance.now() > endsAt) return;

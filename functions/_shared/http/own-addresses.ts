@@ -7,8 +7,8 @@ const ownOrigins = new Set(configured.map(({ origin }) => origin));
 const ownNames = new Set([...configured.map(({ hostname }) => hostname), ...environment.allowedHosts]);
 
 /**
- * Whether an origin is ours: a configured one, or this machine's own. A page whose name leads here (DNS rebinding) names
- * itself as Host and Origin, so that no other requested host counts.
+ * Whether an origin is ours: a configured one, or this machine's own. A page whose name leads here (DNS rebinding)
+ * names itself as Host and Origin, so no other host of a request is trusted.
  */
 export function isOwnOrigin(origin: string, requestUrl: string): boolean {
   if (ownOrigins.has(origin)) return true;

@@ -29,7 +29,7 @@ export type Presentation = {
   respond(c: Context, requestId: string, response: ApiResponse, verdict?: Verdict, body?: BodyInit): Response;
 };
 
-/** A request is answered in one pass; in two by some pages. */
+/** Most requests are answered in one pass, some pages in two. */
 export type Pass = { route: Route; presentation: Presentation };
 
 export const asJson: Presentation = {

@@ -32,7 +32,7 @@ export function showMember(userId: string): Statement<Data<Member>> {
     where m.value ->> 'user_id' = ${userId}::uuid::text`;
 }
 
-/** What the member made that works on without them, for admins. */
+/** Items that the member created and that stay valid without them, for admins. */
 export const madeBy = (userId: string) => call<MadeByMember[]>("made_by", organizationOf(), userId);
 
 export const changeRole = (id: string | undefined, userId: string, { role, revoke }: RoleChange) =>

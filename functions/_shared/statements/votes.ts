@@ -26,7 +26,9 @@ export function castVote(id: string, onBehalf: OnBehalf, byKey: boolean): Statem
         where ${named(sql, id)} on conflict do nothing returning id`;
 }
 
-/** The person asked to follow what a key entered for them; also if the vote existed. */
+/**
+ * Lets a person for whom a key votes or comments follow the submission, if they asked for it; also if the vote existed.
+ */
 export function followFor(id: string, onBehalf: OnBehalf, reason: "vote" | "comment"): Statement {
   return (sql) =>
     sql`select private.follow_for(s.id, ${actor(sql, onBehalf)}, ${reason}) from public.submissions s where ${named(sql, id)}`;

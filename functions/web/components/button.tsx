@@ -7,7 +7,7 @@ type Props = Omit<JSX.IntrinsicElements["a"] & JSX.IntrinsicElements["button"], 
   kind?: "main" | "danger" | "small" | "small main" | "small danger" | undefined;
   icon?: IconName;
   label?: Child;
-  /** What it is about, for who does not see where it stands. */
+  /** The item that the button acts on, for visitors who cannot see where the button is. */
   of?: string | undefined;
 };
 

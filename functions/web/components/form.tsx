@@ -8,7 +8,7 @@ import { FormId } from "./form-id.tsx";
 import { FormContext } from "./form-state.ts";
 
 type Props = PropsWithChildren<{
-  /** One of the page's actions or its endpoint, which says what fields may contain; without it the page's only action. */
+  /** One of the page's actions or its endpoint, whose schema limits the fields; by default the page's only action. */
   of?: Route | undefined;
   /** Where it is sent to, if that is not the action's path with the parameters of this page. */
   to?: string | undefined;
@@ -24,9 +24,9 @@ type Props = PropsWithChildren<{
   island?: string;
   "aria-label"?: string;
   "data-turbo-action"?: "replace";
-  /** Posted again it creates no second row. Without it that holds for forms that create a secret. */
+  /** A repeated submission creates no second row. By default, this applies only to forms that create a secret. */
   isOnce?: boolean;
-  /** Of several forms of one action: whether the input is that of this form. */
+  /** If several forms share an action: whether the input came from this form. */
   isOwn?: (typed: URLSearchParams) => boolean;
   /** False if the page shows the problem elsewhere. */
   hasProblem?: boolean;
@@ -36,7 +36,7 @@ type Props = PropsWithChildren<{
   hasFile?: boolean;
   /** Text of its button; without it the children have one. */
   submit?: Child;
-  /** For what deletes; a secret that is made is no danger. */
+  /** Styles the button as a warning: for deletions, but not for creating a secret. */
   isDanger?: boolean;
   /** Leads away from the form: a path, or the attributes of a link. */
   back?: string | { href: string; target?: string | undefined } | undefined;

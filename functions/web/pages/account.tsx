@@ -140,7 +140,7 @@ export function refusedByAuth(problem: AuthProblem, visit: Visit): WordedError {
   return refused(account.notPossible);
 }
 
-/** Why a password is weak: auth names the length, and the characters of each kind that it asks for. */
+/** Why a password is weak. The error of auth contains the required length and the required kinds of characters. */
 function weaknessOf({ message, reasons = [] }: AuthProblem, { messages: { account }, locale }: Visit): string {
   const sets = /one character of each: (.*)\./s.exec(message)?.[1] ?? "";
   const { letters, lower, upper, digits, symbols } = account.kinds;

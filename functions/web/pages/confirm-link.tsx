@@ -68,7 +68,8 @@ const given = ({ query, refused }: Visit, name: string) => query.get(name) ?? re
  */
 const confirmLink = page({
   path: "/auth/confirm",
-  // Auth's token is a hash of the address and a code of six digits: this page would tell a guess from the right one.
+  // Auth's token is a hash of the address and a six-digit code: a check on this page would reveal whether a guess is
+  // right.
   operation: "sign_in",
   query: z.object({ token_hash: tokenHash, type: z.enum(linkTypes), return_to: returnTo }).partial(),
   read: ({ visit }) => [accountOfLink(given(visit, "token_hash") ?? "")],

@@ -71,7 +71,7 @@ const factor = page({
         if (error) return refuse(error, visit);
         if (!data.all.some(({ status }) => status === "verified")) return seeOther(to);
         let problem: FactorProblem | undefined;
-        // The form does not name the app of the code, so each factor is tried.
+        // The form does not say which app generated the code, so each factor is tried.
         for (const { id } of data.totp) {
           const verified = await mfa.challengeAndVerify({ factorId: id, code });
           if (!verified.error) return seeOther(to);

@@ -46,7 +46,7 @@ const resetPages = codePages({
 const choosePassword = page({
   path: newPasswordPath,
   access: "person",
-  /** first: of a new account, which can do without. */
+  /** first: the account is new and may stay without a password. */
   query: returnQuery.extend({ first: z.literal("true").optional() }),
   read: () => [myProfile()],
   view: ([{ name }], { visit, query: { first } }) => {
@@ -82,7 +82,7 @@ const choosePassword = page({
         const { error } = await visit.auth().updateUser({ password });
         if (error?.code === "insufficient_aal")
           return seeOther(withReturn(factorPath, withReturn(newPasswordPath, to)));
-        // A project may ask for a recent proof or the old password; a code by mail is enough.
+        // A project may require a recent sign-in or the old password; a code by mail replaces both.
         if (proofs.has(error?.code ?? "")) return seeOther(withReturn("/reset", to));
         if (error) throw refusedByAuth(error, visit);
         // The settings confirm the change; the board would not.

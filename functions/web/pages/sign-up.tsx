@@ -76,7 +76,7 @@ export const signUp = page({
   ],
 });
 
-// The answer to the CAPTCHA is used up. Auth does not ask for it with a secret key.
+// The CAPTCHA answer has been used. Auth does not require another for calls with the secret key.
 const canSendAgain = !environment.captcha || environment.authApiKey !== undefined;
 
 const sendCodeTo = (email: string, emailRedirectTo: string, visit: Visit) =>

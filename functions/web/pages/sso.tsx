@@ -92,8 +92,9 @@ function ofPublicBoard(found: { data: Frame } | undefined): { frame: Frame; orga
 const verifyLink = (token: string, { id }: Organization) => verifyToken(token, { needsJti: true, organizationId: id });
 
 /**
- * Whether the link was followed on a page of a site that the organization allows. Our own has links that people write. A
- * browser that fetches the page in advance (Sec-Purpose) has not followed it, and must not use up the token.
+ * Whether the link was followed on a page of a site that the organization allows. Our own origin does not count,
+ * because its pages contain links written by users. A browser that fetches the page in advance (Sec-Purpose) has not
+ * followed it, and must not use up the token.
  */
 function isFromHost({ headers, url }: Request, { allowed_origins }: Organization): boolean {
   const referer = headers.get("Referer") ?? "";

@@ -140,7 +140,7 @@ const Form = ({ survey, isDraft }: Props & { isDraft?: boolean }) => {
       id="survey-form"
       novalidate
       data-island="draft"
-      // In a frame only the forms of Turbo tell that they were sent.
+      // In a frame, only forms sent by Turbo report that they were submitted.
       data-turbo={visit.isEmbedded ? "true" : undefined}
     >
       {isDraft && <div class="notice">{surveys.draft}</div>}

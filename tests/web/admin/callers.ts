@@ -7,8 +7,8 @@ import type { Place } from "../../browsers/demo.ts";
 export const adminCallers = ["visitor", "user", "member", "admin", "owner", "other tenant's owner"] as const;
 
 /**
- * Rows that the paths of an area name, such as `:submission`: made anew for each caller. Pictures are made without the
- * tests' stack, so what makes rows imports it when it is called.
+ * Rows that the paths of an area name, such as `:submission`: created again for each caller. Screenshots are taken
+ * without the tests' stack, so functions that create rows import their modules only when they are called.
  */
 export type AdminWorld = { organization: Organization; authorId: string };
 
@@ -31,7 +31,7 @@ export const forMembers = "in 403 200 200 200 403";
 /** Expected of a form that only admins may post. */
 export const doneByAdmins = "in 403 403 303 303 403";
 
-/** A text in which what it names is filled with new rows. */
+/** Replaces the placeholders in a text with the ids of new rows. */
 export async function filled(text: string, { ids = {} }: AdminArea, world: AdminWorld): Promise<string> {
   let full = text.replaceAll(":organization", world.organization.id);
   for (const [name, make] of Object.entries(ids))

@@ -125,7 +125,10 @@ export const Keys = ({ keys, base }: Props) => {
   );
 };
 
-/** The form that makes a key. Its options end with their day, so that the form posted again asks for the same. */
+/**
+ * The form that creates a key. Expiry options last until the end of a day, so that a repeated form sends the same
+ * value.
+ */
 export const KeyForm = ({ back }: { back: string }) => {
   const visit = useVisit();
   const words = useWords("apiKeys");

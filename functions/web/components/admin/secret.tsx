@@ -7,7 +7,7 @@ import { CopyButton } from "./copy-button.tsx";
 export const answerOf = <Answer,>({ answered }: Visit): Answer | undefined =>
   answered === undefined ? undefined : parsed(answered as Json<{ data: Answer }>).data;
 
-/** Undefined if none was made, or the form gave it. */
+/** The new secret; undefined if none was created, or if the form supplied it. */
 export const secretIn = (visit: Visit) => answerOf<{ secret?: string | null }>(visit)?.secret;
 
 type Props = {

@@ -67,7 +67,7 @@ export const audit = adminPage({
   }),
 });
 
-/** In the visitor's language; the code of one without words. */
+/** The action in the visitor's language; its code if there is no translation. */
 function wordsOf(action: string, { nouns, verbs }: AreaTexts["audit"]): string {
   const [noun = "", verb = ""] = action.split(".");
   return nouns[noun] && verbs[verb] ? `${nouns[noun]}: ${verbs[verb]}` : action;

@@ -118,7 +118,7 @@ const roleOptions = (words: AreaTexts["people"], { role }: AdminFrame) =>
 
 type MadeProps = { made: MadeByMember[]; of: Member; label: string };
 
-/** What the member made that works on without them, and a checkbox to end it. */
+/** Items that the member created and that stay valid without them, with a checkbox to end them. */
 const Made = ({ made, of, label }: MadeProps) => {
   const words = useWords("people");
   if (made.length === 0) return null;
@@ -198,7 +198,7 @@ const removalByForm = {
 };
 
 type Asked = Pick<Parameters<typeof Confirm>[0], "text" | "lost" | "hidden" | "submit"> & {
-  /** Asks whether what they made ends. */
+  /** Asks whether the items that the member created should end too. */
   revoke?: string;
 };
 

@@ -100,7 +100,7 @@ const Builder = ({ form, candidates, save, isPatch, cancel }: Props) => {
   const rendering = useRendering();
   const { refused } = rendering.visit;
   const shown = refused && { ...refused, typed: form, details: withOptions(refused.details, words) };
-  // On the buttons: those that arrange the form send no method.
+  // The method is set on the buttons, because buttons that rearrange the form must not send one.
   const how = isPatch ? { name: "_method", value: "patch" } : {};
   return (
     <RenderingContext.Provider value={{ ...rendering, visit: { ...rendering.visit, refused: shown } }}>

@@ -109,7 +109,7 @@ export function formOf({
 
 const isAction = /^(up|down|remove|add)\.(\w{1,20})$/;
 
-/** The form after what its pressed button does; `focus` names the field or button that is gone on with. */
+/** The form after the action of its pressed button; `focus` names the field or button to focus next. */
 export function arranged(form: URLSearchParams): URLSearchParams {
   const numbers = [...new Set([...form.keys()].flatMap((name) => questionField.exec(name)?.[1] ?? []))];
   const questions = questionsOf(form);

@@ -8,7 +8,7 @@ import { ofSurvey, readSurvey, surveyPath, trailOf } from "./shared.tsx";
 
 type Asked = Pick<Parameters<typeof Confirm>[0], "text" | "lost" | "submit"> & { title: string; query?: string };
 
-/** Asks before something goes. */
+/** Asks for confirmation before something is deleted. */
 const asking = (path: string, action: AdminAction, ask: (survey: SurveyDetail, words: AreaTexts["surveys"]) => Asked) =>
   adminPage({
     ...ofSurvey(path),
@@ -39,7 +39,7 @@ export const deletePage = asking(
     title: words.deleteTitle,
     text: words.deleteText,
     lost: [title, ...(response_count > 0 ? [words.responseCount(response_count), words.deleteAnswers] : [])],
-    // Responses that came after this page was made are not agreed to be lost.
+    // Responses submitted after this page was rendered are not covered by the confirmation.
     query: response_count > 0 ? "?force=true" : "",
     submit: words.delete,
   }),
