@@ -1,4 +1,4 @@
--- Recipients of mail, and its time.
+-- Recipients of mail, and the time of sending.
 begin;
 set local search_path = public, extensions;
 select plan(93);
@@ -128,7 +128,7 @@ insert into public.profiles (id, kind, organization_id, email) values (tests.id(
 select private.erase_person(tests.id('erased one'), tests.id('acme'));
 select is_empty($$ select from private.invites where email = 'erased@example.test' $$, 'an erasure removes an invite with its address');
 
--- What an organization may send in a day
+-- The daily limit of an organization
 update private.mails set created_at = now() - interval '25 hours' where kind = 'invite';
 select is(array(select pg_temp.invite('bob@example.test') from generate_series(1, 4)), array['true', 'true', 'true', 'false'], 'three mails go to one address in a day');
 insert into public.profiles (id, kind, organization_id, email) values (tests.id('bombed one'), 'email', tests.id('acme'), 'bombed@example.test');
@@ -191,7 +191,7 @@ select is(pg_temp.take('rival'), false, 'a limit of 0 sends none');
 update public.organizations set max_unconfirmed_mails = null where id = tests.id('rival');
 select is(pg_temp.take('rival'), true, 'without a limit nothing is counted');
 
--- Beyond it
+-- Mail beyond the budget
 select pg_temp.forget();
 update private.mail_budgets set used = 2;
 insert into public.follows (organization_id, submission_id, user_id)
@@ -241,7 +241,7 @@ select private.record_and_claim_mails('[]', 5);
 select is((select count(distinct organization_id) from private.mails where status = 'dropped'), 40::bigint, 'each organization gets a turn in a round');
 select pg_temp.forget();
 
--- An identified person: the host signed them in, not the owner of the address.
+-- An identified person: the host signed them in, but they may not own the address.
 do $$ begin
   perform private.change_mail_preferences(tests.id('acme'), tests.id('identified'), '{"stopped": true, "choices": {"status": "never"}}');
 end $$;

@@ -5,8 +5,8 @@ import { root } from "../../local/postgres/database-server.ts";
 import { withTemporaryDatabase } from "../../local/postgres/temporary-database.ts";
 import { folder, prepare, runFile } from "./run.ts";
 
-// Removes one rule of the database at a time, and runs the pgTAP files until one fails: a rule that no file misses is printed.
-// npm run test:mutations [part of a name]
+// Removes one rule of the database at a time, and runs the pgTAP files until one fails; prints each rule that no file
+// misses. Run: npm run test:mutations [part of a name]
 
 interface Mutation {
   name: string;
@@ -14,7 +14,7 @@ interface Mutation {
   revert: string;
 }
 
-/** Each policy allows every row, each trigger is off, each condition before a `raise` or a refusal is false. */
+/** Policies that allow every row, disabled triggers, and false conditions before a `raise` or a refusal. */
 async function mutations(sql: Sql): Promise<Mutation[]> {
   return [...(await policies(sql)), ...(await triggers(sql)), ...(await refusals(sql))];
 }
@@ -67,10 +67,10 @@ async function refusals(sql: Sql): Promise<Mutation[]> {
   );
 }
 
-// Slow files, which mostly test their own schema file.
+// Slow files, which mostly test the schema file of the same number.
 const slow = /^(?:26|45_definers|52|72|80|90|98)/;
 
-/** The files of the same number first: most rules are tested there. Slow files of other numbers do not run. */
+/** The files of the same number come first: they test most rules. Slow files of other numbers do not run. */
 function inOrder(files: string[], { name }: Mutation, schemaOf: Map<string, string>): string[] {
   const subject = name.replace(/[(:].*/s, "").replace(/^(?:public|private)\./, "");
   const number = schemaOf.get(subject)?.slice(0, 2) ?? "00";

@@ -85,7 +85,7 @@ test("connections used up by others: 503 immediately, and recovery when they clo
       // Locked out for a moment, so that the functions do not take back their connections.
       await superuser`alter role feedback_api connection limit 0`;
       await superuser`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'feedback-functions'`;
-      // Until none is left: terminated backends free their slots with a delay.
+      // Waits until none is left: terminated backends free their slots with a delay.
       while (await openUntilFull());
       await superuser`alter role feedback_api connection limit -1`;
     };

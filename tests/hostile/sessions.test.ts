@@ -14,7 +14,7 @@ const sessionCookie = "sb-127-auth-token";
 
 type Session = { access_token: string; refresh_token: string };
 
-/** The cookie has tokens only. */
+/** The cookie contains only tokens, so the user comes from the access token. */
 const userOf = ({ access_token }: Session) => decodeJwt(access_token).sub;
 
 const sessionOf = (visitor: Visitor): Session =>

@@ -218,7 +218,7 @@ test.each([
     expect(answer).toContain(`"length":${length}`);
     expect(answer).not.toContain('"upgrade"');
   }
-  // One after the other on one connection, which counts once.
+  // The requests follow each other on one connection, which counts once.
   const socket = connect(Number(port), "127.0.0.1");
   for (let n = 0; n < 20; n++) {
     socket.write(post(n * 5_000));

@@ -15,7 +15,7 @@ import { type Launcher, launch, temporaryFolder } from "./launcher.ts";
 
 const authOf = (stack: StackAddresses) => ({ url: stack.supabase_url, publishableKey: stack.publishable_key });
 
-/** Text is Unicode, without LANG too, and no role logs in without its password. */
+/** Text is Unicode even without LANG, and no role can log in without its password. */
 async function expectDatabase(url: string): Promise<void> {
   await withDatabase(url, async (sql) => {
     const [row] = await sql`
@@ -163,7 +163,7 @@ describe("one data folder, by one start after the other", () => {
     const answers = () => withDatabase(stack.db_url, (sql) => sql`select 1`).catch(() => []);
     const first = await until(server);
     process.kill(first, "SIGQUIT");
-    // The dying server may still answer, and for a moment there is none.
+    // The dying server may still answer, and for a moment there is no server.
     const second = await until(async () => {
       const pid = await server();
       return pid !== first && (await answers()).length === 1 ? pid : undefined;

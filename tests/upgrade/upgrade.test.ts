@@ -117,8 +117,8 @@ test("requests to the released functions succeed during a backup, and at the nex
   const shots = await storm.stop();
 
   expect(before).toBeGreaterThan(60);
-  // A migration holds locks until it commits. On a slow machine that is longer than a request waits for one,
-  // which asks to try again; requests that began before its end are among the next six.
+  // A migration holds locks until it commits. On a slow machine that takes longer than requests wait for a lock; they
+  // are then told to retry. Requests that began before its end are among the next six.
   const succeeds = ({ answer }: Shot) => answer !== undefined && answer.status < 400;
   const failed = shots.filter((shot, at) => {
     if (succeeds(shot)) return false;
