@@ -3,9 +3,9 @@ import { sql } from "./stack.ts";
 export interface ColumnRights {
   table: string;
   column: string;
-  /** Without a session. */
+  /** The role of requests without a session. */
   isPublic: boolean;
-  /** With a session. */
+  /** The role of requests with a session. */
   isReadable: boolean;
   isInsertable: boolean;
   isUpdatable: boolean;

@@ -492,8 +492,8 @@ begin
 end
 $$;
 
--- Profile that a key acts as: the e-mail author with this address, inserted if missing, or the key's own
--- profile without an address. definer: inserts profiles, which keys cannot.
+-- Profile that a key acts as: the e-mail author with this address, inserted if missing; without an address,
+-- the key's own profile. definer: inserts profiles, which keys cannot.
 create function private.author_of_key(email text, name text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_column

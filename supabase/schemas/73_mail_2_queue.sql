@@ -338,7 +338,7 @@ $$;
 
 -- Claims due mails for two minutes, including those with expired claims, drops those without content, and
 -- postpones those to unconfirmed recipients beyond the budget of their organization; wakes the mailer again
--- if it claimed none. Concurrent dispatchers never claim the same mail.
+-- if it only dropped or postponed mails. Concurrent dispatchers never claim the same mail.
 create function private.claim_mails(max_rows integer) returns table (id uuid, attempt integer, kind text,
   created_at timestamptz, address text, profile jsonb, organization jsonb, events jsonb)
 language plpgsql set search_path = pg_temp as $$

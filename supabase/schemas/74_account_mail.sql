@@ -28,10 +28,10 @@ comment on table private.stopped_account_mail is
 create index stopped_account_mail_stopped_at_idx on private.stopped_account_mail (stopped_at);
 
 -- Whether a mail with a code or link may be sent; counts it. Mail to an address with a confirmed account is
--- limited by client and over all clients; any other by mailbox, by client, for the installation, and by its
--- owner. Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when this
--- percentage of the installation's limit has just been used. definer: private tables, and users of the auth
--- service.
+-- limited by client and over all clients; any other by mailbox, client and installation, and its owner can
+-- stop it. Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when this
+-- percentage of the installation's limit has just been used.
+-- definer: private tables, and users of the auth service.
 create function private.admit_account_mail(address text, client text, account_id uuid)
   returns table (is_admitted boolean, stop_hash text, percent_used integer)
 language plpgsql security definer set search_path = pg_temp as $$
@@ -82,8 +82,8 @@ return exists (select from private.stopped_account_mail s where s.address_hash =
 
 -- For the owner of a mailbox: stops mail about accounts that others create with its addresses, and rejects
 -- the account or the change of address that the mail was about; or (is_stopped false) resumes it.
--- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a signed
--- link.
+-- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
+-- signed link.
 create function private.stop_account_mail(mailbox_hash text, account_id uuid, is_stopped boolean) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 declare person auth.users;

@@ -11,7 +11,7 @@ export interface Host {
 }
 
 type HostOptions = {
-  /** Where the service is. */
+  /** The origin of the service. */
   service: string;
   /** Answers of the host's backend, by path. */
   backend?: (path: string) => Promise<string | undefined>;

@@ -25,7 +25,7 @@ $$;
 create function pg_temp.reason(refusal jsonb) returns text language sql as $$ select concat_ws(' ', refusal ->> 'code', refusal ->> 'reason') $$;
 create function pg_temp.sessions() returns bigint language sql as $$ select count(*) from private.identify_sessions $$;
 
--- Who may call
+-- Permitted callers
 select is(tests.try(who, pg_temp.opens('x', '1', 'x@host.test')), '42501', format('%s opens no session', who))
 from unnest(array['anon', 'alice', 'olga', 'service_role', 'acme key with members:write']) who;
 select is(tests.see(who, $$ select private.signing_secrets('acme')::text $$), '42501', format('%s reads no signing secret', who))

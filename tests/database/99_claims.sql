@@ -73,7 +73,7 @@ select is(tests.see('anon', format('select private.open_claim(%L, %L) ->> %L', t
 select is(tests.see('anon', format('select private.open_claim(%L, %L)::text', tests.id('acme'), tests.id('grace'))) !~ 'author.test', true,
   'the address is not shown');
 
--- What moves to her
+-- Contributions that move to the user
 select tests.merge('source', 'for both');
 select tests.merge('source of both', 'for both');
 select is(pg_temp.voters('for both'), 'Alice, Bob, Carol, Grace', 'before, she voted twice: by her address and by her account');

@@ -127,7 +127,7 @@ select is_empty($$ select pg_temp.named('rita') $$, 'whom the history names no m
 
 select is(tests.see('olga', 'select private.erase_me()'), 'FB409', 'the last owner of an organization cannot erase themselves');
 
--- What a person wrote is in the export of their data, except links to issues, which admins set
+-- The export of a person's data contains all their texts, except links to issues, which admins set
 select is_empty($$ select p.relation, a.attname from private.personal_columns() p join pg_attribute a on a.attrelid = p.relation::regclass and a.attnum > 0 and not a.attisdropped
   where p.exported is not null and a.atttypid = 'text'::regtype and a.attname <> 'tracker_issue_url'
     and (has_column_privilege('authenticated', a.attrelid, a.attnum, 'insert') or has_column_privilege('authenticated', a.attrelid, a.attnum, 'update'))

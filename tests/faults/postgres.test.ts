@@ -49,7 +49,7 @@ describe("Postgres killed with -9 under load", () => {
     await sleep(500);
     const backends = await own.sql<{ pid: number }[]>`
       select pid from pg_stat_activity where application_name = 'feedback-functions'`;
-    // Without one this throws; process 0 would be this process's own group.
+    // Without a backend this throws; process 0 would be this process's own group.
     process.kill(backends[0]?.pid ?? Number.NaN, "SIGKILL");
     await until(() => backends.every(({ pid }) => !isAlive(pid)));
     await recovered(own);

@@ -253,7 +253,7 @@ describe("the check of a deployment", () => {
       project.start("webhook-dispatch", { program: hosted, bundles }),
     ]);
     const [api, dispatcher] = running as [Functions, Functions];
-    // Like hosted Supabase: /functions/v1/<name>/… reaches the function as /<name>/….
+    // As on hosted Supabase, /functions/v1/<name>/… reaches the function as /<name>/….
     front = createServer((incoming, outgoing) => {
       const path = (incoming.url ?? "").replace("/functions/v1", "");
       const port = path.startsWith("/api") ? api.port : dispatcher.port;

@@ -293,7 +293,7 @@ describe("columns", () => {
     }
   });
 
-  // Without a grant, or generated.
+  // The column has no grant, or is generated.
   const deniedCode = /^(42501|428C9)$/;
 
   it.each(tables)("of %s without a grant cannot be written, by an admin either", async (table) => {

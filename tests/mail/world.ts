@@ -65,7 +65,7 @@ export function mailWorld(stack: OwnStack) {
     await sql`select pg_notify('mails', '')`;
   }
 
-  /** Digests that wait for the morning are due now. */
+  /** Makes digests that wait for the morning due now. */
   async function digestNow(): Promise<void> {
     await sql`update private.mail_items set due_at = now()`;
     await sql`select private.gather_digests()`;

@@ -11,7 +11,7 @@ type Query = { language: string; q: string; finds: string[]; kind: string };
 const rows = jsonLines<Submission | Query>(new URL("judged.jsonl", import.meta.url));
 const judgedSubmissions = rows.filter((row) => "id" in row);
 const judgedQueries = rows.filter((row) => "q" in row);
-/** What Postgres offers for each language; `simple` for those without a stemmer. */
+/** The search configuration of Postgres for each language; `simple` for those without a stemmer. */
 const configurations: Record<string, string> = {
   en: "english",
   de: "german",

@@ -199,7 +199,7 @@ test("a body of more than 10 MiB for the data API is rejected", async () => {
   expect(answer.status).toBe(413);
 });
 
-// Any client may offer it: Java's offers h2c with each request.
+// Any client may offer an upgrade: the Java client offers h2c with each request.
 test.each([
   "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n",
   "Connection: Upgrade\r\nUpgrade: TLS/1.0, HTTP/1.1\r\n",

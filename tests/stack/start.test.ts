@@ -144,7 +144,7 @@ describe("one data folder, by one start after the other", () => {
   test("a Postgres that survived launcher and keeper is shut down by the next start", async () => {
     const family = await processesOf(folder);
     const watchers = family.filter(({ command }) => command.startsWith("/bin/sh"));
-    // Stopped first: otherwise the launcher shuts Postgres down when a watcher dies.
+    // The launcher is stopped first: otherwise it shuts Postgres down when a watcher dies.
     process.kill(launcher.pid, "SIGSTOP");
     for (const { pid } of watchers) process.kill(pid, "SIGKILL");
     await launcher.kill("SIGKILL");

@@ -176,7 +176,7 @@ test("its backup is restored as a stack of the next version, with all data and s
     await upgraded.stop();
   }
 
-  // Rejected before anything is changed.
+  // The start is rejected before it changes anything.
   const rejected = startOnly(dataDir, release.migrations);
   await expect(rejected).rejects.toThrow(
     /^the data folder is of a newer version of the service \(migration \d+\): start that version, or set DATA_DIR to another folder$/,
