@@ -3,9 +3,9 @@ import { sql } from "./stack.ts";
 export interface ColumnRights {
   table: string;
   column: string;
-  /** The role of requests without a session. */
+  /** Whether a caller without a session can read the column. */
   isPublic: boolean;
-  /** The role of requests with a session. */
+  /** Whether a caller with a session can read the column. */
   isReadable: boolean;
   isInsertable: boolean;
   isUpdatable: boolean;

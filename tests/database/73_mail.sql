@@ -143,7 +143,7 @@ select is((select count(*) from private.invites where email = 'new@example.test'
 update private.mails set created_at = now() - interval '25 hours' where kind = 'invite';
 select is(pg_temp.invite('new@example.test'), 'true', 'the day after they go on');
 
--- Accepting through the link of the mail
+-- Accepting and refusing through the link of the mail
 select is(tests.see(who, format('select data ->> ''role'' from private.accept_invite(null, %L)', pg_temp.invited('bob@example.test'))), outcome, format('%s accepts: %s', who, outcome))
 from (values ('alice', 'FB403'), ('anon', '42501'), ('acme key with members:write', '42501'), ('bob', 'member')) as t (who, outcome);
 select is(private.refuse_invites(pg_temp.invited('new@example.test')) ->> 'is_stopped', 'true', 'who was invited stops the mail of the organization');

@@ -88,7 +88,7 @@ export async function startProject(): Promise<Project> {
 
   const settings: Record<string, string> = {
     DATABASE_URL: loginOf("feedback_api"),
-    // The keys are on one line, as in an env file.
+    // The certificate is on one line, as in an env file.
     DATABASE_CA: authority.replaceAll("\n", "\\n"),
     DATABASE_CONNECTIONS: "2",
     SITE_URL: "https://feedback.example",
