@@ -213,7 +213,7 @@ $$;
 grant execute on function private.signing_secrets, private.open_session to feedback_api;
 grant execute on function private.end_session to authenticated;
 
--- For an erasure: deletes an organization's subject of a person and ends their sessions.
+-- For an erasure: deletes the identities that applications gave a person, and ends the person's sessions.
 create function private.forget_identified(profile_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
