@@ -3,9 +3,9 @@ import { sql } from "./stack.ts";
 export interface ColumnRights {
   table: string;
   column: string;
-  /** Without a session. */
+  /** Whether a caller without a session can read the column. */
   isPublic: boolean;
-  /** With a session. */
+  /** Whether a caller with a session can read the column. */
   isReadable: boolean;
   isInsertable: boolean;
   isUpdatable: boolean;

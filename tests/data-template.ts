@@ -37,9 +37,9 @@ export async function startEmptyDatabase(): Promise<DatabaseServer & { path: str
   return { ...database, path, stop };
 }
 
-/** Makes `dataDir`, which must not be there yet. */
+/** Creates `dataDir`, which must not exist yet. */
 export async function copyTemplate(template: string, dataDir: string, seed: Secrets["seed"]): Promise<void> {
-  // As the programs of Postgres may run as another user, the files' owners are kept.
+  // The programs of Postgres may run as another user, so the copy keeps the files' owners.
   await promisify(execFile)("cp", ["-a", template, dataDir]);
   const file = join(dataDir, "secrets.json");
   const secrets = JSON.parse(await readFile(file, "utf8")) as Secrets;

@@ -1,4 +1,4 @@
-// The functions run in Deno and are checked by it; tests import parts of them, which name only this of it.
+// The functions run in Deno, which checks their types; tests import parts of them that use only these members of Deno.
 declare namespace Deno {
   const env: { get(name: string): string | undefined };
   function serve(

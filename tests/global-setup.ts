@@ -31,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       dataDir,
       seed: "demo",
       postgresSettings: { ...unsynced, synchronous_commit: "off" },
-      // On a busy machine auth and the data API are slow without anybody's fault.
+      // On a busy machine, auth and the data API can be slow without any fault.
       limits: { slowWorkMs: Number.MAX_SAFE_INTEGER },
       maxSilenceMs: 60_000,
       // Receivers of tests are on this machine.

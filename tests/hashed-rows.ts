@@ -1,6 +1,6 @@
 import { sql } from "./stack.ts";
 
-// Rows that the schedule and the dispatchers change, whatever a request does.
+// Tables whose rows the schedule and the dispatchers change, regardless of requests.
 const derived = "(_activity|_backlogs|_days|_due|_statistics|_zones)$";
 
 const tables = await sql<{ name: string }[]>`

@@ -17,11 +17,11 @@ export interface HttpAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** Undefined where it is no JSON. */
+  /** Undefined if the body is not JSON. */
   body: unknown;
 }
 
-/** One request, such as fetch would not send: with any header, in chunks, or from another address. */
+/** Sends one request that fetch could not send: with any header, in chunks, or from another address. */
 export function send(method: string, url: string, call: HttpCall): Promise<HttpAnswer> {
   const { agent, token, body, raw, from } = call;
   const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body));

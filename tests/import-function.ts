@@ -1,7 +1,7 @@
 import { inject, vi } from "vitest";
 
 /**
- * Imports a module of functions/, which at that time needs only these of Deno's. All test files have the same
+ * Imports a module of functions/, which uses only these members of Deno when it is loaded. All test files have the same
  * environment, since files that run in one process share the module.
  */
 export async function importFunction<Module>(url: URL): Promise<Module> {

@@ -24,7 +24,7 @@ export interface Call {
   headers?: Record<string, string>;
   /** Defaults to the functions' listener. */
   base?: string;
-  /** Source address: on Linux all of 127/8 is local. */
+  /** Source address: on Linux, all of 127/8 is local. */
   from?: string;
 }
 
@@ -67,7 +67,7 @@ export async function startOwnStack({
   const starting = async () => {
     if (options.migrations === undefined) await copyTemplate(inject("template"), dataDir, "none");
     const postgresSettings = { ...unsynced, ...options.postgresSettings };
-    // On a busy machine auth and the data API are slow without anybody's fault.
+    // On a busy machine, auth and the data API can be slow without any fault.
     const limits = { slowWorkMs: Number.MAX_SAFE_INTEGER, ...options.limits };
     const given = { maxSilenceMs: 60_000, ...options, dataDir, postgresSettings, limits };
     return startStack({ port: 0, dbPort: 0, seed: "none", parts: [], ...given });

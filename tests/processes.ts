@@ -23,7 +23,7 @@ async function allProcesses(): Promise<Process[]> {
   }));
 }
 
-/** This process and all that came of it. */
+/** This process and all its descendants. */
 export async function descendants(): Promise<Process[]> {
   const all = await allProcesses();
   const parents = new Map(all.map(({ pid, parent }) => [pid, parent]));
@@ -33,7 +33,7 @@ export async function descendants(): Promise<Process[]> {
   });
 }
 
-/** The sockets on which processes listen for TCP, by the program's name and "address:port"; of Linux. */
+/** The TCP sockets on which processes listen, by the program's name and "address:port"; Linux only. */
 export async function listenersOf(processes: Process[]): Promise<{ name: string; address: string }[]> {
   const tables = await Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8")));
   const listening = new Map(
@@ -120,7 +120,7 @@ export async function processesOf(path: string): Promise<Process[]> {
   return (await allProcesses()).filter(({ command }) => command.includes(path));
 }
 
-/** Waits a moment for processes that are on their way out; answers those that stay. */
+/** Waits a moment for processes that are exiting; returns those that stay. */
 export async function noneLeft(path: string): Promise<string[]> {
   for (let waited = 0; waited < 20_000; waited += 50) {
     if ((await processesOf(path)).length === 0) return [];

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-/** Sends bytes as they are; returns what arrives until the connection is closed or no more comes. */
+/** Sends bytes unchanged; returns the received data once the connection is closed or no more arrives. */
 export function raw(bytes: string, to: { port: number | string; from?: string; timeoutMs?: number }): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ port: Number(to.port), host: "127.0.0.1", localAddress: to.from ?? "127.0.0.1" });

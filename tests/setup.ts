@@ -2,7 +2,8 @@ import { dirname } from "node:path";
 import { beforeEach, inject } from "vitest";
 import { errorsSince } from "./error-logs.ts";
 
-// A test that fails prints the errors that the functions logged meanwhile. Other files share the stack: some may be theirs.
+// A failing test prints the errors that the functions logged meanwhile. Other files share the stack, and may have
+// caused some.
 beforeEach(({ onTestFailed }) => {
   const startedAt = Date.now();
   onTestFailed(async () => {

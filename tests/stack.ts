@@ -21,8 +21,8 @@ export const stack = inject("stack");
 export const sql = postgres(stack.db_url, { max: 4, idle_timeout: 2, onnotice: () => undefined });
 
 /**
- * Changes the schema of the shared database. A statement that waits for its lock holds up all others of the table:
- * it waits for less time than a request does, and tries again.
+ * Changes the schema of the shared database. A statement that waits for a table lock blocks all later ones on that
+ * table, so it waits for less time than requests do, and is retried.
  */
 export async function alterSchema(statements: string, by: postgres.Sql = sql): Promise<void> {
   await until(() =>
@@ -84,7 +84,10 @@ export async function manyUsers(count: number, against = sql, secret = stack.jwt
   );
 }
 
-/** Signs an access token like the auth service, with other claims, that names no session; `expiresIn` is in seconds. */
+/**
+ * Signs an access token as the auth service does, with other claims and without a session id; `expiresIn` is in
+ * seconds.
+ */
 export function accessToken(
   claims: Record<string, unknown>,
   expiresIn = 3600,

@@ -9,12 +9,12 @@ type Flaw = {
   method?: number;
   offset?: number;
   localName?: string;
-  /** In place of what it deflates to. */
+  /** Content to use instead of the deflated data. */
   packed?: Uint8Array;
 };
 export type ZipFile = [name: string, content: string | Uint8Array, flaw?: Flaw];
 
-/** A zip as Go's archive/zip streams it: deflated, with sums and sizes behind the data, and in the directory at the end. */
+/** A zip as Go's archive/zip streams it: deflated, with checksums and sizes after the data and in the directory. */
 export function zipOf(files: ZipFile[], end: { count?: number; comment?: string } = {}): Uint8Array {
   const parts: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -225,10 +225,10 @@ create function private.agent_id() returns uuid
 language sql stable
 return case when private.is_key() then nullif(current_setting('feedback.agent_id', true), '')::uuid end;
 
--- Whether a function of ours writes these rows as a part of a larger operation: what a creation adds for its
--- author, a merge, an import, a claim or an erasure. It has checked and charged the operation, maintains the
--- counters and emits its own event, so that triggers of votes, follows, comments and status changes neither
--- check the rows nor count, announce or charge them. No client can set this.
+-- Whether one of our functions writes these rows as part of a larger operation: rows that a creation adds for
+-- its author, a merge, an import, a claim or an erasure. That function has checked and charged the operation,
+-- maintains the counters and emits its own event, so that triggers of votes, follows, comments and status
+-- changes neither check, count, announce nor charge the rows. No client can set this.
 create function private.is_internal_write() returns boolean
 language sql stable
 return coalesce(current_setting('feedback.internal_write', true), '') in ('on', 'import');

@@ -13,8 +13,8 @@ exception when invalid_parameter_value then
 end
 $$;
 
--- Every kind of mail, in the order of the settings: its choices, the choice without a setting, and the type
--- of the notifications that it is about. A digest (which collects others) and an invite cannot be chosen.
+-- Every kind of mail, in the order of the settings: its choices, the default choice, and the type of the
+-- notifications that it covers. Digests (which collect others) and invites cannot be chosen.
 create function private.mail_kinds()
   returns table (place integer, kind text, choices text[], default_choice text, notification_type text)
 language sql immutable
@@ -30,7 +30,7 @@ begin atomic
     (8, 'invite', '{}', null, null);
 end;
 
--- Whether there is such a kind of mail.
+-- Whether this kind of mail exists.
 create function private.is_mail_kind(kind text) returns boolean
 language sql immutable
 return exists (select from private.mail_kinds() k where k.kind = is_mail_kind.kind);
@@ -124,7 +124,7 @@ $$;
 create trigger take_slug before insert or update of slug on public.organizations
   for each row execute function private.take_slug();
 
--- Id of an organization by id, or by present or former slug; the organization may be deleted. For definer
+-- Id of an organization by id, or by current or former slug; it may be a deleted organization. For definer
 -- functions.
 create function private.organization_named(name text) returns uuid
 language sql stable
@@ -219,12 +219,12 @@ begin
     new.id, 'user', new.id, case when new.email_confirmed_at is not null then new.email end,
     left(nullif(private.person_name(coalesce(data ->> 'name', data ->> 'full_name', data ->> 'user_name',
       data ->> 'preferred_username')), ''), 100),
-    -- A picture with another address is none.
+    -- A picture URL in any other form is ignored.
     substring(left(coalesce(data ->> 'avatar_url', data ->> 'picture'), 2000) from '^https://[^\s"''<>]+$'),
     new.is_anonymous
   )
   on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous,
-    -- What stood here before the first confirmation may be by somebody else.
+    -- Values from before the first confirmation may have been set by somebody else.
     name = case when is_given then excluded.name when is_first then coalesce(excluded.name, p.name)
       else p.name end,
     avatar_url = case when is_given then excluded.avatar_url
@@ -236,7 +236,8 @@ end
 $$;
 create trigger keep_profile after insert or update of email, is_anonymous, deleted_at on auth.users
   for each row execute function private.sync_profile_of_user();
--- A trigger of its own, since only the auth service, which owns the table, may drop or change a trigger on it.
+-- This is a separate trigger, because only the auth service, which owns the table, may drop or change its
+-- triggers.
 create trigger keep_profile_confirmed after update of email_confirmed_at on auth.users
   for each row execute function private.sync_profile_of_user();
 
@@ -248,17 +249,18 @@ return private.trim_text(regexp_replace(
     '\u200E\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF0-\uFFFB'
     '\U00013430-\U00013442\U00016FE4\U0001BCA0-\U0001BCA3\U0001D159'
     '\U0001D173-\U0001D17A\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF]', '', 'g'),
-  -- Joiners shape letters of some scripts, and emoji; variation selectors choose a form of the one before.
+  -- Joiners shape letters of some scripts and emoji; variation selectors choose a form of the preceding
+  -- character.
   '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+', '', 'g'));
 
--- What a name looks like: equal for names that differ only in case, accents, spaces and signs, in a word for
--- the team at the start or end, or in letters and digits that look alike. Covers the frequent lookalikes of
--- Latin, Cyrillic, Greek, Armenian, Lisu and Cherokee, not the whole list of Unicode.
+-- The visual form of a name: equal for names that differ only in case, accents, spaces and punctuation, in a
+-- word for the team at the start or end, or in letters and digits that look alike. Covers the frequent
+-- lookalikes of Latin, Cyrillic, Greek, Armenian, Lisu and Cherokee, not the whole list of Unicode.
 create function private.name_skeleton(name text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 declare
-  -- Capitals first, since those of Greek look like other Latin letters than their small ones. Then small
-  -- capitals, and letters of Lisu and Cherokee.
+  -- Capitals come first, because Greek capitals resemble other Latin letters than Greek lowercase does. Small
+  -- capitals and letters of Lisu and Cherokee follow.
   latin text := private.plain_text(translate(regexp_replace(name, '\|(?=\w)', 'l', 'g'),
     'ΑАΒВСϹΕЕΗНҺΙІӀЈΚКΜМΝΟОΡРЅΤТΧХΥУҮΖ' || 'ᴀʙᴄᴅᴇꜰғɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏ'
       || 'ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ' || 'ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃ',
@@ -269,7 +271,7 @@ declare
       '\U0001F000-\U0001FAFF\U000E0100-\U000E01EF]', '', 'g'),
     'i1ıɩιіӏ0οоօаαɑьƅсϲԁеєɡցһհјϳкκмոпрρԛզгѕꜱтτυսцνѵԝωхχуγүᴢ',
     'lllllllooooaaabbccdeegghhjjkkmnnppqqrssttuuuvvwwxxyyyz'), 'rn', 'm'), 'vv', 'w');
-  -- How the mark of the team is written, as shapes.
+  -- The spellings of the team mark, in their visual form.
   team constant text := '(team|equlp[eo]|squadra|チーム|komaндa)';
 begin
   return coalesce(nullif(regexp_replace(shape, '^' || team || '|' || team || '$', '', 'g'), ''),
@@ -290,9 +292,9 @@ create trigger clean_name before insert or update of name on public.profiles
 create trigger clean_name before insert or update of name on public.organizations
   for each row execute function private.clean_name();
 
--- Trigger: rejects a name that people choose for themselves if it looks like that of a team member, where
--- they are not on the team: in the organization of the request and where they wrote something.
--- definer: reads the names of teams, and what the person wrote anywhere.
+-- Trigger: rejects a name that people choose for themselves if it looks like the name of a team member of an
+-- organization in which they are not on the team: the organization of the request, or one where they wrote
+-- something. definer: reads names of teams, and what the person wrote anywhere.
 create function private.reject_name_of_team() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -316,7 +318,7 @@ begin
 end
 $$;
 
--- After clean_name, by its name.
+-- The name of this trigger sorts after clean_name, so it runs later.
 create trigger reject_name_of_team before update of name on public.profiles
   for each row when (new.name <> old.name and new.id = private.caller_id())
   execute function private.reject_name_of_team();
@@ -330,7 +332,7 @@ begin
   delete from public.memberships where user_id = new.id;
   delete from auth.audit_log_entries a where old.auth_user_id::text
     in (a.payload ->> 'actor_id', a.payload -> 'traits' ->> 'user_id');
-  -- No foreign key; has tokens of providers.
+  -- This table has no foreign key, and contains tokens of providers.
   delete from auth.flow_state f where f.user_id = old.auth_user_id;
   new.email := null;
   new.name := null;
@@ -340,7 +342,7 @@ begin
 end
 $$;
 
--- Trigger: writes the language that a user chose where the mails of the auth service read it.
+-- Trigger: copies the language that a user chose to the place where mails of the auth service read it.
 -- definer: users belong to the auth service.
 create function private.sync_language_of_user() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -490,8 +492,8 @@ begin
 end
 $$;
 
--- Profile a key acts as: the e-mail author with this address, inserted if missing; without an address the
--- profile of the key. definer: inserts profiles, which keys cannot.
+-- Profile that a key acts as: the e-mail author with this address, inserted if missing; without an address,
+-- the key's own profile. definer: inserts profiles, which keys cannot.
 create function private.author_of_key(email text, name text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -504,8 +506,8 @@ begin
   select p.id, p.name into author_id, known_name from public.profiles p
   where p.kind = 'email' and p.organization_id = private.key_organization_id()
     and lower(p.email) = lower(author_of_key.email);
-  -- Locked: a claim of the author (99_claims.sql) waits until this transaction ends, or this for the
-  -- claim, after which the author is another.
+  -- The row is locked: a claim of the author (99_claims.sql) waits until this transaction ends, or this
+  -- transaction waits for the claim, after which the address has another author.
   if author_id is not null and author_of_key.name is not null
     and known_name is distinct from author_of_key.name then
     update public.profiles p set name = author_of_key.name where p.id = author_id and p.kind = 'email'
@@ -531,7 +533,7 @@ language sql immutable
 return coalesce(lower((profile).email), (profile).id::text);
 
 -- All profiles of a person in an organization, the given one first: the e-mail author and the users with the
--- same address. A person counts once. definer: addresses are not granted.
+-- same address. They count as one person. definer: addresses are not granted.
 create function private.same_person(profile_id uuid, organization_id uuid) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare address text := (select lower(p.email) from public.profiles p
@@ -558,8 +560,8 @@ begin
 end
 $$;
 
--- Before rows of an identified person are added: a claim (99_claims.sql) waits until this transaction
--- ends, or this for the claim, which has ended the session. Call it before other locks.
+-- Called before rows of an identified person are added: a claim (99_claims.sql) waits until this transaction
+-- ends, or this transaction waits for the claim, which ends the session. Call it before taking other locks.
 -- definer: locks profiles, which clients cannot.
 create function private.lock_caller() returns void
 language plpgsql security definer set search_path = pg_temp as $$

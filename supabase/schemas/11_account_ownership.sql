@@ -1,5 +1,5 @@
--- Who an account belongs to: whoever confirms its address first. Supabase Auth keeps the password and the
--- metadata that anybody set before that; these triggers on auth.users do not.
+-- An account belongs to whoever confirms its address first. Supabase Auth keeps the password and metadata
+-- that anybody set before that; these triggers on auth.users remove them.
 
 -- Requests for an unconfirmed account -----------------------------------------------------------------------
 
@@ -29,8 +29,8 @@ $$;
 create trigger count_request after insert or update of confirmation_token, recovery_token on auth.users
   for each row when (new.email_confirmed_at is null) execute function private.count_request();
 
--- Counts a request that the auth service refused because it had just sent a mail: the mail that the person
--- then opens is of an earlier request. definer: the login role may write no table.
+-- Counts a request that the auth service refused because it had just sent a mail: the person then opens the
+-- mail of an earlier request. definer: the login role may write no table.
 create function private.count_unconfirmed_request(email text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -43,17 +43,17 @@ $$;
 
 -- The first confirmation ------------------------------------------------------------------------------------
 
--- Trigger on auth.users: at the first confirmation of an address for which there was more than one request,
--- or by a provider, what anybody set before goes: password, metadata, sessions, phone, second factors,
--- passkeys, pending changes and codes, and sign-ins by providers that did not verify the address. After a
--- single sign-up they stay. definer: reads a private table, ends sessions and removes identities.
+-- Trigger on auth.users: at the first confirmation of an address by a provider, or after more than one
+-- request for it, removes everything that was set before: password, metadata, sessions, phone, second
+-- factors, passkeys, pending changes and codes, and sign-ins by providers that did not verify the address.
+-- After a single request they stay. definer: reads a private table, ends sessions and removes identities.
 create function private.give_to_confirmer() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare
   given jsonb := nullif(current_setting('feedback.given_account', true), '')::jsonb;
   is_first boolean := old.email_confirmed_at is null and new.email_confirmed_at is not null
     and new.email = old.email;
-  -- The auth service has then replaced password, metadata and other identities itself.
+  -- In this case the auth service has replaced password, metadata and other identities itself.
   by_provider boolean := is_first and exists (select from auth.identities i where i.user_id = new.id
     and i.provider <> 'email' and i.identity_data ->> 'email_verified' = 'true'
     and lower(i.identity_data ->> 'email') = new.email);
@@ -69,16 +69,16 @@ begin
     new.email_change_token_current := '';
     delete from auth.sessions s where s.user_id = new.id;
     delete from auth.mfa_factors f where f.user_id = new.id;
-    -- Codes that were issued and not exchanged yet; one without is of the confirmation itself.
+    -- Codes that were issued but not exchanged yet; a row without a code belongs to the confirmation itself.
     delete from auth.flow_state f where f.user_id = new.id and f.auth_code_issued_at is not null;
     -- Passkeys, which older versions of the auth service do not have.
     if to_regclass('auth.webauthn_credentials') is not null then
       execute 'delete from auth.webauthn_credentials where user_id = $1' using new.id;
     end if;
     if not by_provider then
-      -- What the confirming statement itself sets is by whoever confirms, such as an admin.
+      -- A value that the confirming statement sets comes from whoever confirms, such as an admin.
       if new.encrypted_password is not distinct from old.encrypted_password then
-        -- Empty like null: old versions of the auth service cannot read a null.
+        -- An empty password works like null, which old versions of the auth service cannot read.
         new.encrypted_password := '';
       end if;
       delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
@@ -86,8 +86,8 @@ begin
       perform set_config('feedback.given_account', given::text, true);
     end if;
   end if;
-  -- In this statement and later ones of the transaction: the auth service writes the metadata that it has in
-  -- memory once more, perhaps with what the confirmer sets.
+  -- This applies to later statements of the transaction too: the auth service writes the metadata that it
+  -- holds in memory once more, perhaps with values that the confirmer sets.
   if given ->> 'id' = new.id::text then
     new.raw_user_meta_data := private.metadata_of_auth(new.raw_user_meta_data)
       || (select coalesce(jsonb_object_agg(n.key, n.value), '{}') from jsonb_each(new.raw_user_meta_data) n
@@ -97,22 +97,22 @@ begin
 end
 $$;
 
--- Size of metadata as the auth service writes it in an access token, where some characters take six bytes.
+-- Size of metadata as the auth service encodes it in an access token, where some characters take six bytes.
 create function private.token_bytes(metadata jsonb) returns integer
 language sql immutable
 return octet_length(regexp_replace(metadata::text, '[<>&\u2028\u2029]', '______', 'g'));
 
--- The metadata of a user that the auth service sets itself; a longer value is by somebody else.
+-- Metadata that the auth service itself sets for a user; longer values come from somebody else.
 create function private.metadata_of_auth(metadata jsonb) returns jsonb
 language sql immutable
 return (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(metadata)
   where key = any ('{sub,email,email_verified,phone,phone_verified}') and private.token_bytes(value) <= 330);
 
--- Names sort after unwrap_users of the embedded stack, and this one after user_metadata_is_small.
+-- Trigger names sort after unwrap_users of the embedded stack, and this one after user_metadata_is_small.
 create trigger who_confirms_owns before update of email_confirmed_at, raw_user_meta_data on auth.users
   for each row execute function private.give_to_confirmer();
 
--- Trigger on auth.users: requests count until the address is confirmed.
+-- Trigger on auth.users: deletes the counted requests once the address is confirmed.
 -- definer: the role of the auth service may not write the table.
 create function private.forget_requests() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -128,8 +128,8 @@ create trigger forget_requests after update of email_confirmed_at on auth.users
 
 -- Metadata is part of every access token, and of the cookie and the header that carry it.
 
--- Trigger on auth.users: metadata has at most 2 KB. A larger one is an error for a confirmed account; of
--- a sign-up and of a provider only name, picture and language stay, if they are small.
+-- Trigger on auth.users: metadata has at most 2 KB. Larger metadata of a confirmed account is an error; at a
+-- sign-up or from a provider, only name, picture and language are kept, if they are small.
 -- definer: the role of the auth service may not use schema private.
 create function private.bound_metadata() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -155,16 +155,15 @@ create trigger user_metadata_is_small before insert or update of raw_user_meta_d
 
 -- The page that confirms ------------------------------------------------------------------------------------
 
--- The user of auth that the token in the link of a mail belongs to; is_change: it confirms a change of
--- address.
+-- The auth user that the token in a mail link belongs to; is_change: the token confirms a change of address.
 create function private.user_of_link(token_hash text) returns table (id uuid, is_change boolean)
 language plpgsql stable set search_path = pg_temp as $$
--- As the auth service stores it: as it is, or as a hash (the embedded one).
+-- Tokens are compared as the auth service stores them: in plain form, or hashed (the embedded service).
 declare tokens text[] := array[token_hash,
   rtrim(translate(encode(sha256(convert_to(token_hash, 'UTF8')), 'base64'), '+/', '-_'), '=')];
 begin
   if length(token_hash) <= 20 then return; end if;
-  -- The conditions on length and digits are those of the unique indexes.
+  -- The conditions on length and digits match those of the unique indexes.
   return query select u.id, false from auth.users u where u.confirmation_token = any (tokens)
       and u.confirmation_token !~ '^[0-9 ]*$' and length(u.confirmation_token) > 6
     union all select u.id, false from auth.users u where u.recovery_token = any (tokens)
@@ -192,8 +191,9 @@ begin
 end
 $$;
 
--- Deletes an unconfirmed account, or takes the address from one that signs in otherwise; or (is_change) ends
--- a change of address. Returns deleted, kept (the address of a change), or null for a confirmed account.
+-- Deletes an unconfirmed account, or removes the address from an account that has another sign-in method; or
+-- (is_change) cancels a change of address. Returns deleted, kept (the address of a change), or null for a
+-- confirmed account.
 create function private.reject_request(account_id uuid, is_change boolean) returns text
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -218,9 +218,9 @@ begin
 end
 $$;
 
--- For the owner of an address who did not request the mail: deletes the unconfirmed account, takes the
--- address from one that signs in otherwise, or ends the change of address. Returns deleted, or kept (the
--- address of a change), or null for a confirmed account and an unknown token, where it does nothing.
+-- For the owner of an address who did not request the mail: deletes the unconfirmed account, removes the
+-- address from an account that has another sign-in method, or cancels the change of address. Returns deleted,
+-- kept (the address of a change), or null without any effect for a confirmed account or an unknown token.
 -- definer: users belong to the auth service.
 create function private.reject_link(token_hash text) returns text
 language sql security definer set search_path = pg_temp
@@ -242,10 +242,10 @@ grant execute on function private.needs_password to authenticated;
 
 -- Sessions --------------------------------------------------------------------------------------------------
 
--- Why an access token with these claims is refused: ended (the auth service has deleted or banned the
--- user, or ended the session), factor (the account has a second factor, and the session has not passed
--- it); null if it is accepted. A token that names no session is accepted until it expires.
--- definer: reads users, sessions and factors of the auth service.
+-- The reason why an access token with these claims is refused: ended (the auth service has deleted or banned
+-- the user, or ended the session) or factor (the account has a second factor that the session has not
+-- passed); null if it is accepted. A token without a session id is accepted until it expires. definer: reads
+-- users, sessions and factors of the auth service.
 create function private.session_refusal(user_id uuid, session_id uuid, aal text) returns text
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare refusal text;
@@ -262,14 +262,14 @@ begin
 end
 $$;
 
--- Why the access token of a client of the data API or of realtime is refused: client (issued to another
--- application), or that of private.session_refusal; null if it is accepted.
--- definer: clients may ask about their own token only.
+-- The reason why the access token of a client of the data API or of realtime is refused: client (issued to
+-- another application), or a reason of private.session_refusal; null if it is accepted. definer: clients may
+-- ask about their own token only.
 create function private.token_refusal() returns text
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare claims jsonb := auth.jwt();
 begin
-  -- The user let another application sign in with this project; it may not act here.
+  -- The user let another application sign in with this project; that application may not act here.
   if claims ? 'client_id' then return 'client'; end if;
   if not coalesce(concat_ws(' ', claims ->> 'sub', claims ->> 'session_id')
     ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}( [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$', false)
@@ -278,7 +278,7 @@ begin
 end
 $$;
 
--- The message for a refused credential: that of private.session_refusal, or null for one that is not valid.
+-- The message for a refused credential: the reason of private.session_refusal, or null for an invalid one.
 create function private.refusal_message(refusal text) returns text
 language sql immutable
 return case refusal

@@ -195,7 +195,7 @@ grant select, insert, update, delete on public.submission_tags, public.status_ch
 -- Creation --------------------------------------------------------------------------------------------------
 
 -- Trigger: sets organization, author, moderation state and visibility, and starts vote_count at the author's
--- vote, which an account that was erased here does not have. definer: reads settings of private
+-- vote, which does not exist if the account was erased here. definer: reads settings of private
 -- organizations. The row lock serializes this insert with changes of visibility.
 create function private.prepare_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -270,7 +270,7 @@ create trigger announce_approval after update of moderation_state on public.subm
   for each row when (old.moderation_state <> 'approved' and new.moderation_state = 'approved')
   execute function private.announce_submission();
 
--- What an author wrote for others to read.
+-- The texts of an author that others read.
 create function private.public_texts(submission public.submissions) returns text[]
 language sql immutable
 return array[(submission).title, (submission).description];
@@ -285,7 +285,7 @@ begin
   if new.tracker_issue_url is distinct from old.tracker_issue_url and private.caller_id() is not null then
     perform private.require_admin(new.organization_id, 'submissions:moderate');
   end if;
-  -- Both name the text that was read (private.admin_moderate): no two of one submission have the same time.
+  -- Both columns identify the text that was read (private.admin_moderate): each update gets a later time.
   new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
   new.is_changed_by_author := old.is_changed_by_author
     or private.public_texts(new) <> private.public_texts(old) and private.caller_id() is not null
@@ -349,8 +349,8 @@ create trigger announce_edit after update of title, description, category_id,
       is distinct from (new.title, new.description, new.category_id, new.tracker_issue_url))
   execute function private.announce_edit();
 
--- Trigger: rejects the deletion of a submission that is a merge target.
--- A merge target holds votes of its sources. Deleting it would lose them, so unmerge first.
+-- Trigger: rejects the deletion of a merge target, because it would lose the votes of its sources; unmerge
+-- first.
 create function private.protect_merge_target() returns trigger
 language plpgsql security definer set search_path = pg_temp
 as $$ -- definer: the caller may not see all sources

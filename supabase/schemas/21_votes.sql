@@ -138,8 +138,8 @@ create trigger prepare before insert on public.votes
 create trigger prepare before insert on public.follows
   for each row execute function private.prepare_vote();
 
--- Whether a person takes part themselves, and so follows: everyone but e-mail authors for whom a key or an
--- operator enters something (private.follow_for). Called by definer triggers only.
+-- Whether a person takes part themselves and therefore follows: everyone except e-mail authors for whom a key
+-- or an operator enters something (private.follow_for). Called by definer triggers only.
 create function private.is_own_act(profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -203,7 +203,7 @@ $$;
 create trigger count_removed after delete on public.votes
   referencing old table as removed for each statement execute function private.count_removed_votes();
 
--- A submission and all submissions merged into it. A follower of one of them follows it.
+-- A submission and all submissions merged into it. A follower of any of them follows the submission.
 -- definer: the caller may not see all sources.
 create function private.with_sources(submission_id uuid) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -215,8 +215,8 @@ begin
 end
 $$;
 
--- Makes a profile that a key may act as follow a submission, because the person asked for it.
--- definer: keys may not insert follows, since an address that a key enters is nobody's wish to get mail.
+-- Makes a profile that a key may act as follow a submission, at the person's request. definer: keys may not
+-- insert follows, since entering an address is not the owner's request for mail.
 create function private.follow_for(submission_id uuid, profile_id uuid, reason text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -341,7 +341,7 @@ $$;
 
 -- Grants ----------------------------------------------------------------------------------------------------
 
--- Without created_at: a profile made with its first vote has the same time.
+-- created_at is not granted: a profile created with its first vote has the same time.
 grant select (id, organization_id, submission_id) on public.votes to anon, authenticated, service_key;
 grant insert (submission_id), delete on public.votes to authenticated;
 grant insert (submission_id, user_id) on public.votes to service_key;

@@ -130,7 +130,7 @@ end
 $$;
 
 -- Trigger: charges edits by direct clients. An edit of content that required approval makes it pending again,
--- also where only an ancestor hides it. definer: writes rate limit counters.
+-- even where only an ancestor hides it. definer: writes rate limit counters.
 create function private.review_comment_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -471,7 +471,7 @@ create policy "users take back their own vote" on public.comment_votes
   for delete to authenticated
   using (user_id = (select auth.uid()) and private.lock_comment(comment_id) is not null);
 
--- Here and not in 10_organizations.sql, because it reads the tables of content.
+-- This is not in 10_organizations.sql, because it reads the content tables.
 create policy "people are seen through what they wrote" on public.profiles
   for select to anon, authenticated, service_key using (
     id = (select private.caller_id())

@@ -166,9 +166,9 @@ end
 $$;
 
 -- Approves, rejects, marks as spam or makes pending again (reopen) a submission or comment; repeating it is
--- not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. text_of: the
--- updated_at of the text to approve. Raises TEXT_CHANGED if there is a newer one, or without text_of if the
--- author changed the text since the submission. definer: moderation states and trust are not granted.
+-- not an error. trust_author grants trust; spam revokes it; reopening spam deletes the decision. text_of is
+-- the updated_at of the approved text. Raises TEXT_CHANGED if there is a newer text, or without text_of if
+-- the author changed the text since creation. definer: moderation states and trust are not granted.
 create function private.admin_moderate(target_type text, target_id uuid, action text, reason text,
   trust_author boolean, text_of timestamptz default null) returns json
 language plpgsql security definer set search_path = pg_temp as $$

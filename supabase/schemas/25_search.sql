@@ -71,7 +71,7 @@ begin
 end
 $$;
 
--- Whether a word is of a script that writes words without spaces, or attaches particles to them.
+-- Whether a word belongs to a script that writes words without spaces, or attaches particles to them.
 create function private.is_unspaced(word text) returns boolean
 language sql immutable
 return word ~ ('^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff'
@@ -91,7 +91,7 @@ return (
     '\u3008-\u3020\u3030\u303d\u30a0\u30fb]+') with ordinality t (w, n) where w <> '');
 
 -- A word without accents and punctuation; can be empty.
--- Without accents a character can become punctuation, which has a meaning in queries and regular expressions.
+-- Removing an accent can leave punctuation, which has a meaning in queries and regular expressions.
 create function private.plain_word(word text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 begin
@@ -101,14 +101,14 @@ begin
 end
 $$;
 
--- The dictionaries that know endings and small words of a language.
+-- The dictionaries with the endings and small words of a language.
 create function private.stemmers() returns regdictionary[]
 language sql immutable
 return array['english_stem', 'german_stem', 'french_stem', 'spanish_stem', 'italian_stem', 'portuguese_stem',
   'russian_stem']::regdictionary[];
 
--- Lexemes of the tier of votes. Tiers follow the order of votes and ids; one vote and none are also
--- divided into 16 and 256 tiers by id.
+-- Lexemes of the tier of votes. Tiers follow the order of votes and ids; submissions with one vote or none
+-- are also divided into 16 and 256 tiers by id.
 create function private.search_tiers(organization_id uuid, votes integer, submission_id uuid) returns text[]
 language sql immutable
 return (select array_agg(left(organization_id::text, 8) || '#'
@@ -130,7 +130,7 @@ begin
     select t.n, t.word, t.n <= cardinality(title_words) as in_title, p.plain,
       has_unspaced and private.is_unspaced(t.word) as is_unspaced
     from unnest(title_words || private.split_words(description)) with ordinality t (word, n)
-      -- A call of plain_word for each word would take longer than all else.
+      -- Calling plain_word for each word would take longer than everything else.
       cross join lateral (select case when octet_length(t.word) = char_length(t.word) then t.word
         else private.plain_word(t.word) end as plain offset 0) p
     where p.plain <> ''
@@ -138,7 +138,7 @@ begin
     select t.word, t.plain, bool_or(t.in_title) as in_title
     from tokens t where not t.is_unspaced group by 1, 2
   ), languages as materialized (
-    -- Those of most of the small words, or all.
+    -- The languages that contain most of the small words, or all languages.
     select l.stemmer from (
       select s.stemmer, rank() over (order by count(w.word) desc) as n
       from unnest(private.stemmers()) s (stemmer)
@@ -189,7 +189,7 @@ create function private.index_submission() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare
   made record;
-  -- With the vote of the author.
+  -- The new row already counts the author's vote.
   votes constant integer := (select s.vote_count from public.submissions s where s.id = new.id);
 begin
   select * into made from private.submission_lexemes(new.organization_id, new.title, new.description);
@@ -212,7 +212,7 @@ begin
 end
 $$;
 
--- After the trigger start, which adds the vote of the author.
+-- This trigger runs after the trigger start, which adds the author's vote.
 create trigger store_words after insert or update of title, description, moderation_state
   on public.submissions for each row execute function private.index_submission();
 
@@ -251,13 +251,13 @@ return '(' || (
   select string_agg(distinct '''' || left(organization_id::text, 8) || translate(l, '''\', '') || '''', '|')
   from unnest(lexemes) l) || ')';
 
--- The same query for titles.
+-- The same query for titles only.
 create function private.in_title(query text) returns text
 language sql immutable
 return regexp_replace(query, '''([0-9a-f]{8})', '''\1=', 'g');
 
--- Parses words, "phrases", -exclusions and OR. Small words of a language need not be there, unless there are
--- no others. definer: reads private.search_frequencies.
+-- Parses words, "phrases", -exclusions and OR. Small words of a language are optional, unless the query has
+-- no other words. definer: reads private.search_frequencies.
 create function private.parse_search(organization_id uuid, q text) returns private.parsed_search
 language plpgsql stable security definer set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -322,7 +322,7 @@ begin
     where not p.is_excluded and (p.is_quoted or not p.is_small
       or not exists (select from parts o where not o.is_excluded and not o.is_small))
   ), strict as materialized (
-    -- Quoted or excluded: whole words in this order.
+    -- Quoted or excluded text matches whole words in this order.
     select t.group_n, t.is_excluded, string_agg(x.query, ' & ') as query
     from (select t.group_n, t.unit, t.is_excluded, count(distinct t.n) as words from parts t
       where t.is_excluded or t.is_quoted group by 1, 2, 3) t
@@ -418,14 +418,14 @@ return row(organization_id, status, type, category_id, tag_id, author_id, privat
   coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
     row(organization_id, 0, null, null)::private.search_statistics))::private.search_scope;
 
--- Whether a submission has a tag.
+-- Whether a submission has the tag.
 create function private.has_tag(submission_id uuid, tag_id uuid) returns boolean
 language sql stable
 return exists (select from public.submission_tags t
   where t.submission_id = has_tag.submission_id and t.tag_id = has_tag.tag_id);
 
--- Whether a search may find a submission. What the caller cannot see takes no place in the results.
--- Inlined, therefore without a subquery.
+-- Whether a search may find a submission. Rows that the caller cannot see take no place in the results.
+-- Contains no subquery, so that Postgres can inline it.
 create function private.in_search_scope(scope private.search_scope, s public.submissions) returns boolean
 language sql stable
 return s.organization_id = scope.organization_id and s.merged_into_id is null
@@ -436,9 +436,9 @@ return s.organization_id = scope.organization_id and s.merged_into_id is null
   and (scope.author_id is null or s.author_id = scope.author_id)
   and (scope.tag_id is null or private.has_tag(s.id, scope.tag_id));
 
--- Tiers in groups, in the order of results, as queries with the expected number of matches and the lowest
--- votes and id: the first group is expected to have the wanted number, each other one about 16 times as
--- many as those before it.
+-- Groups of tiers in the order of results, as queries with the expected number of matches and the lowest
+-- votes and id: the first group is expected to have the wanted number of matches, each following group about
+-- 16 times as many as those before it.
 create function private.search_groups(board private.search_statistics, share real, wanted integer,
   after private.search_hit, out query tsquery, out expected real, out last_votes integer, out last_id uuid)
   returns setof record
@@ -482,7 +482,7 @@ return case when title @@ p.title_phrase then 1 when title @@ p.title_whole then
   when lexemes @@ p.text_ending then 6 else 7 end;
 
 -- All matches of a query in the order of results.
--- The subqueries keep their order, whatever the planner knows of the tables.
+-- The subqueries keep their order, whatever statistics the planner has about the tables.
 create function private.read_submissions(scope private.search_scope, p private.parsed_search, query tsquery,
   first_class integer, last_class integer, after private.search_hit) returns setof private.search_hit
 language plpgsql stable set search_path = pg_temp as $$
@@ -491,7 +491,7 @@ begin
     select c.submission_id, k.class, s.vote_count, (1.1 - k.class * 0.1)::real
     from (select c.submission_id, c.title_lexemes, c.lexemes from private.submission_search c
         where c.lexemes operator(pg_catalog.@@) query offset 0) c
-      -- The query of a single class has told it from the others, without reading the lexemes of each row.
+      -- A query of a single class determines the class, without reading the lexemes of each row.
       cross join lateral (select case when first_class = last_class then first_class
         else private.search_class(p, c.title_lexemes, c.lexemes) end as class offset 0) k
       cross join lateral (select s.vote_count, s as whole from public.submissions s
@@ -503,8 +503,8 @@ begin
 end
 $$;
 
--- The first matches of all words after a place: at least the wanted number if there are as many. stopped
--- is the place to go on from, if filters let few of many matches pass.
+-- The first matches of all words after a place: at least the wanted number if there are as many. stopped is
+-- the place to continue from if filters pass only few of many matches.
 create function private.full_matches(scope private.search_scope, p private.parsed_search, wanted integer,
   after private.search_hit, out hits private.search_hit[], out stopped private.search_hit)
 language plpgsql stable set search_path = pg_temp as $$
@@ -514,7 +514,7 @@ declare
   max_read constant integer := 20000;
   is_rare boolean := p.words is not null and board.size * p.text_share <= few;
   is_rare_in_title boolean := board.size * p.title_share <= few;
-  -- The classes, and what a match of each has not.
+  -- The query of each class, and the query that matches of the class must not match.
   queries constant tsquery[] := array[p.title_phrase, p.title_whole, p.title_ending, p.title_any,
     p.text_any && p.title_some, p.text_ending, p.text_any];
   in_title constant tsquery := coalesce(p.title_some, p.title_any);
@@ -549,7 +549,7 @@ begin
   end if;
   while step < 8 loop
     share := case when step < 5 then p.title_share else p.text_share end;
-    -- A rare word is one lookup in all classes at once.
+    -- A rare word is looked up in all classes at once.
     last := case when is_rare then 7 when step < 5 and is_rare_in_title then 4 else step end;
     query := queries[last];
     if last = step and step > 1 then query := coalesce(query && !!excluded[step], query); end if;
@@ -564,7 +564,7 @@ begin
       from private.search_groups(board, share, wanted, case when after.class = step then after end) g
       where not (is_rare or step < 5 and is_rare_in_title)
     loop
-      -- Common words that are hardly ever together are rare together: starts this class again.
+      -- Common words that rarely occur together make few matches: this class starts again.
       restarts := part.n = 2 and not is_probed and cardinality(p.words) > 1;
       if restarts then
         is_probed := true;
@@ -724,7 +724,7 @@ begin
 end
 $$;
 
--- Those of the given submissions of an organization that have all words.
+-- The given submissions of an organization that contain all words.
 -- definer: reads private.submission_search.
 create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
 language plpgsql stable security definer set search_path = pg_temp set enable_seqscan = off as $$
@@ -741,10 +741,10 @@ begin
 end
 $$;
 
--- Ids of a superset of the submissions that match the filters, if is_complete; with q those that match,
--- and how: see private.find_submissions. is_few: sorting them is cheaper than scanning a sorted index.
--- A filtered list is read either by scanning the index of its sort order, which is fast if many rows match,
--- or by sorting the matches, which is fast if few match. A scan reads about page size × board size / matches
+-- Ids of a superset of the submissions that match the filters, if is_complete; with q, the matches and their
+-- kind: see private.find_submissions. is_few: sorting them is cheaper than scanning a sorted index. A
+-- filtered list is read either by scanning the index of its sort order, which is fast if many rows match, or
+-- by sorting the matches, which is fast if few match. A scan reads about page size × board size / matches
 -- rows; both cost the same when the number of matches is the square root of 50 × board size. definer: reads
 -- counters and private.submission_search; the caller joins the ids with submissions, where policies apply.
 create function private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid,
@@ -831,7 +831,7 @@ return replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'
 create function private.highlight(value text, marks text, whole boolean) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 declare
-  -- As long as the text, so that places are the same.
+  -- The result is as long as the text, so that positions are the same.
   plain text := translate(value,
     'ÀÁÂÃÄÅàáâãäåĀāĂăĄąÇçĆćČčĎďÈÉÊËèéêëĒēĘęĚěĞğÌÍÎÏìíîïĪīİıŁłÑñŃńŇňÒÓÔÕÖØòóôõöøŌōŐőŘř'
       'ŚśŞşŠšŤťÙÚÛÜùúûüŪūŮůŰűÝýÿŹźŻżŽžЁёς',
@@ -840,7 +840,7 @@ declare
   first integer := coalesce(regexp_instr(plain, marks, 1, 1, 0, 'i'), 0);
 begin
   if not whole then
-    -- From the beginning of a word.
+    -- A match begins at the start of a word.
     first := case when first < 41 then 1
       else first - 40 + length(substring(substr(plain, first - 40, 20) from '^\S*\s+|')) end;
     value := substr(value, first, 240);
@@ -868,7 +868,7 @@ language plpgsql stable security definer set search_path = pg_temp set jit = off
   set enable_memoize = off rows 50 as $$
 declare
   wanted constant text := private.plain_text(title);
-  -- Without quotes and hyphens, which have a meaning in a query.
+  -- Quotes and hyphens are removed, because they have a meaning in a query.
   p constant private.parsed_search := private.parse_search(organization_id,
     regexp_replace(title, '["“”„«»-]+', ' ', 'g'));
   scope constant private.search_scope := private.search_scope(organization_id);
@@ -888,10 +888,10 @@ begin
 end
 $$;
 
--- For each of the newest submissions that are approved and not done at most 12 that look like it, among
--- the newest 600 of these and the 600 with the most votes.
--- Each title is a set of trigrams. A trigram that many titles have is looked up in 40 of them only, so that
--- the work does not depend on the size of the board. definer: reads private.submission_search.
+-- For each of the newest submissions that are approved and not done, at most 12 similar ones among the newest
+-- 600 and the 600 with the most votes. Each title is a set of trigrams. A trigram that many titles share is
+-- looked up in only 40 of them, so that the work does not depend on the size of the board. definer: reads
+-- private.submission_search.
 create function private.similar_pairs(organization_id uuid, newest integer)
   returns table (one_id uuid, other_id uuid)
 language plpgsql stable security definer
@@ -940,8 +940,8 @@ $$;
 
 -- Statistics ------------------------------------------------------------------------------------------------
 
--- Counts the words of the organization that has changed most or waited longest since the last time;
--- forgets words that no submission has. Returns the number of organizations.
+-- Counts the words of the organization that has changed most or waited longest since its last count; deletes
+-- words that occur in no submission. Returns the number of organizations.
 create function private.refresh_search() returns integer
 language plpgsql set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -964,7 +964,7 @@ begin
       on t.tier = b order by b), now()
   on conflict (organization_id) do update set size = excluded.size, tiers = excluded.tiers,
     refreshed_at = excluded.refreshed_at;
-  -- A sample over the whole time: up to 20,000 submissions.
+  -- The sample covers the whole time: up to 20,000 submissions.
   sampled := array(select distinct l.id from generate_series(0, 99) n cross join lateral (
     select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
       and (s.created_at, s.id)

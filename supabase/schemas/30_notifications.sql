@@ -87,8 +87,8 @@ end
 $$;
 
 -- Notifies the author of the parent comment, the author of the submission and the followers, each once and
--- never the actor; e-mail authors only of what they follow. Beyond 500 followers private.run_fanouts does the
--- rest. Called by definer triggers only.
+-- never the actor; e-mail authors only about submissions they follow. Beyond 500 followers
+-- private.run_fanouts notifies the rest. Called by definer triggers only.
 create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid,
   comment_id uuid, actor_id uuid)
 returns void language plpgsql set search_path = pg_temp as $$
@@ -121,12 +121,13 @@ begin
 end
 $$;
 
--- Notifies the next recipients, divided among 20 pending fan-outs, of organizations in turn. Idempotent;
+-- Notifies the next recipients, divided among 20 pending fan-outs, taking organizations in turn. Idempotent;
 -- safe to run concurrently.
 create function private.run_fanouts(batch integer default 5000) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare fanout private.fanouts; done integer := 0; next uuid[] := array(
-  -- Of each organization the oldest, then its next; together they get one batch, so that a run stays short.
+  -- Each organization's oldest fan-out comes first, then its next; together they get one batch, which bounds
+  -- a run.
   select o.event_id
   from (select f.event_id, row_number() over (partition by f.organization_id order by f.created_at) as turn
     from private.fanouts f) o

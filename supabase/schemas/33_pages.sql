@@ -65,7 +65,7 @@ begin
       'categories', coalesce(json_object_agg(k.category_id, k.n)
         filter (where k.summed = 6 and k.category_id is not null), '{}'))
     from (
-      -- Read once. Each bit of summed stands for a column that a sum spans.
+      -- The counters are read once. Each bit of summed stands for a column that is summed over.
       select c.status, c.type, c.category_id, sum(c.total) as n,
         grouping(c.status, c.type, c.category_id) as summed
       from (
@@ -117,8 +117,8 @@ begin
 end
 $$;
 
--- Data of the board and the roadmap besides their lists: {counts, categories, tags}, as the caller sees
--- them, named in a language. counts are of private.board_counts.
+-- Data of the board and the roadmap besides their lists: {counts, categories, tags}, as the caller sees them,
+-- with names in the given language. counts is the result of private.board_counts.
 create function private.board(organization_id uuid, locale text) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin

@@ -231,8 +231,8 @@ return case
   when question_type in ('text', 'email') then 'text'
 end;
 
--- Whether an answer to a question type says who gave it, so that an erasure removes it. Null for an unknown
--- type.
+-- Whether an answer to a question type can identify the respondent, so that an erasure removes it. Null for
+-- an unknown type.
 create function private.is_personal_answer(question_type text) returns boolean
 language sql immutable
 return case
@@ -317,8 +317,8 @@ return case
   when (question).type = 'nps' then (array[-0.1, 0.1, 0.6, 1])[value - 6]
 end;
 
--- Sentiment of a response: the mean of the mean of its numeric answers and the mean of its text scores,
--- as far as present.
+-- Sentiment of a response: the mean of two means, that of its numeric answers and that of its text scores, as
+-- far as present.
 create function private.sentiment_of_response(numbers numeric, texts numeric) returns numeric
 language sql immutable
 return round(coalesce(0.7 * numbers + 0.3 * texts, numbers, texts), 3);
@@ -426,7 +426,7 @@ $$;
 create function private.prepare_response() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
-  -- private.imported_answers has validated it, and the survey may be closed.
+  -- private.imported_answers has already validated the response, and the survey may be closed.
   if private.is_importing() then return new; end if;
   if not exists (select from public.surveys s where s.id = new.survey_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such survey.');
@@ -497,7 +497,7 @@ begin
   select * into survey from public.surveys s where s.id = open_survey_page.survey_id;
   is_own := response_id is not null and exists (select from public.survey_responses r
     where r.id = response_id and r.survey_id = survey.id and r.user_id = private.caller_id());
-  -- The confirmation after a response is no start of the next one.
+  -- Viewing the confirmation after a response does not start the next one.
   if not is_own then
     begin
       perform private.require_accepts_responses(survey);

@@ -1,7 +1,7 @@
 -- Sentiment scores that a language model computes after the response is stored.
 
--- Replaces the scores of a response that the caller gave in the last ten minutes. judged is {engine, scores},
--- with scores of text questions by question id. definer: responses are not writable.
+-- Replaces the scores of a response that the caller submitted in the last ten minutes. judged is {engine,
+-- scores}, with scores of text questions by question id. definer: responses are not writable.
 create function private.score_survey_response(response_id uuid, judged jsonb) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 declare response public.survey_responses; numbers numeric; texts numeric;

@@ -5,8 +5,8 @@
 -- unique index entries and its transaction id (which outbox readers wait for). The result of a function that
 -- returns a boolean, number or uuid can be neither embedded nor filtered.
 --
--- Security definer functions trust the ids that they are given. A function looks up the rows that a client
--- names here, under row-level security: what the caller cannot see is not found, also for their own votes.
+-- Security definer functions trust the ids that they are given. The functions here look up the client's rows
+-- under row-level security: rows the caller cannot see are not found, even for the caller's own votes.
 
 -- Trigger: rejects direct writes by clients of the data API. The arguments name the functions to call
 -- instead: to insert, update and delete. The edge functions use the same roles, so grants cannot distinguish
@@ -44,7 +44,8 @@ create trigger by_function_only before update on public.profiles for each statem
 create trigger by_function_only before insert on public.survey_responses for each statement
   when (session_user <> 'feedback_api') execute function private.reject_table_write('submit_survey_response');
 
--- Returns the answer of a function that wrote a table, where clients then cannot write it themselves.
+-- Returns the result of a function that wrote a table; from then on clients cannot write the table
+-- themselves.
 create function private.end_write(answer anyelement) returns anyelement
 language sql as $$
   select case when set_config('feedback.by_function', 'off', true) = 'off' then answer end
@@ -270,7 +271,7 @@ begin
     avatar_url = case when changes ? 'avatar_url' then changes ->> 'avatar_url' else p.avatar_url end
   where p.id = private.caller_id();
   was_changed := found;
-  -- By itself, since nobody may read it.
+  -- The locale is updated separately, since nobody may read it.
   if changes ? 'locale' then
     update public.profiles p set locale = changes ->> 'locale' where p.id = private.caller_id();
   end if;
@@ -295,8 +296,9 @@ comment on function public.submit_survey_response(uuid, jsonb, text) is
 
 -- Every request ---------------------------------------------------------------------------------------------
 
--- PostgREST calls it before each request (pgrst.db_pre_request). Refuses ended sessions. Writes get a
--- statement timeout of 2 s and a lock timeout of 1 s. Rejects Prefer: count=planned and count=estimated.
+-- PostgREST calls this function before each request (pgrst.db_pre_request). It refuses ended sessions, gives
+-- writes a statement timeout of 2 s and a lock timeout of 1 s, and rejects Prefer: count=planned and
+-- count=estimated.
 create function private.before_request() returns void
 language plpgsql set search_path = pg_temp as $$
 declare refusal text := case when current_setting('role') = 'authenticated'

@@ -77,8 +77,8 @@ begin
 end
 $$;
 
--- Whether an operation is counted by the client's address also for who is signed in: accounts and sessions of
--- identified people cost nothing.
+-- Whether an operation is counted by the client's address even for signed-in callers: accounts and sessions
+-- of identified people can be created at no cost.
 create function private.is_counted_by_address(operation text) returns boolean
 language sql immutable
 return operation in ('sign_in', 'sign_in_mail');

@@ -70,7 +70,7 @@ $$;
 -- calls it; it is called alone for requests that failed or may run long.
 -- definer: the login role has no other access to credentials, organizations or counters.
 create function private.admit_request(
-  user_id uuid,              -- from a verified access token, and so are these two
+  user_id uuid,              -- from a verified access token, like the next two
   session_id uuid,
   aal text,                  -- aal2 after the second factor
   digest bytea,              -- SHA-256 of a key or session
@@ -78,7 +78,7 @@ create function private.admit_request(
   address text,              -- keyed hash of the client's address; null if unknown
   operations text[],         -- rules to charge in addition to the caller's level
   organization text,         -- id or slug named by the request
-  on_behalf text,            -- keyed hash of the person a key acts for, who has own counters
+  on_behalf text,            -- keyed hash of the person a key acts for; this person has separate counters
   origin text,               -- origin of the calling page, if it is not the site's own
   needs_origin boolean,      -- a write authenticated by cookie: the origin must be allowed
   resource text,             -- table of the row named by the path
@@ -117,8 +117,8 @@ begin
     caller := case when who.kind = 'agent' then who.profile_id::text
       else coalesce(who.key_id::text, who.profile_id::text, address) end;
     if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
-    -- Always in this order, so that parallel calls of one caller do not wait for each other in a circle.
-    -- A page is charged to its own rule in the place of the level, and so is the exchange of a token.
+    -- The counters are always charged in this order, so that parallel calls of one caller cannot deadlock. A
+    -- page or a token exchange is charged to its own rule instead of the level.
     foreach operation in array case
       when 'page' = any (operations) or 'token_exchange' = any (operations) then operations
       else who.level || operations end loop

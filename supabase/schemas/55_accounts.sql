@@ -23,8 +23,8 @@ $$;
 
 -- Anonymous sign-ins ----------------------------------------------------------------------------------------
 
--- Anyone can create any number of anonymous users. The row of the auth service decides, not the claim: it
--- changes the moment an address is linked, and the API does not pass claims on.
+-- Anyone can create any number of anonymous users. The row of the auth service decides, not the claim: the
+-- row changes as soon as an address is linked, and the API does not pass claims on.
 
 -- Trigger: anonymous users may do what organizations.anonymous_may allows. The argument is the required
 -- level: vote or participate. definer: profiles and settings of organizations are not readable as a whole.

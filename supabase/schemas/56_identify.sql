@@ -1,7 +1,7 @@
 -- People whom an organization's own application vouches for: signing secrets, and sessions of this service.
 --
 -- The edge functions verify the signed tokens (functions/_shared/callers/identify.ts). The database
--- decides who a verified token is, and keeps the sessions.
+-- determines the person of a verified token, and stores the sessions.
 
 create table private.identify_secrets (
   id uuid primary key,
@@ -63,8 +63,8 @@ create index identify_tokens_age_idx on private.identify_tokens (expires_at);
 
 -- Sessions --------------------------------------------------------------------------------------------------
 
--- The identified person of a session: a user of one organization only. Not valid if there is no such
--- session, if it has expired, or while the organization is private: a private board is for its team.
+-- The identified person of a session: a user of one organization only. The session is invalid if it does not
+-- exist, if it has expired, or while the organization is private: only its team may see a private board.
 create function private.resolve_session(digest bytea) returns private.caller
 language plpgsql stable set search_path = pg_temp as $$
 declare who private.caller;
@@ -99,18 +99,18 @@ end
 $$;
 
 -- For the edge functions, which verified the token: opens a session for the person of the subject, and
--- returns {expires_at, profile}. A new subject becomes the e-mail author with the address, inserted when new.
--- Never a user, a team member or a person of another organization. At most 50 sessions a person. Raises
--- CONFLICT if the address is another subject's, UNAUTHORIZED for a used token, FORBIDDEN for a private board;
--- each with a reason. definer: private tables.
+-- returns {expires_at, profile}. A new subject becomes the e-mail author with the address, inserted if
+-- missing; never a user, a team member or a person of another organization. A person has at most 50 sessions.
+-- Raises CONFLICT if the address belongs to another subject, UNAUTHORIZED for a used token, and FORBIDDEN for
+-- a private board, each with a reason. definer: private tables.
 create function private.open_session(
   organization_id uuid,
-  secret_id uuid,           -- signed the token
+  secret_id uuid,           -- the secret that signed the token
   subject text,
   email text,
-  name text,                -- null: the person keeps the one they have, and so for avatar_url
+  name text,                -- null: the person keeps the current name; the same applies to avatar_url
   avatar_url text,
-  token_digest bytea,       -- SHA-256 of the token's jti, null without
+  token_digest bytea,       -- SHA-256 of the token's jti, null if it has none
   token_expires_at timestamptz,
   digest bytea,             -- SHA-256 of the new session's secret
   lifetime interval
@@ -146,7 +146,7 @@ begin
   if person_id is null then
     insert into public.profiles as p (kind, organization_id, email)
     values ('email', own_id, lower(open_session.email))
-    -- Locks the author, so that of two subjects with one address the second sees the first.
+    -- Locks the author, so that the second of two subjects with one address sees the first.
     on conflict (organization_id, lower(email)) where kind = 'email' do update set email = p.email
     returning p.id into person_id;
     insert into private.identified_people (organization_id, subject, profile_id)
@@ -183,7 +183,7 @@ begin
     and (l.last_used_at is null or l.last_used_at < now() - interval '1 minute')
     for no key update skip locked);
 
-  -- A host may identify at each page: the oldest sessions of a person make room.
+  -- A host may identify its visitor on each page: new sessions replace the oldest ones of a person.
   delete from private.identify_sessions s where s.digest in (
     select o.digest from private.identify_sessions o where o.profile_id = person_id
     order by o.created_at desc, o.digest offset 49);
@@ -213,7 +213,7 @@ $$;
 grant execute on function private.signing_secrets, private.open_session to feedback_api;
 grant execute on function private.end_session to authenticated;
 
--- For an erasure: forgets an organization's name for a person and ends their sessions.
+-- For an erasure: deletes the identities that applications gave a person, and ends the person's sessions.
 create function private.forget_identified(profile_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -252,7 +252,7 @@ language plpgsql security definer set search_path = pg_temp as $$ -- definer: pr
 #variable_conflict use_column
 declare own_id uuid := private.require_key_admin(); made private.identify_secrets;
 begin
-  -- Serializes, so that the limit holds.
+  -- Serializes calls, so that the limit holds.
   perform 1 from public.organizations o where o.id = own_id for no key update;
   if (select count(*) from private.identify_secrets s where s.organization_id = own_id) >= 2 then
     perform private.raise_error('CONFLICT',

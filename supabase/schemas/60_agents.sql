@@ -137,7 +137,7 @@ end
 $$;
 
 -- Appends calls that only read or that failed. They changed nothing, so the commit does not wait for the
--- disk. definer: called by the login role after the transaction of the call.
+-- disk. definer: the login role calls it after the transaction of the call.
 create function private.record_tool_calls(calls jsonb) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -154,8 +154,8 @@ begin
 end
 $$;
 
--- The calling agent with its effective scopes and tools after its policies; tools is null for all.
--- definer: agents are not granted.
+-- The calling agent with its effective scopes and the tools that its policies allow; tools is null if all are
+-- allowed. definer: agents are not granted.
 create function private.agent_self() returns json
 language sql stable security definer set search_path = pg_temp
 return (

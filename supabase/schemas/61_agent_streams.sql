@@ -64,7 +64,7 @@ create function private.check_stream_limit(kind regclass, agent_id uuid) returns
 language plpgsql set search_path = pg_temp as $$
 declare max_open constant integer := 100; open integer;
 begin
-  -- Serializes by agent, so that the limit holds.
+  -- Serializes calls by agent, so that the limit holds.
   perform 1 from private.agents a where a.id = agent_id for no key update;
   execute format('select count(*) from %s where agent_id = $1 and expires_at > now()', kind) into open
     using agent_id;
@@ -118,7 +118,7 @@ begin
 end
 $$;
 
--- Events of a finished stream; null before.
+-- Events of a finished stream; null until it is finished.
 create function private.stream_events(id uuid) returns jsonb
 -- definer: private tables; only the agent and the functions know the id
 language sql stable security definer set search_path = pg_temp
@@ -216,8 +216,8 @@ grant execute on function private.open_stream, private.claim_stream, private.fin
 
 -- For the process that serves open streams: one query for all of them, as the login role --------------------
 
--- Events of the given organizations after a cursor in commit order, and the current outbox position; for
--- policies with survey, and category at the time of the event and now.
+-- Events of the given organizations after a cursor in commit order, and the current outbox position. For
+-- policies, each event has its survey, and the category at its time and now.
 create function private.events_after(xid xid8, id bigint, organization_ids uuid[], max_rows integer)
   returns json
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: the outbox is not granted
@@ -247,8 +247,8 @@ begin
 end
 $$;
 
--- Those of the given agent keys that are valid, with the last change of each agent. A stream closes when
--- its key ends or its agent's policies change.
+-- The given agent keys that are still valid, with the last change of each agent. A stream closes when its key
+-- ends or its agent's policies change.
 create function private.active_keys(key_ids uuid[]) returns table (key_id uuid, version timestamptz)
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: keys are not granted
 begin

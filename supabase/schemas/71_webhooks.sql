@@ -112,7 +112,7 @@ begin
 end
 $$;
 
--- The signed-in caller, or who made the calling key.
+-- The signed-in caller, or the person who created the calling key.
 create function private.person_behind() returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin

@@ -88,7 +88,7 @@ comment on table private.webhook_backlogs is
 
 -- Dispatch --------------------------------------------------------------------------------------------------
 
--- Whether more than 1,000 deliveries of the endpoint are due: it gets further ones when these were sent.
+-- Whether more than 1,000 deliveries of the endpoint are due: it gets new ones only after these are sent.
 create function private.is_full(webhook_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -97,8 +97,8 @@ begin
 end
 $$;
 
--- Creates deliveries for the next outbox events, in order and exactly once, for endpoints in the backlog a
--- few at a time. events: max_rows if there are more. held_back: more events wait for an open transaction.
+-- Creates deliveries for the next outbox events, in order and exactly once; endpoints in the backlog get a
+-- few at a time. events is max_rows if more remain. held_back: more events wait for an open transaction.
 create function private.fan_out_events(max_rows integer default 500)
   returns table (events integer, held_back boolean)
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
@@ -141,7 +141,7 @@ begin
     reached := at;
   end if;
   with behind as materialized (
-    -- The same number of endpoints of each organization, of the first hundred those that are not full.
+    -- Takes endpoints from all organizations in turn: of the first hundred, those that are not full.
     select b.* from (
       select b.*, row_number() over (partition by b.organization_id order by random()) as turn
       from private.webhook_backlogs b order by turn, random() limit 100) b
@@ -205,11 +205,10 @@ return jsonb_build_object(
   'response_body', response_body,
   'error', error);
 
--- Claims due deliveries for 30 seconds, including expired claims: at most 32 in flight for a healthy
--- endpoint and one for others, and for an organization as many as are left for others. Concurrent
+-- Claims due deliveries for 30 seconds, including those with expired claims. A healthy endpoint has at most
+-- 32 deliveries in flight, any other has one, and an organization has at most as many as remain for others,
+-- so that slow or dead endpoints delay no healthy ones, and no organization delays another. Concurrent
 -- dispatchers never claim the same delivery.
--- A slow or dead endpoint must not delay healthy ones, nor an organization another: unhealthy endpoints get
--- one delivery at a time, and an organization has at most as many in flight as remain for others.
 create function private.claim_deliveries(max_rows integer) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
   encrypted_secret text, previous_encrypted_secret text, organization_id uuid, event text,
@@ -264,8 +263,8 @@ begin
         update private.webhook_deliveries d set
           status = 'sending', claimed_at = now(), next_attempt_at = now() + interval '30 seconds',
             attempt_count = d.attempt_count + 1,
-          -- An expired claim says nothing about the receiver: the attempt is logged, and the retry schedule
-          -- does not count it.
+          -- An expired claim proves nothing about the receiver: the attempt is logged, but not counted by the
+          -- retry schedule.
           counted_from = d.counted_from + (d.status = 'sending')::integer,
           attempts = case when d.status = 'pending' then d.attempts
             else private.logged(d.attempts, private.logged_attempt(
@@ -291,8 +290,8 @@ $$;
 create function private.record_deliveries(results jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
-  -- Update webhooks whose health changed before their deliveries and in id order, like a delete locks them,
-  -- which avoids deadlocks.
+  -- Update webhooks whose health changed before their deliveries and in id order. A delete takes locks in the
+  -- same order, which avoids deadlocks.
   perform 1 from private.webhooks w where w.id in (
     select r.webhook_id from jsonb_to_recordset(results) as r
       (webhook_id uuid, status_code integer, error text)
@@ -343,8 +342,8 @@ create function private.retry_delay(attempts integer) returns interval
 language sql immutable
 return (array['1 minute', '5 minutes', '30 minutes', '2 hours', '6 hours']::interval[])[attempts];
 
--- One round of a dispatcher: records results and claims due deliveries. max_unproven has no effect:
--- release 0.1.0 gives it.
+-- One round of a dispatcher: records results and claims due deliveries. max_unproven has no effect; it is
+-- kept because release 0.1.0 passes it.
 create function private.record_and_claim_deliveries(results jsonb, max_rows integer,
   max_unproven integer default 0) returns table (
   webhook_id uuid, event_id uuid, attempt integer, claimed_at timestamptz, is_healthy boolean, url text,
@@ -360,7 +359,7 @@ $$;
 grant execute on function private.fan_out_events, private.record_and_claim_deliveries
   to feedback_webhooks;
 
--- The dispatcher is woken -----------------------------------------------------------------------------------
+-- Waking the dispatcher -------------------------------------------------------------------------------------
 
 -- Calls an edge function through pg_net, which sends after this transaction commits. Vault holds the URL
 -- of functions/webhook-dispatch (the other functions are next to it) and the password as

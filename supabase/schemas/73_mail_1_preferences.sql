@@ -1,4 +1,4 @@
--- Which mail a person gets: choices, muted submissions, and addresses that get none.
+-- The mail that a person gets: choices, muted submissions, and addresses that get none.
 
 create table private.mail_choices (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -50,13 +50,13 @@ create table private.address_key (
 comment on table private.address_key is
   'The key of private.address_hash if there is no Vault (90_upkeep.sql creates it); no API role can read it.';
 
--- The kind of mail about notifications of a type; null for those that no mail is about.
+-- The kind of mail for notifications of a type; null if no mail covers the type.
 create function private.mail_kind(notification_type text) returns text
 language sql immutable
 return (select k.kind from private.mail_kinds() k where k.notification_type = mail_kind.notification_type);
 
--- When a person gets a kind of mail: at_once, daily, weekly or never; by their choice, the default of the
--- organization, or ours. Null for a kind without choices.
+-- When a person gets a kind of mail: at_once, daily, weekly or never, as chosen by the person, by the
+-- organization's default, or by ours. Null for a kind without choices.
 create function private.mail_choice(organization_id uuid, profile_id uuid, kind text) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -78,8 +78,8 @@ begin
 end
 $$;
 
--- The address for mail to a person: the confirmed address of a user, or that of an e-mail author; null
--- for nowhere.
+-- The address for mail to a person: the confirmed address of a user, or the address of an e-mail author; null
+-- if there is none.
 create function private.mail_address(profile_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -90,7 +90,8 @@ begin
 end
 $$;
 
--- The language of a mail: the one that the person chose, or signed up in, or the organization's default.
+-- The language of a mail: the person's choice, or the language of their sign-up, or the organization's
+-- default.
 create function private.mail_locale(profile_id uuid, organization_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -117,7 +118,7 @@ begin
 end
 $$;
 
--- Whether the organization may not write to the address.
+-- Whether the organization must not write to the address.
 create function private.is_suppressed(organization_id uuid, address text) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -127,7 +128,7 @@ begin
 end
 $$;
 
--- Stops mail to an address: refused, bounced or complained.
+-- Stops mail to an address; the reason is refused, bounced or complained.
 create function private.suppress_address(organization_id uuid, profile_id uuid, address text, reason text)
   returns void
 language plpgsql set search_path = pg_temp as $$
@@ -143,8 +144,8 @@ begin
 end
 $$;
 
--- The newest 1000 people of the current organization who get no mail, and why, without their addresses; with
--- an address, who it is of. definer: private tables.
+-- The newest 1000 people of the current organization who get no mail, with the reason but without their
+-- addresses; with an address, only the person it belongs to. definer: private tables.
 create function private.admin_mail_suppressions(email text default null) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
@@ -160,8 +161,8 @@ begin
 end
 $$;
 
--- Sends mail again to a person whose address bounced, or to an address that bounced, such as that of an
--- invite; null if mail to them is not stopped. Raises CONFLICT if they refused it or complained.
+-- Resumes mail to a person whose address bounced, or to an address that bounced, such as that of an invite;
+-- returns null if mail to them is not stopped. Raises CONFLICT if they refused it or complained.
 -- definer: private tables.
 create function private.admin_lift_mail_suppression(profile_id uuid, email text default null) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -189,10 +190,10 @@ grant execute on function private.admin_mail_suppressions, private.admin_lift_ma
 
 -- Choices ---------------------------------------------------------------------------------------------------
 
--- JSON of the mail that a person gets of an organization: {organization, mail_enabled, choices by kind,
+-- JSON of the mail that a person gets from an organization: {organization, mail_enabled, choices by kind,
 -- muted submissions, stopped: refused, bounced, complained or null}; null if there is no such person. The
--- edge functions name a person only for the bearer of a signed link, whoever is signed in.
--- definer: private tables.
+-- edge functions pass a person only for the bearer of a signed link, whoever is signed in. definer: private
+-- tables.
 create function private.mail_preferences(organization_id uuid default private.current_organization_id(),
   profile_id uuid default private.caller_id()) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -223,8 +224,8 @@ begin
 end
 $$;
 
--- Changes {choices: {kind: choice}, stop: kind of mail, or digest, stopped: boolean for all mail, mute,
--- unmute: id of a submission}, and returns private.mail_preferences; null if there is no such person.
+-- Applies {choices: {kind: choice}, stop: kind of mail, or digest, stopped: boolean for all mail, mute,
+-- unmute: id of a submission}, and returns private.mail_preferences; null if there is no such person. Raises
 -- VALIDATION_ERROR for an unknown choice. The edge functions call it for the bearer of a signed link.
 -- definer: private tables.
 create function private.change_mail_preferences(organization_id uuid, profile_id uuid, changes jsonb)
@@ -252,7 +253,7 @@ begin
       and s.id = (changes ->> 'mute')::uuid
     on conflict do nothing;
   end if;
-  -- From a link of a digest: all that comes in digests.
+  -- The link of a digest stops all kinds that are sent in digests.
   insert into private.mail_choices as m (organization_id, profile_id, kind, choice)
   select change_mail_preferences.organization_id, change_mail_preferences.profile_id, k.kind, 'never'
   from private.mail_kinds() k
@@ -274,8 +275,8 @@ exception when check_violation then
 end
 $$;
 
--- Raises FORBIDDEN for an identified person: a host may name any address, and would resume mail that its
--- owner stopped.
+-- Raises FORBIDDEN for an identified person: a host may enter any address, and could otherwise resume mail
+-- that the owner of the address stopped.
 create function private.require_own_mailbox() returns void
 language plpgsql stable set search_path = pg_temp as $$
 begin

@@ -1,4 +1,4 @@
--- Mail: a queue beside the webhooks'. Notifications and digests add rows, functions/mail-dispatch claims,
+-- Mail: a queue next to that of webhooks. Notifications and digests add rows; functions/mail-dispatch claims,
 -- writes and sends them. Due mail is dropped if its recipient may not see its content or has turned it off.
 
 create table private.mails (
@@ -67,8 +67,8 @@ begin
 end
 $$;
 
--- Trigger: for each notification a mail at once or an entry for the digest, where the organization sends
--- mail and the person wants it. Beyond 20 mails a day and person the rest goes into the digest.
+-- Trigger: adds an immediate mail or a digest entry for each notification, if the organization sends mail and
+-- the person wants it. Beyond 20 mails per person and day the rest goes into the digest.
 -- definer: notifications are written with few rights, and the queue is private.
 create function private.queue_mails() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -106,7 +106,7 @@ $$;
 create trigger queue_mails after insert on public.notifications
   referencing new table as added for each statement execute function private.queue_mails();
 
--- Trigger: notes new submissions for the summaries of the team.
+-- Trigger: records new submissions for the team's summaries.
 -- definer: reads memberships and writes the private queue.
 create function private.queue_summaries() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
@@ -140,8 +140,8 @@ begin
 end
 $$;
 
--- Makes one mail of what is due for each person and not older than private.retention(mails). For
--- private.run_schedule; returns how many.
+-- Creates one mail for each person from due entries that are not older than private.retention(mails). For
+-- private.run_schedule; returns the number of mails.
 create function private.gather_digests(max_people integer default 500) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare made integer;
@@ -157,7 +157,7 @@ begin
       where o.due_at <= now() for update of o skip locked))
     returning i.*
   ), written as (
-    -- A digest shows what it has room for; the newest are the first to be shown.
+    -- A digest has a limited length; the newest entries are shown first.
     insert into private.mails (organization_id, profile_id, kind, event_ids)
     select t.organization_id, t.profile_id, case when t.is_of_team then 'team' else 'digest' end,
       (array_agg(t.event_id order by t.created_at desc))[1:200]
@@ -204,8 +204,8 @@ begin
 end
 $$;
 
--- The content of a mail about a notification: {kind, submission_id, title, comment_id?, status?, text?,
--- by?, is_official?, is_read}. Null where they may not see it or do not want it now.
+-- The content of a mail about a notification: {kind, submission_id, title, comment_id?, status?, text?, by?,
+-- is_official?, is_read}. Null if the person may not see it or no longer wants it.
 create function private.mail_event(profile_id uuid, event_id uuid) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -234,7 +234,7 @@ begin
 end
 $$;
 
--- The events of a mail, as a list; null for none: then it is not sent.
+-- The events of a mail, as a list; null if there are none, in which case the mail is not sent.
 create function private.mail_content(mail private.mails) returns jsonb
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -279,12 +279,12 @@ begin
   return (select jsonb_agg(e.told order by i.place)
     from unnest(mail.event_ids) with ordinality as i (event_id, place)
       cross join lateral (select private.mail_event(mail.profile_id, i.event_id) as told) e
-    -- A digest leaves out what was read on the pages.
+    -- A digest omits what was read on the pages.
     where e.told is not null and not (mail.kind = 'digest' and (e.told ->> 'is_read')::boolean));
 end
 $$;
 
--- Whether an e-mail author is told by another mail, to the user with the same address.
+-- Whether an e-mail author is informed by another mail, to the user with the same address.
 create function private.has_same_mail(mail private.mails) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -300,9 +300,9 @@ $$;
 
 -- Sending ---------------------------------------------------------------------------------------------------
 
--- Records results of claimed mails: [{id, attempt, outcome, error, retry_after in seconds}]. outcome:
--- sent; retry; unavailable, where the server takes no mail at all; failed; or refused, where the address
--- does not take mail, and gets none from now on.
+-- Records results of claimed mails: [{id, attempt, outcome, error, retry_after in seconds}]. outcome is sent;
+-- retry; unavailable, if the server accepts no mail at all; failed; or refused, if the address does not
+-- accept mail, and gets none from now on.
 create function private.record_mails(results jsonb) returns void
 language plpgsql set search_path = pg_temp as $$
 declare refused record;
@@ -323,7 +323,7 @@ begin
       claimed_at = null, last_error = left(r.error, 500),
       next_attempt_at = now() + coalesce(greatest(r.delay * (1 + random() * 0.1), case when r.retry_after > 0
         then least(make_interval(secs => r.retry_after), interval '6 hours') end), '0'),
-      -- A server that is down says nothing about the mail: the retry schedule does not count it.
+      -- An unavailable server proves nothing about the mail: the retry schedule does not count the attempt.
       counted_from = m.counted_from + (r.outcome = 'unavailable')::integer
     from timed r
     -- Skip mails that were claimed again meanwhile.
@@ -336,9 +336,9 @@ begin
 end
 $$;
 
--- Claims due mails for two minutes, including expired claims, drops those with nothing to tell, and puts
--- off those to unconfirmed recipients beyond the budget of their organization; wakes the mailer again if
--- it only did the latter. Concurrent dispatchers never claim the same mail.
+-- Claims due mails for two minutes, including those with expired claims, drops those without content, and
+-- postpones those to unconfirmed recipients beyond the budget of their organization; wakes the mailer again
+-- if it only dropped or postponed mails. Concurrent dispatchers never claim the same mail.
 create function private.claim_mails(max_rows integer) returns table (id uuid, attempt integer, kind text,
   created_at timestamptz, address text, profile jsonb, organization jsonb, events jsonb)
 language plpgsql set search_path = pg_temp as $$
@@ -358,7 +358,7 @@ declare
 begin
   if max_rows <= 0 then return; end if;
   due := array(select private.senders_of_due_mails());
-  -- Mails that are dropped or put off do not count against max_rows: a share for each bounds the scan.
+  -- Dropped or postponed mails do not count against max_rows: a share for each organization bounds the scan.
   share := greatest(1000 / greatest(cardinality(due), 1), 1);
   -- Organizations in random order, so that the many mails of one do not delay those of others.
   for sender in select o.* from public.organizations o where o.id = any (due) order by random() loop
@@ -399,7 +399,7 @@ begin
         claimed := claimed + 1;
         update private.mails m set status = 'sending', claimed_at = now(),
           next_attempt_at = now() + interval '2 minutes', attempt_count = m.attempt_count + 1,
-          -- An expired claim says nothing about the server: the retry schedule does not count it.
+          -- An expired claim proves nothing about the server: the retry schedule does not count it.
           counted_from = m.counted_from + (m.status = 'sending')::integer
         where m.id = mail.id returning m.* into mail;
         return query
@@ -422,7 +422,7 @@ begin
       end loop;
     end loop;
   end loop;
-  -- A dispatcher takes no claims for an empty queue, but there may be more than the shares.
+  -- A dispatcher stops when it gets no claims, but more mails may be due beyond the shares.
   if removed and claimed = 0 then perform private.wake_mailer(); end if;
 end
 $$;
@@ -438,8 +438,8 @@ begin
 end
 $$;
 
--- Stops mail to an address about which the provider reports: bounced or complained. Returns for how many
--- people; none for an address that got no mail.
+-- Stops mail to an address that the provider reports as bounced or complained. Returns the number of affected
+-- people; zero for an address that got no mail.
 create function private.record_mail_report(address text, reason text) returns integer
 language plpgsql security definer set search_path = pg_temp as $$ -- definer: private tables
 declare person record; stopped integer := 0;

@@ -9,10 +9,10 @@ comment on table private.mail_budgets is
   'Mails of an organization to unconfirmed recipients on the newest day (UTC) on which it sent any: '
   'at most organizations.max_unconfirmed_mails.';
 
--- Whether the recipient of mail is more than an address that others entered: an account, which has
--- confirmed its address (by a claim too); a person whom the organization's application identified; or an
--- e-mail author who saved by the link of a mail which mail they want. Not those who only stop mail, which
--- mail programs do too, and not who is invited.
+-- Whether the recipient of mail is more than an address that others entered: an account, which has confirmed
+-- its address (by a claim too); a person whom the organization's application identified; or an e-mail author
+-- who saved mail preferences through the link of a mail. Excludes recipients who only stop mail, which mail
+-- programs do too, and invited people.
 create function private.is_confirmed_recipient(organization_id uuid, profile_id uuid) returns boolean
 language sql stable
 return exists (select from public.profiles p where p.id = is_confirmed_recipient.profile_id and (
@@ -33,7 +33,7 @@ $$;
 create trigger note_confirmation before insert on private.mails
   for each row execute function private.note_confirmation();
 
--- Today in UTC: in the time zone of the organization a change of the zone would begin another day.
+-- Today is in UTC: in the organization's time zone, a change of the zone could start another day.
 create function private.budget_day() returns date
 language sql stable
 return (now() at time zone 'UTC')::date;
@@ -44,13 +44,13 @@ language sql stable security definer set search_path = pg_temp
 return coalesce((select b.used from private.mail_budgets b where b.organization_id = organization.id
   and b.day = private.budget_day()), 0);
 
--- Counts a mail to an unconfirmed recipient; false if the organization's budget of today is used up, null
--- if another dispatcher counts now.
+-- Counts a mail to an unconfirmed recipient; false if the organization's budget for today is used up, null if
+-- another dispatcher is counting now.
 create function private.take_unconfirmed_mail(organization public.organizations) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
   if organization.max_unconfirmed_mails is null then return true; end if;
-  -- A dispatcher counts the mails of several organizations in any order: waiting for another could deadlock.
+  -- A dispatcher counts mails of several organizations in any order: waiting for a lock could deadlock.
   if not pg_try_advisory_xact_lock(hashtextextended('unconfirmed mails of ' || organization.id, 0)) then
     return null;
   end if;
@@ -63,8 +63,8 @@ begin
 end
 $$;
 
--- When the budget is used up: moves due mails to unconfirmed recipients that were not attempted into the
--- first daily digest of a later day; invites wait for that time as they are.
+-- When the budget is used up: moves due mails to unconfirmed recipients that were not attempted yet into the
+-- first daily digest of a later day; postpones invites to that time unchanged.
 create function private.put_off_mails(organization public.organizations, max_rows integer) returns void
 language plpgsql set search_path = pg_temp as $$
 declare later timestamptz := private.next_digest('daily', organization.time_zone,

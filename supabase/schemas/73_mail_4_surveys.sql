@@ -16,9 +16,9 @@ create index survey_requests_profile_idx on private.survey_requests (profile_id)
 create index survey_requests_survey_idx on private.survey_requests (organization_id, survey_id);
 
 -- Queues a mail to each user of the survey's audience who was not asked yet, or to each who was asked more
--- than a day ago, did not answer and was not reminded; for Admin or keys with surveys:publish. JSON
--- {survey_id, queued, asked, reminded}. SURVEY_NOT_OPEN, or CONFLICT if its audience is everyone or the
--- organization sends no mail. definer: reads who voted and follows, and writes the private queue.
+-- than a day ago, did not answer and was not reminded; for Admin or keys with surveys:publish. Returns JSON
+-- {survey_id, queued, asked, reminded}. Raises SURVEY_NOT_OPEN, or CONFLICT if its audience is everyone or
+-- the organization sends no mail. definer: reads who voted and follows, and writes the private queue.
 create function private.mail_survey(survey_id uuid, is_reminder boolean default false) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_variable

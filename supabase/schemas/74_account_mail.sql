@@ -1,8 +1,8 @@
--- Mails of the auth service: how many each recipient may get, and the links in them that stop mail or undo a
--- change. The Send Email hook (functions/auth-mail) asks before it sends.
+-- Mails of the auth service: limits for each recipient, and links that stop mail or undo a change. The Send
+-- Email hook (functions/auth-mail) checks them before it sends.
 
--- The mailbox of an address, by which mails and attempts are counted: without +tag, at Gmail without
--- dots, and at Yahoo without -tag.
+-- The mailbox of an address, by which mails and attempts are counted: the address without +tag, at Gmail
+-- without dots, and at Yahoo without -tag.
 create function private.mailbox(address text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 declare
@@ -27,10 +27,11 @@ comment on table private.stopped_account_mail is
   'An address with a confirmed account gets its mail. Kept for private.retention(stopped_account_mail).';
 create index stopped_account_mail_stopped_at_idx on private.stopped_account_mail (stopped_at);
 
--- Whether a mail with a code or link may be sent, and counts it. An address with a confirmed account is
--- bounded by client and over all clients; any other by mailbox, client, the installation, and its owner.
--- Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when so much of the
--- installation's bound has just been used. definer: private tables, and users of the auth service.
+-- Whether a mail with a code or link may be sent; counts it. Mail to an address with a confirmed account is
+-- limited by client and over all clients; any other by mailbox, client and installation, and its owner can
+-- stop it. Returns the hash of the mailbox, for the link that stops such mail, and 80 or 100 when this
+-- percentage of the installation's limit has just been used.
+-- definer: private tables, and users of the auth service.
 create function private.admit_account_mail(address text, client text, account_id uuid)
   returns table (is_admitted boolean, stop_hash text, percent_used integer)
 language plpgsql security definer set search_path = pg_temp as $$
@@ -42,28 +43,28 @@ declare
   of_client boolean;
   of_all private.rate_state;
 begin
-  -- A call that auth admitted before an undo sends no code to the address that it undid.
+  -- A call that auth accepted before an undo must send no code to the address that the undo removed.
   if not private.is_email(address) or private.was_just_restored(account_id) and exists (
     select from auth.users u where u.id = account_id and u.email <> lower(address)) then
     return query select false, null::text, null::integer;
     return;
   end if;
-  -- Each mail counts, whoever gets it: what remains tells nothing about an address.
+  -- Each mail counts, whoever gets it: the remaining number reveals nothing about an address.
   of_client := (private.charge_rule('account_mail_hour', client)).allowed;
   of_client := (private.charge_rule('account_mail_day', client)).allowed and of_client;
   if of_client then of_all := private.charge_rule('account_mail_everyone', 'everyone'); end if;
   percent_used := case when not of_all.allowed then null when of_all.remaining = 0 then 100
     when of_all.max_requests - of_all.remaining = ceil(of_all.max_requests * 0.8) then 80 end;
   if is_known then
-    -- By client too, so that one keeps nobody from signing in elsewhere; and by itself, so that mail to other
-    -- addresses of the mailbox does not.
+    -- The mailbox is limited for each client, so that one client cannot block sign-ins from elsewhere. The
+    -- address has its own limit, so that mail to other addresses of the mailbox cannot block it.
     account := 'account ' || private.address_hash(address);
     is_admitted := (private.charge_rule('account_mail_mailbox',
       account || coalesce(' ' || client, ''))).allowed
       and (private.charge_rule('account_mail_account', account)).allowed;
   else
     hash := private.address_hash(private.mailbox(address));
-    -- The mailbox last: a mail that is dropped anyway does not count for it.
+    -- The mailbox is charged last: a mail that is dropped for another reason does not count for it.
     is_admitted := of_client and of_all.allowed
       and not exists (select from private.stopped_account_mail s where s.address_hash = hash)
       and (private.charge_rule('account_mail_mailbox', hash)).allowed;
@@ -73,14 +74,14 @@ begin
 end
 $$;
 
--- Whether the owner of a mailbox stopped mail about accounts that others make.
+-- Whether the owner of a mailbox stopped mail about accounts that others create.
 -- definer: private tables. The edge functions call it for the bearer of a signed link.
 create function private.account_mail_is_stopped(mailbox_hash text) returns boolean
 language sql stable security definer set search_path = pg_temp
 return exists (select from private.stopped_account_mail s where s.address_hash = mailbox_hash);
 
--- For the owner of a mailbox: sends no more mail about accounts that others make with its addresses, and
--- rejects the account or the change of address that the mail was about; or (is_stopped false) sends again.
+-- For the owner of a mailbox: stops mail about accounts that others create with its addresses, and rejects
+-- the account or the change of address that the mail was about; or (is_stopped false) resumes it.
 -- definer: private tables, and users of the auth service. The edge functions call it for the bearer of a
 -- signed link.
 create function private.stop_account_mail(mailbox_hash text, account_id uuid, is_stopped boolean) returns void
@@ -127,7 +128,7 @@ begin
   insert into private.account_undos (link_hash, user_id, email)
   select open_account_undo.link_hash, u.id, lower(address) from auth.users u
   where u.id = account_id and u.email_confirmed_at is not null and u.deleted_at is null
-    -- The oldest link of a week takes precedence, so nobody crowds it out.
+    -- The oldest link of a week takes precedence, so that newer links cannot displace it.
     and (select count(*) from private.account_undos o where o.user_id = u.id and o.undone_at is null) < 20;
   return found;
 end
@@ -141,10 +142,10 @@ language sql stable security definer set search_path = pg_temp
 return (select o.email from private.account_undos o where o.link_hash = address_of_undo.link_hash
   and o.undone_at is null and o.created_at > now() - private.retention('account_undos'));
 
--- For the owner of the address that a link went to: the account has this address again and no password, and
--- its sessions, codes and later links end, as do second factors, passkeys, sign-ins by providers and a phone
--- number that were added since the day before. Returns undone; taken, where another confirmed account has the
--- address; or null for a link that is unknown, used or expired. definer: private tables, and users of the
+-- For the owner of the address that a link was sent to: gives the account this address again and no password,
+-- ends its sessions, codes and later links, and removes second factors, passkeys, sign-ins by providers and a
+-- phone number that were added since the day before. Returns undone; taken, if another confirmed account has
+-- the address; or null for a link that is unknown, used or expired. definer: private tables, and users of the
 -- auth service. The edge functions call it for the bearer of a signed link.
 create function private.undo_account_change(link_hash bytea) returns text
 language plpgsql security definer set search_path = pg_temp as $$
@@ -155,7 +156,7 @@ declare
 begin
   select o.* into undo from private.account_undos o where o.link_hash = undo_account_change.link_hash
     and o.undone_at is null and o.created_at > now() - private.retention('account_undos');
-  -- One after the other for an account, so that the older link wins.
+  -- Calls for one account are serialized, so that the older link wins.
   perform from auth.users u where u.id = undo.user_id and u.deleted_at is null for update;
   if not found or not exists (select from private.account_undos o
     where o.link_hash = undo_account_change.link_hash and o.undone_at is null) then return null; end if;
@@ -165,7 +166,7 @@ begin
   perform private.reject_request(other.id, false);
   delete from private.account_undos o where o.user_id = undo.user_id and o.created_at >= undo.created_at
     and o.link_hash <> undo.link_hash;
-  -- Who takes over an account first makes a way to come back.
+  -- Somebody who takes over an account first adds a way to sign in again.
   since := undo.created_at - interval '1 day';
   delete from auth.sessions s where s.user_id = undo.user_id;
   delete from auth.flow_state f where f.user_id = undo.user_id;
@@ -205,7 +206,7 @@ end
 $$;
 
 -- Whether a change of the account was undone in the last 30 seconds: after that time, all calls that auth
--- admitted before the undo have ended.
+-- accepted before the undo have ended.
 create function private.was_just_restored(account_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -214,9 +215,9 @@ begin
 end
 $$;
 
--- Trigger on tables of auth: a call that auth admitted before a change was undone writes no password,
--- address, phone number, session, way to sign in or second factor after it, nor a code for another address.
--- definer: private tables; the role of the auth service may not use the schema.
+-- Trigger on tables of auth: a call that auth accepted before an undo cannot write a password, address, phone
+-- number, session, sign-in method or second factor after it, nor a code for another address. definer: private
+-- tables; the role of the auth service may not use the schema.
 create function private.refuse_after_undo() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare
@@ -224,7 +225,7 @@ declare
     else to_jsonb(new) ->> 'user_id' end;
   address text;
 begin
-  -- Waits for an undo that has the row.
+  -- Waits for an undo that holds the row lock.
   select u.email into address from auth.users u where u.id = account_id for key share;
   if not private.was_just_restored(account_id)
     or tg_table_name = 'one_time_tokens' and to_jsonb(new) ->> 'relates_to' = address then return new; end if;
@@ -240,7 +241,7 @@ do $$
 declare name text;
 begin
   foreach name in array array['sessions', 'identities', 'mfa_factors', 'one_time_tokens'] loop
-    -- Where auth lets only its own role make triggers on it, the undo ends what has been committed.
+    -- If only auth's own role may create triggers on the table, the undo removes what has been committed.
     if has_table_privilege(to_regclass('auth.' || name), 'trigger') then
       execute format('create trigger refuse_after_undo before insert on auth.%I
         for each row execute function private.refuse_after_undo()', name);
@@ -249,7 +250,7 @@ begin
 end
 $$;
 
--- Trigger on auth.users: a deleted account is not restored.
+-- Trigger on auth.users: a deleted account cannot be restored.
 -- definer: private tables; the role of the auth service may not use the schema.
 create function private.forget_undos() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$

@@ -36,7 +36,7 @@ begin
     perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
       coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
   end if;
-  -- An hour before events are deleted, so that no event after a valid cursor is missing.
+  -- Cursors expire an hour before events are deleted, so that no event after a valid cursor is missing.
   if after_at < now() - private.retention('events') + interval '1 hour' then
     perform private.raise_error('GONE', format('Events are kept for %s, and this cursor is older: '
       'read everything anew, then follow without after.', private.retention('events')), 'after');

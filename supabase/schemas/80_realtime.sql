@@ -25,9 +25,10 @@ $$;
 -- Broadcasts ------------------------------------------------------------------------------------------------
 
 -- Broadcasts for boards with many viewers: row changes cost one policy check for each viewer and change, a
--- topic one for each join. Public changes go to submission:<id>, team-only changes to submission:<id>:team.
--- The topic is chosen for each message, so a viewer who joined a public board receives nothing after it
--- becomes private. organization:<id> is the board, with the columns a list shows.
+-- topic costs one for each join. Public changes go to submission:<id>, team-only changes to
+-- submission:<id>:team. The topic is chosen for each message, so a viewer who joined a public board receives
+-- nothing after it becomes private. organization:<id> is the topic of the board, with the columns that a list
+-- shows.
 
 -- Topic of a submission's row: public or team.
 create function private.submission_topic(submission_id uuid, is_public boolean) returns text
@@ -106,7 +107,7 @@ begin
       select private.submission_topic(s.id, s.is_public) from public.submissions s where s.id = any (ids)));
     return null;
   end if;
-  -- Not through private.broadcast: votes are the most frequent change and never move to another topic.
+  -- Votes do not use private.broadcast: they are the most frequent change and never move to another topic.
   perform realtime.send(jsonb_build_object(
     'schema', 'public',
     'table', 'votes',
@@ -145,7 +146,7 @@ declare topics text[];
 begin
   if private.is_importing() then return null; end if;
   topics := array(select private.comment_topic(c) from changed c);
-  -- Before rows are joined: a plan made for one row would compare each old row with each new one.
+  -- Count topics before joining rows: a plan made for one row would compare each old row with each new one.
   if cardinality(topics) > 100 then
     if tg_op = 'UPDATE' then
       topics := topics || array(select private.comment_topic(o) from old_rows o);
@@ -219,7 +220,7 @@ create function private.broadcast_submissions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare changes jsonb; topics text[];
 begin
-  -- Checked first: most updates come from votes. Not a join: see private.broadcast_comments.
+  -- This is checked first: most updates come from votes. It is not a join: see private.broadcast_comments.
   if tg_op = 'UPDATE' and not private.is_internal_write() then
     if not exists (
       select n.id, n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at,
@@ -256,8 +257,8 @@ begin
       where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
           is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id,
             n.updated_at)
-        -- A merge moves votes without broadcasting each. Other votes broadcast themselves; the board gets
-        -- their counts later, and those of comments at once.
+        -- Votes moved by a merge are not broadcast one by one. All other votes are; the board then gets vote
+        -- counts later, and comment counts at once.
         or private.is_internal_write() and (o.vote_count, o.comment_count) <> (n.vote_count, n.comment_count)
         or t.nth = 1 and o.comment_count <> n.comment_count;
     else

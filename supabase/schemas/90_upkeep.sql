@@ -62,7 +62,7 @@ begin
     perform private.call_function('/mail-dispatch');
   end if;
   perform private.refresh_search();
-  -- Last, because it locks submissions until the transaction ends.
+  -- This runs last, because it locks submissions until the transaction ends.
   return done || jsonb_build_object('labels', private.run_retirements());
 end
 $$;
@@ -105,8 +105,8 @@ begin
 end
 $$;
 
--- Runs every hour, as pg_cron: deletes what pg_cron logged of our jobs, and the log of the auth service,
--- which has addresses, older than private.retention(cron_log) and private.retention(auth_log).
+-- Runs every hour through pg_cron: deletes pg_cron's log of our jobs and the auth service's log, which
+-- contains addresses, after private.retention(cron_log) and private.retention(auth_log).
 create function private.trim_logs() returns void
 language plpgsql set search_path = pg_temp as $$
 begin

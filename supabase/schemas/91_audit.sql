@@ -11,7 +11,7 @@ create table private.audit_log (
   target_id uuid,
   request_id text,
   details jsonb not null,
-  -- Not now(): entries of one transaction keep their order.
+  -- This is not now(), so that entries of one transaction keep their order.
   created_at timestamptz not null default clock_timestamp(),
   primary key (organization_id, id),
   constraint action_is_noun_dot_verb check (action ~ '^[a-z_]+\.[a-z_]+$'),
@@ -187,7 +187,8 @@ begin
 end
 $$;
 
--- Without a column list: its condition is true for edits only, since definer functions write the counters.
+-- The trigger has no column list: its condition is true for edits only, since definer functions write the
+-- counters.
 create trigger audit_edit after update on public.submissions
   for each row when (private.is_moderating(old.author_id)) execute function private.audit_edit();
 
@@ -246,7 +247,7 @@ create function private.audit_draft(organization_id uuid, survey_id uuid, change
 language plpgsql set search_path = pg_temp as $$
 declare logged jsonb := jsonb_build_object('changed', changed);
 begin
-  -- Once for each request: its statements write settings, questions and options one after the other.
+  -- Logged once for each request, whose separate statements write settings, questions and options.
   if not exists (select from private.audit_log a
     where a.organization_id = audit_draft.organization_id and a.target_id = survey_id
       and a.created_at >= now() and a.actor_id = private.caller_id()

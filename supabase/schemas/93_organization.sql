@@ -127,7 +127,7 @@ begin
 end
 $$;
 
--- Logos that no organization has any more. The functions delete their files, now or with the schedule.
+-- Logos that no organization uses any more. The functions delete their files, now or on schedule.
 create table private.removed_logos (
   path text primary key,
   due_at timestamptz not null default now()
@@ -136,7 +136,7 @@ comment on table private.removed_logos is
   'Paths of uploaded logos that were replaced, or whose organization was deleted: their files are to be '
   'deleted.';
 
--- Trigger: the file of an uploaded logo is to be deleted. definer: clients may not write to private.
+-- Trigger: marks the file of a replaced logo for deletion. definer: clients may not write to private.
 create function private.remember_removed_logo() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -151,14 +151,14 @@ create trigger remove_replaced_logo after update of logo_url on public.organizat
 create trigger remove_last_logo after delete on public.organizations
   for each row when (old.logo_url like '/logos/%') execute function private.remember_removed_logo();
 
--- Forgets the paths whose files are deleted, and returns up to 20 others, each again after ten minutes.
+-- Removes the paths whose files are deleted, and returns up to 20 others, each again after ten minutes.
 -- definer: the login role has no other access to these paths.
 create function private.take_removed_logos(deleted text[]) returns setof text
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   delete from private.removed_logos r where r.path = any (deleted);
   return query
-    -- A path whose deletion fails is taken again later, after the others.
+    -- A path whose deletion fails is returned again later, after the others.
     update private.removed_logos r set due_at = now() + interval '10 minutes'
     where r.path = any (array(select w.path from private.removed_logos w where w.due_at <= now()
       order by w.due_at, w.path limit 20 for update skip locked))

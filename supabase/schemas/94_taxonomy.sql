@@ -1,4 +1,4 @@
--- Administration of categories and tags. kind is one of the two tables, label a row of either.
+-- Administration of categories and tags. kind is one of the two tables; label is a row of either.
 
 -- Returns the current organization for Admin and keys with organization:write; raises FORBIDDEN otherwise
 -- and NOT_FOUND for an unknown kind.
@@ -50,7 +50,7 @@ declare
   slug text;
   taken boolean;
 begin
-  -- A name without Latin letters, or an id.
+  -- The name has no Latin letters, or is an id.
   if not private.is_slug(base) then base := private.label_noun(kind); end if;
   for number in 1..1000 loop
     slug := base || case when number = 1 then '' else '-' || number end;

@@ -72,8 +72,8 @@ begin
 end
 $$;
 
--- Queues the mail of an invite, where its organization sends mail: at most 100 in a day, and 3 to one
--- mailbox. Returns whether it did. Call it with the team locked.
+-- Queues the mail of an invite if its organization sends mail: at most 100 a day, and 3 to one mailbox.
+-- Returns whether it was queued. The caller must hold the team's lock.
 create function private.queue_invite(invite private.invites) returns boolean
 language plpgsql set search_path = pg_temp as $$
 declare made_today integer; made_to_address integer;
@@ -81,7 +81,7 @@ begin
   if not (select o.mail_enabled from public.organizations o where o.id = invite.organization_id) then
     return false;
   end if;
-  -- An erased invite may have been to this address: else an erasure would make room for more.
+  -- An erased invite counts as one to this address, so that an erasure does not allow additional mails.
   select count(*),
     count(*) filter (where i.id is null or private.mailbox(i.email) = private.mailbox(invite.email))
   into made_today, made_to_address
@@ -96,9 +96,9 @@ begin
 end
 $$;
 
--- Invites an e-mail address for 7 days and replaces an earlier invite of it. Takes the digest of the
--- token. Admins may invite admins and members, owners also owners. is_mailed: whether the invite goes to
--- the address by mail.
+-- Invites an e-mail address for 7 days and replaces an earlier invite of the address. Takes the digest of the
+-- token. Admins may invite admins and members; owners may also invite owners. is_mailed: whether the invite
+-- is sent to the address.
 create function private.admin_invite(organization_id uuid, email text, role text, digest bytea) returns json
 language plpgsql security definer set search_path = pg_temp
 as $$ -- definer: clients may only read memberships
@@ -242,11 +242,11 @@ grant execute on function private.admin_invites, private.admin_revoke_invite to 
 grant execute on function private.admin_invite, private.show_invite, private.accept_invite
   to authenticated;
 
--- Whoever is invited may stop the mails ---------------------------------------------------------------------
+-- Stopping mails as an invited person -----------------------------------------------------------------------
 
--- JSON of the organization that invited: {name, is_stopped: whether the address gets no mail of it}; null
--- if there is no such invite.
--- definer: private tables. The edge functions call it for the bearer of a signed link of an invite's mail.
+-- JSON of the inviting organization: {name, is_stopped: whether it must not mail the address}; null if there
+-- is no such invite. definer: private tables. The edge functions call it for the bearer of a signed link of
+-- an invite's mail.
 create function private.refusing_invites(invite_id uuid) returns json
 language sql stable security definer set search_path = pg_temp
 return (select json_build_object('name', o.name, 'is_stopped', private.is_suppressed(o.id, i.email))

@@ -11,13 +11,13 @@ language plpgsql security definer set search_path = pg_temp as $$
 declare organization uuid;
 begin
   for organization in select distinct r.organization_id from removed r where r.role = 'owner' order by 1 loop
-    -- An update, not only a lock: of two transactions that read the same owners, at any isolation level, one
-    -- waits and re-reads, or fails.
+    -- An update, not only a lock: if two transactions read the same owners, at any isolation level, one of
+    -- them waits and re-reads, or fails.
     update public.organizations o set updated_at = now() where o.id = organization;
     if found and not exists (select from public.memberships m
       where m.organization_id = organization and m.role = 'owner') then
       if session_user in ('supabase_auth_admin', 'embedded_auth') then
-        -- The auth service tells the message of this SQLSTATE, with status 409.
+        -- The auth service returns the message of this SQLSTATE with status 409.
         raise exception 'An organization needs an owner: make another member owner first.'
           using errcode = 'PT409';
       end if;
@@ -152,8 +152,8 @@ begin
 end
 $$;
 
--- Ends what private.made_by lists, and returns it: keys are revoked, signing secrets deleted, webhooks
--- disabled, agents retired. For a signed-in Admin.
+-- Ends the items that private.made_by lists, and returns them: keys are revoked, signing secrets deleted,
+-- webhooks disabled, agents retired. For a signed-in Admin.
 create function private.end_made_by(organization_id uuid, user_id uuid) returns jsonb
 language plpgsql set search_path = pg_temp as $$
 declare made jsonb := private.made_by(organization_id, user_id); item record;
@@ -183,7 +183,7 @@ create function private.keep_maker_in_team() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if private.is_key() or new.created_by = private.caller_id() then
-    -- Removing the person waits until this is made, or this until the person is removed.
+    -- This insert and a removal of the person wait for each other.
     perform private.lock_team(new.organization_id);
     if not private.is_key() then
       perform private.require_admin(new.organization_id, '');
@@ -204,8 +204,8 @@ create trigger keep_maker before insert or update of created_by on private.webho
 create trigger keep_maker before insert on private.agents
   for each row execute function private.keep_maker_in_team();
 
--- Changes a member's role. Admins may change admins and members, owners everyone, keys nobody. revoke: with
--- the role member, private.end_made_by. definer: clients may only read memberships.
+-- Changes a member's role. Admins may change admins and members, owners may change everyone, keys nobody.
+-- revoke: calls private.end_made_by if the new role is member. definer: clients may only read memberships.
 create function private.admin_change_role(organization_id uuid, user_id uuid, role text,
   revoke boolean default false) returns json
 language plpgsql security definer set search_path = pg_temp as $$
@@ -231,8 +231,9 @@ begin
 end
 $$;
 
--- Removes a member: members may remove themselves, admins anyone but owners, owners anyone, keys with
--- members:write plain members. revoke: private.end_made_by. Returns what was revoked and what remains valid.
+-- Removes a member. Members may remove themselves, admins anyone except owners, owners anyone, and keys with
+-- members:write plain members. revoke: calls private.end_made_by. Returns what was revoked and what remains
+-- valid.
 create function private.admin_remove_member(organization_id uuid, user_id uuid, revoke boolean default false)
   returns json
 language plpgsql security definer set search_path = pg_temp
@@ -262,7 +263,7 @@ begin
 end
 $$;
 
--- The calling owner makes another member owner and becomes admin.
+-- The calling owner makes another member the owner and becomes an admin.
 create function private.admin_transfer_ownership(organization_id uuid, user_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp
 as $$ -- definer: clients may only read memberships
@@ -303,8 +304,8 @@ end
 $$;
 
 -- An owner removes all second factors of a member who lost them, and ends the member's sessions. Raises
--- CONFLICT if the member is on a team of which the caller is no owner.
--- definer: the tables of auth are not granted.
+-- CONFLICT if the member is on a team that the caller does not own. definer: the tables of auth are not
+-- granted.
 create function private.reset_second_factor(organization_id uuid, user_id uuid) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare member public.memberships; auth_id uuid;

@@ -125,7 +125,7 @@ begin
         and (s.id, f.user_id) > (first_id, coalesce(after[2], nil::text)::uuid)
       order by s.id, f.user_id limit max_rows;
     when 'comments' then
-      -- Parents before replies, also if both have the same time.
+      -- Parents come before replies, even if both have the same time.
       return query select array[s.id::text, c.created_at::text, coalesce(c.parent_id, nil)::text, c.id::text],
         private.person_record(c.author_id) || jsonb_build_object(
           'kind', 'comment',
@@ -304,7 +304,7 @@ return case what
   when 'members' then 'members:write'
   when 'surveys' then 'surveys:read'
   when 'survey_responses' then 'responses:read'
-  -- A follow tells by its reason that its person voted.
+  -- The reason of a follow can reveal that its person voted.
   when 'votes' then private.voters_scope()
   when 'comment_votes' then private.voters_scope()
   when 'follows' then private.voters_scope()

@@ -137,8 +137,8 @@ return json_build_object(
   'created_at', import.created_at,
   'updated_at', import.updated_at);
 
--- Ends imports, of one organization or all, whose upload stopped (private.retention stalled_uploads) or
--- that make no progress (stalled_imports); deletes the files of old dry runs (checked_imports).
+-- Ends imports, of one organization or all, whose upload stopped (private.retention stalled_uploads) or that
+-- make no progress (stalled_imports); deletes files of old dry runs (checked_imports).
 create function private.end_idle_imports(organization_id uuid default null) returns integer
 language plpgsql set search_path = pg_temp as $$
 declare ended integer;

@@ -381,7 +381,7 @@ begin
 end
 $$;
 
--- Writes follows with their reasons, also of merged submissions.
+-- Writes follows with their reasons, including those of merged submissions.
 create function private.import_follows(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -416,8 +416,8 @@ begin
 end
 $$;
 
--- Writes the status history, also of merged submissions; the current status comes from the submission's
--- record. The same change at the same time is skipped.
+-- Writes the status history, including that of merged submissions; the current status comes from the
+-- submission's record. The same change at the same time is skipped.
 create function private.import_status_changes(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$

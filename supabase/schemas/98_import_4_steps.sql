@@ -1,4 +1,4 @@
--- The steps of an import: chunks of its file, in a transaction each.
+-- The steps of an import: each step writes a chunk of the file in its own transaction.
 
 -- Writes records kind by kind, without events.
 create function private.write_import(import private.imports, records jsonb) returns private.import_outcome
@@ -109,7 +109,7 @@ begin
 end
 $$;
 
--- Releases the previous import, or fails it with a problem. If takes is true, claims a pending import, of
+-- Releases the previous import, or fails it with a problem. If takes is true, claims a pending import, taking
 -- organizations in turn, for ten seconds or until its next chunk, and returns the credential of its sender.
 -- definer: the login role has no other access to imports. The role may act as any user already; it receives
 -- the digest of a key only if that key sent an import.
@@ -129,7 +129,7 @@ begin
         select w.id from private.imports w
         where takes and w.state = 'running'
           and w.query is not null and (w.claimed_until is null or w.claimed_until <= now())
-        -- The organization whose last turn is the longest ago.
+        -- The organization whose last turn was longest ago.
         order by (select max(coalesce(o.claimed_until, o.updated_at)) from private.imports o
           where o.organization_id = w.organization_id and o.state = 'running'), w.updated_at
         limit 1 for update skip locked)
@@ -142,11 +142,11 @@ $$;
 grant execute on function private.claim_import to feedback_api;
 
 -- Writes a chunk of an import of the current organization: {kind: [record]} with people, categories, tags
--- and, for a zip, the file name; refused holds records that validation rejected, [{line, field, message}].
--- If the database refuses records or takes more than a second, the next are half as many, down to one, which
--- fails. After a second the rest is left to the next call (is_written: false). A dry run rolls back. Raises
--- CONFLICT if another process wrote the chunk.
--- definer: private tables; each function requires Admin.
+-- and, for a zip, the file name; refused holds records that validation rejected, [{line, field, message}]. If
+-- the database rejects records or takes more than a second, the following batches are halved, down to one
+-- record, which fails. After a second the rest is left to the next call (is_written: false). A dry run rolls
+-- back. Raises CONFLICT if another process wrote the chunk. definer: private tables; each function requires
+-- Admin.
 create function private.admin_run_import(
   import_id uuid, records jsonb, refused jsonb,
   at bigint, chunk integer,  -- position of its rows, and the number of their chunk
@@ -198,7 +198,7 @@ begin
         import.records_done := import.records_done + size;
         import.records_at_once := case when clock_timestamp() < ends_at
           then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
-      -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
+      -- Errors that a record can cause: a value, a constraint, a size, a rule or the statement timeout.
       exception when others or query_canceled then
         if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
         part := row(0, 0, '[]')::private.import_outcome;
@@ -233,7 +233,7 @@ begin
     records_done = case when is_written then 0 else import.records_done end,
     records_at_once = import.records_at_once,
     claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end,
-    -- In the transaction of the chunk, so that nothing is written or counted twice.
+    -- This is in the transaction of the chunk, so that nothing is written or counted twice.
     position = case when is_written then coalesce(next, i.position) else i.position end,
     chunks_done = case when not is_written then i.chunks_done when next is null then i.chunks_done + 1
       else 0 end,

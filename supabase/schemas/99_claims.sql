@@ -8,9 +8,9 @@ language sql stable
 return coalesce((select lower(private.mail_address(p.id)) = lower(has_address.address)
   from public.profiles p where p.id = has_address.profile_id and p.kind = 'user'), false);
 
--- JSON of the contributions that the bearer of a signed link may claim: {organization, submissions,
--- comments, votes, is_signed_in, is_own_address: whether the caller's confirmed address is the author's};
--- null if the e-mail author no longer exists.
+-- JSON of the contributions that the bearer of a signed link may claim: {organization, submissions, comments,
+-- votes, is_signed_in, is_own_address: whether the caller's confirmed address is the author's}; null if the
+-- e-mail author no longer exists.
 create function private.open_claim(organization_id uuid, author_id uuid) returns json
 language sql stable security definer set search_path = pg_temp -- definer: private tables
 return (select json_build_object(
@@ -51,7 +51,7 @@ begin
     and o.source_id = j.source_id and o.user_id = claimer_id;
   update private.merged_votes j set user_id = claimer_id
   where j.user_id = author_id and j.organization_id = claim_votes.organization_id;
-  -- A source has the vote once: at its target, or in the journal.
+  -- A source has the vote once: on its target, or in the journal.
   delete from private.merged_votes j using public.votes v
   where j.user_id = claimer_id and j.organization_id = claim_votes.organization_id
     and v.user_id = claimer_id and v.merged_from = j.source_id;
@@ -64,7 +64,7 @@ $$;
 create function private.claim_responses(author_id uuid, claimer_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
-  -- Two profiles of a person both answered only if the address became the user's later: the first counts.
+  -- Both profiles answered only if the user got the address later: the first answer counts.
   delete from public.survey_responses r using public.survey_responses o
   where r.is_only and o.is_only and o.survey_id = r.survey_id
     and r.user_id in (author_id, claimer_id) and o.user_id in (author_id, claimer_id)
@@ -119,7 +119,7 @@ declare
   author public.profiles;
 begin
   perform 1 from public.organizations o where o.id = organization_id for no key update;
-  -- Not more: whoever inserts rows that refer to the profile must not wait for this.
+  -- A stronger lock would block inserts of rows that reference the profile.
   select * into author from public.profiles p
   where p.id = author_id and p.organization_id = claim_author.organization_id for no key update;
   if author.id is null or author.kind <> 'email' then
@@ -151,8 +151,8 @@ begin
   on conflict on constraint author_trust_pkey do update set is_trusted = t.is_trusted and excluded.is_trusted;
   delete from private.author_trust t where t.user_id = author_id;
   perform private.claim_mail(organization_id, author_id, claimer_id);
-  -- A session of the organization's application is of the author, never of the account. An application that
-  -- vouches for the author again gets a new one.
+  -- A session of the organization's application belongs to the author, never to the account. An application
+  -- that identifies the author again gets a new session.
   perform private.forget_identified(author_id);
   delete from private.external_ids e where e.profile_id = author_id;
   delete from private.idempotency_keys k where k.profile_id = author_id;

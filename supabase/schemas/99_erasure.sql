@@ -1,9 +1,9 @@
 -- Access to and erasure of personal data. Content, votes and answers stay without the person.
 
--- The columns that name people in rows of an organization. at_erasure: reassign (to a nameless profile),
--- delete (the row), or null (99_erasure.sql does it otherwise). takes_part: whoever is named there is a
--- person of the organization. exported_as: name in an export of personal data, of the columns in
--- exported, newest by the last one.
+-- The columns that refer to people in rows of an organization. at_erasure is reassign (to a nameless
+-- profile), delete (the row), or null (99_erasure.sql handles it separately). takes_part: the referenced
+-- person is a person of the organization. exported_as is the name in an export of personal data, exported its
+-- columns; the last of them orders the rows.
 create function private.personal_columns()
   returns table (relation text, person text, at_erasure text, takes_part boolean, exported_as text,
     exported text)
@@ -34,7 +34,7 @@ begin atomic
       'survey_id, reminded_at, created_at'),
     ('private.invites', 'invited_by', 'delete', false, null, null),
     ('private.invites', 'accepted_by', 'delete', false, null, null),
-    -- By statements of their own.
+    -- Separate statements handle this table and the following ones.
     ('public.memberships', 'user_id', null, true, 'memberships', 'role, created_at'),
     ('public.survey_responses', 'user_id', null, true, null, null),
     ('private.survey_starts', 'user_id', null, true, 'survey_starts', 'survey_id, started_at'),
@@ -136,8 +136,8 @@ begin
 end
 $$;
 
--- Deletes rows that serve only the person, in one organization or in all, and the name from undelivered
--- events.
+-- Deletes rows that only concern the person, in one organization or in all, and removes the name from
+-- undelivered events.
 create function private.delete_personal_rows(profile_id uuid, organization_id uuid) returns void
 language plpgsql set search_path = pg_temp as $$
 declare named record;
@@ -151,7 +151,7 @@ begin
   where s.profile_id = delete_personal_rows.profile_id
     and (delete_personal_rows.organization_id is null
     or s.organization_id = delete_personal_rows.organization_id);
-  -- Answers hold what was written.
+  -- Stored responses contain what the person wrote.
   delete from private.idempotency_keys k where k.profile_id = delete_personal_rows.profile_id;
   -- Keep a mark as spam while the account exists: users must not remove it themselves.
   delete from private.author_trust t
@@ -207,7 +207,8 @@ begin
 end
 $$;
 
--- Whether the account was erased in this organization, where it no longer takes part in what counts once.
+-- Whether the account was erased in this organization, where it no longer adds anything that counts once per
+-- person.
 create function private.was_erased(organization_id uuid, profile_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -300,7 +301,7 @@ language plpgsql security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
   wanted text := lower(btrim(coalesce(search, '')));
-  -- A shorter text has no three letters for the index: names start with it.
+  -- A text of fewer than three letters cannot use the index, so it matches only the start of names.
   part text := case when char_length(wanted) > 2 then '%' else '' end
     || replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_') || '%';
   named uuid[];
@@ -335,8 +336,8 @@ begin
   named := array(select p.id from public.profiles p
     where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous')
       and (p.organization_id is null or p.organization_id = own_id) limit 1001);
-  -- Users belong to no organization. Where many have the name, they are looked for among the people of this
-  -- one, so that a search costs as much as the organization is large, and not the installation.
+  -- Users belong to no organization. If many users match the name, only the people of this organization are
+  -- searched, so that the cost depends on the size of the organization, not on that of the installation.
   if cardinality(named) > 1000 then
     named := array(
       select p.id from (
@@ -466,7 +467,8 @@ begin
     -- A user without rows in the organization has nothing to erase, and its team is not notified.
     if private.is_person_of_organization(own_id, named_id) then
       perform private.erase_person(own_id, named_id);
-      -- An identified person, who is another one at the next page: what counts once does not stay.
+      -- An identified person gets another profile at the next page, so rows that count once per person are
+      -- deleted.
       if exists (select from public.profiles p where p.id = own_id and p.kind = 'anonymous') then
         delete from private.merged_votes v where v.user_id = own_id;
         delete from public.votes v where v.user_id = own_id;

@@ -34,7 +34,7 @@ export const callers = [
   "invalid token",
 ] as const;
 
-/** A board on which so many identified persons can call: they signed in while it was public. */
+/** A board with this many identified persons: they signed in while it was public. */
 export async function newBoardWithIdentified(visibility: "public" | "private", count: number): Promise<Board> {
   const board = await newBoard(visibility);
   const { organization, signingSecret } = board;
@@ -152,7 +152,7 @@ const queries: Record<string, string | ((board: Board) => Promise<string>)> = {
   "DELETE /api/me": "?confirm=erase",
 };
 
-/** A request of a route, with rows of its own whose ids are those of its path. */
+/** A prepared request to a route, with new rows for the ids in its path. */
 export type Prepared = { method: Method; path: string; call: Call; ids: Record<string, string> };
 
 export async function prepare(

@@ -34,7 +34,7 @@ const documented = (visibility: Visibility) =>
 const isRefusal = (status = 0) => status >= 400;
 
 const boards = {} as Record<Visibility, Board>;
-/** On these every request is refused: nothing in the background changes their rows either. */
+/** Every request to these boards is refused: not even background work changes their rows. */
 const quietBoards = {} as Record<Visibility, Board>;
 
 beforeAll(async () => {

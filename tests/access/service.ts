@@ -14,7 +14,7 @@ export type Route = {
   method: Method;
   path: string;
   scopes: readonly Scope[];
-  /** Undefined for the few routes that are no endpoints. */
+  /** Undefined for the few routes that are not endpoints. */
   endpoint?: TestedEndpoint | undefined;
 };
 

@@ -41,7 +41,7 @@ export async function startCountedStack(options: { parts?: ["web"] } = {}): Prom
   };
 }
 
-/** The same for one more process of the API, over the database of the shared stack. */
+/** The same for an additional process of the API, which uses the database of the shared stack. */
 export async function startCountedFunctions() {
   const proxy = await startCountingProxy();
   proxy.leadTo(Number(new URL(stack.db_url).port));

@@ -33,7 +33,7 @@ const stored = async (id: string) =>
   ).length;
 const contentOf = (id: string) => sql`
   select title, vote_count, comment_count from public.submissions where organization_id = ${id} order by title`;
-/** Uploads a file that the schedule does not run. */
+/** Uploads a file whose import the schedule does not run. */
 async function sendUnscheduled(as: Caller, query = "") {
   const { id } = await sendImport(as, JSON.stringify({ what: "is replaced" }), query);
   await endOf(as, id);
@@ -249,7 +249,7 @@ test("an organization has at most five running imports, and those of disconnecte
     expect(await stored(second)).toBe(0);
     return [second, ...others];
   });
-  // The client was only slow: the rest of its upload is too late.
+  // The client was merely slow: the rest of its upload arrives too late.
   for (const late of [`admin_add_import_file_part('${second}', 2, 'late')`, `admin_begin_import('${second}')`]) {
     const sent = sql.begin(async (transaction) => {
       await transaction`

@@ -19,7 +19,7 @@ type Rec = Record<string, unknown>;
 
 const maxBytes = 64 * 1024 * 1024;
 
-/** As a request body in chunks of some bytes. */
+/** The zip as a request body in chunks of some bytes. */
 function trackedSource(zip: Uint8Array) {
   const bytes = new HeldBytes();
   for (let at = 0; at < zip.length; at += 7) bytes.add(zip.subarray(at, at + 7));

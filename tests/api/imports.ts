@@ -28,7 +28,7 @@ export async function sendImport(
   return data;
 }
 
-/** Runs the import as its client may, in addition to the schedule, which comes back to one that waits only after ten seconds. */
+/** Runs the import as its client may, because the schedule returns to a waiting import only after ten seconds. */
 export async function runToEnd(as: Caller, id: string): Promise<Import> {
   return until(async () => {
     const answer = await api("POST", `/api/admin/imports/${id}/run`, { as });

@@ -187,7 +187,7 @@ describe("an invite", () => {
     );
     for (const guess of [`${token}x`, token.slice(0, -1), "fcs_inv_", "' or true --", token.toUpperCase()])
       expectError(await accept(guest, guess), "NOT_FOUND", "token");
-    // It is not a credential.
+    // The token of an invite is not a credential.
     expect((await api("GET", "/api/submissions", { as: { token } })).status).toBe(401);
   });
 

@@ -43,10 +43,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 ) as fc.Arbitrary<Step>;
 
 /**
- * Runs the steps in one statement, each in its own subtransaction, because many are rejected. After each
- * merge and at the
- * end the counts must be exact, and a reverted merge must restore every row. Returns the discrepancy, else
- * null.
+ * Runs the steps in one statement, each in its own subtransaction, because many are rejected. After each merge and at
+ * the end, the counts must be exact, and a reverted merge must restore every row. Returns the discrepancy, or null.
  */
 const walk = `
 create function pg_temp.board(organization uuid) returns jsonb language sql as $$

@@ -16,7 +16,7 @@ import {
 
 const categories: Record<string, string> = {};
 
-// In the order of creation; the additional votes and comments are by other people than the author.
+// The rows are in the order of creation; the additional votes and comments are by people other than the author.
 const board = [
   { title: "Bigger buttons", type: "idea", by: "ada", category: "mobile", tags: ["design"], votes: 3, comments: 1 },
   {

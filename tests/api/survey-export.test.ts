@@ -10,10 +10,7 @@ const admin = await newUser("Ada Admin", { organization, role: "admin" });
 const fetchCsv = (id: string, query = "", as: Caller = admin) =>
   send("GET", `/api/surveys/${id}/responses?format=csv${query}`, { as });
 
-/**
- * Parses RFC 4180 strictly: lines end in CRLF, a quote within quotes is doubled, nothing follows a closing
- * quote.
- */
+/** Parses RFC 4180 strictly: lines end in CRLF, a quote within quotes is doubled, nothing follows a closing quote. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [[]];
   let read = 0;

@@ -7,7 +7,7 @@ import { expect } from "vitest";
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const phone = { width: 360, height: 740 };
 
-/** Expects no axe-core violations of a wide light page, and of a dark one on a phone, as which it ends. */
+/** Expects no axe-core violations, first on a wide light page and then on a dark phone page, which stays at the end. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(axe);
   expect(await findings(page), "light and wide").toEqual([]);

@@ -38,7 +38,7 @@ beforeEach(async () => {
   session = await signUpOnTheWeb({ encoding: "base64url", metadata: 500 });
   await context?.close();
   context = await browser.newContext();
-  // As the web app's server sets them: for the host with any port.
+  // The web app's server sets the cookies like this: for the host with any port.
   await context.addCookies(
     session.cookies.map(({ name, value }) => ({
       name,

@@ -1,23 +1,26 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A site of its own that embeds the widget: at localhost, where the service is at 127.0.0.1, so that each is foreign to the other. */
+/**
+ * A separate site that embeds the widget: it is at localhost and the service at 127.0.0.1, so that they are different
+ * sites.
+ */
 export interface Host {
   origin: string;
   close(): void;
 }
 
 type HostOptions = {
-  /** Where the service is. */
+  /** The origin of the service. */
   service: string;
   /** Answers of the host's backend, by path. */
   backend?: (path: string) => Promise<string | undefined>;
   /** The page's own script, at /page.js. */
   script: (path: string) => string;
   style?: string;
-  /** In the body of the page. */
+  /** Content for the body of the page. */
   body?: string;
-  /** More of its policy, such as a script-src that the test adds to. */
+  /** Additional directives of its policy, such as a script-src that the test extends. */
   policy?: string;
 };
 

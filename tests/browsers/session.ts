@@ -47,7 +47,7 @@ export async function signUpOnTheWeb({ encoding, metadata = 0 }: SessionForm): P
   return { userId: data.user.id, token: data.session.access_token, cookies: [...jar.values()] };
 }
 
-/** As frameworks and browsers send it: with percent-encoded values. */
+/** The header as frameworks and browsers send it: with percent-encoded values. */
 export function cookieHeader(cookies: readonly { name: string; value: string }[]): string {
   return cookies.map(({ name, value }) => `${name}=${encodeURIComponent(value)}`).join("; ");
 }

@@ -63,7 +63,7 @@ afterAll(async () => {
 
 afterEach(() => context?.close());
 
-/** A page of a host, and what its console says. */
+/** A page of a host, and the messages in its console. */
 async function visit(
   origin: string,
   { setsClock = false, ...options }: Parameters<Browser["newContext"]>[0] & { setsClock?: boolean } = {},
@@ -236,7 +236,7 @@ describe("an identified person", () => {
     expect(
       await sql`select user_id from public.votes where submission_id = ${submissions[1] ?? ""} and user_id = ${id}`,
     ).toHaveLength(1);
-    // Nothing that scripts can read, and nothing for other paths or sites.
+    // The cookie cannot be read by scripts, and is not sent to other paths or sites.
     const cookies = (await context?.cookies()) ?? [];
     const own = cookies.filter(({ name }) => name === "feedback-widget");
     expect(own).toMatchObject([{ path: "/", httpOnly: true, secure: true, sameSite: "None" }]);
@@ -257,7 +257,7 @@ describe("an identified person", () => {
     await frame.locator(".row.unread", { hasText: "For the spring release." }).waitFor();
     await picture(page, "news");
     await badge(page).waitFor({ state: "hidden" });
-    // The badge does not wait until they are stored as read.
+    // The badge is cleared before the notifications are stored as read.
     await expect
       .poll(
         () =>
@@ -495,7 +495,7 @@ describe("while the host page is open", () => {
     await frame.locator(".error-page .error-code", { hasText: "404" }).waitFor();
     await tab("Feedback").click();
     await frame.locator("#submissions .row").first().waitFor();
-    // The session can be ended from an error page too.
+    // The session can be ended even from an error page.
     await tellWidget(page, "open", missing);
     await frame.locator(".error-page").waitFor();
     await tellWidget(page, "logout");
@@ -555,7 +555,7 @@ describe("a page that is hostile", () => {
     expect(posts).toEqual([]);
     expect(await badge(page).isVisible()).toBe(false);
 
-    // A page that replaces the frame's content is not listened to either.
+    // Messages of a page that replaces the frame's content are ignored too.
     await page.evaluate(
       (to) => {
         const own = document.querySelector("feedback-widget")?.shadowRoot?.querySelector("iframe");

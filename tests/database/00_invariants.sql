@@ -35,9 +35,9 @@ select is_empty($$
       and (i.indkey::int2[])[0:width - 1] <@ k.conkey
       and k.conkey[cardinality(k.conkey)] = any ((i.indkey::int2[])[0:width - 1]))
   and k.conname not in (
-    -- One scan when an operator deletes an organization.
+    -- One scan is enough when an operator deletes an organization.
     'profiles_organization_id_fkey', 'notifications_organization_id_fkey', 'idempotency_keys_organization_id_fkey',
-    -- At most some dozens of rows.
+    -- The table has at most some dozens of rows.
     'api_keys_profile_id_fkey', 'api_keys_created_by_fkey', 'agents_created_by_fkey',
     'fanouts_organization_id_fkey', 'fanouts_submission_id_fkey', 'fanouts_comment_id_fkey') $$,
   'an index leads with the columns of every foreign key');
@@ -87,7 +87,7 @@ select is_empty($$
       select f.oid from our_functions f join pg_proc p on p.oid = c.oid where p.prosrc ~ (f.path || '\(')) f
   ) select p.oid::regprocedure from called join pg_proc p using (oid)
   where (p.prosrc ~* '\mraise\M' or p.oid = 'private.raise_error'::regproc)
-    -- It catches its own error to release a lock.
+    -- The function catches its own error to release a lock.
     and p.oid <> 'private.lock_thread(uuid)'::regprocedure $$, 'no policy calls a function that raises');
 select set_eq($$
   select role || ': ' || string_agg(path, ' ' order by path collate "C") from api_roles, our_functions
@@ -109,7 +109,7 @@ select is_empty($$
       and g.tgenabled = 'O' and g.tgtype & 2 = 2 and g.tgtype & case verb when 'insert' then 4 when 'update' then 16 else 8 end <> 0) $$,
   'clients write tables that users share through functions only');
 
--- The helpers of private that each role may execute, listed again so that a new grant is noticed.
+-- The helpers of private that each role may execute; they are listed again so that a new grant is noticed.
 create temporary table helpers (roles text[], names text[]);
 insert into helpers values
   (array['anon', 'authenticated', 'service_key', 'service_role', 'feedback_api'], array['error_state',
@@ -295,8 +295,8 @@ select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted 
   'survey_options delete *',
   'survey_responses select answers id locale organization_id sentiment sentiment_engine sentiment_score started_at submitted_at survey_id user_id'], 'a key writes these columns and no others');
 
--- Rows that triggers count cannot be moved: votes and follows are inserted and deleted, counted and
--- visibility columns are not writable.
+-- Clients cannot move rows that triggers count: votes and follows can only be inserted and deleted, and count
+-- and visibility columns are not writable.
 select set_eq($$ select name || ' ' || privilege || ' ' || columns from granted where schema = 'public' and role = 'service_role' $$,
   $$ select name || ' ' || privilege || ' *' from our_tables, unnest(array['select', 'insert', 'update', 'delete']) as privilege
      where schema = 'public' and not (privilege = 'update' and name in ('submissions', 'votes', 'follows', 'comments', 'comment_votes', 'survey_responses'))
@@ -348,7 +348,7 @@ select is_empty($$ select classid::regclass, objid from pg_shdepend
 select ok((select rolconfig @> array['statement_timeout=8s', 'lock_timeout=200ms', 'idle_in_transaction_session_timeout=15s']
   from pg_roles where rolname = 'feedback_api'), 'every statement of the API has a timeout');
 
--- New objects start without grants too.
+-- New objects also start without grants.
 create table public.later (id integer primary key);
 create function private.later() returns integer language sql return 1;
 select is_empty($$ select role, privilege from granted where name = 'later' $$, 'a new table grants nothing to any API role');

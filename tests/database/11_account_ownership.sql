@@ -1,11 +1,11 @@
--- Who an account belongs to, what a link names, and which sessions are accepted.
+-- The owner of an account, the account that a link refers to, and the sessions that are accepted.
 begin;
 set local search_path = public, extensions;
 select plan(56);
 do $$ begin perform tests.start(); end $$;
 
--- The statements of Supabase Auth 2.196, as it sends them: a user is inserted without a token; a mail sets one; a
--- confirmation empties it, and then writes the metadata that auth read before.
+-- The statements of Supabase Auth 2.196, as it sends them: a user is inserted without a token; a mail sets
+-- one; a confirmation clears it, and then writes the metadata that auth had read before.
 create function tests.request(name text, metadata jsonb default '{"name": "Mallory", "locale": "de", "plan": "x"}', column_name text default 'confirmation_token') returns void
 language plpgsql as $$
 begin
@@ -93,7 +93,7 @@ select is((select avatar_url from profiles where id = tests.id(name)), null, nam
   ('javascript', 'javascript:alert(1)'), ('http', 'http://example.test/a.png'), ('quote', 'https://example.test/"onload=')) as t (name, picture),
   lateral (select tests.request(name, jsonb_build_object('picture', picture))) as r;
 
--- An anonymous user who adds an address keeps what is theirs.
+-- An anonymous user who adds an address keeps their content.
 do $$ begin
   insert into auth.users (id, is_anonymous) values (tests.id('anonymous'), true);
   update profiles set name = 'Ann' where id = tests.id('anonymous');

@@ -240,7 +240,7 @@ end $$;
 select lives_ok($$ delete from organizations where slug = 'rival' $$, 'an operator can delete an organization with all its rows');
 select is((select count(*) from profiles where organization_id = tests.id('rival')), 0::bigint, 'deleting an organization deletes its e-mail authors and keys');
 
--- Editable columns are granted; every other list of these columns names all of them
+-- Editable columns are granted, and every other list of these columns is complete
 create function pg_temp.editable() returns setof text language sql as $$
   select unnest(private.editable_columns('public.submissions'))
 $$;

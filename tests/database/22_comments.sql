@@ -120,7 +120,7 @@ select is(tests.try('bob', $$ update comments set body = '   ' where id = tests.
   'an edit has the same length limits as an insert');
 select is(tests.see('bob', $$ update comments set body = ' trimmed ' where id = tests.id('fresh') returning body $$), 'trimmed', 'an edited comment is trimmed');
 
--- What was said for the team
+-- Comments written for the team
 do $$ begin perform tests.comment('for the team', who, 'Another') from unnest(array['mia']) as who; end $$;
 select is((select is_official from comments where id = tests.id('for the team')), true, 'a member speaks for the team');
 select is(tests.try('mia', 'update comments set body = ''Better so.'' where id = tests.id(''for the team'')'), '1', 'and edits what they said');
@@ -283,7 +283,7 @@ select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests
 select is(tests.try('bob', $$ delete from comment_votes where comment_id = tests.id('a comment') $$), '0', 'deleting a vote again changes nothing');
 select is(pg_temp.votes(), 1, 'the deleted vote is no longer counted');
 
--- Editable columns: every list of them names all
+-- Editable columns: every list of them contains all
 create function pg_temp.editable() returns setof text language sql as $$ select unnest(private.editable_columns('public.comments')) $$;
 select bag_eq($$ select t.tgname::text, a.attname::text from pg_trigger t join pg_attribute a on a.attrelid = t.tgrelid and a.attnum = any (t.tgattr)
     where t.tgrelid = 'public.comments'::regclass and t.tgname in ('edit', 'follow_edit', 'require_participation') $$,

@@ -9,7 +9,7 @@ grant select on askers to public;
 insert into askers values ('anon'), ('alice'), ('bob'), ('mia'), ('adam'), ('rita'), ('vera'), ('acme key'),
   ('acme key with submissions:read'), ('rival key with submissions:read');
 
--- Maintained and counted totals for every caller, organization and filter; a row for each difference.
+-- Maintained and counted totals for every caller, organization and filter; returns a row for each difference.
 create function pg_temp.differences() returns table (asker text, slug text, filter text, kept text, counted text) language plpgsql as $$
 declare status text; type text; organization record; asker record;
 begin

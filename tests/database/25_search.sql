@@ -53,7 +53,7 @@ select is((select max(did_you_mean) from pg_temp.search(q)), meant, format('%s s
 select lives_ok(format('select count(*) from pg_temp.search(%L)', q), format('%s is searched for without an error', left(q, 20)))
 from unnest(array['', ' ', '''''', '\\', '"', '"unclosed', '- - -', 'or', ':*', E'\u0001', '😀', repeat('x', 5000), repeat('a ', 2000), '%_%_\%']) as q;
 
--- Characters that become punctuation without accents, or many others in NFKC
+-- Characters that become punctuation when accents are removed, or many characters in NFKC
 do $$ begin
   perform tests.submission('Odd characters of an attacker', 'bob');
   update submissions set description = U&'invoi\2216\2986ce zzqui\2985ckly \FF07 \02D0 \2223 \2117 ' || repeat(U&'\FDFA', 2000)

@@ -1,4 +1,4 @@
--- Activity adds up after any change, and its permissions.
+-- Activity adds up after any change, and only permitted callers read it.
 begin;
 set local search_path = public, extensions;
 select plan(38);
@@ -6,7 +6,7 @@ do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.mistakes() returns text language sql as $$
   select coalesce(string_agg(subject || ' ' || stored || ' for ' || truth, ', '), 'none') from private.count_discrepancies() $$;
--- As entries, and as days.
+-- The activity as entries, and as days.
 create function pg_temp.mistakes_twice() returns text language plpgsql as $$
 declare before text := pg_temp.mistakes();
 begin

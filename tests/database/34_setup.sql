@@ -1,4 +1,4 @@
--- Setup: open until the first organization, for one caller, once.
+-- The setup is open until the first organization exists, works once, and for one caller only.
 begin;
 set local search_path = public, extensions;
 select plan(11);

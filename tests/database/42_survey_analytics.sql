@@ -23,7 +23,7 @@ select is((select string_agg(concat_ws(' ', q ->> 'question_text', q ->> 'type',
   || 'C? multiple_choice 0 { "Zwei" : 0, "Eins" : 0 }; M? multiple_choice 0 { "A" : 0, "B" : 0, "C" : 0 }; X? text 0 {}; E? email 0 {}',
   'each question has a count for each value, in order');
 
--- Computed by hand
+-- Expected values that were computed by hand
 do $$ begin
   insert into private.survey_starts (organization_id, survey_id, user_id, started_at)
   select tests.id('acme'), tests.id('All'), tests.id(name), now() - interval '30 seconds' from unnest(array['alice', 'bob', 'carol']) name;

@@ -1,4 +1,4 @@
--- Clients of the data API write by functions, and not to tables that others write to as well.
+-- Clients of the data API write through functions, and not to tables that others write to as well.
 begin;
 set local search_path = public, extensions;
 select plan(102);
@@ -13,11 +13,11 @@ do $$ begin
   perform tests.survey('A survey', 'published');
 end $$;
 
--- Ids are made by the database.
+-- The database generates the ids.
 create function pg_temp.made(named text) returns uuid language sql security definer as $$
   select id from public.comments where body = named union all select id from public.submissions where title = named $$;
 grant execute on function pg_temp.made(text) to authenticated;
--- Like PostgREST calls them: without the marker of the edge functions.
+-- Calls as PostgREST makes them: without the marker of the edge functions.
 create function pg_temp.try(who text, statement text) returns text language plpgsql as $$
 declare answer text; state text;
 begin

@@ -1,5 +1,6 @@
--- Functions that run as their owner, and those that clients call: a caller who may not see a row learns nothing about it by
--- its id, and changes nothing. The same holds for the token of an erased account.
+-- Functions that run as their owner, and those that clients call: a caller who passes the id of a row that
+-- they may not see learns nothing about it and changes nothing. The same holds for the token of an erased
+-- account.
 begin;
 set local search_path = public, extensions;
 select plan(6);
@@ -15,7 +16,7 @@ begin
   update comments set body = 'Geheimnis' where body like 'Tresor%';
   perform tests.survey('Tresor ' || name, status, organization, questions => '[{"type": "nps", "text": "Geheimnis?", "required": true}]')
   from (values ('board asked', 'published', 'vault'), ('rejected asked', 'draft', 'acme')) s (name, status, organization);
-  -- Bob and Carol took part before; Carol then erased her account.
+  -- Bob and Carol contributed before; Carol then erased her account.
   insert into votes (submission_id, user_id, created_at)
   select s.id, tests.id(who), '2001-02-03' from submissions s, unnest(array['bob', 'carol']) as who;
   insert into comment_votes (comment_id, user_id, created_at)
@@ -75,8 +76,8 @@ create temporary table calls as
     unnest(array['Tresor board', 'Tresor rejected']) as hidden, unnest(array[who, 'vic']) as whom;
 create temporary view broken as
   select name, who, hidden, whom, answer, schema from calls where answer ~ 'Geheimnis|2001-02-03|WROTE|Vic|vic@';
--- Functions that trust the ids they get, because their caller has looked up the rows; and functions that return the
--- caller's own data.
+-- Functions that trust the given ids, because their caller has looked up the rows; and functions that return
+-- the caller's own data.
 create temporary table trusting as select 'private.' || name as name from unnest(array['author(uuid,uuid)',
   'charge_comment(comments)', 'my_vote(uuid)', 'vote_of(uuid,uuid)', 'my_votes()', 'remove_vote(uuid,uuid)',
   'comment_vote_of(uuid,uuid)', 'remove_comment_vote(uuid,uuid)', 'record_survey_start(uuid)',
@@ -90,7 +91,7 @@ select is_empty($$ select name, who, hidden, whom, left(answer, 200) from broken
   'no function of the data API tells or changes anything of a hidden row, or for an erased account');
 select is_empty($$ select name, who, hidden, whom, left(answer, 200) from broken where schema = 'private'
   and name not in (select name from trusting)
-  -- For the bearer of a signed link.
+  -- The edge functions call these for the bearer of a signed link.
   and name <> 'private.stop_account_mail(text,uuid,boolean)' $$,
   'definer functions neither, except those that receive only rows that the caller can see');
 select is_empty($$ select name, hidden, whom, left(answer, 200) from broken where who = 'carol' and schema = 'private'

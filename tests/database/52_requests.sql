@@ -12,8 +12,8 @@ create function pg_temp.digest(secret text) returns bytea language sql as $$ sel
 create function pg_temp.key(secret text, organization text, scopes text[], expires_at timestamptz default null) returns uuid language sql as $$
   select private.create_api_key(tests.id(organization), secret, scopes, pg_temp.digest(secret), 'fcs_org_', 'last', expires_at)
 $$;
--- A request like those of the functions: private.assume_caller, and after a rejection only the charge.
--- Returns the error, or the role, organization and scopes of the request.
+-- Makes a request as the functions do: private.assume_caller, and after a rejection only the charge. Returns
+-- the error, or the role, organization and scopes of the request.
 create function pg_temp.admit(
   person text default null, secret text default null, invalid_credential boolean default false, address text default 'an address', operations text[] default '{}',
   organization text default null, on_behalf text default null, origin text default null, needs_origin boolean default false,

@@ -1,4 +1,5 @@
--- People whom an application vouches for: who a verified token is, sessions, signing secrets, and the surveys they are offered.
+-- People identified by an application: the person of a verified token, sessions, signing secrets, and the
+-- surveys they are offered.
 begin;
 set local search_path = public, extensions;
 select plan(100);
@@ -24,7 +25,7 @@ $$;
 create function pg_temp.reason(refusal jsonb) returns text language sql as $$ select concat_ws(' ', refusal ->> 'code', refusal ->> 'reason') $$;
 create function pg_temp.sessions() returns bigint language sql as $$ select count(*) from private.identify_sessions $$;
 
--- Who may call
+-- Permitted callers
 select is(tests.try(who, pg_temp.opens('x', '1', 'x@host.test')), '42501', format('%s opens no session', who))
 from unnest(array['anon', 'alice', 'olga', 'service_role', 'acme key with members:write']) who;
 select is(tests.see(who, $$ select private.signing_secrets('acme')::text $$), '42501', format('%s reads no signing secret', who))
@@ -37,7 +38,7 @@ select is((tests.see('feedback_api', format('select private.signing_secrets(%L)'
   format('the functions read those of an organization by %s', named)) from unnest(array['acme', 'ACME', tests.id('acme')::text]) named;
 select is(tests.see('feedback_api', $$ select private.signing_secrets('nobody')::text $$), null, 'and none of one that there is not');
 
--- Who a token is
+-- The person of a token
 select is(tests.see('feedback_api', pg_temp.opens('s1', 'u-1', 'Grace@Host.test'))::json -> 'profile' ->> 'id', tests.id('grace')::text,
   'a new subject is the author with the address, however it is spelled');
 select is(pg_temp.who('s1'), 'Grace of acme as user, level_user', 'whose name stays, and whose session is that of a user');
@@ -61,7 +62,7 @@ select is(pg_temp.reason(tests.refusal('feedback_api', pg_temp.opens('x', 'u-2',
 select is((select p.email from private.identified_people i join profiles p on p.id = i.profile_id where i.subject = 'u-2'), 'two@host.test', 'and keeps their own');
 select is((select p.email from profiles p where p.id = tests.id('grace')), 'new@host.test', 'as the first does');
 
--- What is refused
+-- Refused tokens
 select is(pg_temp.reason(tests.refusal('feedback_api', pg_temp.opens('x', 'u-1', 'new@host.test', secret => 'rival'))), 'UNAUTHORIZED signature',
   'the secret of another organization opens nothing');
 select is(pg_temp.reason(tests.refusal('feedback_api', pg_temp.opens('x', 'u-1', 'new@host.test', secret => 'deleted'))), 'UNAUTHORIZED signature', 'nor does one that was deleted');

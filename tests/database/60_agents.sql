@@ -17,7 +17,7 @@ do $$ begin
   perform tests.submission('By e-mail', 'eve');
 end $$;
 
--- Called by definer functions only; here roles call it.
+-- Normally only definer functions call it; here roles call it.
 grant execute on function private.agent_id() to authenticated, service_key;
 
 create temporary table made (name text primary key, id uuid);
@@ -54,7 +54,7 @@ do $$ begin
 end $$;
 
 -- Authentication
--- Open streams, over all processes
+-- Open streams, counted over all processes
 create function pg_temp.opens(stream text, address text) returns text language sql as $$
   select pg_temp.call('full', format('select ''opened'' from private.register_stream(%L, %L)', tests.id(stream), address)) $$;
 create function pg_temp.have_opened(count integer, organization text default 'vault', agent text default 'other', address text default null) returns void language sql as $$
@@ -124,7 +124,7 @@ select is(pg_temp.call('full', $$ select count(*)::text from public.submissions 
 update private.agents set calls_a_day = 2 where id = pg_temp.id('writer');
 delete from private.rate_counters;
 select is(array[pg_temp.call('writer'), pg_temp.call('writer'), pg_temp.call('writer')], array['leave', 'leave', 'FB429'], 'calls over calls_a_day are rejected');
--- Like the functions charge a rejected request.
+-- The functions charge a rejected request in this way.
 do $$ begin perform pg_temp.charge('writer'); end $$;
 select is((select string_agg(rule || ' ' || used, ', ' order by rule) from private.rate_counters where subject = pg_temp.id('writer')::text),
   'agent_day 2, agent_standard 3', 'calls_a_day is charged to the agent, in addition to its tier');

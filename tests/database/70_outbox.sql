@@ -1,4 +1,4 @@
--- Each event once, with its payload, in the transaction of its change.
+-- Each event is emitted once, with its payload, in the transaction of its change.
 begin;
 set local search_path = public, extensions;
 select plan(35);

@@ -1,4 +1,4 @@
--- From the outbox to the endpoints: once each, fairly, and with a log of each attempt.
+-- From the outbox to the endpoints: each event once, fairly, and with a log of each attempt.
 begin;
 set local search_path = public, extensions;
 select plan(70);
@@ -8,7 +8,7 @@ create function pg_temp.webhook(name text, organization text, events text[]) ret
   insert into private.webhooks (id, organization_id, url, events, encrypted_secret)
   values (tests.id(name), tests.id(organization), 'https://receiver.example/', events, 'first.AAAA')
 $$;
--- With the id of a transaction that ended long ago: readers do not see events of this one.
+-- The events have the id of a transaction that ended long ago: readers do not see events of this one.
 create function pg_temp.event(name text, type text, organization text default 'acme', happened_at timestamptz default now()) returns void language sql as $$
   insert into private.outbox (xid, event_id, organization_id, type, subject_id, data, created_at)
   values ('3', tests.id(name), tests.id(organization), type, tests.id(name), jsonb_build_object('name', name), happened_at)

@@ -1,4 +1,4 @@
--- Recipients of mail, and its time.
+-- Recipients of mail, and the time of sending.
 begin;
 set local search_path = public, extensions;
 select plan(93);
@@ -128,7 +128,7 @@ insert into public.profiles (id, kind, organization_id, email) values (tests.id(
 select private.erase_person(tests.id('erased one'), tests.id('acme'));
 select is_empty($$ select from private.invites where email = 'erased@example.test' $$, 'an erasure removes an invite with its address');
 
--- What an organization may send in a day
+-- The daily limit of an organization
 update private.mails set created_at = now() - interval '25 hours' where kind = 'invite';
 select is(array(select pg_temp.invite('bob@example.test') from generate_series(1, 4)), array['true', 'true', 'true', 'false'], 'three mails go to one address in a day');
 insert into public.profiles (id, kind, organization_id, email) values (tests.id('bombed one'), 'email', tests.id('acme'), 'bombed@example.test');
@@ -143,7 +143,7 @@ select is((select count(*) from private.invites where email = 'new@example.test'
 update private.mails set created_at = now() - interval '25 hours' where kind = 'invite';
 select is(pg_temp.invite('new@example.test'), 'true', 'the day after they go on');
 
--- By the link of the mail
+-- Accepting and refusing through the link of the mail
 select is(tests.see(who, format('select data ->> ''role'' from private.accept_invite(null, %L)', pg_temp.invited('bob@example.test'))), outcome, format('%s accepts: %s', who, outcome))
 from (values ('alice', 'FB403'), ('anon', '42501'), ('acme key with members:write', '42501'), ('bob', 'member')) as t (who, outcome);
 select is(private.refuse_invites(pg_temp.invited('new@example.test')) ->> 'is_stopped', 'true', 'who was invited stops the mail of the organization');
@@ -191,7 +191,7 @@ select is(pg_temp.take('rival'), false, 'a limit of 0 sends none');
 update public.organizations set max_unconfirmed_mails = null where id = tests.id('rival');
 select is(pg_temp.take('rival'), true, 'without a limit nothing is counted');
 
--- Beyond it
+-- Mail beyond the budget
 select pg_temp.forget();
 update private.mail_budgets set used = 2;
 insert into public.follows (organization_id, submission_id, user_id)
@@ -241,7 +241,7 @@ select private.record_and_claim_mails('[]', 5);
 select is((select count(distinct organization_id) from private.mails where status = 'dropped'), 40::bigint, 'each organization gets a turn in a round');
 select pg_temp.forget();
 
--- An identified person: the host signed them in, not the owner of the address.
+-- An identified person: the host signed them in, but they may not own the address.
 do $$ begin
   perform private.change_mail_preferences(tests.id('acme'), tests.id('identified'), '{"stopped": true, "choices": {"status": "never"}}');
 end $$;

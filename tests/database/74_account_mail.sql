@@ -1,4 +1,4 @@
--- Mails of the auth service: mailboxes, bounds, what their links stop, and what they undo.
+-- Mails of the auth service: mailboxes, limits, what their links stop, and what they undo.
 begin;
 set local search_path = public, extensions;
 select plan(70);
@@ -70,7 +70,7 @@ select is(tests.admitted('other@corp.example'), 1::bigint, 'and is mailed');
 select private.stop_account_mail(private.address_hash('mail@corp.example'), null, false);
 select is(tests.admitted('mail+2@corp.example'), 1::bigint, 'until its owner wants mail again');
 
--- Undo: the owner is at owner@, a thief has a session.
+-- Undo: the address of the owner is owner@, and a thief has a session.
 create function tests.hash(name text) returns bytea language sql as $$ select sha256(convert_to(name, 'UTF8')) $$;
 create function tests.move(name text, address text, link text) returns void language plpgsql as $$
 declare before text := (select email from auth.users where id = tests.id(name));

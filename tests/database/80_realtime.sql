@@ -44,7 +44,7 @@ select is(tests.try(who, format('select set_config(''realtime.topic'', %L, true)
     values (%1$L, ''broadcast'', ''INSERT'', ''{}'', true)', 'submission:' || tests.id('An idea'))), '42501', format('%s sends nothing there', who))
 from unnest(array['anon', 'alice', 'adam']) as who;
 
--- Broadcasts: event, table and topic of those since the last call
+-- Broadcasts: event, table and topic of those sent since the last call
 create temporary table heard as select id from realtime.messages;
 create function pg_temp.news() returns setof realtime.messages language sql as $$
   with new as (select m.* from realtime.messages m where not exists (select from heard h where h.id = m.id)),
@@ -99,7 +99,7 @@ create function pg_temp.counts() returns text language sql as $$
     o.slug, substr(topic, 50)), ', ' order by o.slug)
   from pg_temp.news() m left join organizations o on o.id = substr(topic, 14, 36)::uuid where m.event = 'COUNTS'
 $$;
--- Rows of this transaction become readable when it has ended: simulated here.
+-- Rows of this transaction become readable after it has ended, which is simulated here.
 create function pg_temp.end_of_transaction() returns void language sql as $$ update private.outbox set xid = '1' $$;
 do $$ begin
   perform tests.try('vera', 'delete from votes');
@@ -148,7 +148,7 @@ do $$ begin
 end $$;
 select is(pg_temp.messages(), 'RELOAD votes to Popular', 'more than 100 changes are broadcast as one RELOAD');
 
--- A plan that the connection made for one row must not join many rows.
+-- A plan that the connection made for one row must not be used to join many rows.
 set constraints all immediate;
 alter table submissions disable trigger user;
 insert into submissions (organization_id, author_id, title, description, type, is_public)

@@ -1,4 +1,4 @@
--- private.retention is the only definition of retention: with half of it, every deletion follows.
+-- private.retention is the only definition of retention: if it is halved, every deletion uses the half.
 begin;
 set local search_path = public, extensions;
 select plan(15);
@@ -10,7 +10,7 @@ begin
   perform private.create_agent_key(agent_id, 'Key', '{submissions:read}', sha256('secret'), 'fcs_agt_', 'last', null);
   delete from private.outbox;
   -- Each row is older than half its retention, and younger than the whole.
-  -- With the id of a transaction that ended long ago: readers do not see events of this one.
+  -- The event has the id of a transaction that ended long ago: readers do not see events of this one.
   insert into private.outbox (xid, organization_id, type, subject_id, data, created_at)
   values ('2', tests.id('acme'), 'survey.closed', tests.id('x'), '{}', now() - 0.6 * private.retention('events'));
   insert into private.agent_audit
@@ -68,7 +68,7 @@ begin
     (select 'stopped_account_mail' from private.stopped_account_mail));
 end
 $$;
--- The result of an admin's change feed page from an age: the number of its events, or the SQLSTATE.
+-- The result of an admin's change feed page from a given age: the number of its events, or the SQLSTATE.
 create function pg_temp.page(age interval) returns text language sql as $$
   select tests.see('acme key with surveys:read', format(
     'select json_array_length(data) from private.admin_events(null, %L, %L, %L, 10)',

@@ -85,7 +85,7 @@ select private.trim_logs();
 select is((select count(*) from cron.job_run_details where jobid > 0), 1::bigint, 'log entries of our jobs are deleted after a day');
 select is((select count(*) from cron.job_run_details where jobid = 0), 2::bigint, 'log entries of other jobs are kept');
 
--- safeupdate rejects these in functions too when called through the data API
+-- safeupdate rejects these statements even in functions if they are called through the data API
 select is_empty($$
   select p.oid::regprocedure, statement from pg_proc p, lateral (select coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) as body) b,
     lateral regexp_split_to_table(b.body, ';') statement

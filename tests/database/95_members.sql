@@ -1,4 +1,5 @@
--- Team members: the last owner is kept, the plan limit is enforced, and invites are for their recipients.
+-- Team members: the last owner stays, the plan limit is enforced, and only the recipient can accept an
+-- invite.
 begin;
 set local search_path = public, extensions;
 select plan(84);
@@ -73,7 +74,7 @@ update private.invites set expires_at = now() + interval '1 day', invited_by = t
 select is(tests.see('bob', 'select data ->> ''role'' from private.accept_invite(sha256(''b''))'), 'FB410', 'an invite by a removed admin is rejected');
 update private.invites set invited_by = tests.id('adam') where email = 'bob@example.test';
 
--- Second factors: removed by an owner of all teams of the person
+-- Second factors: an owner of all teams of the person can remove them
 select is(pg_temp.role_of('adam'), 'owner', 'adam owns Acme by now');
 insert into public.memberships (organization_id, user_id, role) values (tests.id('acme'), tests.id('mia'), 'member'), (tests.id('acme'), tests.id('carol'), 'member'), (tests.id('rival'), tests.id('carol'), 'member');
 insert into auth.mfa_factors (id, user_id, friendly_name, factor_type, status, created_at, updated_at)

@@ -81,7 +81,7 @@ select is(pg_temp.run('vault', pg_temp.vote('target')) ->> 'failed', '1', 'ids i
 select is(pg_temp.run('vault', jsonb_set(pg_temp.vote(''), '{vote,0,submission_id}', to_jsonb((pg_temp.imported('target')).id))) ->> 'failed', '1', 'ids of submissions of another organization are unknown');
 select is(pg_temp.run('vault', pg_temp.file('v', '{"category": "web"}'), 'feedback', false) ->> 'failed', '1', 'a missing category fails the record without create_missing');
 
--- Nobody gets mail because a file names them.
+-- A file that contains somebody's address causes no mail to them.
 create function pg_temp.silent(follow jsonb default '{}') returns jsonb language sql as $$
   select jsonb_build_object('people', '{"sam@x.example": null}'::jsonb,
     'submission', jsonb_build_array(pg_temp.submission('of sam', '{"author": "sam@x.example"}') - 'follow' || follow),
@@ -133,7 +133,7 @@ update public.organizations set max_submissions = 2 where slug = 'vault';
 select throws_ok($$ select pg_temp.run('vault', jsonb_build_object('people', '{"ann@x.example": null}'::jsonb, 'submission',
   (select jsonb_agg(pg_temp.submission('p' || n)) from generate_series(1, 3) n))) $$, 'FB402', null, 'the plan''s limit applies to all rows of a chunk together');
 
--- What the database refuses
+-- Records that the database rejects
 select is(pg_temp.run('acme', jsonb_build_object('people', '{"ann@x.example": null}'::jsonb, 'submission', jsonb_build_array(
     pg_temp.submission('in time'), pg_temp.submission('out of time', '{"n": 1, "created_at": "2026-01-01T00:00:00+23:59"}')))) - 'processed',
   '{"created": 1, "skipped": 0, "failed": 1, "is_written": true}', 'a time that only the database refuses fails its record alone');

@@ -1,4 +1,4 @@
--- What an e-mail author wrote becomes a user's with the same confirmed address, once.
+-- The contributions of an e-mail author move to a user with the same confirmed address, once.
 begin;
 set local search_path = public, extensions;
 select plan(37);
@@ -73,7 +73,7 @@ select is(tests.see('anon', format('select private.open_claim(%L, %L) ->> %L', t
 select is(tests.see('anon', format('select private.open_claim(%L, %L)::text', tests.id('acme'), tests.id('grace'))) !~ 'author.test', true,
   'the address is not shown');
 
--- What becomes hers
+-- Contributions that move to the user
 select tests.merge('source', 'for both');
 select tests.merge('source of both', 'for both');
 select is(pg_temp.voters('for both'), 'Alice, Bob, Carol, Grace', 'before, she voted twice: by her address and by her account');

@@ -39,7 +39,7 @@ select is((select count(*) from private.count_discrepancies()), 0::bigint, 'all 
 select is((select author_id from public.submissions where id = tests.id('elsewhere')), tests.id('alice'), 'rows of other organizations are unchanged');
 select is((select data -> 'comment' -> 'author' ->> 'name' from private.outbox where subject_id = tests.id('said')), 'Anonymous', 'retained events have the author Anonymous');
 
--- Everything that names people
+-- Everything that refers to people
 create temporary view named as
   select c.oid::regclass as relation, a.attname::text as person from pg_class c
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -48,13 +48,13 @@ create temporary view named as
       or exists (select from pg_constraint k where k.conrelid = c.oid and k.confrelid = 'profiles'::regclass and k.conkey = array[a.attnum]));
 select set_eq($$ select relation, person from named where (relation::text, person) not in (values
     ('profiles', 'auth_user_id'),
-    -- The key's and the agent's own profile.
+    -- The key's and the agent's own profiles.
     ('private.api_keys', 'profile_id'), ('private.agents', 'id'),
-    -- These stay: ids in the team's log; rows that live for seconds only; statistics that follow their source rows;
-    -- stalled work, which ends within a week.
+    -- These stay: ids in the team's log; rows that live only for seconds; statistics that follow their source
+    -- rows; stalled work, which ends within a week.
     ('private.audit_log', 'actor_id'), ('private.fanouts', 'actor_id'), ('private.fanouts', 'after_user_id'),
     ('private.person_activity', 'user_id'), ('private.person_days', 'user_id'), ('private.imports', 'profile_id'),
-    -- Of the account, and deleted with it.
+    -- These rows belong to the account and are deleted with it.
     ('private.account_undos', 'user_id'), ('private.unconfirmed_requests', 'user_id'), ('private.idempotency_keys', 'profile_id')) $$,
   'select relation::regclass, person from private.personal_columns()', 'the list of columns that name people is complete');
 select set_eq($$ select d.refobjid::regclass, a.attname::text from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
@@ -127,7 +127,7 @@ select is_empty($$ select pg_temp.named('rita') $$, 'whom the history names no m
 
 select is(tests.see('olga', 'select private.erase_me()'), 'FB409', 'the last owner of an organization cannot erase themselves');
 
--- What a person wrote is in the export of their data, except links to issues, which admins set
+-- The export of a person's data contains all their texts, except links to issues, which admins set
 select is_empty($$ select p.relation, a.attname from private.personal_columns() p join pg_attribute a on a.attrelid = p.relation::regclass and a.attnum > 0 and not a.attisdropped
   where p.exported is not null and a.atttypid = 'text'::regtype and a.attname <> 'tracker_issue_url'
     and (has_column_privilege('authenticated', a.attrelid, a.attnum, 'insert') or has_column_privilege('authenticated', a.attrelid, a.attnum, 'update'))

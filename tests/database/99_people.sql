@@ -1,4 +1,4 @@
--- People of an organization: found by its admins only, by name or complete address; their trust and their
+-- People of an organization: only its admins find them, by name or complete address. Their trust and their
 -- mail.
 begin;
 set local search_path = public, extensions;

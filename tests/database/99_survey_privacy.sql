@@ -95,7 +95,7 @@ select set_eq(format($$ select c ->> 'id' from pg_temp.copy('survey_responses', 
 from unnest(array[1, 2, 5]) max_rows;
 select is((select c ->> 'author_id' from pg_temp.copy('survey_responses', 9) c where c @> '{"answers": [{"value": "bob@example.org"}]}'), null, 'the export has responses without a person');
 
--- One function each decides what is personal and who sees voters: changing it changes every use
+-- One function defines what is personal, another who sees voters: changing it changes every use
 create or replace function private.voters_scope() returns text language sql immutable return 'keys:none';
 discard plans;
 select is(pg_temp.asked('acme key with submissions:moderate responses:read', 'acme', format('(select count(*) from private.admin_export_page(%L, null, 9))', what)), '0', format('a key exports no %s without the scope of voters', what))

@@ -14,7 +14,7 @@ interface Mutation {
   revert: string;
 }
 
-/** Each policy allows every row, each trigger is off, each condition before a `raise` or a refusal is false. */
+/** Policies that allow every row, disabled triggers, and false conditions before a `raise` or a refusal. */
 async function mutations(sql: Sql): Promise<Mutation[]> {
   return [...(await policies(sql)), ...(await triggers(sql)), ...(await refusals(sql))];
 }

@@ -26,7 +26,7 @@ beforeAll(async () => {
     dbPort: 0,
     dataDir,
     seed: "demo",
-    // As docs/webhooks.md starts it.
+    // docs/webhooks.md starts it with this variable.
     functionsEnvironment: { WEBHOOK_ALLOWED_HOSTS: "127.0.0.1" },
   });
 });

@@ -87,7 +87,7 @@ test("docs/deploy.md lists the variables that the code reads, and no others", ()
   expect([...documented].toSorted()).toEqual([...variablesRead()].toSorted());
 });
 
-/** Read by the functions, the launcher and the operator's commands. */
+/** Variables that the functions, the launcher and the operator's commands read. */
 function variablesRead(): Set<string> {
   const text = (path: string) => readFileSync(`${root}/${path}`, "utf8");
   const local = readdirSync(`${root}/local`, { recursive: true, encoding: "utf8" })

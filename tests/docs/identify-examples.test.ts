@@ -31,7 +31,7 @@ test("docs/embed.md has the examples of the dashboard", () => {
 });
 
 for (const [name, { command, file, call }] of Object.entries(runs)) {
-  // A machine without Python runs that of Node only. Those of Ruby, PHP and Go are run by hand.
+  // A machine without Python runs only the Node example. The Ruby, PHP and Go examples are run by hand.
   const isInstalled = spawnSync(command, ["--version"]).status === 0;
   test.runIf(isInstalled)(`the example of ${name} signs a token that is taken`, async () => {
     const organization = await newOrganization();

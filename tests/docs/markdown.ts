@@ -18,10 +18,7 @@ export type Example =
   | { do: "run"; script: string; prints: string | undefined }
   | { do: "save"; path: string; text: string };
 
-/**
- * The examples of a page in order: `<!-- run -->`, `<!-- prints -->` of the run before it, `<!-- save as NAME
- * -->`.
- */
+/** The examples of a page in order: `<!-- run -->`, `<!-- prints -->` of the run before it, `<!-- save as NAME -->`. */
 export function examplesOf(text: string): Example[] {
   const examples: Example[] = [];
   for (const [, action = "", body = ""] of text.matchAll(

@@ -63,7 +63,7 @@ test("docs/data-model.md lists every kind of retention", async () => {
   );
 });
 
-// A page that mentions the retention of events has the value of private.retention.
+// A page that mentions the retention of events must contain the value of private.retention.
 test("other pages contain the same retention", () => {
   const days = (kind: string) =>
     tableUnder("docs/data-model.md", "Retention").find(([name]) => bare(name) === kind)?.[1] ?? "";

@@ -12,7 +12,7 @@ beforeAll(async () => {
   const [created] = await sql<{ id: string }[]>`
     insert into organizations (slug, name) values (${board.slug}, 'Board to read') returning id`;
   board.id = created?.id ?? "";
-  // Not of somebody whom another file may erase.
+  // The author is a new user, because another test file could erase a shared one.
   const [author] = await manyUsers(1);
   await sql`
     insert into submissions (organization_id, author_id, title, description, type, status, created_at)

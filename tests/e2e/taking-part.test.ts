@@ -23,7 +23,7 @@ it("a session is returned by signUp, and later by signInWithPassword", async () 
 
 it("an author and a voter call each function, and read what it did", async () => {
   const submission_id = done(await ada.app.rpc("create_submission", idea()));
-  // Those of surveys: surveys.test.ts.
+  // surveys.test.ts covers the functions of surveys.
   const called = new Set(["start_survey", "submit_survey_response", "create_submission", "create_comment"]);
   const run = async (calls: [Person, string, Record<string, unknown>, unknown][]) => {
     for (const [by, name, args, expected] of calls) {

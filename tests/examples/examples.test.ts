@@ -66,7 +66,7 @@ test("the React page shows the most wanted ideas, and follows the votes", async 
     bundle: true,
     format: "esm",
     jsx: "automatic",
-    // The folder's own settings are of Hono.
+    // The folder's own settings are meant for Hono.
     tsconfigRaw: {},
     define: { "process.env.NODE_ENV": '"production"' },
     write: false,

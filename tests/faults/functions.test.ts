@@ -63,7 +63,7 @@ test("after kill -9 under load they restart at the same address; until then the 
   const storm = await startStorm(own, 16, own.supabase_url);
   await sleep(500);
   process.kill(await functionsPid(), "SIGKILL");
-  // Sent at once: the functions take longer to restart than the gateway takes to answer.
+  // The requests are sent at once: the functions take longer to restart than the gateway takes to answer.
   expectUnavailable(await own.call("GET", "/api/submissions", { base: own.supabase_url }));
   await recovered(own);
   await sleep(300);
@@ -93,7 +93,7 @@ test("after SIGTERM they finish requests in flight, accept no new ones and exit"
   await recovered(own);
 });
 
-// Last: it stops the stack.
+// This test is the last one, because it stops the stack.
 test("a stopping stack finishes requests in flight", async () => {
   const slow = await slowRequest(own.supabase_url);
   const stopping = own.stop();

@@ -49,7 +49,7 @@ describe("Postgres killed with -9 under load", () => {
     await sleep(500);
     const backends = await own.sql<{ pid: number }[]>`
       select pid from pg_stat_activity where application_name = 'feedback-functions'`;
-    // Without one this throws; process 0 would be this process's own group.
+    // Without a backend this throws; process 0 would be this process's own group.
     process.kill(backends[0]?.pid ?? Number.NaN, "SIGKILL");
     await until(() => backends.every(({ pid }) => !isAlive(pid)));
     await recovered(own);
@@ -85,7 +85,7 @@ test("connections used up by others: 503 immediately, and recovery when they clo
       // Locked out for a moment, so that the functions do not take back their connections.
       await superuser`alter role feedback_api connection limit 0`;
       await superuser`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'feedback-functions'`;
-      // Until none is left: terminated backends free their slots with a delay.
+      // Waits until none is left: terminated backends free their slots with a delay.
       while (await openUntilFull());
       await superuser`alter role feedback_api connection limit -1`;
     };

@@ -111,7 +111,7 @@ describe("a key", () => {
       const status = async (key: Parameters<typeof project.signIn>[1]) =>
         (await statusOf(api, await project.signIn(person, key))).status;
       expect([await status(first), await status(second)]).toEqual([200, 200]);
-      // Signed by one, with the id of the other.
+      // The token is signed by one key and has the id of the other.
       expect(await status({ ...first, kid: "second" })).toBe(401);
       const token = await project.signIn(person, first);
       const [head = "", claims = ""] = token.split(".");

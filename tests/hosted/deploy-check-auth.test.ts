@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { checkAuth, type Project } from "../../local/operator/deploy-check.ts";
 import { recordedAuth } from "./project.ts";
 
-// A counterpart of auth with answers of Supabase Auth 2.196 behind a gateway that asks for an API key.
+// A stand-in for auth with answers of Supabase Auth 2.196, behind a gateway that requires an API key.
 const settingsOf = "/auth/v1/settings";
 const tokenOf = "/auth/v1/token?grant_type=password";
 const keysOf = "/auth/v1/.well-known/jwks.json";
@@ -110,7 +110,7 @@ describe("the settings of auth", () => {
       result: expect.stringContaining("CAPTCHA is on, and the pages show it"),
     });
     expect((await settings({ secrets: complete }))?.result).toContain("auth skips it for the pages");
-    // Without the file of step 4 it can only be told.
+    // Without the file of step 4, the check can only report the requirement.
     expect(await settings({ secrets: {} })).toEqual({
       ok: true,
       result: expect.stringContaining("the pages need CAPTCHA_PROVIDER and CAPTCHA_SITE_KEY"),

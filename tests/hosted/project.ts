@@ -11,10 +11,7 @@ import { root } from "../../local/postgres/database-server.ts";
 import { startEmptyDatabase } from "../data-template.ts";
 import { makeCertificates } from "./certificates.ts";
 
-/**
- * A project like hosted Supabase: Postgres that accepts TLS only, and an auth service that publishes its
- * keys.
- */
+/** A project like hosted Supabase: Postgres accepts only TLS, and an auth service publishes its keys. */
 export interface Project {
   sql: postgres.Sql;
   /** URL of the role postgres, without TLS parameters. */
@@ -23,11 +20,9 @@ export interface Project {
   /** The settings of step 4 of docs/deploy.md, and those that hosted Supabase adds. */
   environment: Record<string, string>;
   signIn(userId: string, key: SigningKey, claims?: object): Promise<string>;
-  /**
-   * Known from the environment; published by the auth service only, as after a rotation; the shared secret.
-   */
+  /** Keys: in the environment; published by the auth service only, as after a rotation; the shared secret. */
   keys: Record<"known" | "rotated", SigningKey & { published: JWK }> & { shared: SigningKey };
-  /** What auth publishes. */
+  /** The keys that auth publishes. */
   published: { keys: JWK[]; isAway: boolean };
   /** Whether the deployment check may trust the server. */
   authority: string;
@@ -38,7 +33,7 @@ export interface Project {
   remove(): Promise<void>;
 }
 
-/** Which Deno runs which code: the sources or a folder of bundles. */
+/** The program of Deno, and the code that it runs: the sources or a folder of bundles. */
 export interface Run {
   program: string;
   bundles?: string;
@@ -93,7 +88,7 @@ export async function startProject(): Promise<Project> {
 
   const settings: Record<string, string> = {
     DATABASE_URL: loginOf("feedback_api"),
-    // In one line, as in an env file.
+    // The certificate is on one line, as in an env file.
     DATABASE_CA: authority.replaceAll("\n", "\\n"),
     DATABASE_CONNECTIONS: "2",
     SITE_URL: "https://feedback.example",
@@ -163,8 +158,7 @@ export async function makeKey(kid: string, alg = "ES256"): Promise<SigningKey & 
 }
 
 /**
- * Configures a certificate for Postgres, and requires TLS for the roles of the functions. Returns the
- * authority in PEM.
+ * Configures a certificate for Postgres, and requires TLS for the roles of the functions. Returns the authority in PEM.
  */
 async function requireTls(superuserUrl: string, data: string): Promise<string> {
   const { authority, certificate, key } = makeCertificates("127.0.0.1");

@@ -51,7 +51,7 @@ const call = (to: Functions, method: string, path: string, token?: string, body?
   send(method, `http://127.0.0.1:${to.port}${path}`, { agent, token, body }) as Promise<{
     status: number;
     text: string;
-    // biome-ignore lint/suspicious/noExplicitAny: shapes are the business of tests/api
+    // biome-ignore lint/suspicious/noExplicitAny: tests/api checks the shapes
     body: any;
   }>;
 
@@ -114,7 +114,7 @@ describe.each(runs)("%s, with the variables of step 4 and TLS", (_, how) => {
         });
       expect((await ask("v1,forged")).status).toBe(401);
       expect((await ask(signature(Buffer.from("of nobody")))).status).toBe(401);
-      // Either of the function's secrets; the second call repeats the first.
+      // Each of the function's two secrets is accepted; the second call repeats the first.
       expect((await ask(signature(key))).status).toBe(200);
       expect((await ask(signature(next))).status).toBe(200);
       const mail = await until(() => server.to(email)[0]);
@@ -253,7 +253,7 @@ describe("the check of a deployment", () => {
       project.start("webhook-dispatch", { program: hosted, bundles }),
     ]);
     const [api, dispatcher] = running as [Functions, Functions];
-    // Like hosted Supabase: /functions/v1/<name>/… reaches the function as /<name>/….
+    // As on hosted Supabase, /functions/v1/<name>/… reaches the function as /<name>/….
     front = createServer((incoming, outgoing) => {
       const path = (incoming.url ?? "").replace("/functions/v1", "");
       const port = path.startsWith("/api") ? api.port : dispatcher.port;

@@ -85,7 +85,7 @@ function verifyLink(link: string): string {
   const query = { type: searchParams.get("type") ?? "", token: searchParams.get("token_hash") ?? "" };
   return `${own.supabase_url}/auth/v1/verify?${new URLSearchParams(query)}`;
 }
-/** Requests a code and reads it from the file that replaces the mailbox. */
+/** Requests a code and reads it from the file that takes the place of a mailbox. */
 async function codeFor(email: string, from?: string) {
   expect((await recover(email, from)).status).toBe(200);
   const mail = (await mailsTo(email)).at(-1);
@@ -364,7 +364,7 @@ describe("the existence of an account", () => {
     for (let round = 0; round < 3 || (ratio() >= 1.6 && round < 40); round++) {
       // An account gets ten mails an hour.
       if (round > 0 && round % 5 === 0) email = await withAccount();
-      // The two take turns to be first, because work after a response, such as a mail, slows down the next request.
+      // The two requests alternate in order, because work after a response, such as a mail, slows down the next one.
       const ofKnown = () => timed(() => request(email));
       const ofUnknown = () => timed(() => request(anEmail()));
       const first = await (round % 2 === 0 ? ofKnown : ofUnknown)();
@@ -389,7 +389,7 @@ describe("metadata", () => {
     const update = (data: object) => auth("PUT", "/user", { token, body: { data } });
     expect((await update({ note: "short" })).status).toBe(200);
     expect((await update(sized(2_049))).status).toBe(422);
-    // Splitting it does not help either.
+    // Splitting the metadata over several updates does not help either.
     expect((await update({ a: "x".repeat(1_200) })).status).toBe(200);
     expect((await update({ b: "x".repeat(1_200) })).status).toBe(422);
     expect((await update({ b: "x" })).status).toBe(200);

@@ -28,7 +28,7 @@ const base64 = (value: unknown) =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 const now = Math.floor(Date.now() / 1000);
 
-/** A token as the auth service signs it, but for the changes. */
+/** A token as the auth service signs it, except for the given changes. */
 function jwt(claims: object = {}, header: object = {}, signedWith = stack.jwtSecret, hash = "sha256") {
   const all = { iss: tokenIssuer, aud: "authenticated", role: "authenticated", sub: person.id };
   const payload = { ...all, iat: now, exp: now + 3600, ...claims };
@@ -47,7 +47,7 @@ await sql`update private.api_keys set revoked_at = now() where id = ${revoked.id
 const unknown = (await unknownKey()).token;
 const typo = (at: number) => key.slice(0, at) + (key.at(at) === "A" ? "B" : "A") + key.slice(at).slice(1);
 
-// Two that differ: equal ones swapped are the key itself.
+// The two characters differ: swapping equal ones would yield the key itself.
 const swap = Array.from({ length: 10 }, (_, n) => n + 10).find((at) => key[at] !== key[at + 1]) ?? 10;
 
 const malformed: [string, string][] = [
@@ -61,7 +61,7 @@ const malformed: [string, string][] = [
   ["capitals", key.toUpperCase()],
   ["%00 within", `${key.slice(0, 20)}%00${key.slice(20)}`],
 ];
-// A look-up would find these.
+// A database lookup alone would accept these keys.
 for (const [, token] of malformed) {
   const { id } = await newKey(home, ["submissions:read"]);
   await sql`update private.api_keys set digest = ${digestOf(token)} where id = ${id}`;
@@ -107,7 +107,7 @@ const credentials: Row[] = [
   ]),
   ["a token that has expired", "UNAUTHORIZED", "PGRST303", bearer(jwt({ exp: now - 10 }))],
   ["a token without an expiry", "UNAUTHORIZED", "PGRST303", bearer(jwt({ exp: undefined }))],
-  // The API knows users only.
+  // The API accepts users only.
   ["a token of role service_role", "UNAUTHORIZED", "accepted", bearer(jwt(service))],
   ["a token of role anon", "UNAUTHORIZED", "nobody", bearer(jwt({ role: "anon" }))],
   ...["service_key", "postgres", "feedback_api", "authenticator", "AUTHENTICATED", "", undefined].map(

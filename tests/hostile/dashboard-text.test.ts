@@ -27,15 +27,15 @@ async function newBoard(): Promise<Board> {
   return { organization, owner, pages };
 }
 
-/** Sets every column of the board's rows that takes the text; returns their names. */
+/** Sets the text in every column of the board's rows that accepts it; returns the names of the columns. */
 async function poison({ id }: Organization, text: string): Promise<string[]> {
   const columns = await sql<{ table: string; column: string }[]>`
     select format('%I.%I', c.table_schema, c.table_name) as table, c.column_name as column
     from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
     where c.table_schema in ('public', 'private') and t.table_type = 'BASE TABLE' and c.data_type = 'text'
-      -- Derived by the schedule, at any time, from columns of others.
+      -- The schedule derives these at any time from other columns.
       and c.table_name !~ '_(activity|counts|days|zones)$'
-      -- The keys by which pages find the organization.
+      -- Pages find the organization by these keys.
       and c.table_name <> 'organization_slugs'
       and exists (select from information_schema.columns o where o.table_schema = c.table_schema
         and o.table_name = c.table_name and o.column_name = 'organization_id')
@@ -51,7 +51,7 @@ async function poison({ id }: Organization, text: string): Promise<string[]> {
               select author_id from public.submissions where organization_id = ${id}
               union all select user_id from public.memberships where organization_id = ${id})`
           : sql`organization_id = ${id}`;
-    // Constraints and triggers refuse it in most.
+    // Constraints and triggers reject the text in most columns.
     const changed = await sql`
       update ${sql.unsafe(table)} set ${sql(column)} = ${text} || substr(md5(ctid::text), 1, 8) where ${where}`.then(
       ({ count }) => count,
@@ -82,7 +82,7 @@ test("markup in every column is text on every page", async () => {
   let shown = 0;
   for (const path of [...pages, board, `${board}/roadmap`, `${board}/admin/people/users?search=onerror`]) {
     const { status, html, text, headers } = await owner.get(path);
-    // A key whose id the text changed is not found.
+    // A key whose id was replaced by the text is not found.
     expect([path, status, status >= 500 ? html.querySelector("main")?.text : ""]).toEqual([
       path,
       expect.toBeOneOf([200, 404]),

@@ -47,12 +47,13 @@ describe("a form of the dashboard that another site posts", () => {
     { origin: origin.replace(/:\d+$/, ":1") },
   ];
 
-  // One function checks the origin and the type of every form: the first form gets all, the others one of each.
+  // One function checks the origin and the type of every form: the first form is tested with every case, the others
+  // with one.
   test.each(forms)("%s %j is rejected and changes nothing", async (path, fields, area) => {
     const isFirst = path === forms[0]?.[0];
     const at = `/o/${world.organization.slug}/admin${await filled(path, area, world)}`;
     const body = JSON.parse(await filled(JSON.stringify(fields), area, world));
-    // Reading a person is logged, once an hour.
+    // Reading a person's data is logged once an hour.
     await owner.get(at);
     const before = await hashedRows(world.organization);
     for (const sent of isFirst ? headers : headers.slice(0, 1)) {

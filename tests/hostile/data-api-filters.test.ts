@@ -87,7 +87,7 @@ const columns: Record<string, Column[]> = {
   surveys: [textual("title", texts), textual("description", texts)],
 };
 
-/** A condition as a parameter of the query, as an item of a list of conditions, and in SQL. */
+/** A condition in three forms: as a query parameter, as an item in a list of conditions, and in SQL. */
 interface Condition {
   parameter: string;
   item: string;
@@ -149,8 +149,8 @@ const whereOf = (conditions: Condition[]) => conditions.map(({ where }) => where
 const state = `select id, title, description from surveys t where ${ofOrganization} order by id`;
 
 /**
- * Expects of a request what a statement does as the same person, which is undone: the code of its error, its rows, and
- * what a write leaves.
+ * Expects that a request has the same result as a statement by the same person, which is rolled back: the code of its
+ * error, its rows, and the rows that a write leaves.
  */
 async function compare(by: Value<typeof caller>, path: string, statement: string, write?: RestCall) {
   const claims = JSON.stringify({ sub: by.id, role: by.role });

@@ -24,10 +24,10 @@ async function namedByTheApi(): Promise<string[]> {
 }
 
 /**
- * For each role: the functions that it may execute and does not need. Needed are: functions used by statements of the
+ * For each role: the functions that it may execute but does not need. A role needs functions used by statements of the
  * API, which never runs as service_role; by policies for the role, which service_role bypasses; by defaults,
  * constraints, indexes and triggers of tables it writes; functions and views of schema public meant for the role; and
- * functions that invoker functions among these call. A definer function calls as its owner.
+ * functions that invoker functions among these call. A definer function makes its calls as its owner.
  */
 const executableWithoutNeed = (named: string[]) => sql<{ role: string; functions: string[] }[]>`
   with recursive ours as materialized (

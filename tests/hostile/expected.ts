@@ -44,7 +44,7 @@ const withSurvey: Record<Role, string> = {
 };
 const noAccess = { anon: "", stranger: "", author: "", member: "", admin: "", rival: "", insider: "" };
 
-/** Boards whose rows a SELECT returns; "refused" if the table has no grant. */
+/** Boards whose rows a SELECT returns; "refused" if the role has no grant on the table. */
 export const visible: Record<string, Record<Role, string>> = {
   organizations: withOrganization,
   categories: withOrganization,
@@ -61,7 +61,7 @@ export const visible: Record<string, Record<Role, string>> = {
   follows: { ...noAccess, anon: "refused", author: "open waiting" },
   notifications: { ...noAccess, author: "open waiting" },
   surveys: withSurvey,
-  // Those of a draft.
+  // The questions and options of a draft.
   survey_questions: { ...noAccess, member: "open waiting", admin: "open waiting", insider: "closed" },
   survey_options: { ...noAccess, member: "open waiting", admin: "open waiting", insider: "closed" },
   survey_responses: { ...noAccess, anon: "refused", author: "open waiting", admin: "open waiting" },
@@ -69,7 +69,7 @@ export const visible: Record<string, Record<Role, string>> = {
 
 /**
  * The callers who can do it (`done`) on each board. Everybody else is rejected or, with `others: "nothing"`, affects no
- * row; anon is always rejected. The rows of `open` and `waiting` are the author's, those of `closed` belong to another
+ * row; anon is always rejected. The rows of `open` and `waiting` belong to the author, those of `closed` to another
  * member.
  */
 export type Act = {
@@ -145,10 +145,7 @@ export const callable = [
   "vote_comment",
 ];
 
-/**
- * Views, and which callers find rows about the surveys of `open` in them; all others find none, anon is
- * rejected.
- */
+/** Views, and the callers who find rows about the surveys of `open` in them; all others find none, anon is rejected. */
 export const views: Record<string, string> = {
   survey_answers: "author admin",
   survey_results: "admin",

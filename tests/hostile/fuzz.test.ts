@@ -338,7 +338,7 @@ function asText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** As fetch would send it: a lone surrogate has no bytes in UTF-8. */
+/** The text as fetch would send it: a lone surrogate has no bytes in UTF-8. */
 function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

@@ -292,7 +292,7 @@ describe("unusual requests to the data API", () => {
     expect([status, answer.code]).toEqual([400, "VALIDATION_ERROR"]);
   });
 
-  // PostgREST needs a thousand times the bytes of some.
+  // PostgREST needs a thousand times the size of some of these bodies.
   test.each([
     "text/csv",
     "application/x-www-form-urlencoded",
@@ -468,7 +468,8 @@ describe("connections", () => {
     await data("organizations?select=id", "127.0.0.9");
     const listeners = await listenersOf(await descendants());
     for (const { name, address } of listeners) expect(address, name).toMatch(/^127\.0\.0\.1:/);
-    // The gateway in this process, auth, the three functions and Postgres. The data API has a Unix socket, realtime none.
+    // These are the gateway in this process, auth, the three functions and Postgres. The data API has a Unix socket,
+    // realtime none.
     expect(listeners.length, JSON.stringify(listeners)).toBeGreaterThanOrEqual(6);
   });
 });
@@ -514,7 +515,7 @@ describe("slow statements", () => {
   });
 
   test("run with lower CPU priority than the API, and with a limit of memory", async () => {
-    // Long enough to be found.
+    // The statement runs long enough for its backend to be found.
     await data(slow, "127.0.2.4");
     expect((await own.call("GET", "/api/submissions")).status).toBe(200);
     const database = postgres(own.superuserUrl, { max: 1 });
@@ -612,7 +613,7 @@ describe("large responses", () => {
       select ${id}, ${victim.id}, 'x' from generate_series(1, 900)`;
     // From another address: on a busy machine, the first one may have used up its time for slow statements.
     expect((await data(`comments?submission_id=eq.${id}&${nested}`, "127.0.3.15")).status).toBe(413);
-    // Without these PostgREST would have read the whole of it.
+    // Without these limits, PostgREST would have read the whole result.
     expect(await peakMegabytes(await dataApiPid())).toBeLessThan(200);
     expect((await data("organizations?select=id", "127.0.3.9")).status).toBe(200);
   });
@@ -646,7 +647,7 @@ describe("large responses", () => {
     return {
       port,
       request,
-      /** Asks and reads only that there is an answer: its status. */
+      /** Sends a request and reads only the status of the answer. */
       unread: (path: string, localAddress: string) =>
         new Promise<string>((resolve) => {
           const socket = request(path, localAddress);
@@ -655,7 +656,7 @@ describe("large responses", () => {
             resolve(chunk.subarray(9, 12).toString());
           });
         }),
-      /** How much came, of an answer or a refusal. */
+      /** The number of received bytes, of an answer or a refusal. */
       read: (path: string, localAddress: string) =>
         new Promise<number>((resolve) => {
           let length = 0;
@@ -675,7 +676,8 @@ describe("large responses", () => {
     };
   }
 
-  // The gateway buffers responses of the data API completely; those of the API and the pages exceed the buffers of two connections.
+  // The gateway buffers responses of the data API completely; responses of the API and the pages exceed the buffers of
+  // two connections.
   const paths = [
     ["/rest/v1/submissions", 9_000_000],
     ["/api/submissions", 40_000_000],

@@ -64,7 +64,7 @@ test("the configured hosts and this machine are ours", async () => {
     expect((await page("GET", "/sign-in", host)).status, host).toBe(200);
   for (const [host, origin] of [
     ["feedback.example.org", site],
-    // A proxy that does not pass Host on.
+    // A proxy may not pass the Host header on.
     [`127.0.0.1:${port()}`, site],
     [`localhost:${port()}`, `http://localhost:${port()}`],
   ] as const)

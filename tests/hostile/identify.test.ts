@@ -64,7 +64,7 @@ describe("a token is refused", () => {
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const jwk = { kty: "oct", k: "YQ" };
     await refused(await new SignJWT(claims).setProtectedHeader({ alg: "RS256" }).sign(privateKey), "algorithm");
-    // Keys that the header brings or names do not count.
+    // Keys that the token's header contains or names are ignored.
     await refused(forged({ alg: "HS256", jwk, kid: host.id, jku: "https://evil.example" }, claims, "a"), "signature");
     await refused(forged({ alg: "HS256", crit: ["b64"], b64: false }, claims, host.secret), "malformed");
   });
@@ -172,9 +172,9 @@ describe("a token is refused", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 401, 401, 401, 401, 401]);
     await refused(token, "replayed");
     await refused(await signed(claimsOf(host.organization, { jti }), host.secret), "replayed");
-    // The name is the organization's own.
+    // Each organization has separate token ids.
     await identified(other.organization, other.secret, { jti });
-    // A used token is forgotten when it would be refused as expired.
+    // A used token is deleted once it would be refused as expired.
     await sql`update private.identify_tokens set expires_at = now() where organization_id = ${host.organization.id}`;
     await sql`select private.trim_rows()`;
     expect(await sql`select from private.identify_tokens where organization_id = ${host.organization.id}`).toHaveLength(
@@ -248,7 +248,7 @@ describe("a session", () => {
   test("opens no route of another organization, public as it is", async () => {
     const board = await newBoard("public");
     const person = await identified(host.organization, host.secret);
-    // These have nothing of an organization in their path, and act on the session's own.
+    // These paths contain no organization; the requests act on that of the session.
     const routes = (await routesOfTheService()).filter(({ path }) =>
       /^\/api\/(?!admin|mcp|invites)[^/]*\/:/.test(path),
     );

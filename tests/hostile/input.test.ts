@@ -22,7 +22,7 @@ const key: string = (await newKey(world.home, ["submissions:read", "submissions:
 const { port } = new URL(stack.base_url);
 type ErrorBody = { error?: unknown; data?: unknown };
 
-/** A response of the service, and not an unexpected error. */
+/** Expects a response of the service that is not an unexpected error. */
 function expectAnswered(answer: Answer<ErrorBody | null>, what: string) {
   expect(answer.status, `${what} → ${answer.text.slice(0, 300)}`).toBeLessThan(500);
   expect(answer.headers["x-request-id"], what).toBeTruthy();
@@ -519,7 +519,7 @@ describe("no regular expression takes more than about twice as long for twice th
       for (const end of ends) {
         const text = (length: number) => unit.repeat(length / unit.length) + end;
         const short = time(text(20_000));
-        // Below 30 ms is noise: quadratic time is seconds at this length.
+        // Times below 30 ms are noise: quadratic work takes seconds at this length.
         const limit = Math.max(30, short * 3.2);
         const long = time(text(40_000), limit);
         expect(long, `${JSON.stringify(unit)}…${JSON.stringify(end)}: ${short} → ${long} ms`).toBeLessThan(limit);
@@ -530,7 +530,7 @@ describe("no regular expression takes more than about twice as long for twice th
   it("in the database, for the longest input of a search, a check or a body", async () => {
     const time = async (call: () => Promise<Answer<ErrorBody | null>>, what: string, limit = 0) => {
       let best = Number.POSITIVE_INFINITY;
-      // The least counts: other load of the machine only adds to it.
+      // The minimum counts: other load on the machine only adds to it.
       for (let run = 0; run < 3 || (best >= limit && limit > 0 && run < 20); run++) {
         const startedAt = performance.now();
         expectAnswered(await call(), what);

@@ -132,13 +132,13 @@ describe("a write with a slow query in its parameters", async () => {
     });
     const running = () =>
       sql`select from pg_stat_activity where application_name = 'rest' and state = 'active' and query like '% ~ %'`;
-    // Completed, or busy with the slow part.
+    // The attack has completed, or is busy with the slow part.
     await expect
       .poll(async () => answered || (await running()).length > 0, { interval: 5, timeout: 10_000 })
       .toBe(true);
     await live();
     const { code } = await attack;
-    // If it reads before it writes, it is canceled.
+    // An attack that reads before it writes is canceled.
     if (!path.startsWith("rpc/")) expect(code).toMatch(/^(FB403|57014)$/);
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { withLinks } from "../../functions/web/links.ts";
 
-// Work that grew with the square of the length took minutes here: these tests ended by their time limit.
+// Work that grew with the square of the length took minutes here: such tests fail at their time limit.
 
 test.each([
   ["addresses without a host", "http://".repeat(100_000)],

@@ -70,7 +70,7 @@ describe("a redirect never leads to another site", () => {
     "/%00",
     "/%ff",
   ];
-  // As a browser would interpret it.
+  // Resolves the location as a browser would.
   const originOf = (location: string | undefined) => new URL(location ?? "", `${origin}/page`).origin;
 
   test.each(elsewhere)("by return_to %j", async (path) => {
@@ -533,7 +533,7 @@ describe("excessive requests are rejected, and others are served", () => {
       `/feed.xml?${"a&".repeat(29_000)}`,
     ]) {
       const { status, text } = await request("GET", long);
-      // An organization that there is not is not found.
+      // An unknown organization is not found.
       expect([long.slice(0, 60), status]).toEqual([long.slice(0, 60), long.startsWith("/o/aa") ? 404 : 413]);
       expect(text.length).toBeLessThan(10_000);
       expect(text).not.toContain("aaaaaaaa");

@@ -43,7 +43,7 @@ const odd = ["null", "true", "7", "1e999", "-0", "[]", "{}", '{"__proto__":{"x":
 const manyKeys = `{${Array.from({ length: 5000 }, (_, n) => `"${n}":0`).join()}}`;
 const large = [deepList, deepObject, manyKeys, quoted("x".repeat(45_000)), `[${"0,".repeat(20_000)}0]`];
 const values = [...odd, ...large];
-/** Each of them as the value of one member. */
+/** Each of these values as one member of a message. */
 const ofMember = (before: string, after: string, some = values) => some.map((value) => `${before}${value}${after}`);
 const topics = ['"realtime:a"', '"phoenix"', '"realtime:"', '"realtime:\\u0000"', '"realtime:\\ud800"'];
 

@@ -14,7 +14,7 @@ const [open, pending, rejected, closed] = await Promise.all([
 ]);
 await sql`update comments set moderation_state = 'rejected' where id = ${rejected.comment}`;
 await sql`update submissions set moderation_state = 'rejected' where id = ${rejected.submission}`;
-// A voter to be hidden, on each of them.
+// A vote on each of them, whose voter must stay hidden.
 for (const { submission } of [open, pending, closed]) {
   await sql`insert into votes (submission_id, user_id) values (${submission}, ${world.people.member.id})`;
 }
@@ -256,7 +256,7 @@ describe("missing and invisible rows have the same response", () => {
         return answerTo(path, id, { token: world.token(role), body });
       };
       const unknown = await send(randomUUID());
-      // Not because of a limit, or arguments that do not exist.
+      // The refusal is not caused by a limit or by arguments that do not exist.
       expect(`${unknown[1]} ${unknown[2]}`).toMatch(/FB404|42501|23503|false|^null (0|"ID"|\[\])$/);
       for (const id of hidden) expect(await send(id), role).toEqual(unknown);
     }

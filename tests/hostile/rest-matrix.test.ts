@@ -109,7 +109,7 @@ const changeBy: Record<Table, Partial<Record<Verb, (scene: Scene) => [string, Re
   comment_votes: { delete: (s) => ["unvote_comment", { comment_id: s.comment }] },
   follows: { delete: (s) => ["unfollow", { submission_id: s.submission }] },
   notifications: { update: (s) => ["mark_notifications_read", { ids: [s.notification] }] },
-  // Not the name of a team member, who may be renamed before.
+  // No team member has this name, even if an earlier attempt renamed one.
   profiles: { update: () => ["update_profile", { changes: { name: `Taken over ${randomUUID()}` } }] },
 };
 
@@ -164,7 +164,7 @@ describe("the effect of a write", () => {
   const cell = (table: Table, verb: Verb, board: Board, role: Role) => [table, verb, board, role].join(" ");
 
   beforeAll(async () => {
-    // One role after the other: they share the author's profile.
+    // The roles take turns: they share the author's profile.
     for (const role of roles) {
       await Promise.all(
         boards.map(async (board) => {
@@ -211,7 +211,7 @@ describe("the effect of a write", () => {
     const body = inserts[table]?.(scene, userId);
     const [name, args] = verb === "insert" ? [insertBy[table], body] : (changeBy[table]?.[verb]?.(scene) ?? []);
     if (name === undefined) return nameOf(await onTable(table, verb, row, token, body), before !== (await look()));
-    // A function that others may call too is rejected on the table itself, for every caller and row.
+    // If others may call the function, every caller is still rejected on the table itself, for every row.
     if (board === "open") {
       const { code } = await onTable(table, verb, row, token, body);
       expect([code, await look()], `${role} ${verb} ${table}`).toEqual([role === "anon" ? "42501" : "FB403", before]);
@@ -293,7 +293,7 @@ describe("columns", () => {
     }
   });
 
-  // Without a grant, or generated.
+  // The column has no grant, or is generated.
   const deniedCode = /^(42501|428C9)$/;
 
   it.each(tables)("of %s without a grant cannot be written, by an admin either", async (table) => {

@@ -119,7 +119,7 @@ describe("tables that admins write", () => {
         }
         await expectNoEffect(`${table}?${column}=eq.${id}`, { method: "PUT", token, body });
       }
-      // Several rows at once, in either order: one belongs to another organization, one to their own.
+      // Several rows at once, in either order: one belongs to another organization, one to the caller's own.
       const rows = [world.rival, world.home].map(({ id }) => ({ ...values, ...row, organization_id: id }));
       for (const several of [rows, rows.reverse()])
         for (const columns of ["", `?columns=${Object.keys(several[0] ?? {})}`])
@@ -130,7 +130,7 @@ describe("tables that admins write", () => {
       const token = role === "admin" ? world.token(role) : tokens[role];
       for (const filter of role === "admin" ? twice : [...filters, ...twice])
         for (const call of writes) {
-          // Refused before any row is touched, so not even by an error of a trigger.
+          // The call is refused before any row is touched, so no trigger raises an error either.
           await expectNoEffect(`${table}?${filter}`, { ...call, token }, refused);
         }
     });

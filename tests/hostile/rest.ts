@@ -42,10 +42,7 @@ export async function rest(path: string, call: RestCall = {}): Promise<RestAnswe
   };
 }
 
-/**
- * The function that clients call instead of inserting into the table; its arguments have the names of the
- * columns.
- */
+/** The function that clients call instead of inserting into the table; its arguments have the names of the columns. */
 export const insertBy: Record<string, string> = {
   submissions: "create_submission",
   votes: "vote",

@@ -14,7 +14,7 @@ const sessionCookie = "sb-127-auth-token";
 
 type Session = { access_token: string; refresh_token: string };
 
-/** The cookie has tokens only. */
+/** The cookie contains only tokens, so the user comes from the access token. */
 const userOf = ({ access_token }: Session) => decodeJwt(access_token).sub;
 
 const sessionOf = (visitor: Visitor): Session =>
@@ -111,7 +111,7 @@ describe("auth that answers otherwise", () => {
     user: { id: userId, aud: "authenticated", app_metadata: {}, user_metadata: {}, created_at: "" },
   });
 
-  /** Like GoTrue: a code is exchanged only with the verifier of its challenge. */
+  /** Exchanges a code only with the verifier of its challenge, like GoTrue. */
   async function answerExchange({ auth_code = "", code_verifier = "" }: (typeof exchanged)[number]) {
     const code = codes.get(auth_code);
     const challenge = createHash("sha256").update(code_verifier).digest("base64url");

@@ -12,7 +12,7 @@ export interface Scene {
   submission: string;
   comment: string;
   category: string;
-  /** The submission has the first, not the second. */
+  /** The submission has this tag, but not `otherTag`. */
   tag: string;
   otherTag: string;
   notification: string;
@@ -23,10 +23,7 @@ export interface Scene {
   /** Question of the draft. */
   question: string;
   option: string;
-  /**
-   * Published, with the author's response, and open; the moderation state of the submission does not affect
-   * it.
-   */
+  /** Published, open, and with the author's response; the moderation state of the submission does not affect it. */
   answered: string;
   answers: { question_id: string; value: number }[];
   response: string;

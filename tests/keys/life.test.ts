@@ -28,8 +28,7 @@ async function listed(admin: User, organization: Organization) {
 }
 
 /**
- * Whether the key is accepted: nobody may read a private board, so this uses a request that any valid key may
- * make.
+ * Whether the key is accepted: nobody may read a private board, so this sends a request that any valid key may make.
  */
 async function works(secret: string): Promise<boolean> {
   const { status } = await api("GET", "/api/submissions?limit=1", { as: { token: secret } });

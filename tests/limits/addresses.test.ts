@@ -6,7 +6,7 @@ import { type OwnStack, startOwnStack } from "../own-stack.ts";
 
 const list = "/api/submissions?limit=1";
 
-/** Every header in which a client might send an address, each with an unused one. */
+/** Every header in which a client might send an address, each with an unused address. */
 function forged(): Record<string, string> {
   const address = () => `198.51.${randomBytes(1)[0]}.${randomBytes(1)[0]}`;
   const guess = `x-address-${randomBytes(8).toString("hex")}`;
@@ -61,7 +61,7 @@ describe("behind the embedded gateway and at the functions' own listener", () =>
     expect((await own.call("GET", list, { base: own.supabase_url })).status).toBe(429);
   });
 
-  // Only Linux accepts all of 127/8.
+  // Only Linux accepts connections from all of 127/8.
   test.runIf(process.platform === "linux")("each address has its own bucket, at both listeners", async () => {
     await asks(31, () => ({ from: "127.0.0.77" }));
     expect((await own.call("GET", list, { from: "127.0.0.77", base: own.supabase_url })).status).toBe(429);

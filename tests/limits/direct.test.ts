@@ -54,7 +54,7 @@ async function used(rule: Buckets, person: Person): Promise<number> {
   return row?.used ?? 0;
 }
 
-/** The same action through both interfaces, the nth of as many as the limit needs. */
+/** The same action through both interfaces; it is the nth of as many as the limit needs. */
 interface Action {
   rule: Buckets;
   limit: number;
@@ -138,7 +138,8 @@ describe.each(Object.entries<Action>(actions))("%s", (_what, { rule, limit, prep
     const person = await own.person();
     const app = browser(person);
     const things = await prepare(person, limit + 1);
-    // One after the other: they charge the same counter, and all at once wait longer than a client's statement may run.
+    // The calls are sequential, because they charge the same counter: concurrent ones would wait longer than a client's
+    // statement may run.
     for (const thing of things.slice(0, limit)) expect((await direct(app, thing)).error).toBeNull();
     expect((await byApi(person, things[limit] ?? "")).status).toBe(429);
     expect(isLimited(await direct(app, things[limit] ?? ""))).toBe(true);

@@ -9,8 +9,8 @@ import { raw } from "../raw.ts";
 import { accessToken, stack, withoutData } from "../stack.ts";
 import { until } from "../until.ts";
 
-// How many requests of one caller auth and the data API work on at once, and how many wait. Behind the gateway is a
-// listener that answers when the test says so.
+// How many requests of one caller auth and the data API process at once, and how many wait. The listener behind the
+// gateway answers only when the test tells it to.
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -44,7 +44,7 @@ async function held(limits: Partial<GatewayLimits> = {}) {
   const to = (gateway.address() as { port: number }).port;
   return {
     running,
-    /** Of the answers that came. */
+    /** The statuses of the answers so far. */
     statuses,
     ask: (path: string, from: string, token?: string) => {
       const authorization = token ? `Authorization: Bearer ${token}\r\n` : "";
@@ -146,7 +146,7 @@ describe("the requests that wait for a connection of the functions to the databa
     const statuses: number[] = [];
     const ask = (from: string) =>
       own.call("GET", "/api/submissions?limit=1", { from }).then(({ status }) => statuses.push(status));
-    // Opens all four connections.
+    // These requests open all four connections.
     await Promise.all(Array.from({ length: 40 }, (_, index) => ask(`127.0.21.${(index % 8) + 1}`)));
     statuses.splice(0);
     const database = postgres(own.superuserUrl, { max: 1 });

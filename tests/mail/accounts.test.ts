@@ -327,7 +327,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
         left join auth.sessions s on s.user_id = u.id where u.email = ${email}`,
     ).toEqual([{ encrypted_password: "", id: null }]);
 
-    // The owner's link works when half a minute is over, even if it was opened before.
+    // The owner's link works after half a minute, even if it was opened before.
     await auth("/recover", { email });
     const reset = await until(() => server.to(email).findLast(({ subject }) => subject === "Choose a new password"));
     const token_hash = linkIn(reset.text ?? "", "/auth/confirm").searchParams.get("token_hash");
@@ -355,7 +355,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
 test("an operator who makes an account with a password mails nobody about it", async () => {
   const email = someone();
   await createAccount({ url: stack.supabase_url, secretKey: stack.secret_key }, { email, password });
-  // A later mail, by which an earlier one has come too.
+  // When this later mail has arrived, an earlier one has arrived too.
   await askForCode(email);
   await until(() => server.to(email).find(({ text }) => text?.includes("/auth/confirm")));
   expect(server.to(email)).toHaveLength(1);

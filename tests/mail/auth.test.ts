@@ -39,7 +39,7 @@ afterAll(async () => {
   await server?.stop();
 });
 
-/** Everybody is a client of their own, by which wrong passwords are bounded. */
+/** Every user has a separate client address, because wrong passwords are limited by client. */
 const clients = new Map<unknown, string>();
 function clientOf(email: unknown): string {
   const known = clients.get(email) ?? `127.8.${clients.size >> 7}.${1 + (clients.size & 127)}`;
@@ -66,7 +66,7 @@ const isConfirmed = async (email: string) =>
 
 const logged = async (line: RegExp) => line.test(await readFile(join(stack.folder, "mail-dispatch.log"), "utf8"));
 
-/** The mail that came to somebody as the nth. */
+/** The nth mail that somebody received. */
 async function mailTo(email: string, place = 0) {
   const mail = await until(() => server.to(email)[place]);
   const text = mail.text ?? "";
@@ -80,7 +80,7 @@ async function mailTo(email: string, place = 0) {
   };
 }
 
-// Most requests take a quarter of a second, however little there is to do.
+// Most requests take at least a quarter of a second, even with little work.
 describe.concurrent("where mail is sent, an account begins with a confirmed address", () => {
   test("a sign-up gets no session, and a mail in its language with a code and a link to the page that asks", async () => {
     const email = someone();
@@ -610,7 +610,7 @@ test("where none is sent, sign-ups are confirmed at once and mails are captured"
 
 const versionOf = (id: unknown) => String(id)[14];
 
-/** Names and types of all members. */
+/** Names and types of all properties. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (typeof value !== "object" || value === null) return typeof value;

@@ -1,4 +1,4 @@
-// An organization mails the addresses that others entered at most so often in a day, whatever it enters.
+// An organization has a daily limit of mails to addresses that others entered, whatever it enters.
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -48,7 +48,7 @@ async function nextDay(): Promise<void> {
   await world.digestNow();
   await world.drained();
 }
-/** Entries of digests for people who are known by an address. */
+/** Digest entries for people who are known by an address only. */
 const waiting = async () =>
   (
     await stack.sql`select from private.mail_items i join public.profiles p on p.id = i.profile_id where p.kind = 'email'`
@@ -115,7 +115,7 @@ test("several dispatchers send the budget exactly, and the digests of the next d
   await world.follow(id, [...people, user]);
   const dispatchers = postgres(stack.db_url, { max: 6, onnotice: () => undefined });
   await stack.sql`delete from private.mails`;
-  // One transaction: all are due at once, and the stack's own dispatcher is woken too.
+  // One transaction, so that all are due at once and the stack's own dispatcher is woken too.
   await world.changeStatus(id, "completed");
   const claimed = await Promise.all(
     Array.from({ length: 6 }, async () => {
@@ -126,7 +126,7 @@ test("several dispatchers send the budget exactly, and the digests of the next d
     }),
   );
   await dispatchers.end();
-  // What the test's dispatchers claimed is sent by the stack's when their claims expire.
+  // When the claims of the test's dispatchers expire, the stack's dispatcher sends the mails.
   await stack.sql`update private.mails set next_attempt_at = now() where id = any (${claimed.flat().map(({ id: mail }) => mail)})`;
   await stack.sql`select pg_notify('mails', '')`;
   await world.drained();

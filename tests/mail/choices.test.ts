@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 
 let people = 0;
-/** Feedback that a key sent for somebody, who gets a first mail of it. */
+/** Creates feedback that a key sends for somebody, who gets a first mail about it. */
 async function authorWithMail() {
   const email = `grace-${process.pid}-${people++}@customer.example`;
   const made = await api("POST", "/api/submissions", {
@@ -63,7 +63,7 @@ const post = (path: string, raw: string, headers: Record<string, string> = {}) =
   });
 const oneClick = "List-Unsubscribe=One-Click";
 
-/** Nothing of the organization is left to be sent or being sent. */
+/** Waits until the organization has no mail to send and none being sent. */
 const settled = () =>
   until(async () => {
     const rows = await sql`
@@ -75,13 +75,13 @@ describe("a person who never signed up", () => {
   test("hears by mail that their idea was shipped, and stops it with one click", async () => {
     const { email, change, mail } = await authorWithMail();
     expect(mail.subject).toBe("Completed: Offline job sheets");
-    // A text for an address that others entered has joiners, so that no mail program makes links of it.
+    // Text in a mail to an address that others entered contains joiners, so that no mail program turns it into links.
     expect(mail.text?.replaceAll("\u2060", "")).toContain("It is in 4.2.");
     expect(mail.text).toContain("gave us your address together with feedback from you");
     const header = mail.headers?.["List-Unsubscribe"]?.slice(1, -1) ?? "";
     expect(mail.headers?.["List-Unsubscribe-Post"]).toBe(oneClick);
     const path = header.replace(stack.site_url, "");
-    // A scanner opens links.
+    // A mail scanner opens links.
     const asked = await newVisitor().get(path);
     expect(asked.status).toBe(200);
     await change("open");
@@ -188,7 +188,7 @@ describe("a token", () => {
     expect((await visitor.get("/me")).location).toContain("/sign-in");
     expect((await post(path, "")).status).toBeGreaterThanOrEqual(400);
     expect((await post(path, "List-Unsubscribe=Two-Clicks")).status).toBeGreaterThanOrEqual(400);
-    // The choices are a form of ours.
+    // The choices are sent with a form of our own page.
     const choices = linkIn(mail.text, "mail");
     expect((await post(choices, "stopped=true", { origin: "https://evil.example" })).status).toBe(403);
     expect((await newVisitor().get(choices)).html.querySelector("#choices")).not.toBeNull();
@@ -262,7 +262,7 @@ describe("captured mail", () => {
     }
   });
 
-  // A proxy that sends no header about it, such as nginx by default, makes everybody look as if on this machine.
+  // Behind a proxy that sends no such header, such as nginx by default, every client appears to be on this machine.
   test("is shown to nobody without the secret of the address, and from no other folder", async () => {
     const list = await get(mails);
     const [, id] = /href="\/_mail\/[\w-]+\/([\w-]+)"/.exec(list.text) ?? [];

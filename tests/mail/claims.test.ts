@@ -34,7 +34,7 @@ const submit = async (author_email: string | undefined) => {
 const vote = (id: string, author_email: string) =>
   api("POST", `/api/submissions/${id}/vote`, { as: key, body: { author_email } });
 
-/** Somebody whose address a key gave, with the link to claim from the mail that they got. */
+/** Somebody whose address a key sent, with the claim link from the mail that they got. */
 async function author(email = `claims-${process.pid}-${people++}@customer.example`) {
   const id = await submit(email);
   await api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "completed" } });

@@ -35,7 +35,7 @@ afterEach(() => {
 
 const person = async () => (await world.confirmed())[0] as Person;
 
-/** Until the first attempt is recorded, and the mail is pending again. */
+/** Waits until the first attempt is recorded, and the mail is pending again. */
 const triedOnce = (recipient: { id: string }) =>
   until(async () => {
     const [mail] = await world.queued(recipient);
@@ -104,7 +104,7 @@ test("replies and official answers are told at once, other comments in one diges
       .flatMap(({ text }) => text?.match(/(.*\n\n)?.*replied to your comment/)?.[0] ?? []);
     return texts.length === 2 && texts;
   });
-  // On a line of its own, which no name can have.
+  // "Team" is on a separate line, which a name cannot contain.
   expect(replies.filter((text) => text.startsWith("Team\n\n"))).toHaveLength(1);
   expect(replies.filter((text) => text.includes("Team"))).toHaveLength(1);
   await world.digestNow();
@@ -228,7 +228,7 @@ describe("an invite", () => {
     const mail = await until(() => server.to(invited.email)[0]);
     expect(mail.subject).toMatch(/^Einladung in das Team von Free money at https/);
     expect(mail.html).not.toContain("<b>");
-    // No mail program turns it into a link.
+    // The name must not become a link in any mail program.
     for (const said of [mail.html, mail.text, mail.subject, mail.from?.name])
       expect(said).not.toMatch(/https:\/\/evil|evil\.example/);
     expect(headerOf(mail, "List-Unsubscribe-Post")).toBe("List-Unsubscribe=One-Click");
@@ -386,13 +386,13 @@ describe("a server that", () => {
     server.behave = (address, stage) => (stage === "data" && address === hung.email ? "hang" : "take");
     await world.changeStatus(id, "planned");
     await until(() => server.to(fine.email)[0]);
-    // Our own timeout: the server would keep the connection.
+    // This is our own timeout: the server would keep the connection.
     const [late] = await until(async () => {
       const mails = await world.queued(hung);
       return mails[0]?.last_error ? mails : undefined;
     });
     expect(late?.last_error).toBe("The server did not answer in time.");
-    // Of this mail only: the others need not wait for the server.
+    // Only this mail is affected: the others need not wait for the server.
     const [row] = await stack.sql`select counted_from from private.mails where profile_id = ${hung.id}`;
     expect(row?.counted_from).toBe(0);
     server.behave = () => "take";
@@ -479,7 +479,7 @@ describe("a report of the mail provider", () => {
 });
 
 describe("a survey", () => {
-  /** For the voters of a submission of its author. */
+  /** A survey for the voters of a submission. */
   async function survey(audience: string, submission: string | null): Promise<string> {
     const id = randomUUID();
     await stack.sql`insert into public.surveys ${stack.sql({ id, family_id: id, organization_id: stack.organization.id, title: "Three questions", audience, audience_submission_id: submission })}`;

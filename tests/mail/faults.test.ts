@@ -308,11 +308,11 @@ describe("for any events and choices", () => {
           for (const [n, { email }] of people.entries()) {
             const texts = server.to(email).map(({ text }) => text ?? "");
             for (const { body, by, kind, of } of told) {
-              // A reply concerns the author of its parent; to others it is a comment.
+              // A reply notifies the author of its parent comment; for others it is an ordinary comment.
               const own = kind === "reply" && of !== n ? "comment" : kind;
               const when = chosen.get(`${n} ${own}`) ?? (own === "comment" ? "daily" : "at_once");
               const times = texts.filter((text) => new RegExp(`^> ${body}$`, "m").test(text)).length;
-              // A digest shows three of a submission, and counts the rest.
+              // A digest shows three events of a submission, and the number of the remaining ones.
               const isHidden = when === "daily" && times === 0 && texts.some((text) => /more on the board/.test(text));
               if (!isHidden) expect(times, `${body} to ${n}`).toBe(by === n || when === "never" ? 0 : 1);
             }

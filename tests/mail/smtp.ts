@@ -2,7 +2,7 @@ import type { AddressInfo } from "node:net";
 import PostalMime, { type Email } from "postal-mime";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 
-/** A mail that arrived, once for each time. */
+/** A mail that arrived; repeated arrivals are separate entries. */
 interface Arrived extends Email {
   recipient: string;
   raw: string;
@@ -78,7 +78,7 @@ export async function startMailServer(
       });
     },
   });
-  /** Only this connection: mails to others may be on their way over the rest. */
+  /** Closes only this connection: other mails may be on their way over the others. */
   const cutOff = (session: string) => {
     const { connections } = server as unknown as { connections: Set<Connection> };
     for (const { id, _socket } of connections) if (id === session) _socket.destroy();

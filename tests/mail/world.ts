@@ -13,7 +13,7 @@ export function mailWorld(stack: OwnStack) {
     return people;
   }
 
-  /** Somebody known by an address that a key gave. */
+  /** Somebody known only by an address that a key sent. */
   async function author(email = `${randomUUID()}@author.example`): Promise<{ id: string; email: string }> {
     const [made] = await sql<{ id: string }[]>`
       insert into public.profiles (kind, organization_id, email, name)
@@ -46,12 +46,12 @@ export function mailWorld(stack: OwnStack) {
     sql`insert into private.mail_choices ${sql({ organization_id: organization.id, profile_id: person.id, kind, choice })}
       on conflict (organization_id, profile_id, kind) do update set choice = excluded.choice`;
 
-  /** The mails of somebody as the queue has them. */
+  /** The queued mails to somebody. */
   const queued = (person: { id: string }) =>
     sql<{ id: string; kind: string; status: string; attempt_count: number; last_error: string | null }[]>`
       select id, kind, status, attempt_count, last_error from private.mails where profile_id = ${person.id} order by created_at, id`;
 
-  /** Until nothing is due or being sent. */
+  /** Waits until no mail is due or being sent. */
   const drained = () =>
     until(async () => {
       const [left] = await sql`
@@ -65,7 +65,7 @@ export function mailWorld(stack: OwnStack) {
     await sql`select pg_notify('mails', '')`;
   }
 
-  /** Digests that wait for the morning are due now. */
+  /** Makes digests that wait for the morning due now. */
   async function digestNow(): Promise<void> {
     await sql`update private.mail_items set due_at = now()`;
     await sql`select private.gather_digests()`;

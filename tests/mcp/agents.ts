@@ -113,7 +113,7 @@ export class Listener {
     this.outgoing.end();
   }
 
-  /** Waits until it holds, at most twenty seconds. */
+  /** Waits at most twenty seconds until the condition holds. */
   async until(holds: (listener: this) => boolean): Promise<this> {
     for (const deadline = Date.now() + 20_000; !holds(this); ) {
       if (Date.now() > deadline) throw new Error(`waited for ${holds} in vain: ${this.status} ${this.text}`);

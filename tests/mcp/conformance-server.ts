@@ -84,7 +84,7 @@ function serverOf(): Server {
 
 const handler = createMcpHandler(serverOf);
 Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: ({ port }) => console.log(`port ${port}`) }, (request) => {
-  // Hosts of a DNS rebinding attack are not its own.
+  // The host of a DNS rebinding attack is not one of the server's own hosts.
   const { hostname } = new URL(`http://${request.headers.get("host")}`);
   return hostname === "127.0.0.1" || hostname === "localhost"
     ? handler.fetch(request)

@@ -10,10 +10,7 @@ import { root } from "../../local/postgres/database-server.ts";
 import { stack } from "../stack.ts";
 import { newAgent } from "./agents.ts";
 
-/**
- * The suite sends no keys: it calls a proxy that adds one, and forwards the rest unchanged, Host and Origin
- * too.
- */
+/** The suite sends no keys: it calls a proxy that adds one, and forwards the rest unchanged, even Host and Origin. */
 async function mountWithKey(token: string) {
   const server = createServer((incoming, outgoing) => {
     const headers = { ...incoming.headers, authorization: `Bearer ${token}` };

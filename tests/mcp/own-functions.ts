@@ -7,7 +7,7 @@ import { stack } from "../stack.ts";
 
 export type OwnFunctions = Pick<Functions, "port" | "stop">;
 
-/** One more process of a function, over the database of the shared stack; nothing of it stays. */
+/** An additional process of a function, which uses the database of the shared stack; none of its files stay. */
 export async function startOwnFunctions(
   environment: Record<string, string> = {},
   { name = "api", healthPath = "/api/health" } = {},

@@ -39,7 +39,7 @@ test("a streamed call runs once, in the process that is asked first, and the oth
 });
 
 test("a subscription continues in another process where it was interrupted, without gaps", async () => {
-  // In its own organization: an event of the test before may still be to come.
+  // The test has its own organization, because an event of the previous test may still arrive.
   const follower = await newAgent();
   const { result } = await rpc(follower, "subscribe", { events: ["submission.created"] });
   const author = await newUser();

@@ -281,7 +281,7 @@ describe("rejected subscriptions", () => {
       from generate_series(1, 299) returning id`;
     const { status, headers } = await send("GET", new URL(url).pathname, { as: own });
     expect([status, headers["retry-after"]]).toEqual([429, "5"]);
-    // As if their process no longer renewed them.
+    // Simulates a process that has stopped renewing them.
     await sql`update private.open_streams set expires_at = now() - interval '1 second' where id = ${others[0]?.id ?? ""}`;
     await listen(url, own).until(({ status }) => status === 200);
     expect((await readStream(url, own)).status).toBe(429);

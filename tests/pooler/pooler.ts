@@ -3,9 +3,7 @@ import { listen } from "../../local/processes/ports.ts";
 
 export type Pooler = {
   port: number;
-  /**
-   * The number of transactions, and of those that used another server connection than the client's last one.
-   */
+  /** The number of transactions, and of those that used a different server connection than the client's last one. */
   handed(): { transactions: number; toAnother: number };
   /** Server connections that a client currently uses. */
   held(): number;
@@ -34,9 +32,8 @@ type Client = {
 };
 
 /**
- * Sends each transaction to another server connection, as poolers in transaction mode may. With tracking of
- * prepared
- * statements it prepares missing ones, like PgBouncer 1.21 and newer; without, Postgres returns 26000.
+ * Sends each transaction to another server connection, as poolers in transaction mode may. With tracking of prepared
+ * statements it prepares missing ones, like PgBouncer 1.21 and newer; without it, Postgres returns 26000.
  */
 export async function startPooler(
   postgresPort: number,

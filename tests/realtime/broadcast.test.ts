@@ -190,7 +190,7 @@ describe("the topic of a board", () => {
 
 test("policies decide who may join a private topic: one that permits is enough, each restrictive one is needed", async () => {
   const change = (statements: string) =>
-    // Hosted Supabase lets postgres create them too, by an extension.
+    // On hosted Supabase, an extension lets the role postgres create policies too.
     withDatabase(stack.superuserUrl, (superuser) => alterSchema(statements, superuser));
   await change(`
     create policy "test members read" on realtime.messages for select to authenticated using (realtime.topic() = 'test-room');

@@ -45,7 +45,7 @@ describe("filters, on a new comment", () => {
     const all = await listen(own, { table: "comments", filter: `submission_id=eq.${submission}` });
     await comment(submission, author, body);
     await until(() => all.length === 1 && received.length >= Number(passes));
-    // One that does not pass would have come by now, over the same socket.
+    // A change that does not pass would have arrived by now, over the same socket.
     await new Promise((resume) => setTimeout(resume, 20));
     expect(received.map((change) => change.new.body)).toEqual(passes ? [body] : []);
   });

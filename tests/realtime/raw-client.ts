@@ -16,7 +16,7 @@ export function closeRawClients(): void {
   opened.clear();
 }
 
-/** A client of realtime that writes what it wants to. */
+/** A client of realtime that can send any message. */
 export class RawClient {
   readonly messages: string[] = [];
   private constructor(readonly socket: WebSocket) {
@@ -51,7 +51,7 @@ export class RawClient {
   join = (topic: string, config: object = {}, more: object = {}) =>
     this.ask(topic, "phx_join", JSON.stringify({ config, ...more }));
 
-  /** Until the server knows the table, which can be new. */
+  /** Waits until the server knows the table, which can be new. */
   async subscribe(topic: string, config: object, more: object = {}): Promise<void> {
     await until(async () => {
       await this.join(topic, config, more);

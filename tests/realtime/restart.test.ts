@@ -21,7 +21,7 @@ interface Listening {
   timesSubscribed(): number;
 }
 
-/** Like an application: it stays, and is notified each time the channel is subscribed again. */
+/** Listens like an application: it stays connected, and is notified each time the channel is subscribed again. */
 async function listenForGood(): Promise<Listening> {
   const listening = { bodies: [] as unknown[], statuses: [] as string[] };
   let confirmed = 0;

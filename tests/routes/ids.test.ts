@@ -14,7 +14,7 @@ const routes = (await routesOfTheService())
   .filter(({ path }) => path.includes(":") && !path.startsWith("/api/mcp/"))
   .map((route) => ({ name: `${route.method} ${route.path}`, route }));
 const [own, foreign] = [await newBoard("public"), await newBoard("private")];
-// A key sees nothing of another organization, also what everybody sees.
+// A key sees nothing of another organization, not even public content.
 const visible = await newBoard("public");
 const admin = own.people.admin.token;
 
@@ -44,7 +44,7 @@ test.each(routes)("$name: 404 for an id of nothing", async ({ name, route }) => 
 
 describe("a row of another organization", async () => {
   const ownerToken = foreign.people.admin.token;
-  // All rows are made first: from then on, no request changes any of them.
+  // All rows are created first: from then on, no request changes any of them.
   const requests = await Promise.all(
     routes.map(async ({ name, route }) => {
       const key = only(await tokenOf("key with scope", route, own));

@@ -4,7 +4,7 @@ import { newBoard, prepare } from "../access/callers.ts";
 import { routesOfTheService } from "../access/service.ts";
 import { expectError, send } from "../api/client.ts";
 
-// A parameter of the query that cannot be read is refused, with its name.
+// A query parameter that cannot be read is refused; the error contains its name.
 
 const words = ["__proto__", "x", ""];
 const bad: Record<string, string[]> = {
@@ -61,7 +61,7 @@ test.each(routes)("$name rejects bad values, with the name of the parameter", as
     names.flatMap((name) =>
       [...(bad[name] ?? []), "\0"].map(async (value) => {
         const url = new URL(path, "http://localhost");
-        // A search of people has one of the two.
+        // A search of people needs one of the two parameters.
         if (name === "search") url.searchParams.delete("email");
         url.searchParams.set(name, value);
         const answer = await send(method, url.pathname + url.search, call);

@@ -4,8 +4,8 @@ import { routesOfTheService } from "../access/service.ts";
 import { send } from "../api/client.ts";
 import { startCountedFunctions } from "../api/counted-stack.ts";
 
-// An endpoint of statements is one round trip to Postgres. One that runs long or asks another host is charged in a
-// transaction of its own, and so is a request that is refused. An export reads in parts.
+// An endpoint that consists of statements takes one round trip to Postgres. A request that runs long, calls another
+// host or is refused is charged in a separate transaction. An export reads in parts.
 
 const routes = (await routesOfTheService()).flatMap((route) =>
   route.endpoint && !route.endpoint.work && route.path !== "/api/admin/export"
@@ -17,7 +17,7 @@ let functions: Awaited<ReturnType<typeof startCountedFunctions>>;
 
 beforeAll(async () => {
   functions = await startCountedFunctions();
-  // Opens the connection.
+  // This request opens the connection.
   await send("GET", "/api/ready", { base: functions.base });
 });
 afterAll(() => functions?.stop());

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await sql`select private.refresh_search() from generate_series(1, 4)`;
 }, 120_000);
 
-/** As an anonymous caller, about the board of that size. */
+/** Runs `use` as an anonymous caller of the board of that size. */
 async function on<Result>(size: number, use: (board: (typeof boards)[number]) => Promise<Result>): Promise<Result> {
   const board = boards[size];
   if (!board) throw new Error(`there is no board of ${size}`);

@@ -46,7 +46,7 @@ export async function newBoard(
   return { id: board.id, ids };
 }
 
-/** As an anonymous caller of that board. */
+/** Runs `use` as an anonymous caller of that board. */
 export async function asAnonymous<Result>(sql: Sql, board: string, use: () => Promise<Result>): Promise<Result> {
   await sql`select set_config('feedback.organization_id', ${board}, false)`;
   await sql`set role anon`;

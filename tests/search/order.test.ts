@@ -10,7 +10,7 @@ const database = temporaryDatabase();
 const cases = Number(process.env.SEARCH_CASES ?? 240);
 const size = 2_500;
 
-/** Few words, so that each is common, and words that begin like others or have other endings. */
+/** Few words, so that each is common; some begin like others or have other endings. */
 const words = [
   ..."export exports exporting exporter import imports mail mails mailing dark darker theme themes".split(" "),
   ..."calendar calendars report reports search searching filter filters print printing log login".split(" "),
@@ -163,10 +163,10 @@ describe("pages of results are those of a complete scan", () => {
           q,
           type,
           limit,
-          // With a filter a page may be short.
+          // A page of a filtered search may be shorter than the limit.
           ids: expected.slice(0, first.is_stopped ? first.ids.length : limit).map(([id]) => id),
         });
-        // From anywhere by a cursor.
+        // A cursor can start anywhere.
         const from = Math.floor(random() * expected.length);
         const [id, place] = expected[from] ?? ["", ""];
         const rest = await find(sql, board.id, q, type, `(${id},${place.replace(" ", ",")},0)`, limit);

@@ -3,15 +3,15 @@ import { searchSubmissions } from "../../functions/_shared/statements/submission
 import { jsonLines } from "../json-lines.ts";
 import { asAnonymous, newBoard, temporaryDatabase } from "./database.ts";
 
-// Judged queries: judged.jsonl has submissions by language, and queries with the submissions that a person means. Add your
-// own: a query that fails is more useful than one that works.
+// Judged queries: judged.jsonl contains submissions by language, and queries with the submissions that a person means.
+// Add your own: a query that fails is more useful than one that works.
 
 type Submission = { language: string; id: string; title: string; description: string };
 type Query = { language: string; q: string; finds: string[]; kind: string };
 const rows = jsonLines<Submission | Query>(new URL("judged.jsonl", import.meta.url));
 const judgedSubmissions = rows.filter((row) => "id" in row);
 const judgedQueries = rows.filter((row) => "q" in row);
-/** What Postgres offers for each language; `simple` for those without a stemmer. */
+/** The search configuration of Postgres for each language; `simple` for those without a stemmer. */
 const configurations: Record<string, string> = {
   en: "english",
   de: "german",
@@ -33,7 +33,7 @@ async function ranksOf(name: string, languages: string[]): Promise<Ranks> {
     .filter(({ language }) => languages.includes(language))
     .map((one) => ({ ...one, id: `${one.language} ${one.id}` }));
   const board = await newBoard(sql, name, submissions);
-  // A query takes far longer on the board of all languages: every third one is asked there.
+  // A query takes far longer on the board of all languages, so only every third query runs there.
   const asked = judgedQueries.filter(
     (one, n) => languages.includes(one.language) && (languages.length === 1 || n % 3 === 0),
   );

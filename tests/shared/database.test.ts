@@ -121,7 +121,7 @@ test("the enumerations match the constraints of the database", () => {
     "private.mail_suppressions.reason": optionsOf(mailPreferencesAnswer.shape.data.shape.stopped),
     "private.webhooks.disabled_reason": optionsOf(webhookAnswer.shape.data.shape.disabled_reason),
   };
-  // The database stores more values of these than it returns.
+  // The database stores more values of these types than it returns.
   const own = [
     "external_ids.kind",
     "imports.state",

@@ -167,7 +167,7 @@ describe("the admin's calls", () => {
       const { data } = await admin.generateLink({ type, email, newEmail });
       const token_hash = data.properties?.hashed_token;
       const answer = await auth("POST", "/verify", { body: { type: "email_change", token_hash } });
-      // Generating the second resets the first.
+      // Generating the second link resets the first.
       expect(answer.body).toMatchObject({ code: "200" });
     }
   });

@@ -122,7 +122,7 @@ describe("access tokens", () => {
     const wrong = "Failed to validate JWT signature";
     const foreign = { ...(other.signing_key as JWK), kid: String(own.kid) };
     await expect(identityOfToken(keys, await signed(foreign))).rejects.toThrow(wrong);
-    // The public key, which everybody can read, is no shared secret.
+    // The public key, which everybody can read, is not accepted as a shared secret.
     const published = new SignJWT({ role: "service_role" })
       .setProtectedHeader({ alg: "HS256" })
       .setIssuer(tokenIssuer)
@@ -184,7 +184,7 @@ describe("the program's environment", () => {
       GOTRUE_URI_ALLOW_LIST: "https://app.example.org/**",
       GOTRUE_SITE_URL: "https://evil.example",
       GOTRUE_SECURITY_SB_FORWARDED_FOR_ENABLED: "true",
-      // Before DATABASE_URL.
+      // This variable takes precedence over DATABASE_URL.
       GOTRUE_DB_DATABASE_URL: "postgresql://evil.example",
       GOTRUE_API_PORT: "1",
     });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AuthProgram } from "../../local/auth/program.ts";
 import { recordedAuth } from "../hosted/project.ts";
 
-/** Columns of Supabase Auth 2.196 that concern us, as its migrations make them. */
+/** Columns of Supabase Auth 2.196 that concern us, as its migrations create them. */
 const tables = `
 create type auth.aal_level as enum ('aal1', 'aal2', 'aal3');
 create type auth.code_challenge_method as enum ('s256', 'plain');
@@ -58,13 +58,13 @@ export interface Seen {
   folder: string;
   url: string;
   headers: Record<string, string>;
-  /** Most calls of /verify at once. */
+  /** The largest number of concurrent calls of /verify. */
   together: number;
 }
 
 /**
- * A stand-in for the program of Supabase Auth: it makes the tables, answers /health, /settings and its keys, and echoes
- * requests to other paths. It checks nothing.
+ * A stand-in for the program of Supabase Auth: it creates the tables, serves /health, /settings and its keys, and
+ * echoes requests to other paths. It checks nothing.
  */
 export async function standIn(folder: string): Promise<AuthProgram> {
   const postgres = createRequire(import.meta.url).resolve("postgres");

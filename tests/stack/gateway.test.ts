@@ -199,7 +199,7 @@ test("a body of more than 10 MiB for the data API is rejected", async () => {
   expect(answer.status).toBe(413);
 });
 
-// Any client may offer it: Java's offers h2c with each request.
+// Any client may offer an upgrade: the Java client offers h2c with each request.
 test.each([
   "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n",
   "Connection: Upgrade\r\nUpgrade: TLS/1.0, HTTP/1.1\r\n",
@@ -218,7 +218,7 @@ test.each([
     expect(answer).toContain(`"length":${length}`);
     expect(answer).not.toContain('"upgrade"');
   }
-  // One after the other on one connection, which counts once.
+  // The requests follow each other on one connection, which counts once.
   const socket = connect(Number(port), "127.0.0.1");
   for (let n = 0; n < 20; n++) {
     socket.write(post(n * 5_000));

@@ -3,8 +3,8 @@ import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { expect, test } from "vitest";
 import { identityOfToken, type Keys } from "../../local/auth/identity.ts";
 
-// The tokens that the gateway of the data API, auth and realtime of the embedded stack accept: of the shared secret, and,
-// beside a program of Supabase Auth, of its key (ES256).
+// The tokens that the gateway of the data API, auth and realtime of the embedded stack accept: those signed with the
+// shared secret and, if Supabase Auth runs as a program, those signed with its key (ES256).
 
 const jwtSecret = "a secret of at least thirty-two characters";
 const { privateKey, publicKey } = await generateKeyPair("ES256");

@@ -19,11 +19,11 @@ export interface Launcher {
   /** Waits until it is ready, or exits. */
   says(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): Promise<number | null>;
-  /** Like a terminal or a supervisor: the launcher and the processes of its group. */
+  /** Signals the launcher and its process group, as a terminal or a supervisor does. */
   killGroup(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `atEnd` registers what stops it. */
+/** `atEnd` registers the function that stops the launcher. */
 export function launch(
   dataDir: string,
   environment: Record<string, string | undefined> = {},

@@ -9,7 +9,7 @@ import { copyTemplate } from "../data-template.ts";
 import { noneLeft } from "../processes.ts";
 import { launch, migratedFolder, temporaryFolder } from "./launcher.ts";
 
-/** Why a stack of these options does not start. */
+/** The reason why a stack with these options does not start. */
 async function refusal(options: Pick<StackOptions, "dataDir"> & Partial<StackOptions>): Promise<string> {
   const started = startStack({ port: 0, dbPort: 0, seed: "none", parts: [], ...options });
   const reason = await started.then(

@@ -15,7 +15,7 @@ import { type Launcher, launch, temporaryFolder } from "./launcher.ts";
 
 const authOf = (stack: StackAddresses) => ({ url: stack.supabase_url, publishableKey: stack.publishable_key });
 
-/** Text is Unicode, without LANG too, and no role logs in without its password. */
+/** Text is Unicode even without LANG, and no role can log in without its password. */
 async function expectDatabase(url: string): Promise<void> {
   await withDatabase(url, async (sql) => {
     const [row] = await sql`
@@ -144,7 +144,7 @@ describe("one data folder, by one start after the other", () => {
   test("a Postgres that survived launcher and keeper is shut down by the next start", async () => {
     const family = await processesOf(folder);
     const watchers = family.filter(({ command }) => command.startsWith("/bin/sh"));
-    // Stopped first: otherwise the launcher shuts Postgres down when a watcher dies.
+    // The launcher is stopped first: otherwise it shuts Postgres down when a watcher dies.
     process.kill(launcher.pid, "SIGSTOP");
     for (const { pid } of watchers) process.kill(pid, "SIGKILL");
     await launcher.kill("SIGKILL");
@@ -163,7 +163,7 @@ describe("one data folder, by one start after the other", () => {
     const answers = () => withDatabase(stack.db_url, (sql) => sql`select 1`).catch(() => []);
     const first = await until(server);
     process.kill(first, "SIGQUIT");
-    // The dying server may still answer, and for a moment there is none.
+    // The dying server may still answer, and for a moment there is no server.
     const second = await until(async () => {
       const pid = await server();
       return pid !== first && (await answers()).length === 1 ? pid : undefined;

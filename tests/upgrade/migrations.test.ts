@@ -131,5 +131,5 @@ test("a migration contains the differences of the schemas, and a section for sta
   };
   await squawk(text);
   await expect(squawk("alter table public.votes drop column merged_from;")).rejects.toThrow();
-  // Six databases are created from zero: seconds each, and more on a busy machine.
+  // Creating six databases from zero takes seconds for each, and more on a busy machine.
 }, 300_000);

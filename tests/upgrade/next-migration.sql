@@ -1,11 +1,11 @@
--- Changes as CONTRIBUTING.md wants them, to a table and a function that requests use.
+-- Changes that follow CONTRIBUTING.md, to a table and a function that requests use.
 
 alter table public.submissions add column effort text not null default 'unknown'
   constraint effort_is_known check (effort in ('unknown', 'small', 'large'));
 comment on column public.submissions.effort is 'For the upgrade test.';
 grant select (effort) on public.submissions to anon, authenticated, service_key;
 
--- As db:migration writes it, whatever the function does: it gains an argument with a default.
+-- As db:migration writes it, for any function body: the function gains an argument with a default.
 do $$
 declare
   old constant regprocedure := 'private.remove_vote(uuid, uuid)';

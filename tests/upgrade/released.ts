@@ -5,7 +5,7 @@ import { readReleases } from "../../local/development/releases.ts";
 import { bundleFunctions } from "../../local/operator/bundle.ts";
 import { defaultMigrations, root } from "../../local/postgres/database-server.ts";
 
-/** The migrations and functions of the newest release; before the first one, of this tree. */
+/** The migrations and functions of the newest release; before the first release, those of this tree. */
 export interface Released {
   functions: string;
   seedFile: string;

@@ -117,8 +117,8 @@ test("requests to the released functions succeed during a backup, and at the nex
   const shots = await storm.stop();
 
   expect(before).toBeGreaterThan(60);
-  // A migration holds locks until it commits. On a slow machine that is longer than a request waits for one,
-  // which asks to try again; requests that began before its end are among the next six.
+  // A migration holds locks until it commits. On a slow machine that takes longer than requests wait for a lock; they
+  // are then told to retry. Requests that began before its end are among the next six.
   const succeeds = ({ answer }: Shot) => answer !== undefined && answer.status < 400;
   const failed = shots.filter((shot, at) => {
     if (succeeds(shot)) return false;
@@ -176,7 +176,7 @@ test("its backup is restored as a stack of the next version, with all data and s
     await upgraded.stop();
   }
 
-  // Rejected before anything is changed.
+  // The start is rejected before it changes anything.
   const rejected = startOnly(dataDir, release.migrations);
   await expect(rejected).rejects.toThrow(
     /^the data folder is of a newer version of the service \(migration \d+\): start that version, or set DATA_DIR to another folder$/,

@@ -41,7 +41,7 @@ const pages: [path: string, onPublic: string, onPrivate: string][] = [
   ["/reset/password", signed, signed],
   ["/auth/confirm", all, all],
   ["/auth/callback?code=x", "409 409 409 409 409 409", "409 409 409 409 409 409"],
-  // Anonymous for every caller.
+  // These pages treat every caller as anonymous.
   ["/o/:organization/sso", "409 409 409 409 409 409", "404 404 404 404 404 404"],
   ["/o/:organization/sso?token=x", "303 303 303 303 303 303", "404 404 404 404 404 404"],
   ["/me", signed, signed],
@@ -73,7 +73,7 @@ const forms: [path: string, fields: Record<string, string>, onPublic: string, on
   ["/settings/mail", { "choices.status": "daily" }, done, done],
   ["/mail?token=x", { stopped: "true" }, "404 404 404 404 404 404", "404 404 404 404 404 404"],
   ["/claim?token=x", {}, "in 404 404 404 404 404", "in 404 404 404 404 404"],
-  // The embedded auth offers none.
+  // The embedded auth offers no second factors.
   ["/settings/factor", { name: "Phone" }, "in 422 422 422 422 422", "in 422 422 422 422 422"],
   ["/settings/erase", {}, "in 422 422 422 422 422", "in 422 422 422 422 422"],
   ["/reset/password", { password: "short" }, "in 422 422 422 422 422", "in 422 422 422 422 422"],

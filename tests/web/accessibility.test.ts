@@ -26,7 +26,7 @@ async function newPage(user: DemoUser | undefined): Promise<Page> {
   return context.newPage();
 }
 
-/** One page for each user, which goes from place to place: a new one takes longer than its checks. */
+/** One page for each user, which navigates between places: creating a page takes longer than its checks. */
 async function openPage(path: string, user?: DemoUser): Promise<Page> {
   const created = pages.get(user) ?? newPage(user);
   pages.set(user, created);
@@ -77,7 +77,7 @@ test("with forced colors, chosen and current items differ from others", async ()
 });
 
 describe("by keyboard alone", () => {
-  /** Presses Tab so many times; returns what was focused before each, and whether that is visible. */
+  /** Presses Tab that many times; returns the element focused before each press, and whether its focus is visible. */
   async function tabThrough(page: Page, presses: number) {
     await page.evaluate(() => {
       const stops: { html: string; isVisible: boolean }[] = [];
@@ -85,7 +85,7 @@ describe("by keyboard alone", () => {
       const record = () => {
         const element = document.activeElement ?? document.body;
         const box = element.getBoundingClientRect();
-        // A field may show it on the surrounding box.
+        // The surrounding box of a field may show the focus.
         const shown = [element, element.closest("label, .search")].some(
           (around) => around && getComputedStyle(around).outlineStyle !== "none",
         );
@@ -97,7 +97,7 @@ describe("by keyboard alone", () => {
     });
     const keyboard = await page.context().newCDPSession(page);
     const key = { key: "Tab", code: "Tab", windowsVirtualKeyCode: 9 };
-    // The browser handles them in turn; to wait for each takes longer than its move.
+    // The browser handles key events in order; waiting for each takes longer than moving the focus.
     await Promise.all(
       Array.from({ length: presses }, () => [
         keyboard.send("Input.dispatchKeyEvent", { type: "rawKeyDown", ...key }),
@@ -111,14 +111,14 @@ describe("by keyboard alone", () => {
   test.each(places)("every focusable element of $name shows its focus, and none traps it", async ({ path, as }) => {
     const page = await openPage(path, as);
     const stops = await page.locator("a[href], button, input:not([type=hidden]), select, textarea, summary").count();
-    // The parts of a date or time, and the button that opens its calendar.
+    // The stops within date and time fields: their parts, and the button that opens the calendar.
     const parts = 6 * (await page.locator("input[type=date], input[type=datetime-local]").count());
     const [start, ...visited] = await tabThrough(page, stops + parts + 3);
     expect(start?.html).toBe("");
     const end = visited.findIndex(({ html }) => html === "");
     expect(end, "the last stop is followed by the browser's own").toBeGreaterThan(0);
     expect(visited.slice(0, end).filter(({ isVisible }) => !isVisible)).toEqual([]);
-    // A page embedded in another site has nothing to skip.
+    // A page embedded in another site needs no skip link.
     if (!path.startsWith("/embed/")) expect(visited[0]?.html).toContain('class="skip"');
   });
 
@@ -134,7 +134,7 @@ describe("by keyboard alone", () => {
     await menu.getByRole("button", { name: "Sign out" }).waitFor();
     await page.keyboard.press("Tab");
     expect(await page.evaluate(() => document.activeElement?.getAttribute("href"))).toBe("/me");
-    // Its script has loaded by now, or the next attempt finds the menu open.
+    // The script may not have loaded yet; then another attempt closes the menu.
     await expect
       .poll(async () => {
         await page.keyboard.press("Escape");

@@ -3,7 +3,7 @@ import { adminAreas } from "./admin/areas.ts";
 import { adminCallers, filled } from "./admin/callers.ts";
 import { type Board, newBoard, shown } from "./board.ts";
 
-// How each page of the dashboard answers each caller, compared with the table of its area (tests/web/admin/<area>.ts).
+// The response of each dashboard page to each caller, compared with the table of its area (tests/web/admin/<area>.ts).
 
 const boards = {} as Record<"public" | "private", Board>;
 

@@ -78,7 +78,7 @@ test("a day's moderation goes by keyboard alone, verdict after verdict, and back
   await isAt(second);
   await page.keyboard.press("k");
   await isAt(first);
-  // One after the other, without waiting for the answer.
+  // The keys are pressed in sequence, without waiting for the answer.
   await page.keyboard.press("a");
   await isAt(second);
   await page.keyboard.press("r");
@@ -94,10 +94,10 @@ test("a day's moderation goes by keyboard alone, verdict after verdict, and back
   await becomes(third, "pending");
   await page.locator(`#item-${third}:not([data-gone])`).waitFor();
   await page.getByText("1 is pending again.").waitFor();
-  // Letters typed into a field are no shortcuts.
+  // Letters typed into a field do not trigger shortcuts.
   await page.locator(`#more-${fifth} summary`).press("Enter");
   await page.getByLabel("Reason, for the audit trail only").last().fill("rash");
-  // A refresh leaves the focus in the field, where a letter is no verdict.
+  // A refresh leaves the focus in the field, where a letter triggers no decision.
   await page.locator(`#item-${await waiting("Sixth to decide")}`).waitFor();
   await page.keyboard.press("a");
   expect(await page.locator(`#reason-${fifth}`).inputValue()).toBe("rasha");
@@ -123,7 +123,7 @@ test("two moderators see what the other decided, and what begins to wait", async
   await one.locator(`#item-${comment}`).getByRole("button", { name: "Spam" }).click();
   await other.locator(`#item-${comment}[inert]`).waitFor();
   expect(await other.locator(`#item-${comment}`).textContent()).toContain("Somebody else marked it as spam just now.");
-  // Keys do not reach it any more.
+  // The decided item ignores keys.
   await other.keyboard.press("j");
   await expect.poll(() => other.locator("[data-current]").getAttribute("id")).toBe(`item-${idea}`);
   const late = await waiting("Came while they looked");

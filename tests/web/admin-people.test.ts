@@ -49,7 +49,8 @@ test("a member of the team gets a page that says it is for admins, with links to
   const links = refused.html.querySelectorAll("#teams a").map((link) => link.getAttribute("href"));
   expect(links).toEqual([`${at}/people`]);
   expect((await member.get(`${at}/people`)).status).toBe(200);
-  // Callers without a team learn nothing of one; members of another team get a link to the same page of theirs.
+  // Callers without a team learn nothing about the organization's team; members of another team get a link to the same
+  // page of theirs.
   expect((await stranger.get(`${at}/settings/brand`)).html.querySelector("#teams")).toBeNull();
   const board = await newBoard();
   await sql`delete from public.memberships where user_id = ${member.userId}`;
@@ -84,7 +85,7 @@ describe("the team", () => {
     const token = link.searchParams.get("token") ?? "";
     expect(token.length).toBeGreaterThan(30);
     expect((await owner.get(`${at}/people/invites`)).text).not.toContain(token);
-    // The same form again makes no second invite and shows no link.
+    // Sending the same form again creates no second invite and shows no link.
     const repeated = await owner.submit(form, { email: await emailOf(invited.userId), role: "admin" });
     expect(repeated.text).not.toContain(token);
     expect(repeated.html.querySelector("#invite-link")?.text).toContain("was shown once");
@@ -146,7 +147,7 @@ describe("the team", () => {
     expect(offered).toEqual(["member", "admin"]);
     const of = await admin.get(`${at}/people/members/${owner.userId}`);
     expect(of.html.querySelector("main form, main .danger")).toBeNull();
-    // An owner's invite may be revoked, but not made again.
+    // An owner's invite may be revoked, but not created again.
     const board = await newBoard();
     for (const role of ["owner", "admin"]) {
       const inviting = await owner.get(`${board.at}/people/invites/new`);
@@ -386,7 +387,7 @@ describe("mail", () => {
       { reason: "refused" },
     ]);
 
-    // An invite that bounced is listed without a name, and resumed by its address.
+    // An invite that bounced is listed without a name; an admin resumes its mail by entering the address.
     await sql`select private.suppress_address(${board.id}, null, ${address}, 'bounced')`;
     expect((await owner.get(path)).html.querySelector("#suppressions form")).toBeNull();
     const invited = (await owner.get(`${path}?email=${encodeURIComponent(address)}`)).html;

@@ -19,7 +19,7 @@ afterEach(async () => {
   expect(complaints.splice(0)).toEqual([]);
 });
 
-/** A page of a new browser, signed in as somebody new. */
+/** A page of a new browser, signed in as a new user. */
 async function open(role?: "admin"): Promise<Page> {
   const viewport = { width: 1280, height: 1400 };
   const page = await openPage(browser, complaints, { reducedMotion: "reduce", viewport });
@@ -44,7 +44,7 @@ test("a survey from nothing to its results", async () => {
   await page.getByRole("link", { name: "New survey" }).click();
   await page.getByLabel("Title").fill("How was it?");
 
-  // Each new question has the focus, so that its text is typed at once.
+  // Each new question gets the focus, so that its text can be typed at once.
   const add = async (type: string, text: string) => {
     const before = (await questions(page)).length;
     await page.getByRole("group", { name: "Add a question" }).getByRole("button", { name: type }).click();
@@ -85,7 +85,7 @@ test("a survey from nothing to its results", async () => {
   ]);
   expect(await page.locator("#questions button[disabled]").evaluateAll((all) => all.length)).toBe(2);
 
-  // The preview follows by itself.
+  // The preview updates without a reload.
   const preview = page.locator("turbo-frame#preview");
   await expect
     .poll(() => preview.locator(".question-text").allInnerTexts())

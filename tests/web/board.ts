@@ -27,6 +27,6 @@ export async function newBoard(visibility: "public" | "private"): Promise<Board>
   };
 }
 
-/** What a page or form answered; "in": a redirect to /sign-in. */
+/** The status of a page or form; "in" is a redirect to /sign-in. */
 export const shown = ({ status, location }: { status: number; location: string | undefined }) =>
   location?.startsWith("/sign-in") ? "in" : String(status);

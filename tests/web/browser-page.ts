@@ -3,7 +3,7 @@ import { joinTeam, type Membership } from "../api/world.ts";
 import { signUpOnTheWeb } from "../browsers/session.ts";
 import { stack } from "../stack.ts";
 
-/** A page of a new browser; errors, and what the Content-Security-Policy rejects, go to `complaints`. */
+/** A page of a new browser; collects errors and Content-Security-Policy violations in `complaints`. */
 export async function openPage(
   browser: Browser,
   complaints: string[],

@@ -7,8 +7,8 @@ import { type OwnFunctions, startOwnFunctions } from "../mcp/own-functions.ts";
 import { accessToken, sql, stack } from "../stack.ts";
 import { newVisitor, signedIn, type Visitor } from "./pages.ts";
 
-// The pages beside an auth with second factors. It is a stand-in: its answers are those of Supabase Auth 2.196, recorded; the
-// embedded auth offers no factors.
+// The pages with an auth that has second factors. It is a stand-in with recorded answers of Supabase Auth 2.196,
+// because the embedded auth offers no factors.
 
 type Factor = { id: string; friendly_name: string; factor_type: string; status: string };
 type Answer = { status: number; body: object };
@@ -29,7 +29,7 @@ let factors: Factor[];
 /** Answers that replace the usual ones, by method and path without ids. */
 let instead: Record<string, Answer>;
 let calls: string[];
-/** The app that has the right code. */
+/** The authenticator app that shows the right code. */
 let appOf: string | undefined;
 
 const userOf = () => ({
@@ -109,7 +109,7 @@ async function answer(method: string, path: string, body: Record<string, string>
   throw new Error(`The stand-in has no answer to ${named}.`);
 }
 
-/** As auth does: in the table that the database's rule reads. */
+/** Stores the factor as auth does: in the table that the database's rule reads. */
 const keep = ({ id, friendly_name, factor_type, status }: Factor) => sql`
   insert into auth.mfa_factors (id, user_id, friendly_name, factor_type, status, created_at, updated_at)
   values (${id}, ${person.userId}, ${friendly_name}, ${factor_type}, ${status}, now(), now())`;
@@ -161,7 +161,7 @@ beforeEach(async () => {
   [factors, instead, calls, appOf] = [[], {}, [], undefined];
 });
 
-/** After the password. */
+/** A visitor who has entered the password and still needs a second factor. */
 async function afterPassword(): Promise<Visitor> {
   const visitor = newVisitor([], `http://127.0.0.1:${functions.port}`);
   const { location } = await visitor.post("/sign-in", {

@@ -7,7 +7,7 @@ import { sql, stack } from "../stack.ts";
 import { newVisitor, signedIn, type Visitor } from "./pages.ts";
 
 const host = "https://app.example.org";
-/** Of a link on a page of the host. */
+/** The headers of a link on a page of the host. */
 const fromHost = { referer: `${host}/`, "sec-fetch-site": "cross-site", "sec-fetch-dest": "document" };
 
 let organization: Organization;
@@ -92,7 +92,7 @@ describe("a link of the host's application", () => {
 describe("a link that its person may not have followed asks first", () => {
   const nameOf = async (visitor: Visitor) =>
     (await visitor.get(`/o/${organization.slug}`)).html.querySelector(".menu-name")?.textContent;
-  /** The button of the page that asks, after it has been shown and nothing else has happened. */
+  /** The button of the confirmation page, after checking that showing the page had no other effect. */
   const asked = async (visitor: Visitor, token: string, headers: Record<string, string> = {}) => {
     const before = await nameOf(visitor);
     const page = await visitor.get(ssoOf(token, "&return_to=/new"), headers);

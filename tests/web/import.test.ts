@@ -95,7 +95,7 @@ test("a file is checked, then imported, and the report names the lines with erro
   const { html } = await owner.get(`/o/${organization.slug}/admin/import`);
   expect(html.querySelectorAll("#imports tbody tr")).toHaveLength(2);
 
-  // Once: after that, the page asks for the file.
+  // This works once: after that, the page asks for the file.
   expect((await owner.submit(apply)).status).toBe(410);
   const after = (await owner.get(checked.location)).html;
   expect(after.querySelector("#outcome form")).toBeNull();
@@ -143,7 +143,7 @@ test("a page of a running import reloads itself without scripts, and can be canc
   expect(canceled.location).toBe(`${path}?done=canceled`);
   const after = await owner.get(canceled.location ?? "");
   expect(after.html.querySelector("#outcome")?.text).toContain("Canceled");
-  // Once more, there is nothing to cancel.
+  // A second request finds nothing to cancel.
   expect((await owner.submit(html.querySelector("main form"))).status).toBe(303);
 });
 

@@ -102,7 +102,7 @@ test("a webhook is made, tested, fails and is sent again", async () => {
 
     await page.getByRole("link", { name: receiver.url }).click();
     await page.getByRole("button", { name: "Send a test" }).click();
-    // The log follows by itself.
+    // The log updates without a reload.
     const log = page.locator("#log tbody tr");
     await log.filter({ hasText: "Delivered" }).waitFor();
     expect(receiver.heard.map(({ body }) => body.event)).toEqual(["webhook.test"]);

@@ -35,7 +35,7 @@ function encoded(fields: Record<string, string | string[]>): string {
 const secretIn = (text: string) => /(?:fcs_(?:org|agt)_[A-Za-z0-9_-]{49}|whsec_[A-Za-z0-9+/]{43}=)/.exec(text)?.[0];
 const notAgain = "was shown once";
 
-/** The page that the form's answer is, its secret, and the answer to the same form posted again. */
+/** The page in the form's answer, its secret, and the answer to the same form posted again. */
 async function postTwice(path: string, fields: Record<string, string | string[]>) {
   const body = encoded({ form_id: randomUUID(), ...fields });
   const [first, repeated] = [await owner.postRaw(path, body), await owner.postRaw(path, body)];
@@ -202,7 +202,7 @@ describe("a webhook", () => {
     const paused = (await owner.get(path)).html;
     expect(paused.querySelector("main")?.textContent).toContain("Paused");
     expect(paused.querySelectorAll(".tag").map((tag) => tag.textContent)).toEqual(["survey.closed", "org.updated"]);
-    // A test of a paused one is refused, and its page says why.
+    // Testing a paused webhook is refused, and its page shows the reason.
     const tested = await owner.post(`${path}/test`, of);
     expect([tested.status, tested.html.querySelector("[role=alert]")?.textContent]).toEqual([
       422,
@@ -372,7 +372,7 @@ test("the limits in force are those of the database", async () => {
     .querySelectorAll("#rates tbody tr")
     .map((row) => row.querySelectorAll("td").map((cell) => cell.textContent));
   expect(rows.length).toBe(rules.length);
-  // Every rule has words, and no two the same for the same window.
+  // Every rule has its own text; no two are the same for the same window.
   expect(rows.filter(([what = ""]) => what.includes("_"))).toEqual([]);
   expect(new Set(rows.map(([what, who, , window]) => `${what} ${who} ${window}`)).size).toBe(rules.length);
   expect(rows.map(([, , most]) => most?.replaceAll(",", "")).sort()).toEqual(

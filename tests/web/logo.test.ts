@@ -11,7 +11,7 @@ import { ownStack, type Person } from "../own-stack.ts";
 import { until } from "../until.ts";
 import { newVisitor, type Visitor } from "./pages.ts";
 
-// Uploaded logos, on a stack of its own for its files.
+// Uploaded logos, on a separate stack because of their files.
 
 const own = await ownStack({ parts: ["auth", "web"] });
 let admin: Person;
@@ -21,7 +21,7 @@ const png = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
-/** Heads of files that name a size. */
+/** File headers that contain the given image size. */
 const heads: Record<string, (width: number, height: number) => Buffer> = {
   png: (width, height) => {
     const head = Buffer.from(png);

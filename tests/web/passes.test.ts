@@ -6,7 +6,7 @@ import { type CountedStack, startCountedStack } from "../api/counted-stack.ts";
 import { claimsOf, signed } from "../api/identified.ts";
 import { newVisitor, type Visitor } from "./pages.ts";
 
-// A page is one round trip to Postgres, also where the account or the board decides its language. What goes on after an
+// A page takes one round trip to Postgres, even if the account or the board decides its language. Continuing after an
 // error takes one more. Each request has one line in the log and is charged once, whatever happens.
 
 let stack: CountedStack;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack?.remove());
 
-/** Makes a visitor who signed in, and changes the account. */
+/** Creates a visitor who is signed in, and changes the account. */
 const user =
   (change: (id: string) => Promise<unknown> = async () => {}, role?: "member" | "admin") =>
   async () => {
@@ -80,7 +80,7 @@ const requests: [title: string, Request, number, string | undefined, number][] =
   ["the dashboard for others", { who: "user", path: "/admin/settings/webhooks" }, 403, "en", 2],
   ["a hidden dashboard", { who: "user", path: `/o/${hidden}/admin` }, 404, "en", 2],
   ["an incomplete form", { who: "user", path: "/new", form: { title: "No" } }, 422, "en", 2],
-  // The attempt, its charge, and the form.
+  // The three round trips are the attempt, its charge, and the form.
   ["a refused form", { who: "admin", path: "/admin/settings/categories/new", form: label }, 422, "en", 3],
   ["a secret", { who: "admin", path: "/admin/settings/api-keys", form: key }, 200, "en", 2],
 ];

@@ -19,16 +19,16 @@ type Answers = Record<string, Recorded | Recorded[]>;
 
 export interface RecordedAuth {
   url: string;
-  /** What auth was asked at recorded paths, in order. */
+  /** The requests that auth received at recorded paths, in order. */
   asked: Asked[];
-  /** The answers from now on, by path below /auth/v1. A list is answered in order, the last one for good. */
+  /** The answers from now on, by path below /auth/v1. A list is returned in order; its last answer is repeated. */
   answers(recorded: Answers): void;
-  /** The answers about one address, for tests that run at once; returns what auth is asked about it. */
+  /** The answers for one address, for tests that run concurrently; returns the requests that auth receives about it. */
   answersAbout(email: string, recorded: Answers): Asked[];
   stop(): Promise<void>;
 }
 
-/** A stand-in for Supabase Auth: it gives recorded answers, and passes all other requests on to the embedded auth. */
+/** A stand-in for Supabase Auth: it returns recorded answers, and passes all other requests on to the embedded auth. */
 export async function startRecordedAuth(embedded: () => string): Promise<RecordedAuth> {
   type Script = { answers: Map<string, Recorded[]>; asked: Asked[] };
   const newScript = (recorded: Answers): Script => ({
@@ -87,7 +87,7 @@ export async function startRecordedAuth(embedded: () => string): Promise<Recorde
   };
 }
 
-/** Auth's form of an error. */
+/** The form of an error of auth. */
 export const refusal = (status: number, code: string, message = "", more: object = {}): Recorded => ({
   status,
   body: { code, message, ...more },

@@ -21,7 +21,7 @@ afterAll(async () => {
   await browser?.close();
   await own?.remove();
 });
-// As the data was when it was new.
+// Restores the data of a new installation.
 beforeEach(async () => {
   await own.sql`delete from public.organizations`;
   await own.sql`delete from private.setup`;
@@ -40,7 +40,7 @@ const fields = (more: Record<string, string> = {}): Record<string, string> => ({
 });
 const organizations = () => own.sql<{ slug: string; is_default: boolean }[]>`
   select slug, is_default from public.organizations`;
-/** The address that npm start prints. */
+/** The address that `npm start` prints. */
 const printed = () => `/setup?token=${own.setupToken}`;
 const posted = (form: Record<string, string>, headers: Record<string, string>) =>
   visitor().post("/setup", form, { origin: own.site_url, ...headers });
@@ -65,10 +65,10 @@ test("the first visit leads to the setup, which makes owner and organization, an
   expect(await organizations()).toEqual([{ slug: form["organization.slug"], is_default: true }]);
   expect((await visitor().get("/")).status).toBe(200);
   expect((await visitor().get("/setup")).status).toBe(404);
-  // The owner is told of a missing row that it is missing.
+  // An owner who requests a missing row gets a 404 page.
   const missing = await browser.get(`/admin/surveys/${randomUUID()}`);
   expect([missing.status, missing.html.querySelector("#teams")]).toEqual([404, null]);
-  // A member of the team is told what they may open instead.
+  // A member of the team sees a link to a page that they may open instead.
   const member = visitor();
   const email = `${randomUUID()}@setup.example`;
   await member.post("/sign-up", { name: "Mia", email, password: "correct horse battery" });
@@ -89,7 +89,7 @@ test("the first visit leads to the setup, which makes owner and organization, an
   expect(await organizations()).toEqual([]);
 });
 
-// A proxy that sends no header about it, such as nginx by default, makes everybody look as if on this machine.
+// Behind a proxy that sends no such header, such as nginx by default, every client appears to be on this machine.
 test.each([
   ["from this machine", {}],
   ["through a proxy", { "x-forwarded-for": "203.0.113.7" }],

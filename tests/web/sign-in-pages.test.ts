@@ -43,7 +43,7 @@ const { account, problems } = messagesOf("en");
 const email = () => `${randomUUID()}@person.example`;
 const signUp = { name: "Ann", password: "correct horse battery" };
 
-/** A signed-in visitor whose session auth was not asked for. */
+/** A visitor who is signed in with a session that auth did not issue. */
 async function signedIn(): Promise<Visitor & { userId: string }> {
   const person = await own.person();
   const session = {
@@ -60,7 +60,7 @@ async function signedIn(): Promise<Visitor & { userId: string }> {
 describe.concurrent("shows a message for each error of auth", () => {
   test.each<[what: string, answer: Recorded, status: number, said: string]>([
     ["a wrong password", refusal(400, "invalid_credentials", "Invalid login credentials"), 422, account.wrong],
-    // Auth says so before it looks at the password.
+    // Auth returns this error before it checks the password.
     ["a banned account", refusal(400, "user_banned", "User is banned"), 422, account.wrong],
     ["mail off", refusal(422, "email_provider_disabled", "Email logins are disabled"), 422, account.wayOff],
     ["a CAPTCHA", refusal(400, "captcha_failed", "captcha protection: request disallowed"), 422, account.captchaUnset],

@@ -23,7 +23,7 @@ afterEach(async () => {
   expect(unexpected(complaints.splice(0))).toEqual([]);
 });
 
-/** A new browser; with a signed-in user, else anonymous. */
+/** A new browser; signed in if a user is given, otherwise anonymous. */
 async function newPage({ isSignedIn = true, javaScriptEnabled = true } = {}) {
   const page = await openPage(browser, complaints, { javaScriptEnabled });
   open.push(page);
@@ -138,7 +138,7 @@ test("the page is not read again for what its reader did", async () => {
     await page.locator(".history").getByText("Begun").waitFor();
     await Promise.all(told);
   });
-  // Where the two forms lead.
+  // The pages that the two forms lead to.
   expect(reads).toBe(2);
   expect(await page.getByLabel("Note").inputValue()).toBe("");
 });
@@ -177,7 +177,7 @@ test("similar submissions appear while the title is typed, one gets the vote, an
   await page.getByLabel("Problem").check();
   await page.getByLabel("Description").fill("Every month I type the numbers again.");
   await page.getByLabel("Title").pressSequentially("Export invoices to a spreadsheet");
-  // The whole title has been searched for, so the list stays.
+  // The whole title has already been searched for, so the list stays.
   await page.locator("#new input[name=checked]").waitFor({ state: "attached" });
   await page.locator(`#similar #vote-${id} button`).click();
   await page.locator(`#similar #vote-${id} button[aria-pressed=true]`).waitFor();
@@ -192,7 +192,7 @@ test("similar submissions appear while the title is typed, one gets the vote, an
   await page.getByRole("heading", { name: "Export invoices to a spreadsheet" }).waitFor();
   await page.goto(`${board}/new`);
   expect(await page.getByLabel("Title").inputValue()).toBe("");
-  // The next user of the browser does not see it.
+  // The next user of the browser must not see the text.
   await until(async () => {
     await page.getByLabel("Description").fill("For my eyes only.");
     return page.evaluate(() => JSON.stringify({ ...sessionStorage }).includes("my eyes"));

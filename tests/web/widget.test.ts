@@ -17,7 +17,7 @@ beforeAll(async () => {
   base = `/embed/o/${organization.slug}`;
 });
 
-/** A visitor whose frame has a session, by the requests of the widget. */
+/** A visitor whose frame has a session, created with the requests that the widget sends. */
 async function inWidget(changes: Record<string, unknown> = {}): Promise<Visitor> {
   const visitor = newVisitor();
   const token = await signed(claimsOf(organization, changes), secret);

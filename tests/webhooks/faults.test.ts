@@ -31,7 +31,7 @@ beforeAll(async () => {
   author = await own.person();
 });
 afterEach(async () => {
-  // A running dispatcher locks deliveries before webhooks: as the API does, a deadlock is tried again.
+  // A running dispatcher locks deliveries before webhooks: after a deadlock, the statement is retried, as in the API.
   await until(() =>
     own.sql`delete from private.webhooks`.then(
       () => true,
@@ -186,7 +186,7 @@ test("a dispatcher killed between sending and recording sends again, and the log
       select from pg_stat_activity where pid in ${own.sql(connections.map(({ pid }) => pid))}`;
     return open.length === 0;
   });
-  // It is not sent while the dead one's lease runs.
+  // The delivery is not sent while the lease of the dead dispatcher runs.
   expect((await deliveries(hook))[0]?.status).toBe("sending");
   await skipRetryDelay(hook, "sending");
   await settled(hook, "delivered");
@@ -250,7 +250,7 @@ test("Retry-After is honored, and 410 disables the endpoint", async () => {
   });
   expect(answer.body.data).toMatchObject({ enabled: false, disabled_reason: "gone" });
   await happen(1);
-  // The dispatcher has come to the second event.
+  // The dispatcher has reached the second event.
   await until(async () => {
     await skipRetryDelay(busy);
     return busy.receiver.heard.length > 1;

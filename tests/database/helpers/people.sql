@@ -1,4 +1,4 @@
--- What every test file stands on: named people and boards, and a way to act as any of them.
+-- The basis of every test file: named people and boards, and a way to act as any of them.
 
 create schema if not exists tests;
 grant usage on schema tests to public;
@@ -75,8 +75,8 @@ begin
   else
     perform set_config('request.jwt.claims', jsonb_build_object('sub', tests.id(who), 'role', 'authenticated')::text, true),
       set_config('role', 'authenticated', true),
-      -- As within a function of the data API: tables themselves are refused, which 45_client_functions.sql
-      -- tests.
+      -- As within a function of the data API: otherwise the tables refuse direct writes, which
+      -- 45_client_functions.sql tests.
       set_config('feedback.by_function', 'on', true);
   end if;
 end

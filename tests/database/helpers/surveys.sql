@@ -1,4 +1,4 @@
--- Surveys by name, as people.sql makes submissions.
+-- Creates surveys by name, as people.sql creates submissions.
 
 create or replace function tests.survey(name text, status text default 'published', organization text default 'acme', settings jsonb default '{}',
   questions jsonb default '[{"type": "nps", "text": "Would you recommend us?", "required": true}, {"type": "text", "text": "Why?"}]') returns uuid

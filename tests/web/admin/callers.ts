@@ -15,13 +15,16 @@ export type AdminWorld = { organization: Organization; authorId: string };
 /** Test cases of an area of the dashboard. */
 export type AdminArea = {
   name: string;
-  /** Pages below /o/:organization/admin, and what they answer each caller; `in`: led to sign in. */
+  /** Pages below /o/:organization/admin, and their responses to each caller; `in` is a redirect to sign-in. */
   pages: [path: string, answers: string][];
-  /** Forms, likewise. */
+  /** Forms and their responses, in the same format. */
   forms: [path: string, fields: Record<string, string>, answers: string][];
   /** Creates the rows named in paths and fields, such as `{ ":survey": (world) => newSurvey(…) }`. */
   ids?: Record<string, (world: AdminWorld) => Promise<string>>;
-  /** Pages of the demo data for pictures, axe-core and the keyboard; `first` answers the first id of a list of the API. */
+  /**
+   * Pages of the demo data for screenshots, axe-core and keyboard tests; `first` returns the first id in a list of the
+   * API.
+   */
   places?: (first: (path: string) => Promise<string>, stack: Pick<Stack, "db_url">) => Promise<Place[]>;
 };
 

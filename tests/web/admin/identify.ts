@@ -9,7 +9,7 @@ const newSecret = async ({ organization }: AdminWorld) => {
   return secret?.id ?? "";
 };
 
-/** At most two are made: the next caller makes one again. */
+/** Deletes the secrets of earlier callers: an organization can have at most two. */
 const afterOthers = async ({ organization }: AdminWorld) => {
   const { sql } = await import("../../stack.ts");
   await sql`delete from private.identify_secrets where organization_id = ${organization.id}`;

@@ -42,9 +42,9 @@ export const peopleArea: AdminArea = {
     ["/people/members/:member", { ...ofOrganization, _method: "patch", role: "admin" }, doneByAdmins],
     ["/people/members/:member/remove", { ...ofOrganization, _method: "delete" }, doneByAdmins],
     ["/people/members/:member/second-factor", { ...ofOrganization, _method: "delete" }, "in 403 403 403 303 403"],
-    // Not to a member of the team, so that the owner of the table stays owner.
+    // The role does not go to a team member, so that the owner of the table stays owner.
     ["/people/members/:member/transfer", { ...ofOrganization, user_id: randomUUID() }, "in 403 403 403 404 403"],
-    // Shows the link in place of a redirect.
+    // The response shows the link instead of redirecting.
     ["/people/invites", { ...ofOrganization, email: "new@example.org", role: "member" }, forAdmins],
     ["/people/invites/:invite", { ...ofOrganization, _method: "delete" }, doneByAdmins],
     ["/people/users/:author/trust", { _method: "put", trusted: "true" }, doneByAdmins],

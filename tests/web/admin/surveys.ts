@@ -18,7 +18,7 @@ const doneToADraft = "in 404 403 303 303 404";
 /** A survey for everyone is not mailed. */
 const notMailed = doneByAdmins.replaceAll("303", "422");
 
-/** Answered by the builder itself, which only admins see. */
+/** The page is part of the builder, which only admins see. */
 const arranged = forAdmins;
 
 export const surveysArea: AdminArea = {
