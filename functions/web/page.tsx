@@ -85,6 +85,14 @@ export function page<
       const { visit, params } = input;
       speak(visit, data);
       const base = visit.base && data.organization ? `/o/${data.organization.slug}` : visit.base;
+      // A form posts to the path of its page: the path has to name the organization.
+      const named =
+        own.ofOrganization && !visit.isEmbedded && visit.query.has("organization") ? data.organization : null;
+      if (named && visit.base === "" && !visit.form) {
+        const query = new URLSearchParams(visit.query);
+        query.delete("organization");
+        return redirect(302, `/o/${named.slug}${visit.path}${query.size > 0 ? `?${query}` : ""}`);
+      }
       // Not permanently: an organization may take its former slug again.
       if (visit.base !== base && !visit.form)
         return redirect(302, visit.path.replace(/\/o\/[^/]+/, base) + (visit.query.size > 0 ? `?${visit.query}` : ""));

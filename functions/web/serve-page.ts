@@ -13,7 +13,7 @@ import { type Page, plain, seeOther } from "./page.tsx";
 import { factorPath, withHostOptions } from "./paths.ts";
 import { problemOf, WordedError } from "./problems.ts";
 import { securityHeaders } from "./security.ts";
-import { forgotten, type Session, widgetCookieName } from "./session.ts";
+import { type Session, widgetCookieName } from "./session.ts";
 import {
   maxAddress,
   maxAddressFields,
@@ -66,8 +66,9 @@ function insteadOf(c: Context, page: Page, visit: Visit, error: ApiError | undef
   if (page.fallback && (isUnnamed || error.code === "FORBIDDEN"))
     return fallbackOf(error, passOf(c, page.fallback, visit));
   if (isForNobody(page, visit, error)) {
+    // The cookies are the same list: auth adds those of a new session to it.
     const session: Session = { ...visit.session, credential: { kind: "none" } };
-    if (hasEnded(visit, error)) session.cookies = [...session.cookies, ...forgotten(c)];
+    if (hasEnded(visit, error)) visit.forget();
     return passOf(c, page, { ...visit, session, isSignedIn: needsFactor(error) && !visit.isEmbedded });
   }
   if (!page.formPage || !(visit.form instanceof URLSearchParams) || !isOfTheForm(error)) return undefined;

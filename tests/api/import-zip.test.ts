@@ -106,6 +106,7 @@ describe("a zip", () => {
     ["a size in a record that it lacks", flawed({ size: 0xffffffff })],
     ["two files of a name", zipOf(["1", "2"].map((content) => ["a.json", content]))],
     ["of too many files", zipOf(Array.from({ length: 20_001 }, (_, n) => [`${n}`, ""]))],
+    ["of too many folders", zipOf(Array.from({ length: 20_001 }, (_, n) => [`${n}/`, ""]))],
     ["an encrypted file", flawed({ flags: 9 })],
     ["another packing", flawed({ method: 12 })],
     ["a wrong sum", flawed({ sum: 7 })],

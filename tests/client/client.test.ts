@@ -73,7 +73,7 @@ test("a call returns the data without its envelope, and the meta of a list", asy
   await client.GET("/api/ideas");
   // @ts-expect-error The path has a parameter.
   await client.GET("/api/submissions/{id}");
-  // The path of a list has a parameter too.
+  // @ts-expect-error The path of a list has a parameter, too.
   items(client, "/api/submissions/{id}/comments");
 });
 

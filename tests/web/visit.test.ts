@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { decodeJwt } from "jose";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { brandColors, ratio } from "../../functions/web/brand.ts";
 import { newOrganization } from "../api/world.ts";
 import { accessToken, sql, stack } from "../stack.ts";
@@ -128,4 +128,40 @@ test("a page is charged to its own rule, not to the caller's level", async () =>
   await visitor.get("/sign-in");
   const charged = await sql`select rule, used from private.rate_counters where subject = ${visitor.userId}`;
   expect([...charged]).toEqual([{ rule: "page", used: 2 }]);
+});
+
+describe("with the cookies of a session that ended", () => {
+  const formerly = async () => {
+    const visitor = await signedIn();
+    await sql`delete from auth.sessions where user_id = ${visitor.userId}`;
+    return visitor;
+  };
+
+  test("a new sign-up begins a new session", async () => {
+    const visitor = await formerly();
+    const email = `${randomUUID()}@example.org`;
+    const account = { name: "Again", email, password: randomUUID() };
+    expect((await visitor.post("/sign-up", account)).status).toBe(303);
+    expect((await visitor.get("/settings")).text).toContain("Again");
+  });
+
+  test("a form that its link authorizes needs no sign-in", async () => {
+    const visitor = await formerly();
+    for (const [path, form] of [
+      ["/auth/undo", { token: "unknown" }],
+      ["/auth/reject", { token_hash: "0".repeat(56) }],
+    ] as const)
+      expect([path, (await visitor.post(path, form)).location]).toEqual([path, undefined]);
+  });
+});
+
+test("a page of the dashboard that a parameter names an organization for moves to the organization's path", async () => {
+  const organization = await newOrganization();
+  const admin = await signedIn({ organization, role: "admin" });
+  const named = `organization=${organization.slug}`;
+  const moved = await admin.get(`/admin/people/invites/new?${named}&lang=de`);
+  expect([moved.status, moved.location]).toEqual([302, `/o/${organization.slug}/admin/people/invites/new?lang=de`]);
+  const refused = await admin.post(`/admin/people/invites?${named}`, { email: "nobody", role: "member" });
+  expect(refused.status).toBe(422);
+  expect(refused.html.querySelector("main form[method=post]")?.getAttribute("action")).toContain(named);
 });

@@ -62,7 +62,10 @@ export const Form = (props: Props) => {
     (props.isOwn?.(visit.refused.typed) ?? true);
   const refused = isOwn ? visit.refused : undefined;
   const base = action?.ofOrganization ? visit.base : "";
-  const to = props.to ?? base + filled(action?.path ?? "", params);
+  // A refused form at a path without the organization that it named.
+  const named = action?.ofOrganization && base === "" ? visit.query.get("organization") : null;
+  const to =
+    props.to ?? base + filled(action?.path ?? "", params) + (named ? `?organization=${encodeURIComponent(named)}` : "");
   const fields = {
     ...(route.method !== "post" && { _method: route.method }),
     ...hidden,

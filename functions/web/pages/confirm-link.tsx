@@ -50,6 +50,7 @@ const confirm = form({
 const reject = plain({
   method: "post",
   path: "/auth/reject",
+  isAnonymous: true,
   operation: "sign_in",
   body: z.object({ token_hash: tokenHash }),
   call: ({ body: { token_hash } }) => [rejectLink(token_hash)],
@@ -137,6 +138,7 @@ const undoLink = page({
     plain({
       method: "post",
       path: "/auth/undo",
+      isAnonymous: true,
       operation: "sign_in",
       body: undoToken,
       call: ({ body: { token } }) => [undoAccountChange(undoOf(token))],

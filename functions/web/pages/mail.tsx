@@ -85,6 +85,7 @@ const mail = page({
     plain({
       method: "post",
       path: "/mail",
+      isAnonymous: true,
       query: linkedPreferences,
       body: changes,
       call: ({ query, body }) => [changeMailPreferencesByLink(linkOf(query.token), body)],

@@ -12,16 +12,17 @@ const options = {
   useWebWorkers: false,
 } as const;
 
-/** Files in a zip, since each takes memory. */
+/** Files and folders in a zip: each takes memory, and no other request runs while they are read. */
 const maxFiles = 20_000;
 
 /** Reads the directory. An invalid file, or one above `maxBytes` inflated, throws when it is read. */
 export async function openZip(bytes: HeldBytes, maxBytes: number): Promise<Zip> {
   const entries = new Map<string, FileEntry>();
   try {
+    let count = 0;
     for await (const entry of new ZipReader(bytes, options).getEntriesGenerator()) {
+      if (++count > maxFiles) throw new Error(`it has more than ${maxFiles} files`);
       if (!entry.directory) entries.set(entry.filename, entry);
-      if (entries.size > maxFiles) throw new Error(`it has more than ${maxFiles} files`);
     }
   } catch (error) {
     throw damaged(error);

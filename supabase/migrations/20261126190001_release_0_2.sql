@@ -906,7 +906,7 @@ AS $function$ -- definer: private tables
 #variable_conflict use_column
 declare own_id uuid := private.require_key_admin(); made private.identify_secrets;
 begin
-  -- Serializes, so that the limit holds.
+  -- Serializes calls, so that the limit holds.
   perform 1 from public.organizations o where o.id = own_id for no key update;
   if (select count(*) from private.identify_secrets s where s.organization_id = own_id) >= 2 then
     perform private.raise_error('CONFLICT',
@@ -1099,7 +1099,7 @@ begin
     perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
       coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
   end if;
-  -- An hour before events are deleted, so that no event after a valid cursor is missing.
+  -- Cursors expire an hour before events are deleted, so that no event after a valid cursor is missing.
   if after_at < now() - private.retention('events') + interval '1 hour' then
     perform private.raise_error('GONE', format('Events are kept for %s, and this cursor is older: '
       'read everything anew, then follow without after.', private.retention('events')), 'after');
@@ -2255,7 +2255,7 @@ begin
         import.records_done := import.records_done + size;
         import.records_at_once := case when clock_timestamp() < ends_at
           then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
-      -- What a record causes: a value, a constraint, a size, a rule or the statement timeout.
+      -- Errors that a record can cause: a value, a constraint, a size, a rule or the statement timeout.
       exception when others or query_canceled then
         if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
         part := row(0, 0, '[]')::private.import_outcome;
@@ -2290,7 +2290,7 @@ begin
     records_done = case when is_written then 0 else import.records_done end,
     records_at_once = import.records_at_once,
     claimed_until = case when i.claimed_until is not null then clock_timestamp() + interval '10 seconds' end,
-    -- In the transaction of the chunk, so that nothing is written or counted twice.
+    -- This is in the transaction of the chunk, so that nothing is written or counted twice.
     position = case when is_written then coalesce(next, i.position) else i.position end,
     chunks_done = case when not is_written then i.chunks_done when next is null then i.chunks_done + 1
       else 0 end,
@@ -2315,7 +2315,7 @@ AS $function$
 declare
   own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
   wanted text := lower(btrim(coalesce(search, '')));
-  -- A shorter text has no three letters for the index: names start with it.
+  -- A text of fewer than three letters cannot use the index, so it matches only the start of names.
   part text := case when char_length(wanted) > 2 then '%' else '' end
     || replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_') || '%';
   named uuid[];
@@ -2350,8 +2350,8 @@ begin
   named := array(select p.id from public.profiles p
     where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous')
       and (p.organization_id is null or p.organization_id = own_id) limit 1001);
-  -- Users belong to no organization. Where many have the name, they are looked for among the people of this
-  -- one, so that a search costs as much as the organization is large, and not the installation.
+  -- Users belong to no organization. If many users match the name, only the people of this organization are
+  -- searched, so that the cost depends on the size of the organization, not on that of the installation.
   if cardinality(named) > 1000 then
     named := array(
       select p.id from (
@@ -2725,28 +2725,28 @@ declare
   of_client boolean;
   of_all private.rate_state;
 begin
-  -- A call that auth admitted before an undo sends no code to the address that it undid.
+  -- A call that auth accepted before an undo must send no code to the address that the undo removed.
   if not private.is_email(address) or private.was_just_restored(account_id) and exists (
     select from auth.users u where u.id = account_id and u.email <> lower(address)) then
     return query select false, null::text, null::integer;
     return;
   end if;
-  -- Each mail counts, whoever gets it: what remains tells nothing about an address.
+  -- Each mail counts, whoever gets it: the remaining number reveals nothing about an address.
   of_client := (private.charge_rule('account_mail_hour', client)).allowed;
   of_client := (private.charge_rule('account_mail_day', client)).allowed and of_client;
   if of_client then of_all := private.charge_rule('account_mail_everyone', 'everyone'); end if;
   percent_used := case when not of_all.allowed then null when of_all.remaining = 0 then 100
     when of_all.max_requests - of_all.remaining = ceil(of_all.max_requests * 0.8) then 80 end;
   if is_known then
-    -- By client too, so that one keeps nobody from signing in elsewhere; and by itself, so that mail to other
-    -- addresses of the mailbox does not.
+    -- The mailbox is limited for each client, so that one client cannot block sign-ins from elsewhere. The
+    -- address has its own limit, so that mail to other addresses of the mailbox cannot block it.
     account := 'account ' || private.address_hash(address);
     is_admitted := (private.charge_rule('account_mail_mailbox',
       account || coalesce(' ' || client, ''))).allowed
       and (private.charge_rule('account_mail_account', account)).allowed;
   else
     hash := private.address_hash(private.mailbox(address));
-    -- The mailbox last: a mail that is dropped anyway does not count for it.
+    -- The mailbox is charged last: a mail that is dropped for another reason does not count for it.
     is_admitted := of_client and of_all.allowed
       and not exists (select from private.stopped_account_mail s where s.address_hash = hash)
       and (private.charge_rule('account_mail_mailbox', hash)).allowed;
@@ -2807,8 +2807,8 @@ begin
     caller := case when who.kind = 'agent' then who.profile_id::text
       else coalesce(who.key_id::text, who.profile_id::text, address) end;
     if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
-    -- Always in this order, so that parallel calls of one caller do not wait for each other in a circle.
-    -- A page is charged to its own rule in the place of the level, and so is the exchange of a token.
+    -- The counters are always charged in this order, so that parallel calls of one caller cannot deadlock. A
+    -- page or a token exchange is charged to its own rule instead of the level.
     foreach operation in array case
       when 'page' = any (operations) or 'token_exchange' = any (operations) then operations
       else who.level || operations end loop
@@ -3048,7 +3048,7 @@ begin
   delete from public.memberships where user_id = new.id;
   delete from auth.audit_log_entries a where old.auth_user_id::text
     in (a.payload ->> 'actor_id', a.payload -> 'traits' ->> 'user_id');
-  -- No foreign key; has tokens of providers.
+  -- This table has no foreign key, and contains tokens of providers.
   delete from auth.flow_state f where f.user_id = old.auth_user_id;
   new.email := null;
   new.name := null;
@@ -3239,7 +3239,7 @@ CREATE OR REPLACE FUNCTION private.audit_draft(organization_id uuid, survey_id u
 AS $function$
 declare logged jsonb := jsonb_build_object('changed', changed);
 begin
-  -- Once for each request: its statements write settings, questions and options one after the other.
+  -- Logged once for each request, whose separate statements write settings, questions and options.
   if not exists (select from private.audit_log a
     where a.organization_id = audit_draft.organization_id and a.target_id = survey_id
       and a.created_at >= now() and a.actor_id = private.caller_id()
@@ -3401,8 +3401,8 @@ begin
   select p.id, p.name into author_id, known_name from public.profiles p
   where p.kind = 'email' and p.organization_id = private.key_organization_id()
     and lower(p.email) = lower(author_of_key.email);
-  -- Locked: a claim of the author (99_claims.sql) waits until this transaction ends, or this for the
-  -- claim, after which the author is another.
+  -- The row is locked: a claim of the author (99_claims.sql) waits until this transaction ends, or this
+  -- transaction waits for the claim, after which the address has another author.
   if author_id is not null and author_of_key.name is not null
     and known_name is distinct from author_of_key.name then
     update public.profiles p set name = author_of_key.name where p.id = author_id and p.kind = 'email'
@@ -3513,7 +3513,7 @@ begin
       'categories', coalesce(json_object_agg(k.category_id, k.n)
         filter (where k.summed = 6 and k.category_id is not null), '{}'))
     from (
-      -- Read once. Each bit of summed stands for a column that a sum spans.
+      -- The counters are read once. Each bit of summed stands for a column that is summed over.
       select c.status, c.type, c.category_id, sum(c.total) as n,
         grouping(c.status, c.type, c.category_id) as summed
       from (
@@ -3597,7 +3597,7 @@ declare topics text[];
 begin
   if private.is_importing() then return null; end if;
   topics := array(select private.comment_topic(c) from changed c);
-  -- Before rows are joined: a plan made for one row would compare each old row with each new one.
+  -- Count topics before joining rows: a plan made for one row would compare each old row with each new one.
   if cardinality(topics) > 100 then
     if tg_op = 'UPDATE' then
       topics := topics || array(select private.comment_topic(o) from old_rows o);
@@ -3721,7 +3721,7 @@ CREATE OR REPLACE FUNCTION private.broadcast_submissions()
 AS $function$
 declare changes jsonb; topics text[];
 begin
-  -- Checked first: most updates come from votes. Not a join: see private.broadcast_comments.
+  -- This is checked first: most updates come from votes. It is not a join: see private.broadcast_comments.
   if tg_op = 'UPDATE' and not private.is_internal_write() then
     if not exists (
       select n.id, n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id, n.updated_at,
@@ -3758,8 +3758,8 @@ begin
       where (o.is_public, o.title, o.type, o.status, o.category_id, o.merged_into_id, o.updated_at)
           is distinct from (n.is_public, n.title, n.type, n.status, n.category_id, n.merged_into_id,
             n.updated_at)
-        -- A merge moves votes without broadcasting each. Other votes broadcast themselves; the board gets
-        -- their counts later, and those of comments at once.
+        -- Votes moved by a merge are not broadcast one by one. All other votes are; the board then gets vote
+        -- counts later, and comment counts at once.
         or private.is_internal_write() and (o.vote_count, o.comment_count) <> (n.vote_count, n.comment_count)
         or t.nth = 1 and o.comment_count <> n.comment_count;
     else
@@ -3788,7 +3788,7 @@ begin
       select private.submission_topic(s.id, s.is_public) from public.submissions s where s.id = any (ids)));
     return null;
   end if;
-  -- Not through private.broadcast: votes are the most frequent change and never move to another topic.
+  -- Votes do not use private.broadcast: they are the most frequent change and never move to another topic.
   perform realtime.send(jsonb_build_object(
     'schema', 'public',
     'table', 'votes',
@@ -4038,7 +4038,7 @@ begin
       and s.id = (changes ->> 'mute')::uuid
     on conflict do nothing;
   end if;
-  -- From a link of a digest: all that comes in digests.
+  -- The link of a digest stops all kinds that are sent in digests.
   insert into private.mail_choices as m (organization_id, profile_id, kind, choice)
   select change_mail_preferences.organization_id, change_mail_preferences.profile_id, k.kind, 'never'
   from private.mail_kinds() k
@@ -4394,7 +4394,7 @@ CREATE OR REPLACE FUNCTION private.check_stream_limit(kind regclass, agent_id uu
 AS $function$
 declare max_open constant integer := 100; open integer;
 begin
-  -- Serializes by agent, so that the limit holds.
+  -- Serializes calls by agent, so that the limit holds.
   perform 1 from private.agents a where a.id = agent_id for no key update;
   execute format('select count(*) from %s where agent_id = $1 and expires_at > now()', kind) into open
     using agent_id;
@@ -4419,7 +4419,7 @@ declare
   author public.profiles;
 begin
   perform 1 from public.organizations o where o.id = organization_id for no key update;
-  -- Not more: whoever inserts rows that refer to the profile must not wait for this.
+  -- A stronger lock would block inserts of rows that reference the profile.
   select * into author from public.profiles p
   where p.id = author_id and p.organization_id = claim_author.organization_id for no key update;
   if author.id is null or author.kind <> 'email' then
@@ -4451,8 +4451,8 @@ begin
   on conflict on constraint author_trust_pkey do update set is_trusted = t.is_trusted and excluded.is_trusted;
   delete from private.author_trust t where t.user_id = author_id;
   perform private.claim_mail(organization_id, author_id, claimer_id);
-  -- A session of the organization's application is of the author, never of the account. An application that
-  -- vouches for the author again gets a new one.
+  -- A session of the organization's application belongs to the author, never to the account. An application
+  -- that identifies the author again gets a new session.
   perform private.forget_identified(author_id);
   delete from private.external_ids e where e.profile_id = author_id;
   delete from private.idempotency_keys k where k.profile_id = author_id;
@@ -4521,8 +4521,8 @@ begin
         update private.webhook_deliveries d set
           status = 'sending', claimed_at = now(), next_attempt_at = now() + interval '30 seconds',
             attempt_count = d.attempt_count + 1,
-          -- An expired claim says nothing about the receiver: the attempt is logged, and the retry schedule
-          -- does not count it.
+          -- An expired claim proves nothing about the receiver: the attempt is logged, but not counted by the
+          -- retry schedule.
           counted_from = d.counted_from + (d.status = 'sending')::integer,
           attempts = case when d.status = 'pending' then d.attempts
             else private.logged(d.attempts, private.logged_attempt(
@@ -4564,7 +4564,7 @@ begin
         select w.id from private.imports w
         where takes and w.state = 'running'
           and w.query is not null and (w.claimed_until is null or w.claimed_until <= now())
-        -- The organization whose last turn is the longest ago.
+        -- The organization whose last turn was longest ago.
         order by (select max(coalesce(o.claimed_until, o.updated_at)) from private.imports o
           where o.organization_id = w.organization_id and o.state = 'running'), w.updated_at
         limit 1 for update skip locked)
@@ -4628,7 +4628,7 @@ declare
 begin
   if max_rows <= 0 then return; end if;
   due := array(select private.senders_of_due_mails());
-  -- Mails that are dropped or put off do not count against max_rows: a share for each bounds the scan.
+  -- Dropped or postponed mails do not count against max_rows: a share for each organization bounds the scan.
   share := greatest(1000 / greatest(cardinality(due), 1), 1);
   -- Organizations in random order, so that the many mails of one do not delay those of others.
   for sender in select o.* from public.organizations o where o.id = any (due) order by random() loop
@@ -4669,7 +4669,7 @@ begin
         claimed := claimed + 1;
         update private.mails m set status = 'sending', claimed_at = now(),
           next_attempt_at = now() + interval '2 minutes', attempt_count = m.attempt_count + 1,
-          -- An expired claim says nothing about the server: the retry schedule does not count it.
+          -- An expired claim proves nothing about the server: the retry schedule does not count it.
           counted_from = m.counted_from + (m.status = 'sending')::integer
         where m.id = mail.id returning m.* into mail;
         return query
@@ -4692,7 +4692,7 @@ begin
       end loop;
     end loop;
   end loop;
-  -- A dispatcher takes no claims for an empty queue, but there may be more than the shares.
+  -- A dispatcher stops when it gets no claims, but more mails may be due beyond the shares.
   if removed and claimed = 0 then perform private.wake_mailer(); end if;
 end
 $function$;
@@ -4705,7 +4705,7 @@ CREATE OR REPLACE FUNCTION private.claim_responses(author_id uuid, claimer_id uu
  SET search_path TO 'pg_temp'
 AS $function$
 begin
-  -- Two profiles of a person both answered only if the address became the user's later: the first counts.
+  -- Both profiles answered only if the user got the address later: the first answer counts.
   delete from public.survey_responses r using public.survey_responses o
   where r.is_only and o.is_only and o.survey_id = r.survey_id
     and r.user_id in (author_id, claimer_id) and o.user_id in (author_id, claimer_id)
@@ -4803,7 +4803,7 @@ begin
     and o.source_id = j.source_id and o.user_id = claimer_id;
   update private.merged_votes j set user_id = claimer_id
   where j.user_id = author_id and j.organization_id = claim_votes.organization_id;
-  -- A source has the vote once: at its target, or in the journal.
+  -- A source has the vote once: on its target, or in the journal.
   delete from private.merged_votes j using public.votes v
   where j.user_id = claimer_id and j.organization_id = claim_votes.organization_id
     and v.user_id = claimer_id and v.merged_from = j.source_id;
@@ -5615,7 +5615,7 @@ begin
   where s.profile_id = delete_personal_rows.profile_id
     and (delete_personal_rows.organization_id is null
     or s.organization_id = delete_personal_rows.organization_id);
-  -- Answers hold what was written.
+  -- Stored responses contain what the person wrote.
   delete from private.idempotency_keys k where k.profile_id = delete_personal_rows.profile_id;
   -- Keep a mark as spam while the account exists: users must not remove it themselves.
   delete from private.author_trust t
@@ -5691,7 +5691,7 @@ begin
   if new.tracker_issue_url is distinct from old.tracker_issue_url and private.caller_id() is not null then
     perform private.require_admin(new.organization_id, 'submissions:moderate');
   end if;
-  -- Both name the text that was read (private.admin_moderate): no two of one submission have the same time.
+  -- Both columns identify the text that was read (private.admin_moderate): each update gets a later time.
   new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
   new.is_changed_by_author := old.is_changed_by_author
     or private.public_texts(new) <> private.public_texts(old) and private.caller_id() is not null
@@ -5857,13 +5857,13 @@ AS $function$
 declare organization uuid;
 begin
   for organization in select distinct r.organization_id from removed r where r.role = 'owner' order by 1 loop
-    -- An update, not only a lock: of two transactions that read the same owners, at any isolation level, one
-    -- waits and re-reads, or fails.
+    -- An update, not only a lock: if two transactions read the same owners, at any isolation level, one of
+    -- them waits and re-reads, or fails.
     update public.organizations o set updated_at = now() where o.id = organization;
     if found and not exists (select from public.memberships m
       where m.organization_id = organization and m.role = 'owner') then
       if session_user in ('supabase_auth_admin', 'embedded_auth') then
-        -- The auth service tells the message of this SQLSTATE, with status 409.
+        -- The auth service returns the message of this SQLSTATE with status 409.
         raise exception 'An organization needs an owner: make another member owner first.'
           using errcode = 'PT409';
       end if;
@@ -5983,7 +5983,8 @@ begin
     -- A user without rows in the organization has nothing to erase, and its team is not notified.
     if private.is_person_of_organization(own_id, named_id) then
       perform private.erase_person(own_id, named_id);
-      -- An identified person, who is another one at the next page: what counts once does not stay.
+      -- An identified person gets another profile at the next page, so rows that count once per person are
+      -- deleted.
       if exists (select from public.profiles p where p.id = own_id and p.kind = 'anonymous') then
         delete from private.merged_votes v where v.user_id = own_id;
         delete from public.votes v where v.user_id = own_id;
@@ -6154,7 +6155,7 @@ begin
         and (s.id, f.user_id) > (first_id, coalesce(after[2], nil::text)::uuid)
       order by s.id, f.user_id limit max_rows;
     when 'comments' then
-      -- Parents before replies, also if both have the same time.
+      -- Parents come before replies, even if both have the same time.
       return query select array[s.id::text, c.created_at::text, coalesce(c.parent_id, nil)::text, c.id::text],
         private.person_record(c.author_id) || jsonb_build_object(
           'kind', 'comment',
@@ -6339,7 +6340,7 @@ begin
     reached := at;
   end if;
   with behind as materialized (
-    -- The same number of endpoints of each organization, of the first hundred those that are not full.
+    -- Takes endpoints from all organizations in turn: of the first hundred, those that are not full.
     select b.* from (
       select b.*, row_number() over (partition by b.organization_id order by random()) as turn
       from private.webhook_backlogs b order by turn, random() limit 100) b
@@ -6670,7 +6671,7 @@ declare
   slug text;
   taken boolean;
 begin
-  -- A name without Latin letters, or an id.
+  -- The name has no Latin letters, or is an id.
   if not private.is_slug(base) then base := private.label_noun(kind); end if;
   for number in 1..1000 loop
     slug := base || case when number = 1 then '' else '-' || number end;
@@ -6694,7 +6695,7 @@ declare
   max_read constant integer := 20000;
   is_rare boolean := p.words is not null and board.size * p.text_share <= few;
   is_rare_in_title boolean := board.size * p.title_share <= few;
-  -- The classes, and what a match of each has not.
+  -- The query of each class, and the query that matches of the class must not match.
   queries constant tsquery[] := array[p.title_phrase, p.title_whole, p.title_ending, p.title_any,
     p.text_any && p.title_some, p.text_ending, p.text_any];
   in_title constant tsquery := coalesce(p.title_some, p.title_any);
@@ -6729,7 +6730,7 @@ begin
   end if;
   while step < 8 loop
     share := case when step < 5 then p.title_share else p.text_share end;
-    -- A rare word is one lookup in all classes at once.
+    -- A rare word is looked up in all classes at once.
     last := case when is_rare then 7 when step < 5 and is_rare_in_title then 4 else step end;
     query := queries[last];
     if last = step and step > 1 then query := coalesce(query && !!excluded[step], query); end if;
@@ -6744,7 +6745,7 @@ begin
       from private.search_groups(board, share, wanted, case when after.class = step then after end) g
       where not (is_rare or step < 5 and is_rare_in_title)
     loop
-      -- Common words that are hardly ever together are rare together: starts this class again.
+      -- Common words that rarely occur together make few matches: this class starts again.
       restarts := part.n = 2 and not is_probed and cardinality(p.words) > 1;
       if restarts then
         is_probed := true;
@@ -6790,7 +6791,7 @@ begin
       where o.due_at <= now() for update of o skip locked))
     returning i.*
   ), written as (
-    -- A digest shows what it has room for; the newest are the first to be shown.
+    -- A digest has a limited length; the newest entries are shown first.
     insert into private.mails (organization_id, profile_id, kind, event_ids)
     select t.organization_id, t.profile_id, case when t.is_of_team then 'team' else 'digest' end,
       (array_agg(t.event_id order by t.created_at desc))[1:200]
@@ -6815,7 +6816,7 @@ declare
   given jsonb := nullif(current_setting('feedback.given_account', true), '')::jsonb;
   is_first boolean := old.email_confirmed_at is null and new.email_confirmed_at is not null
     and new.email = old.email;
-  -- The auth service has then replaced password, metadata and other identities itself.
+  -- In this case the auth service has replaced password, metadata and other identities itself.
   by_provider boolean := is_first and exists (select from auth.identities i where i.user_id = new.id
     and i.provider <> 'email' and i.identity_data ->> 'email_verified' = 'true'
     and lower(i.identity_data ->> 'email') = new.email);
@@ -6831,16 +6832,16 @@ begin
     new.email_change_token_current := '';
     delete from auth.sessions s where s.user_id = new.id;
     delete from auth.mfa_factors f where f.user_id = new.id;
-    -- Codes that were issued and not exchanged yet; one without is of the confirmation itself.
+    -- Codes that were issued but not exchanged yet; a row without a code belongs to the confirmation itself.
     delete from auth.flow_state f where f.user_id = new.id and f.auth_code_issued_at is not null;
     -- Passkeys, which older versions of the auth service do not have.
     if to_regclass('auth.webauthn_credentials') is not null then
       execute 'delete from auth.webauthn_credentials where user_id = $1' using new.id;
     end if;
     if not by_provider then
-      -- What the confirming statement itself sets is by whoever confirms, such as an admin.
+      -- A value that the confirming statement sets comes from whoever confirms, such as an admin.
       if new.encrypted_password is not distinct from old.encrypted_password then
-        -- Empty like null: old versions of the auth service cannot read a null.
+        -- An empty password works like null, which old versions of the auth service cannot read.
         new.encrypted_password := '';
       end if;
       delete from auth.identities i where i.user_id = new.id and i.provider <> 'email';
@@ -6848,8 +6849,8 @@ begin
       perform set_config('feedback.given_account', given::text, true);
     end if;
   end if;
-  -- In this statement and later ones of the transaction: the auth service writes the metadata that it has in
-  -- memory once more, perhaps with what the confirmer sets.
+  -- This applies to later statements of the transaction too: the auth service writes the metadata that it
+  -- holds in memory once more, perhaps with values that the confirmer sets.
   if given ->> 'id' = new.id::text then
     new.raw_user_meta_data := private.metadata_of_auth(new.raw_user_meta_data)
       || (select coalesce(jsonb_object_agg(n.key, n.value), '{}') from jsonb_each(new.raw_user_meta_data) n
@@ -7515,7 +7516,7 @@ CREATE OR REPLACE FUNCTION private.index_submission()
 AS $function$
 declare
   made record;
-  -- With the vote of the author.
+  -- The new row already counts the author's vote.
   votes constant integer := (select s.vote_count from public.submissions s where s.id = new.id);
 begin
   select * into made from private.submission_lexemes(new.organization_id, new.title, new.description);
@@ -7773,7 +7774,7 @@ CREATE OR REPLACE FUNCTION private.keep_maker_in_team()
 AS $function$
 begin
   if private.is_key() or new.created_by = private.caller_id() then
-    -- Removing the person waits until this is made, or this until the person is removed.
+    -- This insert and a removal of the person wait for each other.
     perform private.lock_team(new.organization_id);
     if not private.is_key() then
       perform private.require_admin(new.organization_id, '');
@@ -8127,7 +8128,7 @@ begin
   return (select jsonb_agg(e.told order by i.place)
     from unnest(mail.event_ids) with ordinality as i (event_id, place)
       cross join lateral (select private.mail_event(mail.profile_id, i.event_id) as told) e
-    -- A digest leaves out what was read on the pages.
+    -- A digest omits what was read on the pages.
     where e.told is not null and not (mail.kind = 'digest' and (e.told ->> 'is_read')::boolean));
 end
 $function$;
@@ -8633,8 +8634,8 @@ CREATE OR REPLACE FUNCTION private.name_skeleton(name text)
  SET search_path TO 'pg_temp'
 AS $function$
 declare
-  -- Capitals first, since those of Greek look like other Latin letters than their small ones. Then small
-  -- capitals, and letters of Lisu and Cherokee.
+  -- Capitals come first, because Greek capitals resemble other Latin letters than Greek lowercase does. Small
+  -- capitals and letters of Lisu and Cherokee follow.
   latin text := private.plain_text(translate(regexp_replace(name, '\|(?=\w)', 'l', 'g'),
     'ΑАΒВСϹΕЕΗНҺΙІӀЈΚКΜМΝΟОΡРЅΤТΧХΥУҮΖ' || 'ᴀʙᴄᴅᴇꜰғɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏ'
       || 'ꓮꓐꓚꓓꓰꓝꓖꓧꓲꓙꓗꓡꓟꓠꓳꓑꓣꓢꓔꓴꓦꓪꓫꓬꓜ' || 'ᎪᏴᏟᎠᎬᏀᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃ',
@@ -8645,7 +8646,7 @@ declare
       '\U0001F000-\U0001FAFF\U000E0100-\U000E01EF]', '', 'g'),
     'i1ıɩιіӏ0οоօаαɑьƅсϲԁеєɡցһհјϳкκмոпрρԛզгѕꜱтτυսцνѵԝωхχуγүᴢ',
     'lllllllooooaaabbccdeegghhjjkkmnnppqqrssttuuuvvwwxxyyyz'), 'rn', 'm'), 'vv', 'w');
-  -- How the mark of the team is written, as shapes.
+  -- The spellings of the team mark, in their visual form.
   team constant text := '(team|equlp[eo]|squadra|チーム|komaндa)';
 begin
   return coalesce(nullif(regexp_replace(shape, '^' || team || '|' || team || '$', '', 'g'), ''),
@@ -8847,7 +8848,7 @@ begin
   insert into private.account_undos (link_hash, user_id, email)
   select open_account_undo.link_hash, u.id, lower(address) from auth.users u
   where u.id = account_id and u.email_confirmed_at is not null and u.deleted_at is null
-    -- The oldest link of a week takes precedence, so nobody crowds it out.
+    -- The oldest link of a week takes precedence, so that newer links cannot displace it.
     and (select count(*) from private.account_undos o where o.user_id = u.id and o.undone_at is null) < 20;
   return found;
 end
@@ -8891,7 +8892,7 @@ begin
   if person_id is null then
     insert into public.profiles as p (kind, organization_id, email)
     values ('email', own_id, lower(open_session.email))
-    -- Locks the author, so that of two subjects with one address the second sees the first.
+    -- Locks the author, so that the second of two subjects with one address sees the first.
     on conflict (organization_id, lower(email)) where kind = 'email' do update set email = p.email
     returning p.id into person_id;
     insert into private.identified_people (organization_id, subject, profile_id)
@@ -8928,7 +8929,7 @@ begin
     and (l.last_used_at is null or l.last_used_at < now() - interval '1 minute')
     for no key update skip locked);
 
-  -- A host may identify at each page: the oldest sessions of a person make room.
+  -- A host may identify its visitor on each page: new sessions replace the oldest ones of a person.
   delete from private.identify_sessions s where s.digest in (
     select o.digest from private.identify_sessions o where o.profile_id = person_id
     order by o.created_at desc, o.digest offset 49);
@@ -8997,7 +8998,7 @@ begin
   select * into survey from public.surveys s where s.id = open_survey_page.survey_id;
   is_own := response_id is not null and exists (select from public.survey_responses r
     where r.id = response_id and r.survey_id = survey.id and r.user_id = private.caller_id());
-  -- The confirmation after a response is no start of the next one.
+  -- Viewing the confirmation after a response does not start the next one.
   if not is_own then
     begin
       perform private.require_accepts_responses(survey);
@@ -9212,7 +9213,7 @@ begin
     where not p.is_excluded and (p.is_quoted or not p.is_small
       or not exists (select from parts o where not o.is_excluded and not o.is_small))
   ), strict as materialized (
-    -- Quoted or excluded: whole words in this order.
+    -- Quoted or excluded text matches whole words in this order.
     select t.group_n, t.is_excluded, string_agg(x.query, ' & ') as query
     from (select t.group_n, t.unit, t.is_excluded, count(distinct t.n) as words from parts t
       where t.is_excluded or t.is_quoted group by 1, 2, 3) t
@@ -9592,7 +9593,7 @@ CREATE OR REPLACE FUNCTION private.prepare_response()
  SET search_path TO 'pg_temp'
 AS $function$
 begin
-  -- private.imported_answers has validated it, and the survey may be closed.
+  -- private.imported_answers has already validated the response, and the survey may be closed.
   if private.is_importing() then return new; end if;
   if not exists (select from public.surveys s where s.id = new.survey_id) then
     perform private.raise_error('NOT_FOUND', 'There is no such survey.');
@@ -9863,7 +9864,7 @@ begin
   if not (select o.mail_enabled from public.organizations o where o.id = invite.organization_id) then
     return false;
   end if;
-  -- An erased invite may have been to this address: else an erasure would make room for more.
+  -- An erased invite counts as one to this address, so that an erasure does not allow additional mails.
   select count(*),
     count(*) filter (where i.id is null or private.mailbox(i.email) = private.mailbox(invite.email))
   into made_today, made_to_address
@@ -9965,7 +9966,7 @@ begin
     select c.submission_id, k.class, s.vote_count, (1.1 - k.class * 0.1)::real
     from (select c.submission_id, c.title_lexemes, c.lexemes from private.submission_search c
         where c.lexemes operator(pg_catalog.@@) query offset 0) c
-      -- The query of a single class has told it from the others, without reading the lexemes of each row.
+      -- A query of a single class determines the class, without reading the lexemes of each row.
       cross join lateral (select case when first_class = last_class then first_class
         else private.search_class(p, c.title_lexemes, c.lexemes) end as class offset 0) k
       cross join lateral (select s.vote_count, s as whole from public.submissions s
@@ -10013,8 +10014,8 @@ CREATE OR REPLACE FUNCTION private.record_deliveries(results jsonb)
  SET search_path TO 'pg_temp'
 AS $function$
 begin
-  -- Update webhooks whose health changed before their deliveries and in id order, like a delete locks them,
-  -- which avoids deadlocks.
+  -- Update webhooks whose health changed before their deliveries and in id order. A delete takes locks in the
+  -- same order, which avoids deadlocks.
   perform 1 from private.webhooks w where w.id in (
     select r.webhook_id from jsonb_to_recordset(results) as r
       (webhook_id uuid, status_code integer, error text)
@@ -10124,7 +10125,7 @@ begin
       claimed_at = null, last_error = left(r.error, 500),
       next_attempt_at = now() + coalesce(greatest(r.delay * (1 + random() * 0.1), case when r.retry_after > 0
         then least(make_interval(secs => r.retry_after), interval '6 hours') end), '0'),
-      -- A server that is down says nothing about the mail: the retry schedule does not count it.
+      -- An unavailable server proves nothing about the mail: the retry schedule does not count the attempt.
       counted_from = m.counted_from + (r.outcome = 'unavailable')::integer
     from timed r
     -- Skip mails that were claimed again meanwhile.
@@ -10320,7 +10321,7 @@ begin
       on t.tier = b order by b), now()
   on conflict (organization_id) do update set size = excluded.size, tiers = excluded.tiers,
     refreshed_at = excluded.refreshed_at;
-  -- A sample over the whole time: up to 20,000 submissions.
+  -- The sample covers the whole time: up to 20,000 submissions.
   sampled := array(select distinct l.id from generate_series(0, 99) n cross join lateral (
     select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is null
       and (s.created_at, s.id)
@@ -10352,7 +10353,7 @@ declare
     else to_jsonb(new) ->> 'user_id' end;
   address text;
 begin
-  -- Waits for an undo that has the row.
+  -- Waits for an undo that holds the row lock.
   select u.email into address from auth.users u where u.id = account_id for key share;
   if not private.was_just_restored(account_id)
     or tg_table_name = 'one_time_tokens' and to_jsonb(new) ->> 'relates_to' = address then return new; end if;
@@ -11206,7 +11207,8 @@ CREATE OR REPLACE FUNCTION private.run_fanouts(batch integer DEFAULT 5000)
  SET search_path TO 'pg_temp'
 AS $function$
 declare fanout private.fanouts; done integer := 0; next uuid[] := array(
-  -- Of each organization the oldest, then its next; together they get one batch, so that a run stays short.
+  -- Each organization's oldest fan-out comes first, then its next; together they get one batch, which bounds
+  -- a run.
   select o.event_id
   from (select f.event_id, row_number() over (partition by f.organization_id order by f.created_at) as turn
     from private.fanouts f) o
@@ -11283,7 +11285,7 @@ begin
     perform private.call_function('/mail-dispatch');
   end if;
   perform private.refresh_search();
-  -- Last, because it locks submissions until the transaction ends.
+  -- This runs last, because it locks submissions until the transaction ends.
   return done || jsonb_build_object('labels', private.run_retirements());
 end
 $function$;
@@ -11575,7 +11577,7 @@ CREATE OR REPLACE FUNCTION private.similar_submissions(organization_id uuid, tit
 AS $function$
 declare
   wanted constant text := private.plain_text(title);
-  -- Without quotes and hyphens, which have a meaning in a query.
+  -- Quotes and hyphens are removed, because they have a meaning in a query.
   p constant private.parsed_search := private.parse_search(organization_id,
     regexp_replace(title, '["“”„«»-]+', ' ', 'g'));
   scope constant private.search_scope := private.search_scope(organization_id);
@@ -11731,7 +11733,7 @@ begin
     select t.n, t.word, t.n <= cardinality(title_words) as in_title, p.plain,
       has_unspaced and private.is_unspaced(t.word) as is_unspaced
     from unnest(title_words || private.split_words(description)) with ordinality t (word, n)
-      -- A call of plain_word for each word would take longer than all else.
+      -- Calling plain_word for each word would take longer than everything else.
       cross join lateral (select case when octet_length(t.word) = char_length(t.word) then t.word
         else private.plain_word(t.word) end as plain offset 0) p
     where p.plain <> ''
@@ -11739,7 +11741,7 @@ begin
     select t.word, t.plain, bool_or(t.in_title) as in_title
     from tokens t where not t.is_unspaced group by 1, 2
   ), languages as materialized (
-    -- Those of most of the small words, or all.
+    -- The languages that contain most of the small words, or all languages.
     select l.stemmer from (
       select s.stemmer, rank() over (order by count(w.word) desc) as n
       from unnest(private.stemmers()) s (stemmer)
@@ -12277,12 +12279,12 @@ begin
     new.id, 'user', new.id, case when new.email_confirmed_at is not null then new.email end,
     left(nullif(private.person_name(coalesce(data ->> 'name', data ->> 'full_name', data ->> 'user_name',
       data ->> 'preferred_username')), ''), 100),
-    -- A picture with another address is none.
+    -- A picture URL in any other form is ignored.
     substring(left(coalesce(data ->> 'avatar_url', data ->> 'picture'), 2000) from '^https://[^\s"''<>]+$'),
     new.is_anonymous
   )
   on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous,
-    -- What stood here before the first confirmation may be by somebody else.
+    -- Values from before the first confirmation may have been set by somebody else.
     name = case when is_given then excluded.name when is_first then coalesce(excluded.name, p.name)
       else p.name end,
     avatar_url = case when is_given then excluded.avatar_url
@@ -12316,7 +12318,7 @@ AS $function$
 begin
   delete from private.removed_logos r where r.path = any (deleted);
   return query
-    -- A path whose deletion fails is taken again later, after the others.
+    -- A path whose deletion fails is returned again later, after the others.
     update private.removed_logos r set due_at = now() + interval '10 minutes'
     where r.path = any (array(select w.path from private.removed_logos w where w.due_at <= now()
       order by w.due_at, w.path limit 20 for update skip locked))
@@ -12355,7 +12357,7 @@ CREATE OR REPLACE FUNCTION private.take_unconfirmed_mail(organization public.org
 AS $function$
 begin
   if organization.max_unconfirmed_mails is null then return true; end if;
-  -- A dispatcher counts the mails of several organizations in any order: waiting for another could deadlock.
+  -- A dispatcher counts mails of several organizations in any order: waiting for a lock could deadlock.
   if not pg_try_advisory_xact_lock(hashtextextended('unconfirmed mails of ' || organization.id, 0)) then
     return null;
   end if;
@@ -12409,7 +12411,7 @@ CREATE OR REPLACE FUNCTION private.token_refusal()
 AS $function$
 declare claims jsonb := auth.jwt();
 begin
-  -- The user let another application sign in with this project; it may not act here.
+  -- The user let another application sign in with this project; that application may not act here.
   if claims ? 'client_id' then return 'client'; end if;
   if not coalesce(concat_ws(' ', claims ->> 'sub', claims ->> 'session_id')
     ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}( [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})?$', false)
@@ -12680,7 +12682,7 @@ declare
 begin
   select o.* into undo from private.account_undos o where o.link_hash = undo_account_change.link_hash
     and o.undone_at is null and o.created_at > now() - private.retention('account_undos');
-  -- One after the other for an account, so that the older link wins.
+  -- Calls for one account are serialized, so that the older link wins.
   perform from auth.users u where u.id = undo.user_id and u.deleted_at is null for update;
   if not found or not exists (select from private.account_undos o
     where o.link_hash = undo_account_change.link_hash and o.undone_at is null) then return null; end if;
@@ -12690,7 +12692,7 @@ begin
   perform private.reject_request(other.id, false);
   delete from private.account_undos o where o.user_id = undo.user_id and o.created_at >= undo.created_at
     and o.link_hash <> undo.link_hash;
-  -- Who takes over an account first makes a way to come back.
+  -- Somebody who takes over an account first adds a way to sign in again.
   since := undo.created_at - interval '1 day';
   delete from auth.sessions s where s.user_id = undo.user_id;
   delete from auth.flow_state f where f.user_id = undo.user_id;
@@ -12778,12 +12780,12 @@ CREATE OR REPLACE FUNCTION private.user_of_link(token_hash text)
  STABLE
  SET search_path TO 'pg_temp'
 AS $function$
--- As the auth service stores it: as it is, or as a hash (the embedded one).
+-- Tokens are compared as the auth service stores them: in plain form, or hashed (the embedded service).
 declare tokens text[] := array[token_hash,
   rtrim(translate(encode(sha256(convert_to(token_hash, 'UTF8')), 'base64'), '+/', '-_'), '=')];
 begin
   if length(token_hash) <= 20 then return; end if;
-  -- The conditions on length and digits are those of the unique indexes.
+  -- The conditions on length and digits match those of the unique indexes.
   return query select u.id, false from auth.users u where u.confirmation_token = any (tokens)
       and u.confirmation_token !~ '^[0-9 ]*$' and length(u.confirmation_token) > 6
     union all select u.id, false from auth.users u where u.recovery_token = any (tokens)
@@ -13214,7 +13216,7 @@ begin
     avatar_url = case when changes ? 'avatar_url' then changes ->> 'avatar_url' else p.avatar_url end
   where p.id = private.caller_id();
   was_changed := found;
-  -- By itself, since nobody may read it.
+  -- The locale is updated separately, since nobody may read it.
   if changes ? 'locale' then
     update public.profiles p set locale = changes ->> 'locale' where p.id = private.caller_id();
   end if;
@@ -13670,7 +13672,7 @@ CREATE OR REPLACE FUNCTION private.highlight(value text, marks text, whole boole
  SET search_path TO 'pg_temp'
 AS $function$
 declare
-  -- As long as the text, so that places are the same.
+  -- The result is as long as the text, so that positions are the same.
   plain text := translate(value,
     'ÀÁÂÃÄÅàáâãäåĀāĂăĄąÇçĆćČčĎďÈÉÊËèéêëĒēĘęĚěĞğÌÍÎÏìíîïĪīİıŁłÑñŃńŇňÒÓÔÕÖØòóôõöøŌōŐőŘř'
       'ŚśŞşŠšŤťÙÚÛÜùúûüŪūŮůŰűÝýÿŹźŻżŽžЁёς',
@@ -13679,7 +13681,7 @@ declare
   first integer := coalesce(regexp_instr(plain, marks, 1, 1, 0, 'i'), 0);
 begin
   if not whole then
-    -- From the beginning of a word.
+    -- A match begins at the start of a word.
     first := case when first < 41 then 1
       else first - 40 + length(substring(substr(plain, first - 40, 20) from '^\S*\s+|')) end;
     value := substr(value, first, 240);
