@@ -157,6 +157,8 @@ describe("the builder, without JavaScript", () => {
     expect(problem("questions.2.options")).toContain("Option 3: is there twice");
     expect(problem("closes_at")).toBeTruthy();
     expect(wrong.html.querySelector("[id='questions.2.options']")?.text).toBe("Twice\nOnce\nTwice");
+    for (const name of ["required", "multiple"])
+      expect(wrong.html.querySelector(`[name="questions.2.${name}"][type=checkbox]`), name).not.toBeNull();
     expect(textsIn(wrong)).toEqual(["Fine", " ", "Which?"]);
     expect(await surveysCalled("Wrong")).toEqual([]);
   });

@@ -6,6 +6,7 @@ import { useRendering, useWords } from "../../rendering.ts";
 import { Button } from "../button.tsx";
 import { Field } from "../field.tsx";
 import { Icon } from "../icon.tsx";
+import { CheckField } from "./check.tsx";
 
 type Props = {
   question: DraftQuestion;
@@ -65,7 +66,7 @@ export const QuestionEditor = ({ question, index, count, focus }: Props) => {
             hint={words.optionsHint}
             rows={Math.min(12, Math.max(4, question.options.split("\n").length + 1))}
           />
-          <Field name={name("multiple")} label={words.multiple} />
+          <CheckField name={name("multiple")} label={words.multiple} checked={question.multiple === "true"} />
         </div>
         <Field name={name("required")} label={words.required} />
       </fieldset>
