@@ -206,7 +206,7 @@ $$;
 
 -- Stores one part of an import's file.
 create function private.admin_add_import_file_part(import_id uuid, n integer, bytes bytea) returns void
--- definer: reads statistics of private.submission_search
+-- definer: imports are private tables; the function requires an admin of the organization.
 language plpgsql security definer set search_path = pg_temp as $$
 declare import private.imports := private.lock_import(import_id);
 begin
@@ -222,7 +222,7 @@ $$;
 
 -- Marks the upload as complete and starts the import.
 create function private.admin_begin_import(import_id uuid) returns json
--- definer: reads statistics of private.submission_search
+-- definer: imports are private tables; the function requires an admin of the organization.
 language plpgsql security definer set search_path = pg_temp as $$
 declare import private.imports := private.lock_import(import_id);
 begin
@@ -237,7 +237,7 @@ $$;
 
 -- Finishes an import of the current organization.
 create function private.admin_finish_import(import_id uuid, problem text) returns json
--- definer: reads statistics of private.submission_search
+-- definer: imports are private tables; the function requires an admin of the organization.
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   perform private.lock_import(import_id);
@@ -247,7 +247,7 @@ $$;
 
 -- Cancels an import of the current organization, after the chunk being written; written rows stay.
 create function private.admin_cancel_import(import_id uuid) returns json
--- definer: reads statistics of private.submission_search
+-- definer: imports are private tables; the function requires an admin of the organization.
 language plpgsql security definer set search_path = pg_temp set lock_timeout = '2s' as $$
 declare import private.imports := private.lock_import(import_id);
 begin
@@ -284,7 +284,7 @@ $$;
 
 -- The import with this id, or the newest 50, of the current organization.
 create function private.admin_imports(import_id uuid) returns json
--- definer: reads statistics of private.submission_search
+-- definer: imports are private tables; the function requires an admin of the organization.
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
 begin

@@ -251,7 +251,7 @@ $$;
 
 -- State of an import job of the current organization for its next step; null if there is none.
 create function private.admin_import_job(import_id uuid) returns json
--- definer: reads statistics of private.submission_search
+-- definer: imports are private tables; the function requires an admin of the organization.
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
 begin
@@ -268,7 +268,7 @@ $$;
 
 -- One part of an import's file; null after the last.
 create function private.admin_import_file_part(import_id uuid, n integer) returns bytea
--- definer: reads statistics of private.submission_search
+-- definer: imports are private tables; the function requires an admin of the organization.
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'submissions:moderate');
 begin

@@ -1,15 +1,11 @@
 import { useVisit } from "../../rendering.ts";
-import type { Visit } from "../../visit.ts";
 import { useForm } from "../form-state.ts";
 
-type Props = { name: string; label: string; hint?: string | undefined; checked: boolean; visit?: Visit };
+type Props = { name: string; label: string; hint?: string | undefined; checked: boolean };
 
 /** A checkbox with a hint. The form also sends it when it is not checked. */
-export const CheckField = ({ name, label, hint, checked, visit }: Props) => {
-  const own = useVisit();
-  const typed = useForm(visit ?? own)
-    .refused?.typed.getAll(name)
-    .at(-1);
+export const CheckField = ({ name, label, hint, checked }: Props) => {
+  const typed = useForm(useVisit()).refused?.typed.getAll(name).at(-1);
   return (
     <div class="check-field">
       <label class="check">

@@ -1,5 +1,4 @@
 import { useVisit } from "../../rendering.ts";
-import type { Visit } from "../../visit.ts";
 import { useForm, valueIn } from "../form-state.ts";
 
 type Choice = { value: string; text?: string };
@@ -12,13 +11,12 @@ type Props = {
   choices: Choice[];
   /** Initially selected values; by default those of the form's `values`. */
   chosen?: readonly string[] | undefined;
-  visit?: Visit;
 };
 
 /** Checkboxes for an array; without a selection it is empty. */
-export const Choices = ({ name, legend, hint, choices, visit, ...props }: Props) => {
+export const Choices = ({ name, legend, hint, choices, ...props }: Props) => {
   const own = useVisit();
-  const { refused, values } = useForm(visit ?? own);
+  const { refused, values } = useForm(own);
   const chosen = props.chosen ?? (valueIn(values, name) as readonly string[] | undefined) ?? [];
   const problem = refused?.details.find(({ field }) => field === name || field.startsWith(`${name}.`))?.message;
   const typed = refused?.typed.getAll(name) ?? chosen;

@@ -1,11 +1,8 @@
 import type { Child } from "hono/jsx";
 import type { Route } from "../../../_shared/http/endpoint.ts";
 import { useVisit } from "../../rendering.ts";
-import type { Visit } from "../../visit.ts";
-import { Button } from "../button.tsx";
 import { Problem } from "../field.tsx";
 import { Form } from "../form.tsx";
-import { FormId } from "../form-id.tsx";
 
 export type ConfirmProps = {
   text: Child;
@@ -17,40 +14,18 @@ export type ConfirmProps = {
   to?: string;
   /** Hidden fields. */
   hidden?: Record<string, string | readonly string[]>;
-  /** In place of an action of the page: where the form is sent to, with `fields` as hidden inputs. */
-  action?: string;
-  fields?: [name: string, value: string][];
   submit: string;
   /** URL of the link that cancels. */
   back: string;
   /** Text to type as confirmation, such as the name of the deleted item. The field is named `confirm`. */
   word?: string;
-  /** The action creates a secret that its response shows. A repeated form creates no second one. */
-  makesSecret?: boolean;
   /** Additional fields. */
   children?: Child;
-  visit?: Visit;
 };
 
 /** The content of a page that asks for confirmation: a list of the lost data, and a link that cancels. */
-export const Confirm = ({
-  text,
-  lost = [],
-  of,
-  to,
-  hidden,
-  action,
-  fields = [],
-  submit,
-  back,
-  word,
-  makesSecret = false,
-  children,
-  visit: given,
-}: ConfirmProps) => {
-  const own = useVisit();
-  const visit = given ?? own;
-  const words = visit.messages.admin.frame;
+export const Confirm = ({ text, lost = [], of, to, hidden, submit, back, word, children }: ConfirmProps) => {
+  const words = useVisit().messages.admin.frame;
   const typed = word !== undefined && (
     <div class="field">
       <label for="confirm">{words.typeToConfirm(word)}</label>
@@ -77,27 +52,10 @@ export const Confirm = ({
           </ul>
         </>
       )}
-      {action === undefined ? (
-        <Form of={of} to={to} hidden={hidden} class="stack" hasProblem={false} submit={submit} isDanger back={back}>
-          {children}
-          {typed}
-        </Form>
-      ) : (
-        <form method="post" action={action} class="stack" data-turbo={makesSecret ? "false" : undefined}>
-          {makesSecret && <FormId />}
-          {fields.map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
-          {children}
-          {typed}
-          <div class="buttons">
-            <button type="submit" class={makesSecret ? "button main" : "button main danger"}>
-              {submit}
-            </button>
-            <Button href={back} label={words.cancel} />
-          </div>
-        </form>
-      )}
+      <Form of={of} to={to} hidden={hidden} class="stack" hasProblem={false} submit={submit} isDanger back={back}>
+        {children}
+        {typed}
+      </Form>
     </section>
   );
 };
