@@ -7,7 +7,8 @@ import { preflight } from "../_shared/http/cors.ts";
 import { dataResponse, type Endpoint } from "../_shared/http/endpoint.ts";
 import { errorResponse } from "../_shared/http/error-response.ts";
 import { rateHeaders } from "../_shared/http/rate-headers.ts";
-import { respond, serve } from "../_shared/http/serve.ts";
+import { firstOf, jsonReader } from "../_shared/http/request.ts";
+import { asJson, respond, serve } from "../_shared/http/serve.ts";
 import { keepAlive } from "../_shared/runtime/keep-alive.ts";
 import { log } from "../_shared/runtime/log.ts";
 import { admin } from "../endpoints/admin.ts";
@@ -100,7 +101,7 @@ app.onError((error, c) => {
   return respond(c, requestId, errorResponse(error, requestId, false));
 });
 app.route("/mcp", mcp);
-app.notFound((c) => serve(c, unknownRoute));
+app.notFound((c) => serve(c, unknownRoute, { ...asJson, input: { ...jsonReader, query: firstOf } }));
 
 const unknownRoute: Endpoint = {
   method: "get",
