@@ -9,6 +9,7 @@ import {
   newWebhookAnswer,
   webhookAnswer,
   webhookCreate,
+  webhookCreatedAnswer,
   webhookListAnswer,
   webhookPatch,
   webhookRotate,
@@ -64,15 +65,18 @@ export const webhooks = [
     scopes: ["webhooks:write"],
     summary: "Register a webhook endpoint, as an admin",
     body: webhookCreate,
-    responses: { 201: newWebhookAnswer },
+    responses: { 201: webhookCreatedAnswer },
     showsSecret: true,
     prepare: newWebhookSecret,
     precheck: precheckUrl,
     call: ({ params, body: { url, events, secret }, newId, prepared }) => [
       createWebhook(params.id, newId, { url, events, encrypted: encryptSecret(secret ?? prepared, newId) }),
     ],
-    respond: ([rows], { body, prepared }) =>
-      dataResponse(201, withSecret(dataIn(rows, "webhook"), body.secret, prepared)),
+    respond: ([rows], { body, prepared }) => {
+      const data = JSON.parse(withSecret(dataIn(rows, "webhook"), body.secret, prepared));
+      const { id, url, events, created_at } = data;
+      return { status: 201, json: JSON.stringify({ data, meta: {}, id, url, events, created_at }) };
+    },
   }),
   get(one, {
     scopes: ["webhooks:read"],

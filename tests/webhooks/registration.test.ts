@@ -6,6 +6,7 @@ import {
   deliveryListAnswer,
   newWebhookAnswer,
   webhookAnswer,
+  webhookCreatedAnswer,
   webhookListAnswer,
 } from "../../shared/webhooks.ts";
 import { api, type Call, type Method } from "../api/client.ts";
@@ -29,20 +30,24 @@ async function call<Schema extends z.ZodType>(
 }
 
 test("a webhook is created, listed, read, changed and deleted", async () => {
-  const { data: created } = await call("POST", world.path, newWebhookAnswer, { body: { url, events } });
-  const { secret, ...shown } = created;
+  const answer = await call("POST", world.path, webhookCreatedAnswer, { body: { url, events } });
+  const { secret, ...shown } = answer.data;
+  const { id, created_at } = shown;
+  expect(answer).toEqual({ data: answer.data, meta: {}, id, url, events, created_at });
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(shown).toMatchObject({ url, events, enabled: true, disabled_reason: null });
   const list = await call("GET", world.path, webhookListAnswer);
   expect(list).toEqual({ data: [shown], meta: { total: 1 } });
-  const one = `${world.path}/${created.id}`;
+  const one = `${world.path}/${id}`;
   expect((await call("GET", one, webhookAnswer)).data).toEqual(shown);
   const { data: changed } = await call("PATCH", one, webhookAnswer, {
     as: world.admin,
     body: { events: ["org.updated"], enabled: false },
   });
   expect(changed).toMatchObject({ url, events: ["org.updated"], enabled: false, disabled_reason: "admin" });
-  await api("DELETE", one, { as: world.key }).then(({ body }) => expect(body).toEqual({ data: { deleted: true } }));
+  await api("DELETE", one, { as: world.key }).then(({ body }) =>
+    expect(body).toEqual({ data: { deleted: true }, meta: {} }),
+  );
   expect((await api("GET", one, { as: world.key })).status).toBe(404);
   expect((await api("DELETE", one, { as: world.key })).status).toBe(404);
 });

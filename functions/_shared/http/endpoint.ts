@@ -230,12 +230,12 @@ export function dataIn(found: Rows | undefined, what: string): string {
   return data;
 }
 
-/** `{data, meta?}`, with data as JSON text from Postgres. */
+/** `{data, meta}`, with data as JSON text from Postgres. */
 export function dataResponse(
   status: number,
   data: string,
-  meta?: object,
+  meta: object = {},
   headers?: Record<string, string>,
 ): JsonResponse {
-  return { status, json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`, headers };
+  return { status, json: `{"data":${data},"meta":${JSON.stringify(meta)}}`, headers };
 }

@@ -13,7 +13,7 @@ import { pathParameters, queryParameters, sharedParameters } from "./parameters.
 
 const introduction = `Product feedback for many organizations: submissions, votes, comments, followers and notifications, and surveys.
 
-Requests and responses are JSON in UTF-8. A successful response is \`{data, meta?}\`, an error \`{error: {code, message, details}}\`. Responses may gain fields. Unknown fields of a body are ignored.
+Requests and responses are JSON in UTF-8. A successful response is \`{data, meta}\`, an error \`{error: {code, message, details}}\`. Responses may gain fields. Unknown fields of a body are ignored.
 
 The caller is a signed-in user, an organization's key, or anonymous. An invalid credential is a 401, also on public routes. A row that the caller may not see is a 404.
 

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { queryInteger } from "../../../../../shared/pagination.ts";
 import { surveyListQuery, surveyStatus } from "../../../../../shared/surveys.ts";
 import { nextCursor } from "../../../../_shared/http/cursor.ts";
@@ -6,14 +5,13 @@ import { listSurveys } from "../../../../_shared/statements/surveys.ts";
 import { DataTable, day, number } from "../../../components/admin/table.tsx";
 import { Tabs } from "../../../components/admin/tabs.tsx";
 import { Button } from "../../../components/button.tsx";
-import { withoutEmpty } from "../../../page.tsx";
 import { adminPath, hrefWith } from "../../../paths.ts";
 import { adminPage } from "../admin-page.tsx";
 import { formatShare, SurveyStatus } from "./shared.tsx";
 
 export const surveyList = adminPage({
   area: "surveys",
-  query: z.preprocess(withoutEmpty, surveyListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) })),
+  query: surveyListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
   read: ({ query }) => [listSurveys(query)],
   view: ([list], { query, visit, words }) => ({
     title: words.title,
