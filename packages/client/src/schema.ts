@@ -2346,6 +2346,7 @@ export interface components {
         /** @description The categories of an organization, in order. */
         CategoryList: {
             data: components["schemas"]["Category"][];
+            meta: components["schemas"]["NoMeta"];
         };
         /** @description The order of categories. */
         CategoryOrder: {
@@ -3143,6 +3144,8 @@ export interface components {
             updated_at: string;
             url: string;
         };
+        /** @description Empty: the response has nothing but its data. */
+        NoMeta: Record<string, never>;
         /** @description A notification of the caller; one about a vote names no voter. */
         Notification: {
             /** @description The comment it is about; null for votes and status changes. */
@@ -4209,6 +4212,7 @@ export interface components {
         /** @description The tags of an organization. */
         TagList: {
             data: components["schemas"]["Tag"][];
+            meta: components["schemas"]["NoMeta"];
         };
         /** @description Changed fields; at least one. */
         TagPatch: {
@@ -4805,6 +4809,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -4847,6 +4852,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -4892,6 +4898,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -4938,6 +4945,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5034,6 +5042,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5079,6 +5088,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5126,6 +5136,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5174,6 +5185,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5219,6 +5231,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentPolicies"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5264,6 +5277,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentPolicies"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5312,6 +5326,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Analytics"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5351,6 +5366,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5393,6 +5409,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5438,6 +5455,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5484,6 +5502,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5647,6 +5666,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         }[];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5691,6 +5711,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["KeptCategory"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5736,6 +5757,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5782,6 +5804,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["KeptCategory"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5853,6 +5876,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         };
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5917,6 +5941,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         }[];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6058,6 +6083,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["IdentifySecret"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6096,6 +6122,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewIdentifySecret"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6138,6 +6165,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["IdentifySecretDeleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6181,6 +6209,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["IdentifyCheck"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6247,6 +6276,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6290,6 +6320,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6331,6 +6362,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6372,6 +6404,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6416,6 +6449,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6460,6 +6494,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6501,6 +6536,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailSuppression"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6542,6 +6578,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6585,6 +6622,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6630,6 +6668,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Merged"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6725,6 +6764,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Moderated"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6767,6 +6807,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Origins"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6809,6 +6850,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Origins"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6855,6 +6897,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Person"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6897,6 +6940,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["PersonDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6940,6 +6984,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ErasedPerson"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6982,6 +7027,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["PersonalData"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7027,6 +7073,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["TrustOfPerson"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7086,6 +7133,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         }[];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7130,6 +7178,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["KeptTag"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7175,6 +7224,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7221,6 +7271,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["KeptTag"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7291,6 +7342,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         };
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7339,6 +7391,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Unmerged"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7386,6 +7439,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Comment"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7427,6 +7481,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7473,6 +7528,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Comment"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7524,6 +7580,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommentVote"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7539,6 +7596,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommentVote"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7589,6 +7647,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommentVoteRemoved"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7665,6 +7724,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["IdentifiedSession"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7706,6 +7766,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SignedOut"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7748,6 +7809,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Joined"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7763,6 +7825,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Joined"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7808,6 +7871,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ErasedPerson"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7848,6 +7912,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["PersonalData"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7886,6 +7951,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailPreferences"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7928,6 +7994,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailPreferences"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8019,6 +8086,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MarkedRead"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8107,6 +8175,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OrganizationDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8152,6 +8221,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OrganizationDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8290,6 +8360,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewInvite"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8338,6 +8409,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Invite"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8388,6 +8460,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OrganizationDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8484,6 +8557,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MemberRemoved"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8533,6 +8607,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8580,6 +8655,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8668,6 +8744,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8758,7 +8835,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601 with an offset.
+                         */
+                        created_at: string;
                         data: components["schemas"]["NewWebhook"];
+                        events: string[];
+                        id: string;
+                        meta: components["schemas"]["NoMeta"];
+                        url: string;
                     };
                 };
             };
@@ -8806,6 +8892,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Webhook"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8849,6 +8936,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8897,6 +8985,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Webhook"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8995,6 +9084,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDeliveryDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9042,6 +9132,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDelivery"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9090,6 +9181,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewWebhook"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9139,6 +9231,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDelivery"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9303,6 +9396,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SubmissionCreated"];
+                        meta: components["schemas"]["NoMeta"];
                     } | components["schemas"]["SubmissionCreatedByKey"];
                 };
             };
@@ -9355,6 +9449,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SubmissionDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9396,6 +9491,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9442,6 +9538,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SubmissionDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9544,6 +9641,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommentCreated"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9589,6 +9687,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Follow"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9604,6 +9703,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Follow"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9645,6 +9745,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Follow"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9686,6 +9787,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailMute"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9727,6 +9829,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailMute"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9772,6 +9875,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["StatusChange"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9817,6 +9921,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["StatusChange"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9864,6 +9969,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Vote"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9879,6 +9985,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Vote"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9929,6 +10036,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["VoteRemoved"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10024,6 +10132,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Duplicates"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10167,6 +10276,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyCreated"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10215,6 +10325,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10258,6 +10369,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10307,6 +10419,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10354,6 +10467,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyAnalytics"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10400,6 +10514,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10449,6 +10564,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyMail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10498,6 +10614,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10545,6 +10662,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10649,6 +10767,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyResponseCreated"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10698,6 +10817,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10741,6 +10861,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyStarted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10756,6 +10877,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyStarted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10805,6 +10927,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
