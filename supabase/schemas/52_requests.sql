@@ -113,9 +113,8 @@ begin
   is_identified := who.kind = 'user' and who.organization_id is not null;
 
   if charge then
-    -- All keys of an agent share one counter.
-    caller := case when who.kind = 'agent' then who.profile_id::text
-      else coalesce(who.key_id::text, who.profile_id::text, address) end;
+    -- The secrets of a rotated key act as one profile, and so do all keys of an agent: they share one counter.
+    caller := coalesce(who.profile_id::text, address);
     if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
     -- The counters are always charged in this order, so that parallel calls of one caller cannot deadlock. A
     -- page or a token exchange is charged to its own rule instead of the level.
@@ -258,7 +257,8 @@ begin
   elsif access <> 'public' and admission.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
   elsif access = 'person' and admission.kind <> 'user' then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this, not keys.');
+    perform private.raise_error('FORBIDDEN',
+      'Only signed-in users may do this, not keys: use the pages, such as the dashboard, or an access token.');
   elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
     perform private.raise_error('FORBIDDEN',
       format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));

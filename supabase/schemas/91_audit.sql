@@ -40,28 +40,47 @@ create trigger keep before update or delete on private.audit_log
 create trigger keep_all before truncate on private.audit_log
   for each statement execute function private.protect_audit_log();
 
--- The JSON with e-mail addresses masked at any nesting.
-create function private.mask_email_addresses(value jsonb) returns jsonb
+-- The text with e-mail and IP addresses masked. Takes linear time: each expression ends soon after it fails, and
+-- none looks behind, which Postgres does from the start of the text.
+create function private.without_addresses(value text) returns text
+language plpgsql immutable set search_path = pg_temp as $$
+declare
+  -- Four or more numbers, so that a longer version is masked too.
+  ip4 constant text := '\d+(?:\.\d+){3,}';
+  hex constant text := '[0-9a-f]{1,4}';
+  tail constant text := format('(?:%s:)*(?:%s|%s)', hex, ip4, hex);
+  -- With ::, or with eight parts, of which an IPv4 address counts as two; then perhaps a zone.
+  ip6 constant text := format('(^|\W)(?:%s(?::%s)*::(?:%s)?|::%s|(?:%s:){6,}(?:%s|%s:%s))(?!\w)(?:%%\w+)?',
+    hex, hex, tail, tail, hex, ip4, hex, hex);
+begin
+  value := regexp_replace(value, ip6, '\1***', 'gi');
+  value := regexp_replace(value, ip4, '***', 'g');
+  return regexp_replace(value, '[^\s"@]+@[^\s"@]+', '***', 'g');
+end
+$$;
+
+-- The JSON with e-mail and IP addresses masked at any nesting.
+create function private.mask_addresses(value jsonb) returns jsonb
 language plpgsql immutable set search_path = pg_temp as $$
 begin
   return case jsonb_typeof(value)
-    when 'string' then to_jsonb(regexp_replace(value #>> '{}', '[^\s"@]+@[^\s"@]+', '***', 'g'))
-    when 'array' then coalesce((select jsonb_agg(private.mask_email_addresses(e.item) order by e.n)
+    when 'string' then to_jsonb(private.without_addresses(value #>> '{}'))
+    when 'array' then coalesce((select jsonb_agg(private.mask_addresses(e.item) order by e.n)
       from jsonb_array_elements(value) with ordinality e (item, n)), '[]')
-    when 'object' then coalesce((select jsonb_object_agg(e.name, private.mask_email_addresses(e.item))
+    when 'object' then coalesce((select jsonb_object_agg(e.name, private.mask_addresses(e.item))
       from jsonb_each(value) e (name, item)), '{}')
     else value end;
 end
 $$;
 
 -- Appends to the audit log; for definer functions. action is noun.verb, such as invite.create. details
--- holds field names, ids and states, never people; e-mail addresses are masked. organization_id defaults
--- to that of the request.
+-- holds field names, ids and states, never people; e-mail and IP addresses are masked. organization_id
+-- defaults to that of the request.
 create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}',
   organization_id uuid default null) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
-  details := private.mask_email_addresses(details);
+  details := private.mask_addresses(details);
   -- Oversized details must not reject the change.
   if octet_length(details::text) > 20000 then details := '{"left_out": "more than 20,000 bytes"}'; end if;
   insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id,
