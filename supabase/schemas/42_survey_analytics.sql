@@ -222,8 +222,8 @@ language plpgsql stable security definer set search_path = pg_temp rows 1 as $$
 begin
   return query
     select private.quotient(sum(c.score), sum(c.positive + c.neutral + c.negative), 3),
-      coalesce(sum(c.positive + c.neutral + c.negative), 0)::bigint, coalesce(sum(c.positive), 0)::bigint, coalesce(sum(c.neutral), 0)::bigint,
-        coalesce(sum(c.negative), 0)::bigint
+      coalesce(sum(c.positive + c.neutral + c.negative), 0)::bigint, coalesce(sum(c.positive), 0)::bigint,
+      coalesce(sum(c.neutral), 0)::bigint, coalesce(sum(c.negative), 0)::bigint
     from public.surveys s left join private.survey_counts c on c.survey_id = s.id
     where s.id = survey_sentiment.survey_id and private.can_read_analytics(s.organization_id)
     group by s.id;
