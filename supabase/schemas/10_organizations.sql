@@ -414,11 +414,15 @@ begin
 end
 $$;
 
--- Returns the organization if the caller is its Admin (a key needs the scope); raises FORBIDDEN otherwise.
+-- Returns the organization if the caller is its Admin (a key needs the scope). Otherwise raises FORBIDDEN, or
+-- UNAUTHORIZED if there is no credential: signing in may help.
 create function private.require_admin(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
   if not private.is_admin(organization_id, scope) then
+    if current_setting('role', true) = 'anon' then
+      perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+    end if;
     perform private.raise_error('FORBIDDEN', case
       when private.is_key() then format('This key lacks the scope %s.', scope)
       else 'Only admins of the organization may do this.' end);

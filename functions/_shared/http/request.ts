@@ -88,6 +88,7 @@ export async function parse(
     body: undefined,
     locale: reader.locale(c),
     byKey: credential.kind === "key",
+    isReadByUser: (credential.kind === "user" || credential.kind === "session") && isRead(c),
     newId: crypto.randomUUID(),
     prepared: endpoint.work ? undefined : endpoint.prepare?.(),
   };
@@ -109,6 +110,11 @@ export async function parse(
     if (error instanceof ApiError) return { input, statements: [], problem: error };
     throw error;
   }
+}
+
+function isRead(c: Context): boolean {
+  const purpose = c.req.header("Sec-Purpose") ?? c.req.header("Purpose") ?? "";
+  return c.req.method === "GET" && !purpose.startsWith("prefetch");
 }
 
 function check(schema: z.ZodType, value: unknown): unknown {
