@@ -1,6 +1,7 @@
 import type { Admission, Verdict } from "../database/admission.ts";
 import type { Statement } from "../database/pipeline.ts";
 import type { Sql } from "../database/query.ts";
+import { environment } from "../runtime/environment.ts";
 import { call, read } from "./shapes.ts";
 
 /** The error of private.admit_request, if any. */
@@ -16,7 +17,7 @@ export function chargeRequest(admission: Admission): Statement<Verdict & Admissi
 export function assumeCaller(admission: Admission, charge: boolean): Statement<Verdict> {
   const { requestId, access, scopes } = admission;
   return (sql) => sql`select max_requests, remaining, reset_at, origin_allowed
-    from private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes})`;
+    from private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes}, ${environment.siteUrl})`;
 }
 
 function caller(sql: Sql, admission: Admission) {
@@ -33,5 +34,8 @@ export const findIdempotentResponse = (key: string, request: Uint8Array) =>
 export const saveIdempotentResponse = (key: string, answer: string) => call("save_idempotent_response", key, answer);
 
 export const newestMigration = () => read<string>("latest_migration");
+
+/** The name on the picture of a profile; null if it has none, or not everybody sees it. */
+export const picturedName = (profileId: string) => read<string | null>("pictured_name", profileId);
 
 export const originIsAllowed = (origin: string) => read<boolean>("is_allowed_origin", origin);
