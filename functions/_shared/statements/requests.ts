@@ -35,7 +35,4 @@ export const saveIdempotentResponse = (key: string, answer: string) => call("sav
 
 export const newestMigration = () => read<string>("latest_migration");
 
-/** The name on the picture of a profile; null if it has none, or not everybody sees it. */
-export const picturedName = (profileId: string) => read<string | null>("pictured_name", profileId);
-
 export const originIsAllowed = (origin: string) => read<boolean>("is_allowed_origin", origin);
