@@ -118,11 +118,18 @@ function isWebAddress(value: string): boolean {
 
 export const personName = text({ min: 1, max: 100 });
 
-/** The person a key acts for; without an address the key itself. */
+/** The author a key acts for: the person with the address, otherwise the author with the name, otherwise the key itself. */
 export const onBehalfFields = {
   author_email: emailAddress.nullish().describe("The person the key acts for; never in a public response."),
-  author_name: personName.nullish().describe("Display name, 1 to 100 characters."),
+  author_name: personName
+    .nullish()
+    .describe(
+      "Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author.",
+    ),
 };
+
+/** The person's own picture, or one made by the pages. */
+export const pictureAddress = z.string().describe("URL of a picture.");
 
 /** What a key writes for a person who asked to hear what becomes of it. */
 export const followField = z

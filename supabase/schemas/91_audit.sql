@@ -92,6 +92,13 @@ begin
 end
 $$;
 
+-- Name of an actor for Admin: of a key its own, which nobody else sees. For definer functions.
+create function private.actor_name(actor public.profiles) returns text
+language sql stable
+return coalesce((select k.name from private.api_keys k
+  where k.organization_id = (actor).organization_id and k.profile_id = (actor).id and (actor).kind = 'key'
+  limit 1), (actor).name, 'Anonymous');
+
 -- Audit log of the current organization, newest first, for signed-in Admin; target_id, actor_id, action
 -- and days in the organization's time zone (inclusive) filter. Pages by (before_at, before_id).
 -- definer: the audit log is not granted.
@@ -131,7 +138,7 @@ begin
         'action', s.action,
         'target_type', s.target_type,
         'target_id', s.target_id,
-        'actor', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
+        'actor', (select json_build_object('id', p.id, 'name', private.actor_name(p))
           from public.profiles p where p.id = s.actor_id),
         'key_id', s.key_id,
         'request_id', s.request_id,
@@ -171,7 +178,7 @@ begin
       'actors', coalesce((select json_agg(json_build_object(
         'id', p.id,
         'kind', p.kind,
-        'name', coalesce(p.name, 'Anonymous')) order by lower(p.name), p.id)
+        'name', private.actor_name(p)) order by lower(private.actor_name(p)), p.id)
         from first_actors f join public.profiles p on p.id = f.id), '[]')));
 end
 $$;

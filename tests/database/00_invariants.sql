@@ -134,7 +134,7 @@ insert into helpers values
   (array['service_key', 'feedback_api'], array['key_organization_id']),
   (array['feedback_api'], array['agent_id', 'admit_request', 'assume_caller', 'is_allowed_origin', 'latest_migration',
     'record_tool_calls', 'finish_stream', 'stream_events', 'events_after', 'active_keys',
-    'renew_streams', 'claim_import', 'take_removed_logos', 'set_up', 'signing_secrets', 'open_session']),
+    'renew_streams', 'claim_import', 'take_removed_logos', 'set_up', 'signing_secrets', 'open_session', 'pictured_name']),
   (array['service_role'], array['is_time_zone', 'are_mail_choices', 'mail_kinds']),
   (array['authenticated', 'service_role'], array['person_name', 'ordered_id', 'check_response']),
   (array['anon', 'authenticated', 'service_key'], array['team_organization_ids', 'author', 'author_of_key',

@@ -207,8 +207,10 @@ function organizationOf(c: Context, params: Record<string, string>): string | nu
 }
 
 function hashedAuthor(body: unknown): string | null {
-  const email = body && typeof body === "object" && "author_email" in body ? body.author_email : undefined;
-  return typeof email === "string" ? keyedHash(email.toLowerCase()) : null;
+  const { author_email, author_name } = (body ?? {}) as Record<string, unknown>;
+  if (typeof author_email === "string") return keyedHash(author_email.toLowerCase());
+  // No address has a space.
+  return typeof author_name === "string" ? keyedHash(`named ${author_name}`) : null;
 }
 
 const hashes = new Map<string, string>();
