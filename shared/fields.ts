@@ -137,6 +137,12 @@ export const followField = z
   .optional()
   .describe("Whether the person asked to follow the submission, and so to get mail about it. Default false.");
 
+/** The pattern of a comma-separated list of the names. */
+export function patternOfList(names: readonly string[]): string {
+  const name = `\\s*(${names.join("|").replaceAll(".", "\\.")})\\s*`;
+  return `^${name}(,${name})*$`;
+}
+
 /** A comma-separated query parameter as an array of distinct names; an unknown name is an error of the parameter. */
 export function expandOf<const Name extends string>(...names: [Name, ...Name[]]) {
   const message = `must be a comma-separated list of ${names.join(", ")}`;
@@ -151,16 +157,21 @@ export function expandOf<const Name extends string>(...names: [Name, ...Name[]])
       ctx.issues.push({ code: "custom", message, input: value });
       return z.NEVER;
     })
+    .meta({ pattern: patternOfList(names), maxLength: 200 })
     .describe(`Related resources to include, comma-separated: ${names.join(", ")}.`);
 }
 
 /** Checks the length of an array before its items, so that a huge one costs nothing. */
-export function shortArrayOf<Item extends z.ZodType>(item: Item, maxItems: number) {
-  const array = z.preprocess((value, ctx) => {
-    if (!Array.isArray(value) || value.length <= maxItems) return value;
-    ctx.issues.push({ code: "custom", message: `must have at most ${maxItems} items`, input: value });
-    return z.NEVER;
-  }, z.array(item).max(maxItems));
+export function shortArrayOf<Item extends z.ZodType>(item: Item, maxItems: number, minItems = 0) {
+  const items = z.array(item).max(maxItems);
+  const array = z.preprocess(
+    (value, ctx) => {
+      if (!Array.isArray(value) || value.length <= maxItems) return value;
+      ctx.issues.push({ code: "custom", message: `must have at most ${maxItems} items`, input: value });
+      return z.NEVER;
+    },
+    minItems > 0 ? items.min(minItems, `must have ${minItems} to ${maxItems} items`) : items,
+  );
   // JSON Schema treats preprocessed fields as optional; mark them as required.
   Object.defineProperty(array._zod, "optin", { value: undefined });
   return array;

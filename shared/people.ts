@@ -17,10 +17,10 @@ export const peopleQuery = z
       .max(254)
       .optional()
       .describe(
-        "A complete address, or a part of the name; fewer than three letters match its beginning. Empty for who submitted or voted last.",
+        "A complete address, or a part of the name; fewer than three letters match its beginning. Without it and `email`: who submitted or voted last.",
       ),
   })
-  .refine(({ email, search }) => (email === undefined) !== (search === undefined), "Give either email or search.")
+  .refine(({ email, search }) => email === undefined || search === undefined, "Give either email or search.")
   .meta({ id: "PeopleQuery", description: "Search by `email` or by `search`." });
 
 export const trustDecision = z

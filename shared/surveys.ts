@@ -83,6 +83,7 @@ const targeting = z
       .describe("The submission whose voters or followers may answer; of the same organization."),
     locales: shortArrayOf(locale, locale.options.length)
       .refine((list) => list.length > 0, "must name at least 1 language, or be null for all")
+      .meta({ minItems: 1 })
       .nullish()
       .describe("Languages in which it may be answered; null for all."),
   })
