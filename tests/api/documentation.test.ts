@@ -451,7 +451,7 @@ describe("an operation", () => {
 
   test.each([
     { what: "shows names of categories and tags", endpoint: show, parameter: "AcceptLanguage", takes: true },
-    { what: "shows none", endpoint: list, parameter: "AcceptLanguage", takes: false },
+    { what: "shows none", endpoint: comment, parameter: "AcceptLanguage", takes: false },
     { what: "posts by key", endpoint: comment, parameter: "IdempotencyKey", takes: true },
     {
       what: "posts by people alone",
