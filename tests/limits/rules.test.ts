@@ -410,6 +410,13 @@ describe("rate limit headers", () => {
     for (const { secret } of [first, second, third, first, second, third])
       statuses.push((await own.call("POST", "/api/submissions", { token: secret, body })).status);
     expect(statuses).toEqual([201, 201, 201, 429, 429, 429]);
+    await own.sql`delete from private.rate_counters`;
+    const headers = { "idempotency-key": "across the rotation" };
+    const repeated = [first, third].map(({ secret }) =>
+      own.call("POST", "/api/submissions", { token: secret, body, headers }),
+    );
+    const [one, two] = await Promise.all(repeated);
+    expect([two?.status, two?.text]).toEqual([one?.status, one?.text]);
   });
 
   test("a key creating submissions gets it in the lowercase envelope", async () => {
