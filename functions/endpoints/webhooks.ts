@@ -125,7 +125,7 @@ export const webhooks = [
     respond: row("webhook", 201),
   }),
   get("/organizations/:id/webhooks/:webhook_id/deliveries", {
-    scopes: ["webhooks:read"],
+    access: "person",
     summary: "List a webhook's newest 100 deliveries, as an admin",
     query: deliveryListQuery,
     responses: { 200: deliveryListAnswer },
@@ -136,14 +136,14 @@ export const webhooks = [
     },
   }),
   get("/organizations/:id/webhooks/:webhook_id/deliveries/:event_id", {
-    scopes: ["webhooks:read"],
+    access: "person",
     summary: "Show a delivery with its attempts, as an admin",
     responses: { 200: deliveryDetailAnswer },
     call: ({ params }) => [showDelivery(params)],
     respond: row("delivery"),
   }),
   post("/organizations/:id/webhooks/:webhook_id/deliveries/:event_id/redeliver", {
-    scopes: ["webhooks:write"],
+    access: "person",
     summary: "Resend an event to its webhook, as an admin",
     responses: { 200: deliveryAnswer },
     call: ({ params }) => [redeliver(params)],

@@ -242,7 +242,6 @@ describe("what a schema refuses, the document refuses too", () => {
       const shape = (endpoint.query as z.ZodObject<Record<string, z.ZodType>> | undefined)?.shape ?? {};
       return (operationFor(endpoint)?.parameters ?? []).flatMap((parameter) => {
         const field = "in" in parameter && parameter.in === "query" && shape[parameter.name];
-        if (/_date$/.test("name" in parameter ? parameter.name : "")) return [];
         if (!field) return [];
         const documented = readSchema(parameter.schema);
         const asSent = (value: string) =>
@@ -451,7 +450,7 @@ describe("an operation", () => {
 
   test.each([
     { what: "shows names of categories and tags", endpoint: show, parameter: "AcceptLanguage", takes: true },
-    { what: "shows none", endpoint: list, parameter: "AcceptLanguage", takes: false },
+    { what: "shows none", endpoint: comment, parameter: "AcceptLanguage", takes: false },
     { what: "posts by key", endpoint: comment, parameter: "IdempotencyKey", takes: true },
     {
       what: "posts by people alone",

@@ -128,7 +128,7 @@ test("an encrypted secret can be decrypted for its own webhook only", async () =
     where w.id = ${own.id.slice(3)} and t.id = ${foreign.id.slice(3)}`;
   const { data } = (await api("POST", `${own.path}/test`, { as: world.key })).body as { data: { id: string } };
   const attempts = await until(async () => {
-    const detail = await call("GET", `${own.path}/deliveries/${data.id}`, deliveryDetailAnswer);
+    const detail = await call("GET", `${own.path}/deliveries/${data.id}`, deliveryDetailAnswer, { as: world.admin });
     return detail.data.attempts.length > 0 ? detail.data.attempts : undefined;
   });
   expect(attempts[0]).toMatchObject({ error: "The delivery failed.", status_code: null });
@@ -155,7 +155,7 @@ test("the log lists deliveries newest first, with responses cut at 8 KiB", async
   const hook = await newHook(world, events, { behave: (response) => response.writeHead(200).end("x".repeat(100_000)) });
   for (const _ of [1, 2]) await api("POST", `${hook.path}/test`, { as: world.key });
   const log = await until(async () => {
-    const answer = await call("GET", `${hook.path}/deliveries?limit=1`, deliveryListAnswer);
+    const answer = await call("GET", `${hook.path}/deliveries?limit=1`, deliveryListAnswer, { as: world.admin });
     return answer.data[0]?.status === "delivered" ? answer : undefined;
   });
   expect(log.meta).toMatchObject({ total: 2, has_next: true });

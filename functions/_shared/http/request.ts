@@ -88,6 +88,7 @@ export async function parse(
     body: undefined,
     locale: reader.locale(c),
     byKey: credential.kind === "key",
+    isReadByUser: (credential.kind === "user" || credential.kind === "session") && isRead(c),
     newId: crypto.randomUUID(),
     prepared: endpoint.work ? undefined : endpoint.prepare?.(),
   };
@@ -109,6 +110,11 @@ export async function parse(
     if (error instanceof ApiError) return { input, statements: [], problem: error };
     throw error;
   }
+}
+
+function isRead(c: Context): boolean {
+  const purpose = c.req.header("Sec-Purpose") ?? c.req.header("Purpose") ?? "";
+  return c.req.method === "GET" && !purpose.startsWith("prefetch");
 }
 
 function check(schema: z.ZodType, value: unknown): unknown {
@@ -201,8 +207,10 @@ function organizationOf(c: Context, params: Record<string, string>): string | nu
 }
 
 function hashedAuthor(body: unknown): string | null {
-  const email = body && typeof body === "object" && "author_email" in body ? body.author_email : undefined;
-  return typeof email === "string" ? keyedHash(email.toLowerCase()) : null;
+  const { author_email, author_name } = (body ?? {}) as Record<string, unknown>;
+  if (typeof author_email === "string") return keyedHash(author_email.toLowerCase());
+  // No address has a space.
+  return typeof author_name === "string" ? keyedHash(`named ${author_name}`) : null;
 }
 
 const hashes = new Map<string, string>();

@@ -7,7 +7,7 @@ import { Tabs } from "../../../components/admin/tabs.tsx";
 import { Button } from "../../../components/button.tsx";
 import { adminPath, hrefWith } from "../../../paths.ts";
 import { adminPage } from "../admin-page.tsx";
-import { formatShare, SurveyStatus } from "./shared.tsx";
+import { formatShare, measured, SurveyStatus } from "./shared.tsx";
 
 export const surveyList = adminPage({
   area: "surveys",
@@ -36,9 +36,12 @@ export const surveyList = adminPage({
             },
             { label: words.columns.status, cell: ({ status }) => <SurveyStatus status={status} /> },
             number("response_count", words.columns.responses),
-            number("completion_rate", words.columns.completion, {
-              cell: ({ completion_rate }) => formatShare(completion_rate, visit.locale),
-            }),
+            {
+              label: words.columns.completion,
+              isNumber: true,
+              cell: ({ completion_rate, start_count }) =>
+                formatShare(measured(completion_rate, start_count), visit.locale),
+            },
             day("created_at", words.columns.created),
             day("closes_at", words.columns.closes),
           ]}
