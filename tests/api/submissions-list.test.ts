@@ -326,9 +326,6 @@ describe("the list of submissions", () => {
     ["order=down", "order"],
     ["expand=author,votes", "expand"],
     ["expand=comments", "expand"],
-    ["q=", "q"],
-    ["q=%20%20", "q"],
->>>>>>> b
     [`q=${"x".repeat(201)}`, "q"],
     ["q=%00", "q"],
   ])("rejects %s", async (query, field) => {

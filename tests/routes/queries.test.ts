@@ -84,7 +84,9 @@ test.each(routes)("$name takes empty parameters as missing", async ({ route, nam
   const empty = names.filter((name) => !sent.has(name)).map((name) => `${name}=&${name}=+`);
   const answer = await ask([sent, ...empty].join("&"));
   expect(answer.status, answer.text).not.toBe(400);
-  const needed = [...sent.keys()].filter((name) => !route.endpoint?.query?.safeParse({ ...Object.fromEntries(sent), [name]: undefined }).success);
+  const needed = [...sent.keys()].filter(
+    (name) => !route.endpoint?.query?.safeParse({ ...Object.fromEntries(sent), [name]: undefined }).success,
+  );
   for (const name of needed) expectError(await ask(`${name}=`), "VALIDATION_ERROR", name);
 });
 

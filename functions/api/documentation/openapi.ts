@@ -211,6 +211,7 @@ function tidy({ jsonSchema }: { jsonSchema: Schema }) {
 }
 
 const patternsOfFormats: Record<string, string> = {
+  date: "^[1-9]",
   "date-time": "^[1-9]",
   uri: "^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\\\/?#@]+([/?#][^\\s\\\\]*)?\\s*$",
 };
