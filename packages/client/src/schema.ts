@@ -1406,7 +1406,7 @@ export interface paths {
         };
         /**
          * List a webhook's newest 100 deliveries, as an admin
-         * @description For signed-in users, and for keys with the scope `webhooks:read`.
+         * @description For signed-in users, not for keys.
          */
         get: operations["getOrganizationsByIdWebhooksByWebhookIdDeliveries"];
         put?: never;
@@ -1426,7 +1426,7 @@ export interface paths {
         };
         /**
          * Show a delivery with its attempts, as an admin
-         * @description For signed-in users, and for keys with the scope `webhooks:read`.
+         * @description For signed-in users, not for keys.
          */
         get: operations["getOrganizationsByIdWebhooksByWebhookIdDeliveriesByEventId"];
         put?: never;
@@ -1448,7 +1448,7 @@ export interface paths {
         put?: never;
         /**
          * Resend an event to its webhook, as an admin
-         * @description For signed-in users, and for keys with the scope `webhooks:write`.
+         * @description For signed-in users, not for keys.
          */
         post: operations["postOrganizationsByIdWebhooksByWebhookIdDeliveriesByEventIdRedeliver"];
         delete?: never;
@@ -2250,7 +2250,7 @@ export interface components {
         /** @description The public profile of a person, a key or an agent. */
         Author: {
             /** @description URL of a picture. */
-            avatar: string | null;
+            avatar: string;
             /** Format: uuid */
             id: string;
             /** @description Whether the person is a team member. */
@@ -2411,7 +2411,7 @@ export interface components {
         CommentCreateByKey: {
             /** @description The person the key acts for; never in a public response. */
             author_email?: string | null;
-            /** @description Display name, 1 to 100 characters. */
+            /** @description Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author. */
             author_name?: string | null;
             /** @description 1 to 2000 characters (code points), trimmed. */
             body: string;
@@ -2582,7 +2582,8 @@ export interface components {
              */
             expires_at: string;
             profile: {
-                avatar: string | null;
+                /** @description URL of a picture. */
+                avatar: string;
                 email: string;
                 /** Format: uuid */
                 id: string;
@@ -2919,7 +2920,8 @@ export interface components {
         };
         /** @description A member of the team. */
         Member: {
-            avatar: string | null;
+            /** @description URL of a picture. */
+            avatar: string;
             /** @description For admins; null for other callers. */
             email: string | null;
             /** @description For owners; null for other callers. */
@@ -3310,7 +3312,8 @@ export interface components {
         Person: {
             /** @description Number of survey responses. */
             answers?: number;
-            avatar_url?: string | null;
+            /** @description URL of a picture. */
+            avatar_url?: string;
             comments?: number;
             /**
              * Format: date-time
@@ -3572,7 +3575,8 @@ export interface components {
         PersonDetail: {
             /** @description Number of survey responses. */
             answers: number;
-            avatar_url: string | null;
+            /** @description URL of a picture. */
+            avatar_url: string;
             comments: number;
             /**
              * Format: date-time
@@ -3750,9 +3754,17 @@ export interface components {
         };
         /** @description A submission in a list. */
         Submission: {
-            /** Format: uuid */
-            author_id: string;
-            category_id: string | null;
+            /** @description With `expand=author`. */
+            author?: components["schemas"]["Author"];
+            /**
+             * Format: uuid
+             * @description Replaced by `author` when expanded.
+             */
+            author_id?: string;
+            /** @description With `expand=category`. */
+            category?: components["schemas"]["Category"] | null;
+            /** @description Replaced by `category` when expanded. */
+            category_id?: string | null;
             /** @description Including replies. */
             comment_count: number;
             /**
@@ -3764,8 +3776,8 @@ export interface components {
             /** Format: uuid */
             id: string;
             status: components["schemas"]["SubmissionStatus"];
-            /** @description Slugs. */
-            tags: string[];
+            /** @description Slugs; {name, slug} with `expand=tags`. */
+            tags: string[] | components["schemas"]["TagReference"][];
             title: string;
             type: components["schemas"]["SubmissionType"];
             /**
@@ -3790,7 +3802,7 @@ export interface components {
         SubmissionCreateByKey: {
             /** @description The person the key acts for; never in a public response. */
             author_email?: string | null;
-            /** @description Display name, 1 to 100 characters. */
+            /** @description Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author. */
             author_name?: string | null;
             /** @description Id of a category of the same organization. */
             category_id?: string | null;
@@ -3932,9 +3944,13 @@ export interface components {
         SubmissionType: "idea" | "problem";
         /** @description A survey in a list. */
         Survey: {
-            closes_at: string | null;
-            /** @description Share of starts with a response, 0 to 1; null without starts. */
-            completion_rate: number | null;
+            /**
+             * Format: date-time
+             * @description When it closes; omitted if it does not.
+             */
+            closes_at?: string;
+            /** @description Share of starts with a response, 0 to 1; 0 if start_count is 0. */
+            completion_rate: number;
             /**
              * Format: date-time
              * @description ISO 8601 with an offset.
@@ -3943,13 +3959,15 @@ export interface components {
             /** Format: uuid */
             id: string;
             response_count: number;
+            /** @description People who started, with a response or without; each response counts as started. */
+            start_count: number;
             status: components["schemas"]["SurveyStatus"];
             title: string;
         };
         /** @description Metrics of a survey; with `metrics` only those. */
         SurveyAnalytics: {
-            /** @description Mean seconds from start to submission; null without started responses. */
-            avg_completion_time?: number | null;
+            /** @description Mean seconds from start to submission; 0 if timed_count is 0. */
+            avg_completion_time?: number;
             breakdown_by_question?: {
                 /** @description Responses that answer it. */
                 answer_count: number;
@@ -3962,19 +3980,27 @@ export interface components {
                 };
                 type: components["schemas"]["QuestionType"];
             }[];
-            /** @description Share of starts with a response, 0 to 1; null without starts. */
-            completion_rate?: number | null;
-            /** @description Share of 9 and 10 minus share of 0 to 6 of nps answers, times 100; null without answers. */
-            nps_score?: number | null;
+            /** @description Share of starts with a response, 0 to 1; 0 if start_count is 0. */
+            completion_rate?: number;
+            /** @description Answers to nps questions. */
+            nps_count?: number;
+            /** @description Share of 9 and 10 minus share of 0 to 6 of nps answers, times 100; 0 if nps_count is 0. */
+            nps_score?: number;
             response_count?: number;
             /** @description Sentiment of responses, from numbers and texts. */
             sentiment?: {
                 negative_count: number;
                 neutral_count: number;
-                /** @description Mean of the responses' scores; null without scores. */
-                overall: number | null;
+                /** @description Mean of the responses' scores; 0 if scored_count is 0. */
+                overall: number;
                 positive_count: number;
+                /** @description Responses with a score: the sum of the following counts. */
+                scored_count: number;
             };
+            /** @description People who started, with a response or without; each response counts as started. */
+            start_count?: number;
+            /** @description Responses with a start, whose time is known. */
+            timed_count?: number;
         };
         /**
          * @description The audience of a survey: everyone, or the voters or followers of one submission.
@@ -4006,13 +4032,17 @@ export interface components {
         SurveyDetail: {
             /** @description With `expand=analytics`; Admin only. */
             analytics?: components["schemas"]["SurveyAnalytics"];
-            /** @description Mean seconds from start to submission; null without started responses. */
-            avg_completion_time: number | null;
+            /** @description Mean seconds from start to submission; 0 if timed_count is 0. */
+            avg_completion_time: number;
             /** @description When it closed permanently. */
             closed_at: string | null;
-            closes_at: string | null;
-            /** @description Share of starts with a response, 0 to 1; null without starts. */
-            completion_rate: number | null;
+            /**
+             * Format: date-time
+             * @description When it closes; omitted if it does not.
+             */
+            closes_at?: string;
+            /** @description Share of starts with a response, 0 to 1; 0 if start_count is 0. */
+            completion_rate: number;
             /**
              * Format: date-time
              * @description ISO 8601 with an offset.
@@ -4027,12 +4057,17 @@ export interface components {
             response_count: number;
             settings: {
                 allow_multiple_responses: boolean;
-                redirect_url: string | null;
+                /** @description Where to redirect respondents; omitted for nowhere. */
+                redirect_url?: string;
                 show_branding: boolean;
             };
+            /** @description People who started, with a response or without; each response counts as started. */
+            start_count: number;
             status: components["schemas"]["SurveyStatus"];
             /** @description With `expand=targeting`; Admin only. */
             targeting?: components["schemas"]["SurveyTargeting"];
+            /** @description Responses with a start, whose time is known. */
+            timed_count: number;
             title: string;
             /**
              * Format: date-time
@@ -4289,14 +4324,14 @@ export interface components {
         VoteByKey: {
             /** @description The person the key acts for; never in a public response. */
             author_email?: string | null;
-            /** @description Display name, 1 to 100 characters. */
+            /** @description Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author. */
             author_name?: string | null;
         };
         /** @description The person for whom an organization key votes, and whether they follow. */
         VoteCreateByKey: {
             /** @description The person the key acts for; never in a public response. */
             author_email?: string | null;
-            /** @description Display name, 1 to 100 characters. */
+            /** @description Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author. */
             author_name?: string | null;
             /** @description Whether the person asked to follow the submission, and so to get mail about it. Default false. */
             follow?: boolean;
@@ -5297,13 +5332,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First day, in the organization's time zone; 29 days before `to` by default. */
-                from?: string;
+                from?: string | unknown | unknown;
                 /** @description Interval of the series; weeks begin on Monday. At most 400 intervals. */
                 interval?: "day" | "week" | "month";
                 /** @description Like `X-Organization`, which takes precedence. */
                 organization?: components["parameters"]["OrganizationInQuery"];
                 /** @description Last day, inclusive; today by default. */
-                to?: string;
+                to?: string | unknown | unknown;
             };
             header?: {
                 /** @description Id or slug of the organization, required if there are several. */
@@ -6873,7 +6908,7 @@ export interface operations {
                 email?: string;
                 /** @description Like `X-Organization`, which takes precedence. */
                 organization?: components["parameters"]["OrganizationInQuery"];
-                /** @description A complete address, or a part of the name; fewer than three letters match its beginning. Empty for who submitted or voted last. */
+                /** @description A complete address, or a part of the name; fewer than three letters match its beginning. Without it and `email`: who submitted or voted last. */
                 search?: string;
             };
             header?: {
@@ -9103,8 +9138,6 @@ export interface operations {
                 organization?: components["parameters"]["OrganizationInQuery"];
             };
             header?: {
-                /** @description For keys: a repeated request with the same key within a day returns the first response and has no further effect. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description Id or slug of the organization, required if there are several. */
                 "X-Organization"?: components["parameters"]["Organization"];
             };
@@ -9314,6 +9347,8 @@ export interface operations {
                 category?: string;
                 /** @description A `next_cursor` from an earlier response, instead of `page`. */
                 cursor?: string;
+                /** @description Related resources to include, comma-separated: author, category, tags. */
+                expand?: string;
                 /** @description Items per page, 1 to 100. */
                 limit?: number;
                 order?: "asc" | "desc";
@@ -9331,6 +9366,8 @@ export interface operations {
                 type?: components["schemas"]["SubmissionType"];
             };
             header?: {
+                /** @description Language of the names of categories and tags: en, es, fr, de, ru, pt-BR, ja, it; English if none matches. */
+                "Accept-Language"?: components["parameters"]["AcceptLanguage"];
                 /** @description Id or slug of the organization, required if there are several. */
                 "X-Organization"?: components["parameters"]["Organization"];
             };
@@ -9342,6 +9379,8 @@ export interface operations {
             /** @description OK. */
             200: {
                 headers: {
+                    "Content-Language": components["headers"]["Content-Language"];
+                    Vary: components["headers"]["Vary"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
@@ -10438,7 +10477,7 @@ export interface operations {
     getSurveysByIdAnalytics: {
         parameters: {
             query?: {
-                /** @description Metrics, comma-separated: response_count, completion_rate, avg_completion_time, nps_score, sentiment, breakdown_by_question. All by default. */
+                /** @description Metrics, comma-separated: response_count, completion_rate, avg_completion_time, nps_score, sentiment, breakdown_by_question; each with its count. All by default. */
                 metrics?: string;
                 /** @description Like `X-Organization`, which takes precedence. */
                 organization?: components["parameters"]["OrganizationInQuery"];
@@ -10682,7 +10721,7 @@ export interface operations {
                 /** @description A `next_cursor` from an earlier response, instead of `page`. */
                 cursor?: string;
                 /** @description Submitted at or before; a date ends at 24:00 UTC. */
-                end_date?: string;
+                end_date?: string | unknown | unknown;
                 /** @description csv: all responses that match the filters, regardless of page and limit. */
                 format?: "json" | "csv";
                 /** @description Items per page, 1 to 100. */
@@ -10693,7 +10732,7 @@ export interface operations {
                 page?: number;
                 sentiment?: components["schemas"]["Sentiment"];
                 /** @description Submitted at or after; a date starts at 00:00 UTC. */
-                start_date?: string;
+                start_date?: string | unknown | unknown;
             };
             header?: {
                 /** @description Id or slug of the organization, required if there are several. */
