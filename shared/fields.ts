@@ -36,7 +36,7 @@ const isoTime =
  * An ISO 8601 time with an offset as RFC 3339, Postgres and Date.parse read it: with seconds, and with minutes in the
  * offset. Undefined if the text is none.
  */
-export function timeOf(value: string): string | undefined {
+function timeOf(value: string): string | undefined {
   const [, date, minute, second = ":00", hours, minutes = "00"] = isoTime.exec(value) ?? [];
   if (!calendarDay.safeParse(date).success) return undefined;
   return `${date}T${minute}${second}${hours ? `${hours}:${minutes}` : "Z"}`;

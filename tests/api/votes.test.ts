@@ -307,7 +307,7 @@ describe("the voters of a submission", () => {
     const { data } = expectJson(await voters(id, admin), 200, voterListAnswer);
     expect(data.map(({ name, email }) => [name, email])).toEqual([
       ["Anonymous", nameless.email],
-      ["Key of a test", null],
+      ["Organization of a test", null],
     ]);
   });
 
