@@ -24,6 +24,6 @@ if (!first) {
 } else {
   await call("set_submission_status", { submission_id: first.id, status: "under_review", note: "We look into it." });
   const mood = await call("analyze_sentiment", { submission_id: first.id });
-  console.log(`“${first.title}” is now under review. Votes: ${first.vote_count}. Mood: ${mood.overall ?? "unknown"}`);
+  console.log(`“${first.title}” is now under review. Votes: ${first.vote_count}. Mood: ${mood.overall}`);
 }
 await client.close();

@@ -35,8 +35,10 @@ export const apiKeyRotate = z
 
 export type ApiKeyRotate = z.infer<typeof apiKeyRotate>;
 
+const originPattern = /^https?:\/\/[a-z0-9.:[\]-]{1,253}$/;
+
 function isOrigin(value: string): boolean {
-  return /^https?:\/\/[a-z0-9.:[\]-]{1,253}$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
+  return originPattern.test(value) && URL.canParse(value) && new URL(value).origin === value;
 }
 
 export const originsUpdate = z
@@ -45,7 +47,8 @@ export const originsUpdate = z
       .array(
         z
           .string()
-          .refine(isOrigin, "must be an origin: scheme, host and port in lower case, such as https://app.example.org"),
+          .refine(isOrigin, "must be an origin: scheme, host and port in lower case, such as https://app.example.org")
+          .meta({ pattern: originPattern.source }),
       )
       .max(50)
       .transform((origins) => [...new Set(origins)])

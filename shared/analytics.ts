@@ -1,19 +1,14 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, slug, uuid } from "./fields.ts";
+import { count, dayOrMoment, slug, uuid } from "./fields.ts";
 import { submissionStatus } from "./submissions.ts";
-
-const day = z
-  .union(
-    [z.iso.date(), z.iso.datetime({ offset: true })],
-    "must be a date such as 2027-01-31, or a time with an offset",
-  )
-  .optional();
 
 export const analyticsQuery = z
   .object({
-    from: day.describe("First day, in the organization's time zone; 29 days before `to` by default."),
-    to: day.describe("Last day, inclusive; today by default."),
+    from: dayOrMoment
+      .optional()
+      .describe("First day, in the organization's time zone; 29 days before `to` by default."),
+    to: dayOrMoment.optional().describe("Last day, inclusive; today by default."),
     interval: z
       .enum(["day", "week", "month"])
       .default("day")

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listOf } from "./envelopes.ts";
-import { timestamp, uuid } from "./fields.ts";
+import { calendarDay, timestamp, uuid } from "./fields.ts";
 import { cursor, pageFields } from "./pagination.ts";
 import { authorReference } from "./taxonomy.ts";
 
@@ -16,11 +16,8 @@ export const auditQuery = z
       .regex(/^[a-z_]{1,50}\.[a-z_]{1,50}$/, "must be an action such as submission.merge")
       .optional()
       .describe("Only this action."),
-    from: z.iso
-      .date("must be a date such as 2027-01-31")
-      .optional()
-      .describe("First day, in the organization's time zone."),
-    to: z.iso.date("must be a date such as 2027-01-31").optional().describe("Last day, inclusive."),
+    from: calendarDay.optional().describe("First day, in the organization's time zone."),
+    to: calendarDay.optional().describe("Last day, inclusive."),
     actor_id: uuid.optional().describe("Only entries by this person or this key's profile."),
   })
   .meta({ id: "AuditQuery", description: "Filter and page of the audit log, newest first." });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
 import { canonicalEventName, type EventAlias, type EventName, eventAliases, eventNames } from "./events.ts";
-import { timestamp, uuid } from "./fields.ts";
+import { patternOfList, timestamp, uuid } from "./fields.ts";
 import { cursor, queryInteger } from "./pagination.ts";
 
 const names: readonly string[] = [...eventNames, ...Object.keys(eventAliases)];
@@ -27,6 +27,7 @@ export const eventsQuery = z
         });
         return z.NEVER;
       })
+      .meta({ pattern: patternOfList(names) })
       .describe("Event names, comma-separated; by default all events that the caller may read."),
   })
   .meta({ id: "EventsQuery", description: "Position and filter of the change feed." });

@@ -364,6 +364,7 @@ export type Database = {
           kind: string;
           locale: string | null;
           name: string | null;
+          named_by_key: boolean;
           organization_id: string | null;
           updated_at: string;
         };
@@ -378,6 +379,7 @@ export type Database = {
           kind?: string;
           locale?: string | null;
           name?: string | null;
+          named_by_key?: boolean;
           organization_id?: string | null;
           updated_at?: string;
         };
@@ -391,6 +393,7 @@ export type Database = {
           kind?: string;
           locale?: string | null;
           name?: string | null;
+          named_by_key?: boolean;
           organization_id?: string | null;
           updated_at?: string;
         };
@@ -1010,12 +1013,16 @@ export type Database = {
           completion_rate: number | null;
           negative_count: number | null;
           neutral_count: number | null;
+          nps_count: number | null;
           nps_score: number | null;
           organization_id: string;
           positive_count: number | null;
           response_count: number | null;
+          scored_count: number | null;
           sentiment_overall: number | null;
+          start_count: number | null;
           survey_id: string;
+          timed_count: number | null;
         };
         ComputedFields: never;
         Relationships: [

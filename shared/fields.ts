@@ -23,10 +23,43 @@ export const newSlug = z
   .refine((value) => !isUuid(value), "must not look like an id")
   .describe("Lowercase letters and digits, in words joined by single hyphens; at most 64 characters, and no UUID.");
 
-/** Input only: a time within the years that Postgres and every client can represent. */
-export const moment = z.iso
-  .datetime({ offset: true, error: "must be an ISO 8601 time with an offset, such as 2027-01-31T00:00:00Z" })
-  .refine((value) => /^[1-9]/.test(value), "must be in the years 1000 to 9999");
+/** Input only: a day within the years that Postgres and every client can represent. */
+export const calendarDay = z.iso
+  .date("must be a date such as 2027-01-31")
+  .refine((value) => value >= "1000", "must be in the years 1000 to 9999");
+
+// Postgres takes offsets of less than 16 hours.
+const isoTime =
+  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d{1,9})?)?(?:Z|([+-](?:0\d|1[0-5]))(?::?([0-5]\d))?)$/;
+
+/**
+ * An ISO 8601 time with an offset as RFC 3339, Postgres and Date.parse read it: with seconds, and with minutes in the
+ * offset. Undefined if the text is none.
+ */
+export function timeOf(value: string): string | undefined {
+  const [, date, minute, second = ":00", hours, minutes = "00"] = isoTime.exec(value) ?? [];
+  if (!calendarDay.safeParse(date).success) return undefined;
+  return `${date}T${minute}${second}${hours ? `${hours}:${minutes}` : "Z"}`;
+}
+
+const notATime = "must be an ISO 8601 time with an offset, such as 2027-01-31T00:00:00Z";
+
+/** Input only. */
+export const moment = z
+  .string(notATime)
+  .overwrite((value) => timeOf(value) ?? value)
+  .refine((value) => timeOf(value) !== undefined, notATime)
+  .meta({ format: "date-time" });
+
+/** In a query: a day, or a time, in which a plus that was not percent-encoded has become a space. */
+export const dayOrMoment = z
+  .string()
+  .overwrite((value) => timeOf(value.replace(/ (?=\d\d(:?\d\d)?$)/, "+")) ?? value)
+  .refine(
+    (value) => calendarDay.safeParse(value).success || timeOf(value) !== undefined,
+    "must be an ISO 8601 date or time with an offset, such as 2027-01-31 or 2027-01-31T12:00:00Z",
+  )
+  .meta({ anyOf: [{ format: "date" }, { format: "date-time" }] });
 
 /** Output only: as Postgres writes it, in UTC with an offset. */
 export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 with an offset.");
@@ -85,17 +118,30 @@ function isWebAddress(value: string): boolean {
 
 export const personName = text({ min: 1, max: 100 });
 
-/** The person a key acts for; without an address the key itself. */
+/** The author a key acts for: the person with the address, otherwise the author with the name, otherwise the key itself. */
 export const onBehalfFields = {
   author_email: emailAddress.nullish().describe("The person the key acts for; never in a public response."),
-  author_name: personName.nullish().describe("Display name, 1 to 100 characters."),
+  author_name: personName
+    .nullish()
+    .describe(
+      "Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author.",
+    ),
 };
+
+/** The person's own picture, or one made by the pages. */
+export const pictureAddress = z.string().describe("URL of a picture.");
 
 /** What a key writes for a person who asked to hear what becomes of it. */
 export const followField = z
   .boolean()
   .optional()
   .describe("Whether the person asked to follow the submission, and so to get mail about it. Default false.");
+
+/** The pattern of a comma-separated list of the names. */
+export function patternOfList(names: readonly string[]): string {
+  const name = `\\s*(${names.join("|").replaceAll(".", "\\.")})\\s*`;
+  return `^${name}(,${name})*$`;
+}
 
 /** A comma-separated query parameter as an array of distinct names; an unknown name is an error of the parameter. */
 export function expandOf<const Name extends string>(...names: [Name, ...Name[]]) {
@@ -111,16 +157,21 @@ export function expandOf<const Name extends string>(...names: [Name, ...Name[]])
       ctx.issues.push({ code: "custom", message, input: value });
       return z.NEVER;
     })
+    .meta({ pattern: patternOfList(names), maxLength: 200 })
     .describe(`Related resources to include, comma-separated: ${names.join(", ")}.`);
 }
 
 /** Checks the length of an array before its items, so that a huge one costs nothing. */
-export function shortArrayOf<Item extends z.ZodType>(item: Item, maxItems: number) {
-  const array = z.preprocess((value, ctx) => {
-    if (!Array.isArray(value) || value.length <= maxItems) return value;
-    ctx.issues.push({ code: "custom", message: `must have at most ${maxItems} items`, input: value });
-    return z.NEVER;
-  }, z.array(item).max(maxItems));
+export function shortArrayOf<Item extends z.ZodType>(item: Item, maxItems: number, minItems = 0) {
+  const items = z.array(item).max(maxItems);
+  const array = z.preprocess(
+    (value, ctx) => {
+      if (!Array.isArray(value) || value.length <= maxItems) return value;
+      ctx.issues.push({ code: "custom", message: `must have at most ${maxItems} items`, input: value });
+      return z.NEVER;
+    },
+    minItems > 0 ? items.min(minItems, `must have ${minItems} to ${maxItems} items`) : items,
+  );
   // JSON Schema treats preprocessed fields as optional; mark them as required.
   Object.defineProperty(array._zod, "optin", { value: undefined });
   return array;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { emailAddress, personName, timestamp, uuid, webAddress } from "./fields.ts";
+import { emailAddress, personName, pictureAddress, timestamp, uuid, webAddress } from "./fields.ts";
 import { author } from "./taxonomy.ts";
 import { unstorable } from "./text.ts";
 
@@ -66,7 +66,7 @@ export const identifyAnswer = dataOf(
     .object({
       access_token: z.string().describe("`fcs_usr_…`; send it as Bearer token. Returned only once."),
       expires_at: timestamp.describe("A day after the exchange."),
-      profile: z.object({ id: uuid, name: z.string(), avatar: z.string().nullable(), email: z.string() }),
+      profile: z.object({ id: uuid, name: z.string(), avatar: pictureAddress, email: z.string() }),
     })
     .meta({ id: "IdentifiedSession", description: "A session of an identified person." }),
 );

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
-import { emailAddress, timestamp, uuid } from "./fields.ts";
+import { emailAddress, pictureAddress, timestamp, uuid } from "./fields.ts";
 import { memberRoles, organization } from "./organizations.ts";
 import { queryBoolean, totalMeta } from "./pagination.ts";
 import { authorReference } from "./taxonomy.ts";
@@ -58,7 +58,7 @@ const member = z
   .object({
     user_id: uuid,
     name: z.string().describe("`Anonymous` without a name."),
-    avatar: z.string().nullable(),
+    avatar: pictureAddress,
     email: z.string().nullable().describe("For admins; null for other callers."),
     role,
     joined_at: timestamp,

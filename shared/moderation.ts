@@ -13,9 +13,9 @@ const maxSources = 20;
 
 export const merge = z
   .object({
-    source_ids: shortArrayOf(uuid, maxSources)
-      .pipe(z.array(uuid).min(1, "must have 1 to 20 items"))
-      .describe("Sources, up to 20; earlier ones take precedence if several have the same vote or tag."),
+    source_ids: shortArrayOf(uuid, maxSources, 1).describe(
+      "Sources, up to 20; earlier ones take precedence if several have the same vote or tag.",
+    ),
     target_id: uuid.describe("Target of votes, comments, followers and tags."),
   })
   .meta({ id: "Merge", description: "Duplicates of a submission." });
@@ -69,21 +69,15 @@ export type Moderation = z.infer<typeof moderation>;
 /** A decision about several items, as the dashboard's forms send it. */
 export const verdict = z
   .object({
-    items: shortArrayOf(z.string().regex(/^(submission|comment):[0-9a-f-]{36}(@[0-9T:.+-]{20,40})?$/), 100).pipe(
-      z.array(z.string()).min(1, "must have 1 to 100 items"),
-    ),
+    items: shortArrayOf(z.string().regex(/^(submission|comment):[0-9a-f-]{36}(@[0-9T:.+-]{20,40})?$/), 100, 1),
     action: moderation.shape.action,
     reason: moderation.shape.reason,
     trust_author: moderation.shape.trust_author,
   })
   .meta({ id: "Verdict" });
 
-const manyIds = shortArrayOf(uuid, 100)
-  .pipe(z.array(uuid).min(1, "must have 1 to 100 items"))
-  .describe("Submissions, up to 100.");
-const labels = shortArrayOf(slug, 20)
-  .pipe(z.array(slug).min(1, "must have 1 to 20 items"))
-  .describe("Ids or slugs of tags, up to 20.");
+const manyIds = shortArrayOf(uuid, 100, 1).describe("Submissions, up to 100.");
+const labels = shortArrayOf(slug, 20, 1).describe("Ids or slugs of tags, up to 20.");
 
 export const bulk = z
   .discriminatedUnion(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, emailAddress, moderationState, timestamp, uuid } from "./fields.ts";
+import { count, emailAddress, moderationState, pictureAddress, timestamp, uuid } from "./fields.ts";
 import { locale } from "./locales.ts";
 import { memberRoles } from "./organizations.ts";
 import { submissionStatus, submissionType } from "./submissions.ts";
@@ -17,10 +17,10 @@ export const peopleQuery = z
       .max(254)
       .optional()
       .describe(
-        "A complete address, or a part of the name; fewer than three letters match its beginning. Empty for who submitted or voted last.",
+        "A complete address, or a part of the name; fewer than three letters match its beginning. Without it and `email`: who submitted or voted last.",
       ),
   })
-  .refine(({ email, search }) => (email === undefined) !== (search === undefined), "Give either email or search.")
+  .refine(({ email, search }) => email === undefined || search === undefined, "Give either email or search.")
   .meta({ id: "PeopleQuery", description: "Search by `email` or by `search`." });
 
 export const trustDecision = z
@@ -47,7 +47,7 @@ const personKind = z
 const found = { id: uuid, kind: personKind, name: z.string(), created_at: timestamp };
 const known = {
   email: z.string().nullable(),
-  avatar_url: z.string().nullable(),
+  avatar_url: pictureAddress,
   role: z.enum(memberRoles).nullable().describe("Their role on the team; null for none."),
   decided: z.boolean().nullable().describe("What the team decided about their trust; null for nothing."),
   is_trusted: z.boolean().describe("Whether what they write needs no approval."),

@@ -81,10 +81,18 @@ export const submissionListQuery = z
     order: order.default("desc"),
   })
   .refine(isWithinMaxOffset, maxOffsetMessage)
-  .refine(isRelevanceOfWords, relevanceMessage)
-  .meta({ id: "SubmissionListQuery", description: "Filters, sort and page of the list of submissions." });
+  .refine(isRelevanceOfWords, relevanceMessage);
 
 export type SubmissionListQuery = z.infer<typeof submissionListQuery>;
+
+const submissionReferences = ["author", "category", "tags"] as const;
+
+export const expandedSubmissionListQuery = submissionListQuery
+  .safeExtend({ expand: expandOf(...submissionReferences) })
+  .meta({
+    id: "SubmissionListQuery",
+    description: "Filters, sort, page and related resources of the list of submissions.",
+  });
 
 export const submissionSearchQuery = z
   .object({
@@ -100,7 +108,7 @@ export const submissionSearchQuery = z
 export type SubmissionSearchQuery = z.infer<typeof submissionSearchQuery>;
 
 export const submissionDetailQuery = z
-  .object({ expand: expandOf("author", "category", "tags", "comments") })
+  .object({ expand: expandOf(...submissionReferences, "comments") })
   .meta({ id: "SubmissionDetailQuery", description: "Related resources of the submission to include." });
 
 export type SubmissionDetailQuery = z.infer<typeof submissionDetailQuery>;
@@ -172,25 +180,32 @@ const shownFields = {
   comment_count: count.describe("Including replies."),
 };
 
-export const submission = z
-  .object({
-    ...shownFields,
-    author_id: uuid,
-    category_id: uuid.nullable(),
-    tags: z.array(slug).describe("Slugs."),
-    created_at: timestamp,
-    updated_at: timestamp,
-  })
+const referenceFields = {
+  author_id: uuid.optional().describe("Replaced by `author` when expanded."),
+  author: author.optional().describe("With `expand=author`."),
+  category_id: uuid.nullable().optional().describe("Replaced by `category` when expanded."),
+  category: category.nullable().optional().describe("With `expand=category`."),
+  tags: z.union([z.array(slug), z.array(tagReference)]).describe("Slugs; {name, slug} with `expand=tags`."),
+};
+
+/** A submission in a list without expand. */
+export const submission = z.object({
+  ...shownFields,
+  author_id: uuid,
+  category_id: uuid.nullable(),
+  tags: z.array(slug).describe("Slugs."),
+  created_at: timestamp,
+  updated_at: timestamp,
+});
+
+const submissionInList = z
+  .object({ ...shownFields, ...referenceFields, created_at: timestamp, updated_at: timestamp })
   .meta({ id: "Submission", description: "A submission in a list." });
 
 export const submissionDetail = z
   .object({
     ...shownFields,
-    author_id: uuid.optional().describe("Replaced by `author` when expanded."),
-    author: author.optional().describe("With `expand=author`."),
-    category_id: uuid.nullable().optional().describe("Replaced by `category` when expanded."),
-    category: category.nullable().optional().describe("With `expand=category`."),
-    tags: z.union([z.array(slug), z.array(tagReference)]).describe("Slugs; {name, slug} with `expand=tags`."),
+    ...referenceFields,
     comments: z.array(comment).optional().describe("With `expand=comments`: the first 50."),
     tracker_issue_url: z.string().nullable(),
     merged_into_id: uuid.nullable().describe("The merge target."),
@@ -276,7 +291,7 @@ const submissionListMeta = fullMeta
   .extend({ ...foundFields, match: foundFields.match.optional() })
   .meta({ id: "SubmissionListMeta", description: "The position of a page; with `q` also how it matched." });
 
-export const submissionListAnswer = listOf(submission, submissionListMeta);
+export const submissionListAnswer = listOf(submissionInList, submissionListMeta);
 export const submissionSearchAnswer = listOf(submissionHit, searchMeta);
 export const submissionDetailAnswer = dataOf(submissionDetail);
 export const submissionCreatedAnswer = dataOf(submissionCreated);

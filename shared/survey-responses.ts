@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf, listOf } from "./envelopes.ts";
-import { moment, shortArrayOf, timestamp, uuid } from "./fields.ts";
+import { calendarDay, dayOrMoment, shortArrayOf, timestamp, uuid } from "./fields.ts";
 import { locale } from "./locales.ts";
 import { cursor, fullMeta, pageFields } from "./pagination.ts";
 import { author } from "./taxonomy.ts";
@@ -41,15 +41,6 @@ export const surveyResponseCreate = z
 
 export type SurveyResponseCreate = z.infer<typeof surveyResponseCreate>;
 
-const isDay = (value: string) => z.iso.date().safeParse(value).success && /^[1-9]/.test(value);
-
-const dayOrMoment = z
-  .string()
-  .refine(
-    (value) => isDay(value) || moment.safeParse(value).success,
-    "must be an ISO 8601 date or time with an offset, such as 2027-01-31 or 2027-01-31T12:00:00Z",
-  );
-
 export const surveyResponseListQuery = z
   .object({
     ...pageFields,
@@ -72,7 +63,7 @@ export const surveyResponseListQuery = z
 export type SurveyResponseListQuery = z.infer<typeof surveyResponseListQuery>;
 
 function endOf(date: string): number {
-  return Date.parse(date) + (isDay(date) ? 24 * 3600 * 1000 - 1 : 0);
+  return Date.parse(date) + (calendarDay.safeParse(date).success ? 24 * 3600 * 1000 - 1 : 0);
 }
 
 // Out -----------------------------------------------------------------------------------------------------------

@@ -83,6 +83,7 @@ const targeting = z
       .describe("The submission whose voters or followers may answer; of the same organization."),
     locales: shortArrayOf(locale, locale.options.length)
       .refine((list) => list.length > 0, "must name at least 1 language, or be null for all")
+      .meta({ minItems: 1 })
       .nullish()
       .describe("Languages in which it may be answered; null for all."),
   })
@@ -145,21 +146,20 @@ export const surveyAnalyticsQuery = z
       "sentiment",
       "breakdown_by_question",
     ).describe(
-      "Metrics, comma-separated: response_count, completion_rate, avg_completion_time, nps_score, sentiment, breakdown_by_question. All by default.",
+      "Metrics, comma-separated: response_count, completion_rate, avg_completion_time, nps_score, sentiment, breakdown_by_question; each with its count. All by default.",
     ),
   })
   .meta({ id: "SurveyAnalyticsQuery", description: "Metrics to return." });
 
 // Out -----------------------------------------------------------------------------------------------------------
 
-const completionRate = z
-  .number()
-  .min(0)
-  .max(1)
-  .nullable()
-  .describe("Share of starts with a response, 0 to 1; null without starts.");
+const figures = {
+  response_count: count,
+  start_count: count.describe("People who started, with a response or without; each response counts as started."),
+  completion_rate: z.number().min(0).max(1).describe("Share of starts with a response, 0 to 1; 0 if start_count is 0."),
+};
 
-const figures = { response_count: count, completion_rate: completionRate };
+const closesAtOfSurvey = timestamp.optional().describe("When it closes; omitted if it does not.");
 
 export const survey = z
   .object({
@@ -168,7 +168,7 @@ export const survey = z
     status: surveyStatus,
     ...figures,
     created_at: timestamp,
-    closes_at: timestamp.nullable(),
+    closes_at: closesAtOfSurvey,
   })
   .meta({ id: "Survey", description: "A survey in a list." });
 
@@ -203,20 +203,18 @@ const surveyTargeting = z
 
 const analyticsFields = {
   ...figures,
-  avg_completion_time: z
-    .number()
-    .min(0)
-    .nullable()
-    .describe("Mean seconds from start to submission; null without started responses."),
+  timed_count: count.describe("Responses with a start, whose time is known."),
+  avg_completion_time: z.number().min(0).describe("Mean seconds from start to submission; 0 if timed_count is 0."),
+  nps_count: count.describe("Answers to nps questions."),
   nps_score: z
     .number()
     .min(-100)
     .max(100)
-    .nullable()
-    .describe("Share of 9 and 10 minus share of 0 to 6 of nps answers, times 100; null without answers."),
+    .describe("Share of 9 and 10 minus share of 0 to 6 of nps answers, times 100; 0 if nps_count is 0."),
   sentiment: z
     .object({
-      overall: z.number().min(-1).max(1).nullable().describe("Mean of the responses' scores; null without scores."),
+      overall: z.number().min(-1).max(1).describe("Mean of the responses' scores; 0 if scored_count is 0."),
+      scored_count: count.describe("Responses with a score: the sum of the following counts."),
       positive_count: count,
       neutral_count: count,
       negative_count: count,
@@ -249,16 +247,17 @@ export const surveyDetail = z
     settings: z.object({
       allow_multiple_responses: z.boolean(),
       show_branding: z.boolean(),
-      redirect_url: z.string().nullable(),
+      redirect_url: z.string().optional().describe("Where to redirect respondents; omitted for nowhere."),
     }),
     ...figures,
+    timed_count: analyticsFields.timed_count,
     avg_completion_time: analyticsFields.avg_completion_time,
     questions: z.array(question).optional().describe("With `expand=questions`."),
     targeting: surveyTargeting.optional().describe("With `expand=targeting`; Admin only."),
     analytics: surveyAnalytics.optional().describe("With `expand=analytics`; Admin only."),
     version_of: uuid.nullable().describe("The survey it is a version of."),
     url: z.string().describe("URL of the survey's page."),
-    closes_at: timestamp.nullable(),
+    closes_at: closesAtOfSurvey,
     published_at: timestamp.nullable(),
     closed_at: timestamp.nullable().describe("When it closed permanently."),
     created_at: timestamp,

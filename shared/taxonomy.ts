@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, newSlug, patchOf, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
+import { count, newSlug, patchOf, pictureAddress, slug, timestamp, uuid, wholeNumber } from "./fields.ts";
 import { locales } from "./locales.ts";
 import { text } from "./text.ts";
 
@@ -23,7 +23,7 @@ export const author = z
   .object({
     id: uuid,
     name: z.string().describe("`Anonymous` without a name."),
-    avatar: z.string().nullable().describe("URL of a picture."),
+    avatar: pictureAddress,
     is_team_member: z.boolean().describe("Whether the person is a team member."),
   })
   .meta({ id: "Author", description: "The public profile of a person, a key or an agent." });

@@ -131,6 +131,9 @@ export const webhookEnvelope = z
 export const webhookListAnswer = listOf(webhook, totalMeta);
 export const webhookAnswer = dataOf(webhook);
 export const newWebhookAnswer = dataOf(newWebhook);
+const { id, url: storedUrl, events, created_at } = webhookFields;
+/** Named twice, because the specification has these fields without an envelope. */
+export const webhookCreatedAnswer = newWebhookAnswer.extend({ id, url: storedUrl, events, created_at });
 export const deliveryListAnswer = listOf(delivery, fullMeta);
 export const deliveryAnswer = dataOf(delivery);
 export const deliveryDetailAnswer = dataOf(deliveryDetail);

@@ -4,10 +4,11 @@ import { runImports } from "../_shared/files/import/importer.ts";
 import { deleteRemovedLogos } from "../_shared/files/removed-logos.ts";
 import { ApiError, notFound } from "../_shared/http/api-error.ts";
 import { preflight } from "../_shared/http/cors.ts";
-import type { Endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, type Endpoint } from "../_shared/http/endpoint.ts";
 import { errorResponse } from "../_shared/http/error-response.ts";
 import { rateHeaders } from "../_shared/http/rate-headers.ts";
-import { respond, serve } from "../_shared/http/serve.ts";
+import { firstOf, jsonReader } from "../_shared/http/request.ts";
+import { asJson, respond, serve } from "../_shared/http/serve.ts";
 import { keepAlive } from "../_shared/runtime/keep-alive.ts";
 import { log } from "../_shared/runtime/log.ts";
 import { admin } from "../endpoints/admin.ts";
@@ -86,7 +87,7 @@ app.post("/imports/run", (c) => {
     );
   // Sequential, so that the schedule needs only one connection.
   keepAlive(runImports().then(() => deleteRemovedLogos().catch((error) => log({ requestId, error }))));
-  return respond(c, requestId, { status: 202, json: '{"data":{"running":true}}' });
+  return respond(c, requestId, dataResponse(202, '{"running":true}'));
 });
 
 app.options("*", uncharged, (c) => preflight(c));
@@ -100,7 +101,7 @@ app.onError((error, c) => {
   return respond(c, requestId, errorResponse(error, requestId, false));
 });
 app.route("/mcp", mcp);
-app.notFound((c) => serve(c, unknownRoute));
+app.notFound((c) => serve(c, unknownRoute, { ...asJson, input: { ...jsonReader, query: firstOf } }));
 
 const unknownRoute: Endpoint = {
   method: "get",

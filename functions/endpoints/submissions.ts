@@ -3,6 +3,7 @@ import {
   deletedAnswer,
   duplicateCheck,
   duplicatesAnswer,
+  expandedSubmissionListQuery,
   statusChangeAnswer,
   statusChangeCreate,
   statusChangeListAnswer,
@@ -13,7 +14,6 @@ import {
   submissionDetailAnswer,
   submissionDetailQuery,
   submissionListAnswer,
-  submissionListQuery,
   submissionPatch,
   submissionSearchAnswer,
   submissionSearchQuery,
@@ -40,16 +40,19 @@ import {
 
 const { get, post, patch, del } = endpointsOf({ tag: "Submissions", access: "public" });
 const missing = () => notFound("submission");
+const localizedHeaders = (locale: string) => ({ "Content-Language": locale, Vary: "Accept-Language" });
 
 export const submissions = [
   get("/submissions", {
     summary: "List submissions, filtered and sorted",
-    query: submissionListQuery,
+    query: expandedSubmissionListQuery,
     responses: { 200: submissionListAnswer },
-    call: ({ query }) => [listSubmissions(query)],
-    respond: ([[page]], { query }) => {
+    call: ({ query, locale }) => [listSubmissions(query, { expand: query.expand, locale })],
+    respond: ([[page]], { query, locale }) => {
       if (!page) throw missing();
-      return dataResponse(200, page.data, listMeta(page, query, query.sort, query.order));
+      // Tools of agents expand nothing.
+      const headers = query.expand?.length > 0 ? localizedHeaders(locale) : {};
+      return dataResponse(200, page.data, listMeta(page, query, query.sort, query.order), headers);
     },
   }),
   get("/submissions/search", {
@@ -106,7 +109,7 @@ export const submissions = [
     call: ({ params, query, locale }) => [submissionDetail(params.id, query.expand, locale)],
     respond: ([[shown]], { locale }) => {
       if (!shown) throw missing();
-      return dataResponse(200, shown.data, undefined, { "Content-Language": locale, Vary: "Accept-Language" });
+      return dataResponse(200, shown.data, undefined, localizedHeaders(locale));
     },
   }),
   patch("/submissions/:id", {

@@ -15,8 +15,9 @@ import {
 } from "../../shared/surveys.ts";
 import { notFound } from "../_shared/http/api-error.ts";
 import { listMeta } from "../_shared/http/cursor.ts";
-import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
+import { dataIn, dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import { surveyPage } from "../_shared/http/web-pages.ts";
+import { startSurveyByReading } from "../_shared/statements/survey-responses.ts";
 import {
   changeSurveyStatus,
   createSurvey,
@@ -63,8 +64,12 @@ export const surveys = [
     summary: "Show a survey; a draft for its team only",
     query: surveyDetailQuery,
     responses: { 200: surveyDetailAnswer },
-    call: ({ params, query }) => [requireSurvey(params.id, null), surveyDetail(params.id, query.expand)],
-    respond: row("survey"),
+    call: ({ params, query, locale, isReadByUser }) => [
+      requireSurvey(params.id, null),
+      surveyDetail(params.id, query.expand),
+      ...(isReadByUser ? [startSurveyByReading(params.id, locale)] : []),
+    ],
+    respond: ([, detail]) => dataResponse(200, dataIn(detail, "survey")),
   }),
   patch("/surveys/:id", {
     scopes: ["surveys:write"],

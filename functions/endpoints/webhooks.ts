@@ -9,6 +9,7 @@ import {
   newWebhookAnswer,
   webhookAnswer,
   webhookCreate,
+  webhookCreatedAnswer,
   webhookListAnswer,
   webhookPatch,
   webhookRotate,
@@ -64,15 +65,18 @@ export const webhooks = [
     scopes: ["webhooks:write"],
     summary: "Register a webhook endpoint, as an admin",
     body: webhookCreate,
-    responses: { 201: newWebhookAnswer },
+    responses: { 201: webhookCreatedAnswer },
     showsSecret: true,
     prepare: newWebhookSecret,
     precheck: precheckUrl,
     call: ({ params, body: { url, events, secret }, newId, prepared }) => [
       createWebhook(params.id, newId, { url, events, encrypted: encryptSecret(secret ?? prepared, newId) }),
     ],
-    respond: ([rows], { body, prepared }) =>
-      dataResponse(201, withSecret(dataIn(rows, "webhook"), body.secret, prepared)),
+    respond: ([rows], { body, prepared }) => {
+      const data = JSON.parse(withSecret(dataIn(rows, "webhook"), body.secret, prepared));
+      const { id, url, events, created_at } = data;
+      return { status: 201, json: JSON.stringify({ data, meta: {}, id, url, events, created_at }) };
+    },
   }),
   get(one, {
     scopes: ["webhooks:read"],
@@ -121,7 +125,7 @@ export const webhooks = [
     respond: row("webhook", 201),
   }),
   get("/organizations/:id/webhooks/:webhook_id/deliveries", {
-    scopes: ["webhooks:read"],
+    access: "person",
     summary: "List a webhook's newest 100 deliveries, as an admin",
     query: deliveryListQuery,
     responses: { 200: deliveryListAnswer },
@@ -132,14 +136,14 @@ export const webhooks = [
     },
   }),
   get("/organizations/:id/webhooks/:webhook_id/deliveries/:event_id", {
-    scopes: ["webhooks:read"],
+    access: "person",
     summary: "Show a delivery with its attempts, as an admin",
     responses: { 200: deliveryDetailAnswer },
     call: ({ params }) => [showDelivery(params)],
     respond: row("delivery"),
   }),
   post("/organizations/:id/webhooks/:webhook_id/deliveries/:event_id/redeliver", {
-    scopes: ["webhooks:write"],
+    access: "person",
     summary: "Resend an event to its webhook, as an admin",
     responses: { 200: deliveryAnswer },
     call: ({ params }) => [redeliver(params)],

@@ -16,7 +16,7 @@ export const receiveReport = signedWebhook(environment.mailWebhookSecret, async 
   const parsed = report.safeParse(body);
   const reason = parsed.success && reasonOf(parsed.data);
   if (parsed.success && reason) for (const address of parsed.data.data.to) await recordReport(address, reason);
-  return Response.json({ data: { recorded: Boolean(reason) } });
+  return Response.json({ data: { recorded: Boolean(reason) }, meta: {} });
 });
 
 function reasonOf({ type, data }: z.infer<typeof report>) {

@@ -4,6 +4,7 @@ import { serveDialect } from "./dialect.ts";
 import { closeStreams } from "./event-stream.ts";
 import { tools } from "./registry.ts";
 import { closeStandard, serveStandard } from "./standard.ts";
+import { refuseMethod } from "./stream-responses.ts";
 import { serveStream } from "./streams.ts";
 import { serveSubscription } from "./subscriptions.ts";
 
@@ -17,7 +18,10 @@ export const mcp = new Hono()
   .post("/tools", serveDialect)
   .get("/stream/:id", onlyGet, serveStream)
   .get("/subscribe/:id", onlyGet, serveSubscription)
-  .on(["GET", "POST", "DELETE"], "/", serveStandard);
+  .on(["GET", "POST", "DELETE"], "/", serveStandard)
+  .all("/tools", refuseMethod("/mcp/tools", "POST"))
+  .all("/stream/:id", refuseMethod("/mcp/stream/:id", "GET"))
+  .all("/subscribe/:id", refuseMethod("/mcp/subscribe/:id", "GET"));
 
 /** Closes all streams and flushes the audit trail, before the process ends. */
 export async function closeAgentStreams(): Promise<void> {

@@ -45,9 +45,11 @@ export function check(request: AgentRequest, tool: Tool | undefined, requested: 
 const argumentDetails = (error: z.ZodError) =>
   validationDetails(error).map(({ field, message }) => ({ field: field === "body" ? "arguments" : field, message }));
 
+/** The scope and policies of a tool, without its confirmation. */
+export const accessTo = ({ name, scope }: Tool) => ({ tool: name, scope, destructive: false, confirmed: false });
+
 export function authorizationOf({ tool, confirmed }: ToolCall) {
-  const { name, scope, annotations } = tool;
-  return { tool: name, scope, destructive: annotations.destructiveHint, confirmed };
+  return { ...accessTo(tool), destructive: tool.annotations.destructiveHint, confirmed };
 }
 
 /** Records a writing call, in the transaction of the call. */

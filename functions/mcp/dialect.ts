@@ -38,7 +38,7 @@ export async function serveDialect(c: Context): Promise<Response> {
     return send(request, id, { result });
   } catch (error) {
     const { code, message, data, status, headers } = toRpcError(error, request.id);
-    return send(request, id, { error: { code, message, ...(data && { data }) } }, status, headers);
+    return send(request, id, { error: { code, message, data } }, status, headers);
   }
 }
 
@@ -92,26 +92,36 @@ async function list(request: AgentRequest): Promise<object> {
   return { tools: allowed.map(describeTool) };
 }
 
-const sentence = z.object({ input: text({ min: 1, max: 1000 }), confirm: z.boolean().default(false) });
+const sentence = z.object({
+  input: text({ min: 1, max: 1000 }),
+  stream: z.boolean().default(false),
+  confirm: z.boolean().default(false),
+});
 
-/** Charged twice: one request to find the agent's tools, one to run the tool. */
+/** Charged twice: one request to find the agent's tools, one to run the tool or to open its stream. */
 async function callByNaturalLanguage(request: AgentRequest, params: object): Promise<object> {
   const parsed = sentence.safeParse(params);
   if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
-  const { input, confirm } = parsed.data;
+  const { input, stream, confirm } = parsed.data;
   const { allowed } = await admit(request);
   const understood = await understand(input, allowed, request.locale);
+  const refusal = refusalOf(understood, confirm);
+  const { tool: name, arguments: parsed_params } = { tool: "unknown", arguments: {}, ...understood };
+  const requested = { name, arguments: parsed_params, confirmed: confirm };
+  if (stream) return openStream(request, requested, { refusal });
+  if (refusal) throw refusal;
+  return { parsed_tool: name, parsed_params, execution_result: await callTool(request, requested) };
+}
+
+function refusalOf(understood: Awaited<ReturnType<typeof understand>>, confirm: boolean): RpcError | undefined {
   if ("candidates" in understood)
-    throw invalidParams(["input could not be understood as one tool with its arguments: name one"], understood);
-  const { tool: name, arguments: parsed_params } = understood;
-  const tool = toolByName.get(name);
-  if (tool?.annotations.destructiveHint && !confirm)
-    throw invalidParams([`input means ${name}, which changes or deletes data: send confirm: true`], {
-      parsed_tool: name,
+    return invalidParams(["input could not be understood as one tool with its arguments: name one"], understood);
+  const { tool: parsed_tool, arguments: parsed_params } = understood;
+  if (toolByName.get(parsed_tool)?.annotations.destructiveHint && !confirm)
+    return invalidParams([`input means ${parsed_tool}, which changes or deletes data: send confirm: true`], {
+      parsed_tool,
       parsed_params,
     });
-  const execution_result = await callTool(request, { name, arguments: parsed_params, confirmed: confirm });
-  return { parsed_tool: name, parsed_params, execution_result };
 }
 
 function send(

@@ -13,7 +13,7 @@ export class RpcError extends Error {
   constructor(
     readonly code: number,
     message: string,
-    readonly data?: Record<string, unknown>,
+    readonly data: Record<string, unknown>,
     /** HTTP status. */
     readonly status = 200,
     readonly headers: Record<string, string> = {},
@@ -22,11 +22,14 @@ export class RpcError extends Error {
   }
 }
 
-export const parseError = (message: string) => new RpcError(-32700, message, undefined, 400);
-export const invalidRequest = (message: string) => new RpcError(-32600, message, undefined, 400);
-export const methodNotFound = (message: string) => new RpcError(-32601, message);
+const isInvalid = { code: "VALIDATION_ERROR" };
+export const parseError = (message: string) => new RpcError(-32700, message, isInvalid, 400);
+export const invalidRequest = (message: string) => new RpcError(-32600, message, isInvalid, 400);
+export const wrongMethod = (allow: string) =>
+  new RpcError(-32600, `This address takes ${allow} only.`, isInvalid, 405, { Allow: allow });
+export const methodNotFound = (message: string) => new RpcError(-32601, message, { code: "NOT_FOUND" });
 export const invalidParams = (messages: string[], data: Record<string, unknown> = {}) =>
-  new RpcError(-32602, "Invalid params", { validation_errors: messages, ...data });
+  new RpcError(-32602, "Invalid params", { ...isInvalid, validation_errors: messages, ...data });
 
 const maxRepeated = 255;
 
@@ -66,6 +69,7 @@ export function toRpcError(error: unknown, requestId: string): RpcError {
   if (errors[known.code].jsonRpc === -32603) {
     log({ requestId, error });
     return new RpcError(-32603, known.code === "INTERNAL_ERROR" ? "Internal error" : known.message, {
+      code: known.code,
       request_id: requestId,
     });
   }

@@ -99,7 +99,7 @@ function serverOf(state: RequestState): Server {
       keepHttpError(state, error);
       if (!toolByName.has(name)) throw new ProtocolError(-32602, "There is no such tool.");
       const { message, data } = toRpcError(error, state.request.id);
-      const why = data?.validation_errors as string[] | undefined;
+      const why = data.validation_errors as string[] | undefined;
       return { isError: true, content: [{ type: "text", text: [message, ...(why ?? [])].join("\n") }] };
     }
   });

@@ -2,9 +2,9 @@ import type { Context } from "hono";
 import { respond } from "../_shared/http/serve.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import { log } from "../_shared/runtime/log.ts";
-import type { AgentRequest } from "./agent-request.ts";
+import { type AgentRequest, admit, agentRequest } from "./agent-request.ts";
 import type { EventStream } from "./event-stream.ts";
-import { toRpcError } from "./json-rpc.ts";
+import { toRpcError, wrongMethod } from "./json-rpc.ts";
 
 /** The URL prefix before /api: as the client called it, or where the platform publishes functions. */
 export function baseUrlOf(c: Context): string {
@@ -23,13 +23,23 @@ export function sendEvents(request: AgentRequest, route: string, stream: EventSt
 /** Error of a stream request: a JSON-RPC error without a call id. */
 export function sendStreamError(request: AgentRequest, route: string, error: unknown): Response {
   const { code, message, data, status, headers } = toRpcError(error, request.id);
-  const isMissing = data?.code === "NOT_FOUND" ? 404 : data?.code === "GONE" ? 410 : undefined;
+  const isMissing = data.code === "NOT_FOUND" ? 404 : data.code === "GONE" ? 410 : undefined;
   const shown = isMissing ?? (status === 200 ? 400 : status);
   logStream(request, route, shown);
   const json = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message, data } });
   return respond(request.c, request.id, { status: shown, json, headers }, request.verdict);
 }
 
-function logStream({ id, startedAt }: AgentRequest, route: string, status: number) {
-  log({ requestId: id, method: "GET", route, caller: "agent", status, startedAt });
+/** Answers a method that the address does not take with 405. An invalid key takes precedence, and both are charged. */
+export const refuseMethod = (route: string, allow: string) => async (c: Context) => {
+  const request = agentRequest(c);
+  const error = await admit(request).then(
+    () => wrongMethod(allow),
+    (refusal: unknown) => refusal,
+  );
+  return sendStreamError(request, route, error);
+};
+
+function logStream({ c, id, startedAt }: AgentRequest, route: string, status: number) {
+  log({ requestId: id, method: c.req.method, route, caller: "agent", status, startedAt });
 }

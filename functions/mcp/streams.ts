@@ -20,6 +20,7 @@ import {
 import { authorizeToolCall } from "../_shared/statements/tool-calls.ts";
 import { type AgentRequest, agentAdmission, agentRequest, callerOf, storeVerdict } from "./agent-request.ts";
 import {
+  accessTo,
   auditStatements,
   authorizationOf,
   check,
@@ -30,7 +31,7 @@ import {
 } from "./call.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { EventStream, encodeEvent } from "./event-stream.ts";
-import { toRpcError } from "./json-rpc.ts";
+import { type RpcError, toRpcError } from "./json-rpc.ts";
 import { toolByName } from "./registry.ts";
 import { baseUrlOf, sendEvents, sendStreamError } from "./stream-responses.ts";
 
@@ -39,22 +40,26 @@ const route = "/mcp/stream/:id";
 // Limit of streams that run a call or wait for one; each ends within half a minute.
 const limit = new ConcurrencyLimit(20, 500);
 
-/** Stores a call for its stream, after checking that the agent may run it. */
-export async function openStream(request: AgentRequest, requested: RequestedCall): Promise<object> {
+/** A sentence that was parsed to the call, or that was refused. */
+type Sentence = { refusal: RpcError | undefined };
+
+/** Stores a call for its stream if the agent may use the tool. The stream reports wrong arguments. */
+export async function openStream(
+  request: AgentRequest,
+  requested: RequestedCall,
+  sentence?: Sentence,
+): Promise<object> {
   const { name, arguments: args, confirmed } = requested;
   const tool = toolByName.get(name);
   const id = crypto.randomUUID();
-  const call = check(request, tool, requested);
-  const statements =
-    call instanceof ApiError
-      ? []
-      : [
-          authorizeToolCall(authorizationOf(call)),
-          keepStream({ id, tool: name, arguments: args, confirmed, locale: request.locale }),
-        ];
+  const refusal = sentence?.refusal;
+  const events = refusal ? [started, ...eventsOfError(refusal)] : null;
+  const stored = { id, tool: name, arguments: args, confirmed, locale: request.locale };
+  const keep = keepStream({ ...stored, isSentence: sentence !== undefined, events });
+  const statements = tool ? [authorizeToolCall(accessTo(tool)), keep] : refusal ? [keep] : [];
   try {
     await run(agentAdmission(request, tool?.operation), statements, storeVerdict(request));
-    if (call instanceof ApiError) throw call;
+    if (statements.length === 0) throw notFound("tool");
   } catch (error) {
     return withAudit(request, tool, requested, () => Promise.reject(error));
   }
@@ -68,6 +73,7 @@ type Claimed = {
   arguments: unknown;
   confirmed: boolean;
   locale: Locale;
+  is_sentence: boolean;
   /** Of a finished call. */
   events: StreamMessage[] | null;
 };
@@ -118,23 +124,25 @@ async function runOrRepeat(request: AgentRequest, id: string, writer: Writer, ad
     const work = async ([rows]: Results<typeof known>, execute: ExecuteInTransaction): Promise<Ran> => {
       claimed = JSON.parse(rows?.[0]?.data ?? "null") ?? undefined;
       if (!claimed) throw notFound("stream");
-      const { tool: name, arguments: args, confirmed, locale, state } = claimed;
+      const { tool: name, arguments: args, confirmed, locale, state, is_sentence } = claimed;
       const events = claimed.events ?? [];
       const tool = toolByName.get(name);
       const requested = { name, arguments: args, confirmed };
-      const call = check({ ...request, locale }, tool, requested);
       const authorize = async () => {
-        if (call instanceof ApiError) throw call;
-        await execute([authorizeToolCall(authorizationOf(call))]);
+        // A sentence that was not understood has no tool.
+        if (tool) await execute([authorizeToolCall(accessTo(tool))]);
         admitted();
-        return call;
       };
       if (state !== "waiting") return authorize().then(() => ({ result: () => events, last: [] }));
       return withAudit(request, tool, requested, async () => {
-        const permitted = await authorize();
+        await authorize();
         isRunning = true;
         writer.write(started);
-        return await runClaimed(request, id, permitted, execute);
+        const call = check({ ...request, locale }, tool, requested);
+        if (call instanceof ApiError) throw call;
+        const shape = (answer: object) =>
+          is_sentence ? { parsed_tool: name, parsed_params: args, execution_result: answer } : answer;
+        return await runClaimed(request, id, call, execute, shape);
       });
     };
     const admission = { ...agentAdmission(request), chargeFirst: true };
@@ -142,13 +150,10 @@ async function runOrRepeat(request: AgentRequest, id: string, writer: Writer, ad
     events = await rest();
   } catch (error) {
     if (!isRunning) throw error;
-    const { code, message, data } = toRpcError(error, request.id);
-    events = [
-      ["result", { error: { code, message, data } }],
-      ["done", { success: false }],
-    ];
+    const refusal = toRpcError(error, request.id);
+    events = eventsOfError(refusal);
     // After an internal error the call can be retried by reading the stream again.
-    if (code !== -32603) await runStatement(finishStream(id, [started, ...events])).catch(() => {});
+    if (refusal.code !== -32603) await runStatement(finishStream(id, [started, ...events])).catch(() => {});
   }
   if (claimed?.state === "running") events = await eventsOf(id);
   for (const event of events) writer.write(event);
@@ -159,18 +164,20 @@ async function runClaimed(
   id: string,
   call: ToolCall,
   execute: ExecuteInTransaction,
+  shape: (answer: object) => object,
 ): Promise<Ran> {
-  const answer = outputOf(call, await execute(call.tool.call(call.args, call.context)));
+  const statements = [authorizeToolCall(authorizationOf(call)), ...call.tool.call(call.args, call.context)];
+  const answer = outputOf(call, (await execute(statements)).slice(1));
   if (answer instanceof Promise) {
     // Outside of the transaction: a reader that connects before it is stored runs the call again.
     const result = async () => {
-      const events = eventsOfAnswer(await answer);
+      const events = eventsOfAnswer(shape(await answer));
       await runStatement(finishStream(id, [started, ...events]));
       return events;
     };
     return { result, last: auditStatements(request, call) };
   }
-  const events = eventsOfAnswer(answer);
+  const events = eventsOfAnswer(shape(answer));
   // In the transaction of the call: the result is stored if and only if the call committed.
   return { result: () => events, last: [...auditStatements(request, call), finishStream(id, [started, ...events])] };
 }
@@ -180,6 +187,11 @@ const eventsOfAnswer = (answer: object): StreamMessage[] => [
   ["progress", { step: "finished", percent: 100 }],
   ["result", answer],
   ["done", { success: true }],
+];
+
+const eventsOfError = ({ code, message, data }: RpcError): StreamMessage[] => [
+  ["result", { error: { code, message, data } }],
+  ["done", { success: false }],
 ];
 
 const pollMs = 100;

@@ -100,7 +100,7 @@ function makeSchema(schema: z.ZodType, io: "input" | "output") {
 /** Short schemas, because agents read all of them. */
 function tidy({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) {
   delete jsonSchema.id;
-  if (jsonSchema.format === "uuid" || jsonSchema.format === "date-time") delete jsonSchema.pattern;
+  if (jsonSchema.format) delete jsonSchema.pattern;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
 }

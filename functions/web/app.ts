@@ -1,9 +1,10 @@
 import { Hono } from "hono";
 import { isKnownHost, unknownHost } from "../_shared/http/own-addresses.ts";
+import { hashedAddress } from "../_shared/http/request.ts";
 import { log } from "../_shared/runtime/log.ts";
 import { comments } from "../endpoints/comments.ts";
 import { votes } from "../endpoints/votes.ts";
-import { assetResponse, brandResponse, logoResponse, widgetResponse } from "./assets.ts";
+import { assetResponse, brandResponse, figureResponse, logoResponse, widgetResponse } from "./assets.ts";
 import { action, type Page } from "./page.tsx";
 import { adminPages } from "./pages/admin/index.ts";
 import { board } from "./pages/board.tsx";
@@ -95,6 +96,7 @@ app.use(async (c, next) => {
 app.get("/assets/:name", (c) => assetResponse(c.req.param("name"), c.req.raw));
 app.get("/brand/:file", (c) => brandResponse(c.req.param("file")));
 app.get("/widget.js", (c) => widgetResponse(c.req.raw));
+app.get("/avatars/:file", (c) => figureResponse(c.req.param("file"), hashedAddress(c)));
 app.get("/logos/:organization/:name", (c) => logoResponse(c.req.param("organization"), c.req.param("name")));
 
 const byPath = new Map<string, Page[]>();

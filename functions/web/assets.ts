@@ -1,8 +1,12 @@
-import { readLogo } from "../_shared/files/logos.ts";
+import { isUuid } from "../../shared/fields.ts";
+import { runStatement } from "../_shared/database/run.ts";
+import { pictureHeaders, readLogo } from "../_shared/files/logos.ts";
 import type { JsonResponse } from "../_shared/http/endpoint.ts";
 import { bodyOf, keptText } from "../_shared/http/kept-text.ts";
+import { picturedName } from "../_shared/statements/people.ts";
 import { assets, widget } from "./assets.generated.ts";
 import { brandColors } from "./brand.ts";
+import { figureOf } from "./figure.ts";
 
 const forever = "public, max-age=31536000, immutable";
 
@@ -46,6 +50,19 @@ export function brandResponse(name: string): Response {
 /** The logo of an organization. Another one has another name, so it is cacheable for ever. */
 export async function logoResponse(organization: string, name: string): Promise<Response> {
   return (await readLogo(organization, name)) ?? plain(404, "There is nothing at this address.");
+}
+
+/**
+ * The figure of a person, as `<profile id>.svg`: the same for all callers, and neutral for unknown ids. Caches forget
+ * the initials of an erased person within a day.
+ */
+export async function figureResponse(name: string, client: string | null): Promise<Response> {
+  const id = name.replace(/\.svg$/, "").toLowerCase();
+  if (!isUuid(id) || !name.endsWith(".svg")) return plain(404, "There is nothing at this address.");
+  const [row] = await runStatement(picturedName(id), { role: "login", caller: client ?? undefined });
+  return new Response(figureOf(id, row?.data ?? null), {
+    headers: { ...pictureHeaders, "Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400" },
+  });
 }
 
 function stylesheetOf(color: string) {

@@ -112,7 +112,7 @@ const Top = ({ view, frame }: Props) => {
             <Unread viewer={viewer} />
             <details class="menu" id="account" data-island="menu">
               <summary aria-label={`${nav.account}: ${viewer.name}`}>
-                <Avatar name={viewer.name} url={viewer.avatar_url} />
+                <Avatar id={viewer.id} name={viewer.name} url={viewer.avatar_url} />
               </summary>
               <div class="menu-items">
                 <p class="menu-name">{viewer.name}</p>

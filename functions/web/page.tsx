@@ -14,13 +14,9 @@ import { languageCookie, namedLocale, type Visit } from "./visit.ts";
 
 export type { Page, PageInput };
 
-/** For the query of a page with filters: a form sends the empty ones too. */
-export const withoutEmpty = (sent: unknown) =>
-  Object.fromEntries(Object.entries(sent as Record<string, string>).filter(([, value]) => value.trim() !== ""));
-
-/** The query of a list without empty filters, and best first if it has words and no other sort. */
+/** The query of a list, best first if it has words and no other sort. */
 export function bestFirst(sent: unknown): Record<string, string> {
-  const { sort, ...query } = withoutEmpty(sent);
+  const { sort, ...query } = sent as Record<string, string>;
   if (query.q && !sort && !query.order) return { ...query, sort: "relevance" };
   return sort && (query.q || sort !== "relevance") ? { ...query, sort } : query;
 }

@@ -7,6 +7,7 @@ import { errorResponse } from "../_shared/http/error-response.ts";
 import { valueOfForm } from "../_shared/http/form.ts";
 import { bodyOf } from "../_shared/http/kept-text.ts";
 import { isOwnOrigin } from "../_shared/http/own-addresses.ts";
+import { firstOf } from "../_shared/http/request.ts";
 import { type Pass, type Presentation, serve } from "../_shared/http/serve.ts";
 import { errorPage } from "./error-page.tsx";
 import { type Page, plain, seeOther } from "./page.tsx";
@@ -140,6 +141,8 @@ function pagePresentation(c: Context, page: Page, visit: Visit): Presentation {
     input: {
       params: paramsOf,
       locale: () => visit.locale,
+      // Links and forms may repeat a name: the first counts.
+      query: firstOf,
       body: async (_c, schema) => {
         const form = visit.form as URLSearchParams;
         return page.readForm ? page.readForm(form) : valueOfForm(schema, form);

@@ -174,11 +174,13 @@ create table public.profiles (
   avatar_url text,
   locale text,
   is_anonymous boolean not null default false,
+  named_by_key boolean not null default false,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   constraint kind_is_known check (kind in ('user', 'email', 'key', 'agent', 'anonymous')),
   constraint only_users_span_organizations check ((kind = 'user') = (organization_id is null)),
   constraint email_authors_have_an_email check (kind <> 'email' or email is not null),
+  constraint names_by_keys_have_no_address check (not named_by_key or kind = 'anonymous' and email is null),
   constraint name_has_1_to_100_characters check (char_length(name) between 1 and 100),
   constraint avatar_url_is_a_web_address check
     (avatar_url ~ '^https?://\S+$' and char_length(avatar_url) <= 2000),
@@ -186,11 +188,13 @@ create table public.profiles (
 );
 comment on table public.profiles is
   'Actors: a user, an e-mail author of one organization, an API key, an agent, or a profile without address '
-  '(erased, or imported by name). The id of a user profile equals the auth user id. email is never granted '
-  'to clients. locale: the language chosen for the pages, readable by the user only. is_anonymous: the user '
+  '(erased, imported by name, or named by a key: named_by_key, one for each name of an organization). The '
+  'profile of a key has the name of its organization. The id of a user profile equals the auth user id. '
+  'email is never granted to clients. locale: the language chosen for the pages, readable by the user only. is_anonymous: the user '
   'signed in anonymously (Supabase anonymous sign-ins).';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email))
   where kind = 'email';
+create unique index one_author_a_name_of_keys on public.profiles (organization_id, name) where named_by_key;
 create index profiles_name_idx on public.profiles using gin (lower(name) extensions.gin_trgm_ops);
 create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
 create trigger touch_updated_at before update on public.profiles
@@ -320,7 +324,7 @@ $$;
 
 -- The name of this trigger sorts after clean_name, so it runs later.
 create trigger reject_name_of_team before update of name on public.profiles
-  for each row when (new.name <> old.name and new.id = private.caller_id())
+  for each row when (new.name <> old.name and new.id = private.caller_id() and new.kind <> 'key')
   execute function private.reject_name_of_team();
 
 -- Trigger: when an auth user is deleted, the profile stays without name and address, so that counts and
@@ -361,6 +365,19 @@ create trigger sync_language_of_user after update of locale on public.profiles
 create trigger forget_person before update of auth_user_id on public.profiles
   for each row when (old.auth_user_id is not null and new.auth_user_id is null)
   execute function private.anonymize_deleted_user();
+
+-- Trigger: others see a key under the name of its organization.
+-- definer: profiles are not writable by who may rename the organization.
+create function private.rename_keys() returns trigger
+language plpgsql security definer set search_path = pg_temp as $$
+begin
+  update public.profiles p set name = new.name where p.kind = 'key'
+    and p.id in (select k.profile_id from private.api_keys k where k.organization_id = new.id);
+  return null;
+end
+$$;
+create trigger rename_keys after update of name on public.organizations
+  for each row when (new.name <> old.name) execute function private.rename_keys();
 
 create table public.memberships (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -414,11 +431,15 @@ begin
 end
 $$;
 
--- Returns the organization if the caller is its Admin (a key needs the scope); raises FORBIDDEN otherwise.
+-- Returns the organization if the caller is its Admin (a key needs the scope). Otherwise raises FORBIDDEN, or
+-- UNAUTHORIZED if there is no credential: signing in may help.
 create function private.require_admin(organization_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 begin
   if not private.is_admin(organization_id, scope) then
+    if current_setting('role', true) = 'anon' then
+      perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+    end if;
     perform private.raise_error('FORBIDDEN', case
       when private.is_key() then format('This key lacks the scope %s.', scope)
       else 'Only admins of the organization may do this.' end);
@@ -451,6 +472,12 @@ begin
 end
 $$;
 
+-- URL of a person's picture: their own, or the one that the pages make (functions/web/figure.ts).
+create function private.avatar(person public.profiles) returns text
+language sql stable
+return coalesce((person).avatar_url,
+  nullif(current_setting('feedback.site_url', true), '') || '/avatars/' || (person).id || '.svg');
+
 -- Public JSON of a profile: {id, name, avatar, is_team_member}.
 -- definer: reads profiles. Call it only for rows the caller can see.
 create function private.author(profile_id uuid, organization_id uuid) returns json
@@ -460,7 +487,7 @@ begin
   select json_build_object(
     'id', p.id,
     'name', coalesce(p.name, 'Anonymous'),
-    'avatar', p.avatar_url,
+    'avatar', private.avatar(p),
     'is_team_member', exists (select from public.memberships m
       where m.organization_id = author.organization_id and m.user_id = p.id))
   from public.profiles p where p.id = profile_id
@@ -468,8 +495,8 @@ begin
 end
 $$;
 
--- Whether a key may act as the profile: its own profile, or an e-mail author of its organization; never a
--- user. An agent acts as itself only. definer: profiles are not readable as a whole. Volatile, so that it
+-- Whether a key may act as the profile: its own profile, or an author of its organization whom keys named by
+-- address or name; never a user. An agent acts as itself only. definer: profiles are not readable as a whole. Volatile, so that it
 -- sees an author that private.author_of_key inserted in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = pg_temp as $$
@@ -477,12 +504,13 @@ begin
   return private.is_key() and exists (
   select from public.profiles p
   where p.id = profile_id and p.organization_id = private.key_organization_id()
-    and (p.id = private.caller_id() or p.kind = 'email' and private.agent_id() is null));
+    and (p.id = private.caller_id()
+      or (p.kind = 'email' or p.named_by_key) and private.agent_id() is null));
 end
 $$;
 
 -- Whether the caller may vote, comment and submit as the profile: a user as themselves, a key with
--- submissions:write as its own profile or as an e-mail author.
+-- submissions:write as its own profile or as an author whom keys name.
 create function private.may_act_as(profile_id uuid) returns boolean
 language plpgsql volatile set search_path = pg_temp as $$
 begin
@@ -492,16 +520,29 @@ begin
 end
 $$;
 
--- Profile that a key acts as: the e-mail author with this address, inserted if missing; without an address,
--- the key's own profile. definer: inserts profiles, which keys cannot.
+-- Profile that a key acts as, inserted if missing: the e-mail author with this address; without an address,
+-- the author whom keys gave exactly this name; without both, the key's own profile. definer: inserts profiles, which keys cannot.
 create function private.author_of_key(email text, name text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_column
 declare author_id uuid; known_name text;
 begin
-  if author_of_key.email is null then return private.caller_id(); end if;
+  if author_of_key.email is null and author_of_key.name is null then return private.caller_id(); end if;
   if not private.has_scope('submissions:write') then
     perform private.raise_error('FORBIDDEN', 'This key lacks the scope submissions:write.');
+  end if;
+  if author_of_key.email is null then
+    -- The lock makes an erasure wait, or this transaction waits for it, after which the name has another author.
+    select p.id into author_id from public.profiles p
+    where p.named_by_key and p.organization_id = private.key_organization_id()
+      and p.name = private.person_name(author_of_key.name) for share;
+    if author_id is null then
+      insert into public.profiles as p (kind, organization_id, name, named_by_key)
+      values ('anonymous', private.key_organization_id(), author_of_key.name, true)
+      on conflict (organization_id, name) where named_by_key do update set name = p.name
+      returning id into author_id;
+    end if;
+    return author_id;
   end if;
   select p.id, p.name into author_id, known_name from public.profiles p
   where p.kind = 'email' and p.organization_id = private.key_organization_id()

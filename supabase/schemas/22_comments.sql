@@ -477,3 +477,16 @@ create policy "people are seen through what they wrote" on public.profiles
     id = (select private.caller_id())
     or exists (select from public.submissions s where s.author_id = profiles.id)
     or exists (select from public.comments c where c.author_id = profiles.id));
+
+-- The name on the picture that the pages make of a profile: null for a key, and unless everybody sees the
+-- profile (the policy above), so that the picture is the same for all callers.
+-- definer: the login role reads no tables.
+create function private.pictured_name(profile_id uuid) returns text
+language plpgsql stable security definer set search_path = pg_temp as $$
+begin
+  return (select p.name from public.profiles p where p.id = profile_id and p.kind <> 'key' and (
+    exists (select from public.submissions s where s.author_id = p.id and s.is_public)
+    or exists (select from public.comments c where c.author_id = p.id and c.is_public)));
+end
+$$;
+grant execute on function private.pictured_name to feedback_api;

@@ -428,8 +428,8 @@ create trigger keep_removed after delete on public.survey_options
 
 -- Administration --------------------------------------------------------------------------------------------
 
--- Returns the organization of a survey the caller sees; raises NOT_FOUND otherwise. With a scope, raises
--- FORBIDDEN unless the caller is Admin. Invoker: a survey the caller cannot see is not found.
+-- Returns the organization of a survey the caller sees; raises NOT_FOUND otherwise. With a scope, requires Admin
+-- (private.require_admin). Invoker: a survey the caller cannot see is not found.
 create function private.require_survey(survey_id uuid, scope text) returns uuid
 language plpgsql stable set search_path = pg_temp as $$
 declare found_id uuid := (select s.organization_id from public.surveys s
@@ -621,7 +621,7 @@ begin
 end
 $$;
 
--- Targeting of a survey {audience, submission_id, locales}, for Admin; raises FORBIDDEN otherwise.
+-- Targeting of a survey {audience, submission_id, locales}; requires Admin.
 -- definer: targeting is visible to Admin only, so its columns are not granted.
 create function private.survey_targeting(survey_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$

@@ -51,12 +51,14 @@ create table private.survey_starts (
   survey_id uuid not null,
   user_id uuid not null references public.profiles (id) on delete cascade,
   started_at timestamptz not null default now(),
+  by_reading boolean not null default false,
   primary key (survey_id, user_id),
   constraint survey_starts_survey_is_of_the_same_organization foreign key (organization_id, survey_id)
     references public.surveys (organization_id, id) on delete cascade
 );
 comment on table private.survey_starts is
-  'Surveys that a user has started and not answered yet. Submitting moves started_at to the response.';
+  'Surveys that a user has started and not answered yet. Submitting moves started_at to the response. '
+  'by_reading: the user has read the survey and not called start_survey, which sets started_at anew.';
 create index survey_starts_user_idx on private.survey_starts (user_id);
 
 create view public.survey_answers with (security_invoker = true) as
@@ -104,7 +106,7 @@ grant execute on function private.can_see_respondents to authenticated, service_
 
 -- Starting --------------------------------------------------------------------------------------------------
 
--- Records that the caller started the survey and returns the time of the first start.
+-- Records that the caller started the survey and returns the time of the first call.
 create function private.start_survey(survey_id uuid) returns timestamptz
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -113,26 +115,58 @@ begin
 end
 $$;
 
--- Implementation of private.start_survey, which checks that the caller sees the survey.
+-- Implementation of private.start_survey, which checks that the caller sees the survey. A call replaces the
+-- time of a start by reading.
 -- definer: starts are not granted.
-create function private.record_survey_start(survey_id uuid) returns timestamptz
+create function private.record_survey_start(survey_id uuid, by_reading boolean default false)
+  returns timestamptz
 language plpgsql security definer set search_path = pg_temp as $$
-declare survey public.surveys; began timestamptz;
+declare survey public.surveys; person uuid[]; began timestamptz;
 begin
   if private.is_key() or private.caller_id() is null then
     perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this.');
   end if;
   survey := private.require_open_survey(survey_id, private.caller_id());
+  person := private.same_person(private.caller_id(), survey.organization_id);
+  if not by_reading then
+    update private.survey_starts s set started_at = default, by_reading = false
+    where s.survey_id = survey.id and s.user_id = any (person) and s.by_reading;
+  end if;
   began := (select min(s.started_at) from private.survey_starts s
-    where s.survey_id = survey.id
-      and s.user_id = any (private.same_person(private.caller_id(), survey.organization_id)));
+    where s.survey_id = survey.id and s.user_id = any (person));
   if began is null then
-    insert into private.survey_starts as s (organization_id, survey_id, user_id)
-      values (survey.organization_id, survey.id, private.caller_id())
+    insert into private.survey_starts as s (organization_id, survey_id, user_id, by_reading)
+      values (survey.organization_id, survey.id, private.caller_id(), record_survey_start.by_reading)
     on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
   end if;
   return coalesce(began, (select s.started_at from private.survey_starts s
     where s.survey_id = survey.id and s.user_id = private.caller_id()));
+end
+$$;
+
+-- Records a start of a user who reads a published survey that they may answer, and have neither started nor
+-- answered; not of admins, who read it for other reasons. Call it after private.require_survey. Reading must not
+-- fail or wait because of it: it gives up after a millisecond, and another read or the call start_survey can
+-- still record the start.
+-- definer: starts are not granted.
+create function private.start_survey_by_reading(survey_id uuid, locale text) returns void
+language plpgsql security definer set search_path = pg_temp set lock_timeout = '1ms' as $$
+declare
+  survey public.surveys;
+  person uuid[];
+begin
+  select * into survey from public.surveys s where s.id = start_survey_by_reading.survey_id;
+  person := private.same_person(private.caller_id(), survey.organization_id);
+  if survey.status = 'published' and private.targets_locale(survey, locale)
+    and not private.is_admin(survey.organization_id, '')
+    and not exists (select from private.survey_starts s where s.survey_id = survey.id and s.user_id = any (person))
+    and not exists (select from public.survey_responses r
+      where r.survey_id = survey.id and r.user_id = any (person))
+    and private.is_in_audience(survey, private.caller_id()) then
+    perform private.record_survey_start(survey.id, by_reading => true);
+  end if;
+exception when others then
+  return;
 end
 $$;
 
@@ -142,7 +176,8 @@ begin atomic
   select private.start_survey(survey_id);
 end;
 comment on function public.start_survey(uuid) is
-  'Call it when the signed-in user starts to answer: completion time is measured from the first call. '
+  'Call it when the signed-in user starts to answer: completion time is measured from the first call, '
+  'without one from the first GET /api/surveys/:id. '
   'Repeated calls have no effect.';
 
 -- Responding ------------------------------------------------------------------------------------------------
@@ -165,11 +200,26 @@ create function private.targets_locale(survey public.surveys, locale text) retur
 language sql immutable
 return (survey).locales is null or coalesce(locale = any ((survey).locales), false);
 
+-- Whether the profile is in the audience of the survey now. After a merge the target counts; nobody is in the
+-- audience of a deleted submission. definer: targeting, votes and follows are not granted.
+create function private.is_in_audience(survey public.surveys, user_id uuid) returns boolean
+language plpgsql stable security definer set search_path = pg_temp as $$
+declare submission uuid := (select coalesce(s.merged_into_id, s.id) from public.submissions s
+  where s.id = survey.audience_submission_id);
+begin
+  return case survey.audience
+    when 'everyone' then true
+    when 'voters' then exists (select from public.votes v
+      where v.submission_id = submission and v.user_id = is_in_audience.user_id)
+    else submission is not null and private.is_follower(submission, user_id) end;
+end
+$$;
+
 -- Returns the survey, locked for this transaction, if the profile may answer it now; raises SURVEY_NOT_OPEN,
--- ALREADY_RESPONDED or FORBIDDEN otherwise. definer: locks the survey and reads targeting, votes and follows.
+-- ALREADY_RESPONDED or FORBIDDEN otherwise. definer: locks the survey and reads targeting.
 create function private.require_open_survey(survey_id uuid, user_id uuid) returns public.surveys
 language plpgsql security definer set search_path = pg_temp as $$
-declare survey public.surveys; asked boolean := true; submission uuid; person uuid[];
+declare survey public.surveys; person uuid[];
 begin
   if user_id = private.caller_id() then perform private.lock_caller(); end if;
   select * into survey from public.surveys s where s.id = require_open_survey.survey_id for share;
@@ -197,15 +247,7 @@ begin
       perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
     end if;
   end if;
-  if survey.audience <> 'everyone' then
-    submission := (select coalesce(s.merged_into_id, s.id) from public.submissions s
-      where s.id = survey.audience_submission_id);
-    asked := case survey.audience
-      when 'voters' then exists (select from public.votes v
-        where v.submission_id = submission and v.user_id = require_open_survey.user_id)
-      else private.is_follower(submission, require_open_survey.user_id) end;
-  end if;
-  if not asked then
+  if not private.is_in_audience(survey, user_id) then
     perform private.raise_error('FORBIDDEN',
       format('This survey is for %s of a submission.', survey.audience));
   end if;
@@ -553,11 +595,7 @@ begin
       and not exists (select from public.survey_responses r join public.surveys version
           on version.id = r.survey_id
         where r.user_id = any (person) and version.family_id = s.family_id)
-      and (s.audience = 'everyone' or s.audience_submission_id is not null and case s.audience
-        when 'voters' then exists (select from public.votes v
-          where v.submission_id = coalesce((select t.merged_into_id from public.submissions t
-            where t.id = s.audience_submission_id), s.audience_submission_id) and v.user_id = caller)
-        else private.is_follower(s.audience_submission_id, caller) end)
+      and private.is_in_audience(s, caller)
     order by s.published_at desc, s.id limit 1);
 end
 $$;
@@ -610,7 +648,7 @@ create trigger forget_respondent_of_deleted before delete on public.profiles
   for each row execute function private.anonymize_respondent();
 
 grant execute on function private.ordered_id, private.check_response to authenticated, service_role;
-grant execute on function private.start_survey, private.record_survey_start, public.start_survey,
-  private.submit_survey_response to authenticated;
+grant execute on function private.start_survey, private.record_survey_start,
+  private.start_survey_by_reading, public.start_survey, private.submit_survey_response to authenticated;
 grant execute on function private.survey_page, private.open_survey_page to anon, authenticated;
 grant execute on function private.offered_survey to authenticated;

@@ -181,16 +181,23 @@ $$;
 
 -- Numbers ---------------------------------------------------------------------------------------------------
 
--- Number of responses, completion rate (0 to 1) and mean completion time in seconds.
+-- The quotient, rounded; 0 if count is 0, so that results are never null. The count tells the difference.
+create function private.quotient(total numeric, count numeric, digits integer) returns numeric
+language sql immutable
+return coalesce(trim_scale(round(total / nullif(count, 0), digits)), 0);
+
+-- Number of responses and of starts (a response without a start counts as started), completion rate (0 to 1),
+-- number of timed responses, and their mean completion time in seconds.
 -- definer: reads counters. Call it only for surveys the caller sees; their response counts are public.
 create function private.survey_figures(survey_ids uuid[])
-returns table (survey_id uuid, response_count bigint, completion_rate numeric, avg_completion_time numeric)
+returns table (survey_id uuid, response_count bigint, start_count bigint, completion_rate numeric,
+  timed_count bigint, avg_completion_time numeric)
 language plpgsql stable security definer set search_path = pg_temp rows 50 as $$
 begin
   return query
-    select asked.id, coalesce(sum(c.responses), 0)::bigint,
-      trim_scale(round(sum(c.responses) / nullif(sum(c.responses + c.starts), 0), 4)),
-      trim_scale(round(sum(c.milliseconds) / 1000 / nullif(sum(c.timed), 0), 1))
+    select asked.id, coalesce(sum(c.responses), 0)::bigint, coalesce(sum(c.responses + c.starts), 0)::bigint,
+      private.quotient(sum(c.responses), sum(c.responses + c.starts), 4),
+      coalesce(sum(c.timed), 0)::bigint, private.quotient(sum(c.milliseconds) / 1000, sum(c.timed), 1)
     from unnest(survey_ids) asked (id) left join private.survey_counts c on c.survey_id = asked.id
     group by asked.id;
 end
@@ -205,16 +212,18 @@ begin
 end
 $$;
 
--- Mean sentiment score and number of responses by sentiment; no row without the right to read analytics.
+-- Mean sentiment score, number of responses with a score, and by sentiment; no row without the right to read
+-- analytics.
 -- definer: reads counters, after checking the caller's rights.
 create function private.survey_sentiment(survey_id uuid)
-returns table (overall numeric, positive_count bigint, neutral_count bigint, negative_count bigint)
+returns table (overall numeric, scored_count bigint, positive_count bigint, neutral_count bigint,
+  negative_count bigint)
 language plpgsql stable security definer set search_path = pg_temp rows 1 as $$
 begin
   return query
-    select trim_scale(round(sum(c.score) / nullif(sum(c.positive + c.neutral + c.negative), 0), 3)),
-      coalesce(sum(c.positive), 0)::bigint, coalesce(sum(c.neutral), 0)::bigint,
-        coalesce(sum(c.negative), 0)::bigint
+    select private.quotient(sum(c.score), sum(c.positive + c.neutral + c.negative), 3),
+      coalesce(sum(c.positive + c.neutral + c.negative), 0)::bigint, coalesce(sum(c.positive), 0)::bigint,
+      coalesce(sum(c.neutral), 0)::bigint, coalesce(sum(c.negative), 0)::bigint
     from public.surveys s left join private.survey_counts c on c.survey_id = s.id
     where s.id = survey_sentiment.survey_id and private.can_read_analytics(s.organization_id)
     group by s.id;
@@ -253,24 +262,25 @@ comment on view public.survey_question_results is
   'answers of text, email and multiple-selection questions.';
 
 create view public.survey_results with (security_invoker = true) as
-  select s.organization_id, s.id as survey_id, f.response_count, f.completion_rate, f.avg_completion_time,
-    n.nps_score,
-    m.overall as sentiment_overall, m.positive_count, m.neutral_count, m.negative_count
+  select s.organization_id, s.id as survey_id, f.response_count, f.start_count, f.completion_rate, f.timed_count,
+    f.avg_completion_time, n.nps_count, n.nps_score,
+    m.overall as sentiment_overall, m.scored_count, m.positive_count, m.neutral_count, m.negative_count
   from public.surveys s
   cross join lateral private.survey_sentiment(s.id) m
   cross join lateral private.survey_figures(array[s.id]) f
   cross join lateral (
-    select trim_scale(round(
-      100.0 * sum(case when b.value_position >= 9 then b.total when b.value_position <= 6 then -b.total
-        else 0 end) / nullif(sum(b.total), 0), 1)) as nps_score
+    select coalesce(sum(b.total), 0)::bigint as nps_count, private.quotient(
+      100 * sum(case when b.value_position >= 9 then b.total when b.value_position <= 6 then -b.total
+        else 0 end), sum(b.total), 1) as nps_score
     from private.survey_breakdown(s.id) b where b.type = 'nps') n;
 comment on view public.survey_results is
-  'Results of surveys for Admin: the numbers of GET /api/surveys/:id/analytics.';
+  'Results of surveys for Admin: the numbers of GET /api/surveys/:id/analytics. A rate, mean or score is 0 if '
+  'its count is 0.';
 
 grant select on public.survey_question_results, public.survey_results to authenticated, service_key,
   service_role;
 
--- Analytics of a survey for Admin; raises NOT_FOUND or FORBIDDEN otherwise.
+-- Analytics of a survey; requires Admin (private.require_survey).
 create function private.survey_analytics(survey_id uuid) returns json
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -278,11 +288,15 @@ begin
   return (
     select json_build_object(
       'response_count', r.response_count,
+      'start_count', r.start_count,
       'completion_rate', r.completion_rate,
+      'timed_count', r.timed_count,
       'avg_completion_time', r.avg_completion_time,
+      'nps_count', r.nps_count,
       'nps_score', r.nps_score,
       'sentiment', json_build_object(
         'overall', r.sentiment_overall,
+        'scored_count', r.scored_count,
         'positive_count', r.positive_count,
         'neutral_count', r.neutral_count,
         'negative_count', r.negative_count),
@@ -359,6 +373,6 @@ $$;
 
 grant execute on function private.survey_figures to anon, authenticated, service_key, service_role;
 grant execute on function private.survey_analytics to anon, authenticated, service_key;
-grant execute on function private.survey_sentiment, private.survey_breakdown to authenticated,
+grant execute on function private.quotient, private.survey_sentiment, private.survey_breakdown to authenticated,
   service_key, service_role;
 grant execute on function private.count_survey_responses to authenticated, service_key;

@@ -25,7 +25,7 @@ comment on table private.api_keys is
   'digest of the secret, its prefix and its last four characters.';
 create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
 
--- Creates a key and the profile it acts as. The caller generates the secret, which never reaches the
+-- Creates a key and the profile it acts as, which has the organization's name: the key's is for admins only. The caller generates the secret, which never reaches the
 -- database; digest is its SHA-256.
 create function private.create_api_key(
   organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
@@ -33,7 +33,8 @@ create function private.create_api_key(
 returns uuid language plpgsql set search_path = pg_temp as $$
 declare key_profile uuid; key_id uuid;
 begin
-  insert into public.profiles (kind, organization_id, name) values ('key', organization_id, name)
+  insert into public.profiles (kind, organization_id, name)
+  select 'key', o.id, o.name from public.organizations o where o.id = create_api_key.organization_id
     returning id into key_profile;
   insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
     expires_at, created_by)

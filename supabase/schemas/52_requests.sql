@@ -113,9 +113,8 @@ begin
   is_identified := who.kind = 'user' and who.organization_id is not null;
 
   if charge then
-    -- All keys of an agent share one counter.
-    caller := case when who.kind = 'agent' then who.profile_id::text
-      else coalesce(who.key_id::text, who.profile_id::text, address) end;
+    -- The secrets of a rotated key act as one profile, and so do all keys of an agent: they share one counter.
+    caller := coalesce(who.profile_id::text, address);
     if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
     -- The counters are always charged in this order, so that parallel calls of one caller cannot deadlock. A
     -- page or a token exchange is charged to its own rule instead of the level.
@@ -240,6 +239,7 @@ create function private.assume_caller(
   origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean,
   access text,               -- public, person, caller or agent
   required_scopes text[],    -- if access is caller, a key needs one of them
+  site_url text default null, -- address of the pages, for private.avatar
   out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
 language plpgsql set search_path = pg_temp as $$
 declare
@@ -258,7 +258,8 @@ begin
   elsif access <> 'public' and admission.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
   elsif access = 'person' and admission.kind <> 'user' then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this, not keys.');
+    perform private.raise_error('FORBIDDEN',
+      'Only signed-in users may do this, not keys: use the pages, such as the dashboard, or an access token.');
   elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
     perform private.raise_error('FORBIDDEN',
       format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));
@@ -273,6 +274,7 @@ begin
     ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.internal_write', 'off', true);
+  ignored := set_config('feedback.site_url', coalesce(site_url, ''), true);
   ignored := set_config('request.jwt.claims', case admission.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
@@ -321,7 +323,7 @@ $$;
 grant execute on function private.admit_request(uuid, uuid, text, bytea, boolean, text, text[], text, text,
   text, boolean, text, uuid, boolean),
   private.assume_caller(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text,
-    uuid, boolean, text, text[]),
+    uuid, boolean, text, text[], text),
   private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean),
   private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid,
     boolean, text, text[]),

@@ -194,7 +194,7 @@ begin
     'profile', json_build_object(
       'id', p.id,
       'name', coalesce(p.name, 'Anonymous'),
-      'avatar', p.avatar_url,
+      'avatar', private.avatar(p),
       'email', p.email))
     from public.profiles p where p.id = person_id);
 end

@@ -9,11 +9,13 @@ create table private.agent_streams (
   confirmed boolean not null,
   locale text not null,
   events jsonb,
-  expires_at timestamptz not null default now() + interval '10 minutes'
+  expires_at timestamptz not null default now() + interval '10 minutes',
+  is_sentence boolean not null default false
 );
 comment on table private.agent_streams is
-  'Tool calls that run when their stream is first read; kept ten minutes. events is [name, data] after the '
-  'run, stored in the transaction of the call.';
+  'Tool calls that run when their stream is first read; kept ten minutes. is_sentence: tool and arguments were '
+  'parsed from natural language. events is [name, data] after the run, stored in the transaction of the call, '
+  'or the refusal of a sentence.';
 create index agent_streams_agent_idx on private.agent_streams (agent_id);
 create index agent_streams_organization_idx on private.agent_streams (organization_id);
 create index agent_streams_expiry_idx on private.agent_streams (expires_at);
@@ -46,16 +48,17 @@ comment on table private.open_streams is
   'crashed process expire. address is a keyed hash.';
 create index open_streams_expiry_idx on private.open_streams (expires_at);
 
--- Stores a call until its stream is read.
+-- Stores a call until its stream is read; events are those of a sentence that was refused.
 -- definer: private tables. Each function accesses rows of the calling agent only.
-create function private.open_stream(id uuid, tool text, arguments jsonb, confirmed boolean, locale text)
-  returns void
+create function private.open_stream(id uuid, tool text, arguments jsonb, confirmed boolean, locale text,
+  is_sentence boolean default false, events jsonb default null) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.agent_id();
 begin
   perform private.check_stream_limit('private.agent_streams', own_id);
-  insert into private.agent_streams (id, organization_id, agent_id, tool, arguments, confirmed, locale)
-  values (id, private.key_organization_id(), own_id, tool, arguments, confirmed, locale);
+  insert into private.agent_streams (id, organization_id, agent_id, tool, arguments, confirmed, locale,
+    is_sentence, events)
+  values (id, private.key_organization_id(), own_id, tool, arguments, confirmed, locale, is_sentence, events);
 end
 $$;
 
@@ -104,6 +107,7 @@ begin
     'arguments', stream.arguments,
     'confirmed', stream.confirmed,
     'locale', stream.locale,
+    'is_sentence', stream.is_sentence,
     'events', stream.events);
 end
 $$;

@@ -440,7 +440,7 @@ create function private.admin_list_deliveries(organization_id uuid, webhook_id u
   page_size integer) returns table (total integer, data json)
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: private tables
 begin
-  perform private.require_webhook_admin(organization_id, 'webhooks:read');
+  perform private.require_webhook_admin(organization_id, '');
   return query
     with log as materialized (
       select d.* from private.webhook_deliveries d
@@ -462,7 +462,7 @@ create function private.admin_show_delivery(organization_id uuid, webhook_id uui
   returns jsonb
 language plpgsql stable security definer set search_path = pg_temp as $$ -- definer: accesses private tables
 begin
-  perform private.require_webhook_admin(organization_id, 'webhooks:read');
+  perform private.require_webhook_admin(organization_id, '');
   return (select private.delivery_shape(d) || jsonb_build_object(
     'attempts', d.attempts,
     'data', coalesce(d.data, o.data))
@@ -498,7 +498,7 @@ language plpgsql security definer set search_path = pg_temp as $$ -- definer: ac
 #variable_conflict use_column
 declare delivery private.webhook_deliveries;
 begin
-  perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  perform private.require_webhook_admin(organization_id, '');
   select d.* into delivery from private.webhook_deliveries d
   where d.webhook_id = admin_redeliver.webhook_id and d.event_id = admin_redeliver.event_id
     and d.organization_id = admin_redeliver.organization_id for no key update;
@@ -533,8 +533,10 @@ begin
 end
 $$;
 
+-- The log holds what receivers answered: it is for signed-in admins, not for keys.
 grant execute on function private.admin_list_deliveries, private.admin_show_delivery,
-  private.admin_test_webhook, private.admin_redeliver to authenticated, service_key;
+  private.admin_redeliver to authenticated;
+grant execute on function private.admin_test_webhook to authenticated, service_key;
 
 -- Upkeep ----------------------------------------------------------------------------------------------------
 

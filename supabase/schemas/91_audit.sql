@@ -40,28 +40,47 @@ create trigger keep before update or delete on private.audit_log
 create trigger keep_all before truncate on private.audit_log
   for each statement execute function private.protect_audit_log();
 
--- The JSON with e-mail addresses masked at any nesting.
-create function private.mask_email_addresses(value jsonb) returns jsonb
+-- The text with e-mail and IP addresses masked. Takes linear time: each expression ends soon after it fails, and
+-- none looks behind, which Postgres does from the start of the text.
+create function private.without_addresses(value text) returns text
+language plpgsql immutable set search_path = pg_temp as $$
+declare
+  -- Four or more numbers, so that a longer version is masked too.
+  ip4 constant text := '\d+(?:\.\d+){3,}';
+  hex constant text := '[0-9a-f]{1,4}';
+  tail constant text := format('(?:%s:)*(?:%s|%s)', hex, ip4, hex);
+  -- With ::, or with eight parts, of which an IPv4 address counts as two; then perhaps a zone.
+  ip6 constant text := format('(^|\W)(?:%s(?::%s)*::(?:%s)?|::%s|(?:%s:){6,}(?:%s|%s:%s))(?!\w)(?:%%\w+)?',
+    hex, hex, tail, tail, hex, ip4, hex, hex);
+begin
+  value := regexp_replace(value, ip6, '\1***', 'gi');
+  value := regexp_replace(value, ip4, '***', 'g');
+  return regexp_replace(value, '[^\s"@]+@[^\s"@]+', '***', 'g');
+end
+$$;
+
+-- The JSON with e-mail and IP addresses masked at any nesting.
+create function private.mask_addresses(value jsonb) returns jsonb
 language plpgsql immutable set search_path = pg_temp as $$
 begin
   return case jsonb_typeof(value)
-    when 'string' then to_jsonb(regexp_replace(value #>> '{}', '[^\s"@]+@[^\s"@]+', '***', 'g'))
-    when 'array' then coalesce((select jsonb_agg(private.mask_email_addresses(e.item) order by e.n)
+    when 'string' then to_jsonb(private.without_addresses(value #>> '{}'))
+    when 'array' then coalesce((select jsonb_agg(private.mask_addresses(e.item) order by e.n)
       from jsonb_array_elements(value) with ordinality e (item, n)), '[]')
-    when 'object' then coalesce((select jsonb_object_agg(e.name, private.mask_email_addresses(e.item))
+    when 'object' then coalesce((select jsonb_object_agg(e.name, private.mask_addresses(e.item))
       from jsonb_each(value) e (name, item)), '{}')
     else value end;
 end
 $$;
 
 -- Appends to the audit log; for definer functions. action is noun.verb, such as invite.create. details
--- holds field names, ids and states, never people; e-mail addresses are masked. organization_id defaults
--- to that of the request.
+-- holds field names, ids and states, never people; e-mail and IP addresses are masked. organization_id
+-- defaults to that of the request.
 create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}',
   organization_id uuid default null) returns void
 language plpgsql set search_path = pg_temp as $$
 begin
-  details := private.mask_email_addresses(details);
+  details := private.mask_addresses(details);
   -- Oversized details must not reject the change.
   if octet_length(details::text) > 20000 then details := '{"left_out": "more than 20,000 bytes"}'; end if;
   insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id,
@@ -72,6 +91,13 @@ begin
     details);
 end
 $$;
+
+-- Name of an actor for Admin: of a key its own, which nobody else sees. For definer functions.
+create function private.actor_name(actor public.profiles) returns text
+language sql stable
+return coalesce((select k.name from private.api_keys k
+  where k.organization_id = (actor).organization_id and k.profile_id = (actor).id and (actor).kind = 'key'
+  limit 1), (actor).name, 'Anonymous');
 
 -- Audit log of the current organization, newest first, for signed-in Admin; target_id, actor_id, action
 -- and days in the organization's time zone (inclusive) filter. Pages by (before_at, before_id).
@@ -112,7 +138,7 @@ begin
         'action', s.action,
         'target_type', s.target_type,
         'target_id', s.target_id,
-        'actor', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
+        'actor', (select json_build_object('id', p.id, 'name', private.actor_name(p))
           from public.profiles p where p.id = s.actor_id),
         'key_id', s.key_id,
         'request_id', s.request_id,
@@ -152,7 +178,7 @@ begin
       'actors', coalesce((select json_agg(json_build_object(
         'id', p.id,
         'kind', p.kind,
-        'name', coalesce(p.name, 'Anonymous')) order by lower(p.name), p.id)
+        'name', private.actor_name(p)) order by lower(private.actor_name(p)), p.id)
         from first_actors f join public.profiles p on p.id = f.id), '[]')));
 end
 $$;

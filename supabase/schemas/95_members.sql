@@ -53,7 +53,7 @@ begin
   return (select json_build_object(
     'user_id', p.id,
     'name', coalesce(p.name, 'Anonymous'),
-    'avatar', p.avatar_url,
+    'avatar', private.avatar(p),
     'email', case when with_email then p.email end,
     'role', member.role,
     'joined_at', member.created_at,

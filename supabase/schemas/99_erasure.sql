@@ -102,7 +102,7 @@ begin
 end
 $$;
 
--- Whether a profile is a person of the organization: an e-mail or imported author, or a user who takes
+-- Whether a profile is a person of the organization: an e-mail, imported or named author, or a user who takes
 -- part there (private.personal_columns). Never agents and keys.
 create function private.is_person_of_organization(profile_id uuid, organization_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
@@ -194,8 +194,9 @@ begin
     delete from private.external_ids e where e.profile_id = erase_person.profile_id;
     delete from private.author_trust t where t.user_id = erase_person.profile_id;
     perform private.forget_identified(profile_id);
-    update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null
-      where p.id = profile_id;
+    update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null,
+      named_by_key = false
+    where p.id = profile_id;
     return;
   end if;
   perform set_config('feedback.internal_write', 'on', true);
@@ -275,7 +276,7 @@ return jsonb_build_object(
   'kind', person.kind,
   'name', coalesce(person.name, 'Anonymous'),
   'email', person.email,
-  'avatar_url', person.avatar_url,
+  'avatar_url', private.avatar(person),
   'created_at', person.created_at,
   'role', (select m.role from public.memberships m
     where m.organization_id = person_shape.organization_id and m.user_id = person.id),

@@ -6,7 +6,8 @@ import { parse } from "node-html-parser";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { EndpointDescription } from "../../functions/_shared/http/endpoint.ts";
-import type { OpenApi, Operation } from "../../functions/api/documentation/model.ts";
+import { exampleOf } from "../../functions/api/documentation/example.ts";
+import { type OpenApi, type Operation, resolve, type Schema } from "../../functions/api/documentation/model.ts";
 import { openApi } from "../../functions/api/documentation/openapi.ts";
 import { page } from "../../functions/api/documentation/page.ts";
 import { commentCreate, commentCreateByKey, commentCreatedAnswer } from "../../shared/comments.ts";
@@ -140,6 +141,143 @@ describe("the OpenAPI document", () => {
     const at = (address: string) => new URL(document.servers[0]?.url ?? "", address).href;
     expect(at("http://127.0.0.1:54321/api/openapi.json")).toBe("http://127.0.0.1:54321/");
     expect(at("https://x.example/functions/v1/api/openapi.json")).toBe("https://x.example/functions/v1/");
+  });
+});
+
+describe("what a schema refuses, the document refuses too", () => {
+  const texts = [
+    ...[
+      "",
+      "  ",
+      "a\0b",
+      "long enough for every text, but \0",
+      "x",
+      " x ",
+      "X y",
+      "-a",
+      "a--b",
+      "é",
+      "1",
+      "true",
+      "@",
+      "a@b",
+    ],
+    ...[
+      "author,,tags",
+      "author;tags",
+      "sentiment,",
+      "nope",
+      "a.b",
+      "0".repeat(36),
+      "x@y.example@",
+      "https://X.example",
+    ],
+    ...["yesterday", "2026-02-30", "0001-01-01", "0001-01-01T00:00:00Z", "2026-01-01T00:00:00", "2026-01-01T25:00Z"],
+    ...[
+      "javascript:alert(1)",
+      "ftp://x.example",
+      "https://a:b@x.example",
+      "https://x.example/a b",
+      "https://x.example/",
+    ],
+    ...[65, 101, 201, 256, 501, 1001, 2001, 5001, 9001].map((length) => "x".repeat(length)),
+  ];
+  const others = [-1, 0, 0.5, 7, 11, 1001, 1e10, true, null, {}, [], [1], ["x"], { en: 7 }, { xx: "x" }];
+
+  /** Copies of the value in which one part is another. */
+  function* changed(value: unknown, at = ""): Generator<{ at: string; other: unknown; whole: unknown }> {
+    for (const other of [...texts, ...others]) yield { at, other, whole: other };
+    if (Array.isArray(value)) {
+      for (const length of [0, 9, 21, 31, 41, 51, 101, 201, 1001])
+        yield { at, other: `${length} items`, whole: Array(length).fill(value[0]) };
+      for (const { whole, ...one } of changed(value[0], `${at}[]`)) yield { ...one, whole: [whole] };
+    } else if (typeof value === "object" && value !== null) {
+      for (const [name, part] of Object.entries(value)) {
+        const { [name]: _, ...rest } = value as Record<string, unknown>;
+        yield { at: `${at}.${name}`, other: "missing", whole: rest };
+        for (const { whole, ...one } of changed(part, `${at}.${name}`))
+          yield { ...one, whole: { ...value, [name]: whole } };
+      }
+    }
+  }
+
+  /** The schema of the document, with only the components that it needs. */
+  function readSchema(schema: Schema): z.ZodType {
+    const $defs: Record<string, Schema> = {};
+    const add = (from: unknown) => {
+      for (const name of referencesIn(from).map((reference) => reference.split("/").at(-1) ?? "")) {
+        const found = document.components.schemas[name];
+        if (!found || name in $defs) continue;
+        $defs[name] = found;
+        add(found);
+      }
+    };
+    add(schema);
+    return z.fromJSONSchema(
+      JSON.parse(JSON.stringify({ ...schema, $defs }).replaceAll("#/components/schemas/", "#/$defs/")),
+    );
+  }
+
+  /** Bodies with all fields, with the required ones, and with each other field beside these. */
+  function examplesOf(option: Schema): unknown[] {
+    const { schemas } = document.components;
+    const body = resolve(option, schemas);
+    return ((body.oneOf ?? [body]) as Schema[]).flatMap((variant) => {
+      const required = exampleOf(variant, schemas, "required") as object;
+      const withField = Object.entries(variant.properties ?? {}).flatMap(([name, field]) =>
+        (["all", "required"] as const).map((fields) => ({
+          ...required,
+          [name]: exampleOf(field as Schema, schemas, fields, name),
+        })),
+      );
+      return [exampleOf(variant, schemas, "all"), required, ...withField];
+    });
+  }
+
+  const operationFor = ({ method, path }: EndpointDescription) =>
+    document.paths[`/api${path.replaceAll(/:(\w+)/g, "{$1}")}`]?.[method];
+
+  test("in parameters", () => {
+    const looser = service.endpoints.flatMap((endpoint) => {
+      const shape = (endpoint.query as z.ZodObject<Record<string, z.ZodType>> | undefined)?.shape ?? {};
+      return (operationFor(endpoint)?.parameters ?? []).flatMap((parameter) => {
+        const field = "in" in parameter && parameter.in === "query" && shape[parameter.name];
+        if (/_date$/.test("name" in parameter ? parameter.name : "")) return [];
+        if (!field) return [];
+        const documented = readSchema(parameter.schema);
+        const asSent = (value: string) =>
+          parameter.schema.type === "integer" && /^-?[\d.]+$/.test(value) ? Number(value) : value;
+        return [...texts, "0", "-1", "1.5", "1000001", "9999999999"]
+          .filter((value) => value.trim() !== "" && !field.safeParse(value).success)
+          .filter((value) => documented.safeParse(asSent(value)).success)
+          .map((value) => `${endpoint.method} ${endpoint.path} ${parameter.name} ${value.slice(0, 50)}`);
+      });
+    });
+    expect(looser).toEqual([]);
+  });
+
+  test("in bodies", () => {
+    const looser = service.endpoints.flatMap((endpoint) => {
+      const shown = operationFor(endpoint)?.requestBody?.content["application/json"].schema;
+      const options = (shown?.anyOf ?? [shown ?? {}]) as Schema[];
+      const bodies =
+        endpoint.consumes || !shown
+          ? []
+          : [
+              [endpoint.body, options[0]],
+              [endpoint.bodyByKey, options.at(-1)],
+            ];
+      return (bodies as [z.ZodType | undefined, Schema][]).flatMap(([body, option]) => {
+        const documented = readSchema(option);
+        return examplesOf(option)
+          .filter((example) => body?.safeParse(example).success)
+          .flatMap((example) => [...changed(example)])
+          .filter(({ whole }) => !body?.safeParse(whole).success && documented.safeParse(whole).success)
+          .map(({ at, other }) => `${endpoint.method} ${endpoint.path} ${at} ${JSON.stringify(other).slice(0, 50)}`);
+      });
+    });
+    // That a change names at least one of its own fields is in descriptions only.
+    expect(looser.filter((line) => !/^patch \S+ {2}\{/.test(line))).toEqual([]);
   });
 });
 
@@ -313,7 +451,7 @@ describe("an operation", () => {
 
   test.each([
     { what: "shows names of categories and tags", endpoint: show, parameter: "AcceptLanguage", takes: true },
-    { what: "shows none", endpoint: list, parameter: "AcceptLanguage", takes: false },
+    { what: "shows none", endpoint: comment, parameter: "AcceptLanguage", takes: false },
     { what: "posts by key", endpoint: comment, parameter: "IdempotencyKey", takes: true },
     {
       what: "posts by people alone",

@@ -34,9 +34,12 @@ describe("the analytics of a survey", () => {
     expect(numbers).toMatchObject({
       response_count: 4,
       // Four responded; two of them and two others had started.
+      start_count: 6,
       completion_rate: 0.6667,
+      timed_count: 2,
+      nps_count: 4,
       nps_score: 25,
-      sentiment: { positive_count: 2, neutral_count: 1, negative_count: 1 },
+      sentiment: { scored_count: 4, positive_count: 2, neutral_count: 1, negative_count: 1 },
     });
     expect(numbers.avg_completion_time).toBeGreaterThanOrEqual(75);
     expect(numbers.avg_completion_time).toBeLessThan(85);
@@ -62,32 +65,37 @@ describe("the analytics of a survey", () => {
 
   it("are the same in the list, in the detail, by expansion and in SQL", async () => {
     const numbers = await numbersOf(survey.id);
-    const { response_count, completion_rate, avg_completion_time, nps_score } = numbers;
+    const { response_count, start_count, completion_rate, timed_count, avg_completion_time, nps_score } = numbers;
+    const listed = { response_count, start_count, completion_rate };
     const shown = await detailOf(survey.id, admin, "analytics");
-    expect(shown).toMatchObject({ response_count, completion_rate, avg_completion_time, analytics: numbers });
+    expect(shown).toMatchObject({ ...listed, timed_count, avg_completion_time, analytics: numbers });
     const { data } = await getJson("/api/surveys", surveyListAnswer, { as: admin, on: organization });
-    expect(data.find(({ id }) => id === survey.id)).toMatchObject({ response_count, completion_rate });
+    expect(data.find(({ id }) => id === survey.id)).toMatchObject(listed);
     const [row] = await sql`select * from public.survey_results where survey_id = ${survey.id}`;
     expect(Number(row?.response_count)).toBe(response_count);
     expect([row?.completion_rate, row?.nps_score].map(Number)).toEqual([completion_rate, nps_score]);
   });
 
-  it("are null without data, with every option at 0", async () => {
+  it("are 0 without data, with every option at 0", async () => {
     const { id } = await newSurvey(admin, organization);
     const numbers = await numbersOf(id);
     expect(numbers).toMatchObject({
       response_count: 0,
-      completion_rate: null,
-      avg_completion_time: null,
-      nps_score: null,
-      sentiment: { overall: null, positive_count: 0, neutral_count: 0, negative_count: 0 },
+      start_count: 0,
+      completion_rate: 0,
+      timed_count: 0,
+      avg_completion_time: 0,
+      nps_count: 0,
+      nps_score: 0,
+      sentiment: { overall: 0, scored_count: 0, positive_count: 0, neutral_count: 0, negative_count: 0 },
     });
     expect(numbers.breakdown_by_question?.[2]?.responses).toEqual({ Web: 0, iOS: 0, Android: 0 });
   });
 
   it.each([
-    ["completion_rate", ["completion_rate"]],
-    ["sentiment,nps_score", ["nps_score", "sentiment"]],
+    ["completion_rate", ["start_count", "completion_rate"]],
+    ["sentiment,nps_score", ["nps_count", "nps_score", "sentiment"]],
+    ["avg_completion_time", ["timed_count", "avg_completion_time"]],
     ["response_count, breakdown_by_question", ["response_count", "breakdown_by_question"]],
   ])("are those selected by metrics=%s", async (metrics, keys) => {
     const numbers = await numbersOf(survey.id, `?metrics=${encodeURIComponent(metrics)}`);

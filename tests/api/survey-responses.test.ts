@@ -247,6 +247,56 @@ describe("starting a survey", () => {
     expect(shown).toMatchObject({ completion_rate: 0.5, response_count: 1 });
     expect(shown.avg_completion_time).toBe(storedRow?.duration_seconds);
   });
+
+  const startsOf = (id: string) => sql<{ user_id: string; by_reading: boolean }[]>`
+    select user_id, by_reading from private.survey_starts where survey_id = ${id}`;
+  const read = async (id: string, as?: Caller, query = "", headers = {}) =>
+    (await api("GET", `/api/surveys/${id}${query}`, { as, headers })).status;
+
+  it("happens by the first read, however many are concurrent, until the first call of start", async () => {
+    const person = await newUser();
+    const fresh = await newSurvey(admin, organization, { settings: { allow_multiple_responses: true } });
+    expect(await Promise.all(Array.from({ length: 10 }, () => read(fresh.id, person)))).toEqual(Array(10).fill(200));
+    expect(await startsOf(fresh.id)).toEqual([{ user_id: person.id, by_reading: true }]);
+    await sql`update private.survey_starts set started_at = started_at - interval '1 hour' where survey_id = ${fresh.id}`;
+    const { data } = expectJson(await start(fresh.id, person), 201, surveyStartedAnswer);
+    expect(Date.now() - Date.parse(data.started_at)).toBeLessThan(1_800_000);
+    expect(await read(fresh.id, person)).toBe(200);
+    expect(await startsOf(fresh.id)).toEqual([{ user_id: person.id, by_reading: false }]);
+    expectJson(await respond(fresh, person, { 0: 9 }), 201, created);
+    expect(await read(fresh.id, person)).toBe(200);
+    expect(await startsOf(fresh.id)).toEqual([]);
+  });
+
+  it("happens by reading for people who may answer only, and is part of the numbers", async () => {
+    const fresh = await newSurvey(admin, organization);
+    const person = await newUser();
+    for (const as of [undefined, admin, await newKey(organization, [...scopes])]) await read(fresh.id, as);
+    await api("HEAD", `/api/surveys/${fresh.id}`, { as: person });
+    await read(fresh.id, person, "", { "Sec-Purpose": "prefetch;prerender" });
+    expect(await read(fresh.id, person, "?expand=analytics")).toBe(403);
+    await change(fresh.id, "pause", admin);
+    expect(await read(fresh.id, person)).toBe(200);
+    await change(fresh.id, "resume", admin);
+    expect(await startsOf(fresh.id)).toEqual([]);
+    for (const as of [person, await newUser()]) expect(await read(fresh.id, as, "?expand=questions")).toBe(200);
+    expectJson(await respond(fresh, person, { 0: 9 }), 201, created);
+    expect(await detailOf(fresh.id)).toMatchObject({ start_count: 2, completion_rate: 0.5, timed_count: 1 });
+  });
+
+  it("lets a read succeed at once while it cannot be recorded", async () => {
+    const fresh = await newSurvey(admin, organization);
+    const person = await newUser();
+    await sql.begin(async (tx) => {
+      await tx`select from public.surveys where id = ${fresh.id} for update`;
+      expect(await read(fresh.id, person)).toBe(200);
+      await tx`select from public.profiles where id = ${person.id} for update`;
+      expect(await read(fresh.id, person)).toBe(200);
+    });
+    expect(await startsOf(fresh.id)).toEqual([]);
+    expect(await read(fresh.id, person)).toBe(200);
+    expect(await startsOf(fresh.id)).toHaveLength(1);
+  });
 });
 
 describe("the audience of a survey", () => {
@@ -329,6 +379,8 @@ describe("listing responses", () => {
     ["end_date=2026-01-31", [2, 1, 0]],
     ["end_date=2026-01-31T00:00:00Z", [1, 0]],
     ["end_date=2026-02-01T01:00:00%2B01:00", [3, 2, 1, 0]],
+    ["end_date=2026-02-01T01:00:00+01:00", [3, 2, 1, 0]],
+    ["start_date=2026-01-15T12:00Z&end_date=2026-01-15T14:00+0200", [1]],
     ["start_date=2026-01-02&end_date=2026-01-15", [1]],
     ["start_date=2026-01-15&end_date=2026-01-15", [1]],
     ["start_date=2030-01-01", []],

@@ -218,12 +218,15 @@ describe("allowed origins", () => {
     const set = (origins: string[]) => api("PUT", "/api/admin/origins", { as: admin, on: own, body: { origins } });
     const read = () => api("GET", "/api/submissions", { on: own, headers: { origin: page } });
     isClosed(await read());
-    expect((await set([page])).body).toEqual({ data: { origins: [page] } });
+    expect((await set([page])).body).toEqual({ data: { origins: [page] }, meta: {} });
     opens(await read(), page);
     opens(await preflight(page), page);
     await set([]);
     isClosed(await read());
-    expect((await api("GET", "/api/admin/origins", { as: admin, on: own })).body).toEqual({ data: { origins: [] } });
+    expect((await api("GET", "/api/admin/origins", { as: admin, on: own })).body).toEqual({
+      data: { origins: [] },
+      meta: {},
+    });
   });
 
   test.each([

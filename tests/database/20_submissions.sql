@@ -1,7 +1,7 @@
 -- Creating, editing and deleting submissions.
 begin;
 set local search_path = public, extensions;
-select plan(136);
+select plan(148);
 do $$ begin
   perform tests.start();
   insert into categories (id, organization_id, name, slug) values
@@ -82,8 +82,24 @@ select isnt(tests.see('rival key with submissions:write', $$ select private.auth
   (select id::text from profiles where name = 'Eve'), 'another organization has an e-mail author of its own');
 select isnt(tests.see('acme key with submissions:write', $$ select private.author_of_key('alice@example.test', null) $$),
   tests.id('alice')::text, 'a user''s address does not let a key act as that user');
-select is(tests.see('acme key with submissions:write', $$ select private.author_of_key(null, 'Eve') $$), tests.id('acme key')::text,
-  'without an address a key acts as itself');
+select is(tests.see('acme key with submissions:write', $$ select private.author_of_key(null, null) $$), tests.id('acme key')::text,
+  'without an address and a name a key acts as itself');
+select is(tests.try('acme key with submissions:write', pg_temp.submit(format('author_id = private.author_of_key(null, %L)', name), 'What a name wants')),
+  '1', 'a key submits for an author with a name only') from unnest(array['Eve', E'\u202e Eve', 'Alice']) as name;
+select results_eq(
+  $$ select distinct p.kind, p.name, p.email, p.organization_id from profiles p join submissions s on s.author_id = p.id where title = 'What a name wants' order by p.name $$,
+  $$ values ('anonymous', 'Alice', null::text, tests.id('acme')), ('anonymous', 'Eve', null, tests.id('acme')) $$,
+  'an author with a name is one profile of the organization: not the e-mail author, not the user of that name, whatever invisible characters it has');
+select isnt(tests.see('rival key with submissions:write', $$ select private.author_of_key(null, 'Eve') $$),
+  (select id::text from profiles where name = 'Eve' and named_by_key and organization_id = tests.id('acme')), 'another organization has an author of its own with the name');
+select is(tests.see(who, format($$ select private.is_author_of_key(%L) $$, (select id from profiles where name = 'Eve' and named_by_key and organization_id = tests.id('acme')))), may::text,
+  who || ' acts as an author with a name: ' || may) from (values
+  ('acme key with submissions:write', true), ('rival key with submissions:write', false), ('alice', false)) as c (who, may);
+insert into profiles (id, kind, organization_id, name) values (tests.id('imported Eve'), 'anonymous', tests.id('acme'), 'Eve');
+select is(tests.see('acme key with submissions:write', format($$ select private.is_author_of_key(%L) $$, tests.id('imported Eve'))), 'false',
+  'a key does not act as an imported author of the same name');
+select is(tests.try('acme key with submissions:write', format('select private.author_of_key(null, %L)', name)), '23514 name_has_1_to_100_characters',
+  'a name of nothing visible is none') from unnest(array[E'\u202e', ' ', '']) as name;
 select is(tests.see('acme key with submissions:read', $$ select private.author_of_key('new@example.test', null) $$), 'FB403',
   'a key without submissions:write cannot create an author');
 select is(tests.see('alice', $$ select private.author_of_key('new@example.test', null) $$), 'FB403', 'a user cannot create an author');

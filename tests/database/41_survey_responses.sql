@@ -1,7 +1,7 @@
 -- Responses: permissions, time, repetition and answers; each is stored completely or not at all.
 begin;
 set local search_path = public, extensions;
-select plan(193);
+select plan(213);
 set constraints all immediate;
 do $$ begin perform tests.start(); end $$;
 
@@ -113,6 +113,25 @@ select is((select extract(epoch from submitted_at - started_at) from survey_resp
 select is((select count(*) from private.survey_starts), 0::bigint, 'the start is deleted with the response');
 select is((select completion_rate || ' ' || avg_completion_time from private.survey_figures(array[tests.id('Open')])), '1 90.5', 'responses without a start are not in the average duration');
 select is(tests.try('bob', $$ select start_survey(tests.id('All')) $$), '1', 'a user starts another survey');
+
+-- Reading
+create function pg_temp.read_by(who text, survey text, locale text default 'en') returns text language plpgsql as $$
+declare outcome text := tests.try(who, format('select private.start_survey_by_reading(%L, %L)', tests.id(survey), locale));
+begin
+  return outcome || ' ' || (select count(*) from private.survey_starts where survey_id = tests.id(survey) and by_reading);
+end
+$$;
+do $$ begin perform tests.survey('Read'); end $$;
+select is(pg_temp.read_by(who, survey, locale), outcome, format('%s reads the survey %s', who, survey)) from (values
+  (1, 'olga', 'Read', 'en', '1 0'), (2, 'acme key with surveys:read', 'Read', 'en', '42501 0'), (3, 'anon', 'Read', 'en', '42501 0'), (4, 'carol', 'Read', 'en', '1 1'), (5, 'carol', 'Read', 'en', '1 1'),
+  (6, 'mia', 'Read', 'en', '1 2'), (7, 'mia', 'draft', 'en', '1 0'), (8, 'carol', 'paused', 'en', '1 0'), (9, 'carol', 'archived', 'en', '1 0'), (10, 'carol', 'Closed', 'en', '1 0'), (11, 'alice', 'Open', 'en', '1 0'),
+  (12, 'alice', 'All', 'en', '1 0')) as t (n, who, survey, locale, outcome) order by n;
+update private.survey_starts set started_at = now() - interval '20 seconds' where by_reading;
+select is(tests.see('carol', $$ select (start_survey(tests.id('Read')) = now())::text $$), 'true', 'the first call replaces the time of the read');
+select is(pg_temp.read_by('carol', 'Read'), '1 1', 'a read after the call changes nothing');
+select is(tests.try('mia', pg_temp.submit('Read', tests.answers('Read', '9'))), '1', 'a reader answers');
+select is((select start_count || ' ' || timed_count || ' ' || avg_completion_time from private.survey_figures(array[tests.id('Read')])), '2 1 20', 'whose time counts from the read');
+select is(pg_temp.read_by('mia', 'Read'), '1 0', 'a read after the response starts nothing');
 select is((select completion_rate from private.survey_figures(array[tests.id('All')])), 0.6667, 'an unfinished start lowers the completion rate');
 
 -- A person answers once: by an account, or identified by an application with its address
@@ -149,6 +168,9 @@ select is(tests.try(who, pg_temp.submit(survey, tests.answers(survey, '9'), loca
   ('bob', 'Voters', null, 'FB403'), ('alice', 'Voters', null, '1'), ('olga', 'Voters', null, 'FB403'), ('carol', 'Followers', null, 'FB403'), ('bob', 'Followers', null, '1'),
   ('alice', 'German', 'en', 'FB403'), ('alice', 'German', 'pt-BR', '1'), ('bob', 'German', 'de', '1'), ('carol', 'German', 'xx', 'FB403'), ('carol', 'German', null, 'FB403'), ('carol', 'All', 'xx', '23514 locale_is_known'), ('carol', 'All', 'ja', '1')) as t (who, survey, locale, outcome);
 select is(tests.try('bob', format('select private.start_survey(%L)', tests.id('Voters'))), 'FB403', 'a user outside the audience cannot start');
+select is(pg_temp.read_by('bob', 'Voters'), '1 0', 'nor by reading');
+select is(pg_temp.read_by('carol', 'German'), '1 0', 'nor by reading in a language in which it cannot be answered');
+select is(pg_temp.read_by('carol', 'German', 'de'), '1 1', 'but in one in which it can');
 do $$ begin insert into public.votes (submission_id, user_id) values (tests.id('Target'), tests.id('carol')); perform tests.merge('A wish', 'Target'); end $$;
 select is(tests.try('carol', pg_temp.submit('Voters', tests.answers('Voters', '9'))), '1', 'voters of the merged submission belong to the audience');
 delete from submissions where id = tests.id('A wish');

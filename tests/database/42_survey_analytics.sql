@@ -15,8 +15,8 @@ do $$ begin
     {"type": "multiple_choice", "text": "C?", "options": ["Zwei", "Eins"]}, {"type": "multiple_choice", "text": "M?", "multiple": true, "options": ["A", "B", "C"]},
     {"type": "text", "text": "X?"}, {"type": "email", "text": "E?"}]');
 end $$;
-select is(pg_temp.analytics('All') - 'breakdown_by_question', '{"response_count": 0, "completion_rate": null, "avg_completion_time": null, "nps_score": null,
-  "sentiment": {"overall": null, "positive_count": 0, "neutral_count": 0, "negative_count": 0}}', 'a survey without responses has no scores');
+select is(pg_temp.analytics('All') - 'breakdown_by_question', '{"response_count": 0, "start_count": 0, "completion_rate": 0, "timed_count": 0, "avg_completion_time": 0, "nps_count": 0, "nps_score": 0,
+  "sentiment": {"overall": 0, "scored_count": 0, "positive_count": 0, "neutral_count": 0, "negative_count": 0}}', 'numbers of a survey without responses are 0');
 select is((select string_agg(concat_ws(' ', q ->> 'question_text', q ->> 'type', q ->> 'answer_count', q ->> 'responses'), '; ' order by n)
   from json_array_elements(tests.see('olga', format('select private.survey_analytics(%L)', tests.id('All')))::json -> 'breakdown_by_question') with ordinality as a (q, n)),
   'N? nps 0 { "0" : 0, "1" : 0, "2" : 0, "3" : 0, "4" : 0, "5" : 0, "6" : 0, "7" : 0, "8" : 0, "9" : 0, "10" : 0 }; R? rating 0 { "1" : 0, "2" : 0, "3" : 0 }; '
@@ -34,8 +34,8 @@ do $$ begin
     (tests.id('All'), tests.id('rita'), tests.answers('All', '3')),
     (tests.id('All'), tests.id('mia'), tests.answers('All', '"-"', '"-"', '"Zwei"'));
 end $$;
-select is(pg_temp.analytics('All') - 'breakdown_by_question', '{"response_count": 5, "completion_rate": 0.8333, "avg_completion_time": 30, "nps_score": 25,
-  "sentiment": {"overall": 0.069, "positive_count": 1, "neutral_count": 1, "negative_count": 2}}', 'the totals match the formulas');
+select is(pg_temp.analytics('All') - 'breakdown_by_question', '{"response_count": 5, "start_count": 6, "completion_rate": 0.8333, "timed_count": 2, "avg_completion_time": 30,
+  "nps_count": 4, "nps_score": 25, "sentiment": {"overall": 0.069, "scored_count": 4, "positive_count": 1, "neutral_count": 1, "negative_count": 2}}', 'the totals match the formulas');
 select is((select string_agg(concat_ws(' ', q ->> 'answer_count', q ->> 'responses'), '; ' order by n)
   from jsonb_array_elements(pg_temp.analytics('All') -> 'breakdown_by_question') with ordinality as a (q, n)),
   '4 {"0": 0, "1": 0, "2": 0, "3": 1, "4": 0, "5": 0, "6": 0, "7": 0, "8": 1, "9": 1, "10": 1}; 2 {"1": 1, "2": 0, "3": 1}; 3 {"Eins": 2, "Zwei": 1}; 2 {"A": 1, "B": 2, "C": 0}; 2 {}; 1 {}',
@@ -44,8 +44,8 @@ select is((select count(*) from survey_answers where survey_id = tests.id('All')
 select is((select string_agg(value::text, ' ' order by value) from survey_answers where question_id = tests.question('All', 4)), '["B"] ["A", "B"]', 'survey_answers has the value of each answer');
 
 -- The views have the same numbers
-select is((select to_jsonb(r) - '{organization_id,survey_id,sentiment_overall,positive_count,neutral_count,negative_count}'::text[]
-    || jsonb_build_object('sentiment', jsonb_build_object('overall', sentiment_overall, 'positive_count', positive_count, 'neutral_count', neutral_count, 'negative_count', negative_count))
+select is((select to_jsonb(r) - '{organization_id,survey_id,sentiment_overall,scored_count,positive_count,neutral_count,negative_count}'::text[]
+    || jsonb_build_object('sentiment', jsonb_build_object('overall', sentiment_overall, 'scored_count', scored_count, 'positive_count', positive_count, 'neutral_count', neutral_count, 'negative_count', negative_count))
   from survey_results r where survey_id = tests.id('All')), pg_temp.analytics('All') - 'breakdown_by_question', 'survey_results equals the analytics');
 select is((select jsonb_object_agg(value, total) from survey_question_results where question_id = tests.question('All', 2)), '{"1": 1, "2": 0, "3": 1}', 'survey_question_results equals the analytics');
 

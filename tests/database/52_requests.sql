@@ -150,8 +150,8 @@ select set_eq('select rule, subject, used from private.rate_counters', $$ values
   ('level_user', tests.id('alice')::text, 1),
   ('level_user', tests.id('mia')::text, 1),
   ('level_admin', tests.id('adam')::text, 1),
-  ('level_key', (select id::text from private.api_keys where name = 'full'), 1) $$,
-  'anonymous requests are charged by address, users and keys by id, each at their level');
+  ('level_key', (select profile_id::text from private.api_keys where name = 'full'), 1) $$,
+  'anonymous requests are charged by address, users and keys by profile, each at their level');
 select results_eq($$ select name, max_requests, window_seconds from private.rate_limit_rules where name in ('level_public', 'level_user', 'level_admin', 'level_key') order by max_requests, name $$,
   $$ values ('level_public', 30, 60), ('level_user', 100, 60), ('level_admin', 300, 60), ('level_key', 300, 60) $$,
     'the levels have the limits of the specification');

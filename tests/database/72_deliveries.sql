@@ -184,7 +184,7 @@ select is(tests.see('adam', format('select private.admin_redeliver(%L, %L, %L) -
 select is(date_trunc('minute', pg_temp.fail()), interval '1 minute', 'a redelivery starts the retry schedule again');
 select is(pg_temp.state('failing', 'hard'), 'pending after 7', 'attempts of a redelivery are counted on');
 select is(tests.see(who, format('select private.admin_redeliver(%L, %L, %L)', tests.id(organization), tests.id('failing'), tests.id('hard'))), outcome, format('%s cannot redeliver', who))
-from (values ('mia', 'acme', 'FB403'), ('acme key with webhooks:read', 'acme', 'FB403'), ('rita', 'rival', null)) as t (who, organization, outcome);
+from (values ('mia', 'acme', 'FB403'), ('acme key with webhooks:write', 'acme', '42501'), ('rita', 'rival', null)) as t (who, organization, outcome);
 select is(date_trunc('second', pg_temp.fail('{"status_code": 429, "retry_after": 7200}')), interval '2 hours', 'Retry-After delays the next attempt');
 select is(date_trunc('second', pg_temp.fail('{"status_code": 503, "retry_after": 999999999}')), interval '6 hours', 'Retry-After delays by at most six hours');
 select ok(pg_temp.fail('{"status_code": 503, "retry_after": 1}') > interval '1 hour', 'Retry-After does not shorten the retry schedule');

@@ -392,6 +392,26 @@ describe("rate limit headers", () => {
     expect((await own.call("GET", list, { token })).status).toBe(200);
   });
 
+  test("the secrets of a key that is rotated twice share its counter", async () => {
+    await setRule("submission_create_key", 3, 60);
+    const rotated = async (path: string) => {
+      const { body } = await own.call("POST", path, { token: admin.token, body: {} });
+      return body.data as { id: string; secret: string };
+    };
+    const made = await own.call("POST", "/api/admin/api-keys", {
+      token: admin.token,
+      body: { name: "Rotated", scopes: ["submissions:write"] },
+    });
+    const first = made.body.data as { id: string; secret: string };
+    const second = await rotated(`/api/admin/api-keys/${first.id}/rotate`);
+    const third = await rotated(`/api/admin/api-keys/${second.id}/rotate`);
+    const body = { title: "An idea", description, type: "idea" };
+    const statuses: number[] = [];
+    for (const { secret } of [first, second, third, first, second, third])
+      statuses.push((await own.call("POST", "/api/submissions", { token: secret, body })).status);
+    expect(statuses).toEqual([201, 201, 201, 429, 429, 429]);
+  });
+
   test("a key creating submissions gets it in the lowercase envelope", async () => {
     await setRule("submission_create_key", 1, 60);
     const token = await own.key(["submissions:write"]);

@@ -30,7 +30,7 @@ describe("conformance to JSON-RPC", () => {
   const errorResponse = (code: number, id: unknown = null) => ({
     jsonrpc: "2.0",
     id,
-    error: { code, message: expect.any(String) },
+    error: { code, message: expect.any(String), data: { code: expect.stringMatching(/^[A-Z_]+$/) } },
   });
 
   test.each([
@@ -53,6 +53,18 @@ describe("conformance to JSON-RPC", () => {
   ])("%s", async (_, raw, status, body) => {
     const response = await post(raw);
     expect([response.status, response.body]).toMatchObject([status, body]);
+  });
+
+  test("another method than POST is a 405 with Allow, after the check of the key", async () => {
+    for (const method of ["GET", "PUT", "PATCH", "DELETE"] as const) {
+      const { status, headers, body } = await send(method, "/api/mcp/tools", { as: agent });
+      expect([status, headers.allow, body]).toMatchObject([405, "POST", errorResponse(-32600)]);
+      expect(headers["x-ratelimit-remaining"]).toMatch(/^\d+$/);
+      for (const as of [await unknownKey(), undefined]) {
+        const refused = await send(method, "/api/mcp/tools", { ...(as && { as }) });
+        expect([refused.status, refused.body]).toMatchObject([401, errorResponse(-32000)]);
+      }
+    }
   });
 
   test.each([["text"], ["0"], [0], [-1], [null], [1.5], ["é💡"]])("id %j is returned unchanged", async (id) => {

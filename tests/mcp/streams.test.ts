@@ -1,16 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { agentKeyPrefix, digestOf, newApiKey } from "../../shared/api-keys.ts";
 import { send } from "../api/client.ts";
 import { newSubmission, newUser } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
-import { callTool, newAgent, readStream, resultOf } from "./agents.ts";
+import { until } from "../until.ts";
+import { callTool, newAgent, readStream, resultOf, rpc } from "./agents.ts";
 
 const agent = await newAgent();
 
 type Opened = { request_id: string; stream_url: string };
-async function open(as: { token: string }, name: string, args: object = {}, params: object = {}): Promise<Opened> {
-  const response = await callTool(as, name, args, { stream: true, ...params });
+async function open(as: { token: string }, name?: string, args?: object, params: object = {}): Promise<Opened> {
+  const response = await rpc(as, "tools/call", { name, arguments: args, stream: true, ...params });
   if (!response.result) throw new Error(JSON.stringify(response.error));
   return response.result as Opened;
 }
@@ -55,12 +56,82 @@ test("a call that fails during execution sends the reason, and success: false", 
   expect((await readStream(stream_url, agent)).events).toEqual(stream.events);
 });
 
-test("wrong arguments, a missing scope and an unknown tool are rejected before a stream exists", async () => {
+test("a missing scope and an unknown tool are rejected before a stream exists, whatever the arguments", async () => {
   const reader = await newAgent({ scopes: ["submissions:read"] });
   const stream = { stream: true };
-  expect((await callTool(agent, "list_submissions", { limit: 0 }, stream)).error.code).toBe(-32602);
   expect((await callTool(agent, "no_tool", {}, stream)).error.code).toBe(-32602);
-  expect((await callTool(reader, "remove_vote", { submission_id: randomUUID() }, stream)).error.code).toBe(-32001);
+  for (const args of [{ submission_id: randomUUID() }, { submission_id: 1 }])
+    expect((await callTool(reader, "remove_vote", args, stream)).error.code).toBe(-32001);
+});
+
+test("a stream of wrong arguments or without the confirmation ends with the error of the call and success: false", async () => {
+  const careful = await newAgent({ policies: { confirm_destructive: true } });
+  for (const [name, args] of [
+    ["list_submissions", { limit: 0, q: "x" }],
+    ["remove_vote", { submission_id: randomUUID() }],
+  ] as const) {
+    const { error } = await callTool(careful, name, args);
+    const { stream_url } = await open(careful, name, args);
+    const stream = await readStream(stream_url, careful);
+    expect(names(stream)).toEqual(["progress", "result", "done"]);
+    expect(stream.events[1]?.data).toEqual({ error });
+    expect(stream.events[2]?.data).toEqual({ success: false });
+    expect((await readStream(stream_url, careful)).events).toEqual(stream.events);
+    const calls = await until(async () => {
+      const rows = await sql`
+        select tool, scope, outcome, argument_names, address from private.agent_audit
+        where agent_id = ${careful.id} and tool = ${name}`;
+      return rows.length === 2 ? rows : undefined;
+    });
+    expect(calls[0]).toEqual(calls[1]);
+  }
+});
+
+describe("a streamed sentence", () => {
+  const say = async (as: { token: string }, input: string, params: object = {}) =>
+    open(as, undefined, undefined, { mode: "natural_language", input, ...params });
+
+  test("sends what was understood with the result, and counts as two calls and the reading", async () => {
+    const own = await newAgent({ organization: agent.organization, policies: { calls_a_day: 1000 } });
+    const { stream_url } = await say(own, "List submissions");
+    const stream = await readStream(stream_url, own);
+    expect(names(stream)).toEqual(["progress", "progress", "result", "done"]);
+    const { parsed_tool, parsed_params, execution_result, ...rest } = stream.events[2]?.data ?? {};
+    expect([parsed_tool, rest, stream.events[3]?.data]).toEqual(["list_submissions", {}, { success: true }]);
+    expect(execution_result).toEqual(await resultOf(own, "list_submissions", parsed_params as object));
+    const [counter] =
+      await sql`select used from private.rate_counters where rule = 'agent_day' and subject = ${own.id}`;
+    expect(counter).toEqual({ used: 4 });
+    expect((await readStream(stream_url, own)).events).toEqual(stream.events);
+  });
+
+  test.each([
+    ["is not understood", "xyzzy plugh", { candidates: expect.any(Array) }],
+    ["needs confirmation", `Remove my vote from ${randomUUID()}`, { parsed_tool: "remove_vote" }],
+  ])("that %s ends with the error and success: false", async (_, input, data) => {
+    const { error } = await rpc(agent, "tools/call", { mode: "natural_language", input });
+    expect(error).toMatchObject({ code: -32602, data });
+    const stream = await readStream((await say(agent, input)).stream_url, agent);
+    expect(names(stream)).toEqual(["progress", "result", "done"]);
+    expect(stream.events[1]?.data).toEqual({ error });
+    expect(stream.events[2]?.data).toEqual({ success: false });
+  });
+
+  test("with its confirmation runs", async () => {
+    const id = await newSubmission(agent.organization, await newUser());
+    await resultOf(agent, "vote_submission", { submission_id: id });
+    const { stream_url } = await say(agent, `Remove my vote from ${id}`, { confirm: true });
+    expect((await readStream(stream_url, agent)).events.at(-2)?.data).toMatchObject({
+      parsed_tool: "remove_vote",
+      execution_result: { vote_count: 1 },
+    });
+  });
+
+  test("that was refused counts as a pending stream", async () => {
+    const own = await newAgent();
+    await say(own, "xyzzy plugh");
+    expect(await sql`select from private.agent_streams where agent_id = ${own.id}`).toHaveLength(1);
+  });
 });
 
 test("a stream belongs to its agent, and expires after ten minutes", async () => {
@@ -97,10 +168,12 @@ test("a stored result is not read after the agent's policies changed", async () 
   expect((await readStream(stream_url, own)).status).toBe(404);
 });
 
-test("HEAD of a stream is 405 and runs nothing", async () => {
+test("another method than GET of a stream is 405 and runs nothing", async () => {
   const { request_id, stream_url } = await open(agent, "list_categories");
-  const { status, headers } = await send("HEAD", new URL(stream_url).pathname, { as: agent });
-  expect([status, headers.allow]).toEqual([405, "GET"]);
+  for (const method of ["HEAD", "POST"] as const) {
+    const { status, headers } = await send(method, new URL(stream_url).pathname, { as: agent });
+    expect([status, headers.allow]).toEqual([405, "GET"]);
+  }
   expect(await sql`select events from private.agent_streams where id = ${request_id}`).toEqual([{ events: null }]);
 });
 

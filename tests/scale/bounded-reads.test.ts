@@ -288,7 +288,7 @@ async function scanList(
   { status, type, category, tag, q }: Partial<SubmissionListQuery>,
   sort: "created_at" | "votes" | "title",
 ) {
-  const column = sql(sort === "votes" ? "vote_count" : sort);
+  const column = { created_at: sql`created_at`, votes: sql`vote_count`, title: sql`title collate "und-x-icu"` }[sort];
   const id = boards[size]?.id ?? "";
   const rows = await sql<{ id: string }[]>`
     select s.id from public.submissions s

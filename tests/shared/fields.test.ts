@@ -1,5 +1,16 @@
 import { expect, test } from "vitest";
-import { emailAddress, expandOf, shortArrayOf, slug, timestamp, uuid, webAddress } from "../../shared/fields.ts";
+import {
+  dayOrMoment,
+  emailAddress,
+  expandOf,
+  moment,
+  shortArrayOf,
+  slug,
+  timestamp,
+  uuid,
+  webAddress,
+} from "../../shared/fields.ts";
+import { sql } from "../stack.ts";
 
 const accepts = (schema: { safeParse(value: unknown): { success: boolean } }, value: unknown) =>
   schema.safeParse(value).success;
@@ -125,3 +136,40 @@ test.each(["", ",", "tags,", "owner", "tags,owner", "Tags", "__proto__", "constr
     ]);
   },
 );
+
+const time = "2026-11-25T08:00:00+00:00";
+
+test.each([
+  ["2026-11-25T10:00+02:00", time],
+  ["2026-11-25T10:00+02", time],
+  ["2026-11-25T10:00:00+0200", time],
+  ["2026-11-25T08:00Z", time],
+  ["2026-11-25T08:00:00.000000Z", time],
+  ["2026-11-24T16:01-15:59", time],
+  ["2026-11-25T08:00:00.123456789Z", "2026-11-25T08:00:00.123457+00:00"],
+  ["9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999+00:00"],
+])("%s is a time, the same in Postgres and in JavaScript", async (value, expected) => {
+  for (const schema of [moment, dayOrMoment]) {
+    const sent = schema.parse(value);
+    const [row] = await sql`select to_json(${sent}::text::timestamptz) #>> '{}' as stored`;
+    expect(row?.stored).toBe(expected);
+    expect(Math.abs(Date.parse(sent) - Date.parse(expected))).toBeLessThanOrEqual(1);
+  }
+});
+
+test.each([
+  ...["2026-02-30T10:00Z", "2026-11-25T24:00Z", "2026-11-25T10:60Z", "2026-11-25T10:00:60Z", "0999-12-31T23:59Z"],
+  ...["2026-11-25T10:00+16:00", "2026-11-25T10:00+18:30", "2026-11-25T10:00+02:60", "2026-11-25T10:00:00.1234567890Z"],
+  ...["٢٠٢٦-11-25T10:00Z", "2026-11-25T10:00", "2026-11-25 10:00Z", "2026-11-25t10:00z", "20261125T1000Z", "infinity"],
+  ...["2026-11-25T10:00Z\n", "2026-11-25T10:00Z\0", "2026-11-25T10:00:00.Z", "", "2026-11-25T10Z"],
+])("%j is no time", (value) => {
+  for (const schema of [moment, dayOrMoment]) expect(accepts(schema, value)).toBe(false);
+});
+
+test("in a query, a space before an offset is a plus, and a day is a time", () => {
+  expect(dayOrMoment.parse("2026-11-25T10:00:00.123456 00:00")).toBe("2026-11-25T10:00:00.123456+00:00");
+  expect(accepts(moment, "2026-11-25T10:00:00.123456 00:00")).toBe(false);
+  expect(dayOrMoment.parse("2026-11-25")).toBe("2026-11-25");
+  for (const value of ["2026-02-30", "0999-01-01", "0000-01-01", "2026-11-25 10", "2026-11-25 10:00"])
+    expect(accepts(dayOrMoment, value)).toBe(false);
+});

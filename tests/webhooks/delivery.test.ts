@@ -180,7 +180,7 @@ test("a redelivered event has the same id", async () => {
   const [first] = await deliveriesTo(hook);
   const path = `${hook.path}/deliveries/${first?.body.id}`;
   await until(async () => {
-    const { body } = await api("GET", path, { as: world.key });
+    const { body } = await api("GET", path, { as: world.admin });
     return (body as { data: { status: string } }).data.status === "delivered" || undefined;
   });
   expect((await api("POST", `${path}/redeliver`, { as: world.admin })).status).toBe(200);

@@ -149,7 +149,7 @@ async function attempted(hook: Hook): Promise<{ status_code: number | null; erro
   const { body } = await api("POST", `${hook.path}/test`, { as: world.key });
   const { id } = (body as { data: { id: string } }).data;
   return until(async () => {
-    const shown = await api("GET", `${hook.path}/deliveries/${id}`, { as: world.key });
+    const shown = await api("GET", `${hook.path}/deliveries/${id}`, { as: world.admin });
     return (shown.body as { data: { attempts: { status_code: number | null; error: string | null }[] } }).data
       .attempts[0];
   });

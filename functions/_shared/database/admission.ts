@@ -16,7 +16,7 @@ export type Admission = {
   operations: RateLimitedOperation[];
   /** Id or slug. */
   organization: string | null;
-  /** Keyed hash of the e-mail author a key acts for. */
+  /** Keyed hash of the address or name of the author a key acts for. */
   onBehalf: string | null;
   /** Origin of the calling page, if it is not the site's own. */
   origin: string | null;

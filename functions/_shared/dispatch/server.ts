@@ -28,7 +28,7 @@ export function serveDispatcher(
       );
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { Allow: "POST" } });
     keepAlive(dispatch().catch((error) => log({ requestId: "dispatch", error })));
-    return Response.json({ data: { dispatching: true } }, { status: 202 });
+    return Response.json({ data: { dispatching: true }, meta: {} }, { status: 202 });
   });
 
   if (environment.port) {

@@ -14,6 +14,13 @@ export const logoFile: Bounds = {
   timeout: "total",
 };
 
+/** A picture runs nothing, and pages of all origins may show it. */
+export const pictureHeaders = {
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+};
+
 const bucket = "logos";
 const maxStorageMs = 10_000;
 
@@ -73,9 +80,7 @@ export async function readLogo(organization: string, name: string): Promise<Resp
       // The type detected at the upload, not the type from Storage.
       "Content-Type": logoTypes[type as LogoType],
       "Cache-Control": "public, max-age=31536000, immutable",
-      "X-Content-Type-Options": "nosniff",
-      "Content-Security-Policy": "default-src 'none'; sandbox; frame-ancestors 'none'",
-      "Cross-Origin-Resource-Policy": "cross-origin",
+      ...pictureHeaders,
     },
   });
 }

@@ -15,6 +15,8 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
   locale: Locale;
   /** Whether an organization key calls, rather than a user or an anonymous client. */
   byKey: boolean;
+  /** Whether a signed-in user gets the response to see it: not for HEAD and prefetches. */
+  isReadByUser: boolean;
   /** Id for the row this request creates, if any. */
   newId: string;
   /** Result of the endpoint's `prepare`. */
@@ -230,12 +232,12 @@ export function dataIn(found: Rows | undefined, what: string): string {
   return data;
 }
 
-/** `{data, meta?}`, with data as JSON text from Postgres. */
+/** `{data, meta}`, with data as JSON text from Postgres. */
 export function dataResponse(
   status: number,
   data: string,
-  meta?: object,
+  meta: object = {},
   headers?: Record<string, string>,
 ): JsonResponse {
-  return { status, json: meta ? `{"data":${data},"meta":${JSON.stringify(meta)}}` : `{"data":${data}}`, headers };
+  return { status, json: `{"data":${data},"meta":${JSON.stringify(meta)}}`, headers };
 }

@@ -1,14 +1,15 @@
 import type { Context } from "hono";
-import type { z } from "zod";
+import { z } from "zod";
 import { isUuid } from "../../../shared/fields.ts";
 import { type Locale, negotiateLocale } from "../../../shared/locales.ts";
 import { networkOf } from "../../../shared/network-address.ts";
 import { isPathParameter } from "../../../shared/path-parameters.ts";
+import { trimText } from "../../../shared/text.ts";
 import { type Credential, credentialOf, keyedHash } from "../callers/credential.ts";
 import { identifiedToken, sessionToken } from "../callers/session-cookie.ts";
 import type { Admission, Statement } from "../database/run.ts";
 import { environment } from "../runtime/environment.ts";
-import { ApiError, forbidden, InvalidInput, notFound } from "./api-error.ts";
+import { ApiError, forbidden, InvalidInput, invalid, notFound } from "./api-error.ts";
 import { readJson } from "./body.ts";
 import type { Input, Route } from "./endpoint.ts";
 import { type Idempotency, idempotencyOf } from "./idempotency.ts";
@@ -29,6 +30,8 @@ export type ParsedRequest = {
 export type InputReader = {
   params(c: Context): Record<string, string>;
   locale(c: Context): Locale;
+  /** The parameters to validate, of those that are not sent empty. */
+  query(sent: Parameters, schema: z.ZodType | undefined): Record<string, string>;
   /** The value that the schema validates. */
   body(c: Context, schema: z.ZodType): Promise<unknown>;
   /** The idempotency key: from the header of an API request, or from a field of a form. */
@@ -42,9 +45,35 @@ export type InputReader = {
 export const jsonReader: InputReader = {
   params: (c) => c.req.param(),
   locale: (c) => negotiateLocale(c.req.header("Accept-Language")),
+  query(sent, schema) {
+    const names = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+    for (const name of [...names, "organization"])
+      if ((sent.get(name)?.length ?? 0) > 1) throw invalid(name, "must be sent only once");
+    if (sent.has("expand") && !names.includes("expand")) throw invalid("expand", "has no values here: leave it out");
+    return firstOf(sent);
+  },
   body: (c) => readJson(c.req.raw),
   idempotencyKey: (c, { kind }) => (kind === "key" ? c.req.header("Idempotency-Key") : undefined),
 };
+
+/** Query parameters with their values, of which none is empty. */
+export type Parameters = Map<string, string[]>;
+
+/** A parameter that is sent empty counts as not sent. */
+function sentIn(c: Context): Parameters {
+  const sent: Parameters = new Map();
+  for (const [name, value] of new URL(c.req.url).searchParams) {
+    const values = sent.get(name);
+    if (trimText(value) === "") continue;
+    if (values) values.push(value);
+    else sent.set(name, [value]);
+  }
+  return sent;
+}
+
+export function firstOf(sent: Parameters): Record<string, string> {
+  return Object.fromEntries([...sent].map(([name, [value = ""]]) => [name, value]));
+}
 
 /** Parses path, query and body with the endpoint's schemas. */
 export async function parse(
@@ -59,6 +88,7 @@ export async function parse(
     body: undefined,
     locale: reader.locale(c),
     byKey: credential.kind === "key",
+    isReadByUser: (credential.kind === "user" || credential.kind === "session") && isRead(c),
     newId: crypto.randomUUID(),
     prepared: endpoint.work ? undefined : endpoint.prepare?.(),
   };
@@ -66,7 +96,8 @@ export async function parse(
     Object.assign(input, reader.more?.(c));
     if (!Object.entries(input.params).every(([name, value]) => isPathParameter(name, value)))
       throw notFound("resource");
-    if (endpoint.query) input.query = check(endpoint.query, c.req.query());
+    const query = reader.query(sentIn(c), endpoint.query);
+    if (endpoint.query) input.query = check(endpoint.query, query);
     const body = (input.byKey && endpoint.bodyByKey) || endpoint.body;
     if (body) input.body = check(body, await reader.body(c, body));
     const statements = endpoint.work ? [] : endpoint.call(input as never);
@@ -79,6 +110,11 @@ export async function parse(
     if (error instanceof ApiError) return { input, statements: [], problem: error };
     throw error;
   }
+}
+
+function isRead(c: Context): boolean {
+  const purpose = c.req.header("Sec-Purpose") ?? c.req.header("Purpose") ?? "";
+  return c.req.method === "GET" && !purpose.startsWith("prefetch");
 }
 
 function check(schema: z.ZodType, value: unknown): unknown {
@@ -161,18 +197,20 @@ function resourceOf(
 
 function organizationOf(c: Context, params: Record<string, string>): string | null {
   const named =
-    c.req.header("X-Organization") ??
-    params.organization ??
+    c.req.header("X-Organization") ||
+    params.organization ||
     // Pages may have a row in their paths before the endpoint's own parameters. An unknown path has no parameters.
-    (c.req.matchedRoutes.length > 0 ? c.req.param("organization") : undefined) ??
-    c.req.query("organization");
+    (c.req.matchedRoutes.length > 0 ? c.req.param("organization") : undefined) ||
+    sentIn(c).get("organization")?.[0];
   // Not a valid name of an organization.
-  return named === undefined || named === "" ? null : named.length > 100 || named.includes("\0") ? "?" : named;
+  return named === undefined ? null : named.length > 100 || named.includes("\0") ? "?" : named;
 }
 
 function hashedAuthor(body: unknown): string | null {
-  const email = body && typeof body === "object" && "author_email" in body ? body.author_email : undefined;
-  return typeof email === "string" ? keyedHash(email.toLowerCase()) : null;
+  const { author_email, author_name } = (body ?? {}) as Record<string, unknown>;
+  if (typeof author_email === "string") return keyedHash(author_email.toLowerCase());
+  // No address has a space.
+  return typeof author_name === "string" ? keyedHash(`named ${author_name}`) : null;
 }
 
 const hashes = new Map<string, string>();

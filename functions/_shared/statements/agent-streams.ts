@@ -1,10 +1,20 @@
 import type { Statement } from "../database/run.ts";
 import { call } from "./shapes.ts";
 
-export type NewStream = { id: string; tool: string; arguments: unknown; confirmed: boolean; locale: string };
+export type NewStream = {
+  id: string;
+  tool: string;
+  arguments: unknown;
+  confirmed: boolean;
+  locale: string;
+  /** Whether tool and arguments come from a sentence. */
+  isSentence: boolean;
+  /** Of a sentence that is refused. */
+  events: unknown[] | null;
+};
 
-export const openStream = ({ id, tool, arguments: args, confirmed, locale }: NewStream) =>
-  call("open_stream", id, tool, JSON.stringify(args), confirmed, locale);
+export const openStream = ({ id, tool, arguments: args, confirmed, locale, isSentence, events }: NewStream) =>
+  call("open_stream", id, tool, JSON.stringify(args), confirmed, locale, isSentence, events && JSON.stringify(events));
 
 /** Locks the stream until the transaction ends, so that one process runs it. */
 export const claimStream = (id: string) => call<object | null>("claim_stream", id);

@@ -100,3 +100,6 @@ const contributions = (sql: Sql) => ({
   answers: sql`
     select r.id as key, r.submitted_at as at, r.survey_id as id, r.survey_title as title from private.my_responses() r`,
 });
+
+/** The name on the figure of a profile; null if it has none, or not everybody sees it. */
+export const picturedName = (profileId: string) => read<string | null>("pictured_name", profileId);

@@ -1,6 +1,7 @@
 import type { Admission, Verdict } from "../database/admission.ts";
 import type { Statement } from "../database/pipeline.ts";
 import type { Sql } from "../database/query.ts";
+import { environment } from "../runtime/environment.ts";
 import { call, read } from "./shapes.ts";
 
 /** The error of private.admit_request, if any. */
@@ -16,7 +17,7 @@ export function chargeRequest(admission: Admission): Statement<Verdict & Admissi
 export function assumeCaller(admission: Admission, charge: boolean): Statement<Verdict> {
   const { requestId, access, scopes } = admission;
   return (sql) => sql`select max_requests, remaining, reset_at, origin_allowed
-    from private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes})`;
+    from private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes}, ${environment.siteUrl})`;
 }
 
 function caller(sql: Sql, admission: Admission) {

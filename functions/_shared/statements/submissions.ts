@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { isUuid } from "../../../shared/fields.ts";
 import type {
   duplicatesAnswer,
@@ -10,8 +11,8 @@ import type {
   SubmissionPatch,
   SubmissionSearchQuery,
   SubmissionStatus,
+  submission,
   submissionCreatedAnswer,
-  submissionListAnswer,
   submissionSearchAnswer,
 } from "../../../shared/submissions.ts";
 import type { Sql, Statement } from "../database/run.ts";
@@ -41,9 +42,10 @@ const maxTotal = 1_000;
  * Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and <mark>. With
  * `total: false`, `total` is 0 instead of a count, except in lists by search, tag or author.
  */
-type Shown = { hasVoted?: boolean; highlight?: boolean; total?: boolean };
+type Shown = { hasVoted?: boolean; highlight?: boolean; total?: boolean; expand?: Expand; locale?: LocaleValue };
+type Expand = SubmissionDetailQuery["expand"];
 
-export type Submission = DataOf<typeof submissionListAnswer>[number];
+export type Submission = z.output<typeof submission>;
 export type Listed = Submission & { has_voted?: boolean; marked_title?: string; marked_description?: string };
 
 /** One page, plus one row to detect a following page and its cursor. */
@@ -136,11 +138,11 @@ function leading({ sort, status, author }: SubmissionListQuery): Filters {
 function sortOf(sql: Sql, { sort: asked, order, cursor }: SubmissionListQuery) {
   const sort = asked as ColumnSort;
   const from = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
-  const column = sql(columns[sort]);
+  const column = sort === "title" ? sql`title collate "und-x-icu"` : sql`${sql(columns[sort])}`;
   const direction = order === "asc" ? sql`asc` : sql`desc`;
   return {
     sorted: sql`s.${column} ${direction}, s.id ${direction}`,
-    place: sql`array[s.${column}::text, s.id::text]`,
+    place: sql`array[s.${sql(columns[sort])}::text, s.id::text]`,
     after: from
       ? sql`and (s.${column}, s.id) ${order === "asc" ? sql`>` : sql`<`} (${from.value}::text::${sql.unsafe(types[sort])}, ${from.id}::uuid)`
       : sql``,
@@ -199,11 +201,13 @@ const categoryId = (sql: Sql, category: string) => sql`
 const shown = (
   sql: Sql,
   { q }: Pick<SubmissionListQuery, "q">,
-  { hasVoted, highlight }: Shown,
+  { hasVoted, highlight, expand = [], locale = "en" }: Shown,
   marks: ReturnType<Sql> = sql`null`,
 ) => sql`
-  select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count, s.author_id, s.category_id,
-    coalesce(t.slugs, '[]') as tags, s.created_at, s.updated_at
+  select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count,
+    ${expand.includes("author") ? sql`private.author(s.author_id, s.organization_id) as author` : sql`s.author_id`},
+    ${expand.includes("category") ? sql`(${categoryShape(sql, locale)}) as category` : sql`s.category_id`},
+    coalesce(t.${sql(expand.includes("tags") ? "tags" : "slugs")}, '[]') as tags, s.created_at, s.updated_at
     ${hasVoted ? sql`, private.my_vote(s.id) is not null as has_voted` : sql``}
     ${
       q && highlight
@@ -211,7 +215,16 @@ const shown = (
           private.highlight(s.description, ${marks}, false) as marked_description`
         : sql``
     }
-  from page s left join private.tags_of(array(select id from page)) t on t.submission_id = s.id`;
+  from page s left join ${
+    expand.includes("tags")
+      ? sql`private.localized_tags_of(array(select id from page), ${locale})`
+      : sql`private.tags_of(array(select id from page))`
+  } t on t.submission_id = s.id`;
+
+/** JSON of the category of a submission; `s` is the submission. */
+const categoryShape = (sql: Sql, locale: LocaleValue) => sql`
+  select json_build_object('id', c.id, 'name', private.localized(c.name, c.translations, ${locale}), 'slug', c.slug,
+    'color', c.color) from public.categories c where c.id = s.category_id`;
 
 /** The filters of a search and of a narrowed list as arguments. */
 const filterValues = (sql: Sql, { status, type, category, tag, author }: Filters) => sql`
@@ -346,23 +359,14 @@ export function mergeCandidates(id: string, words: string | undefined): Statemen
 const firstComments = 50;
 
 /** A submission with all detail fields. */
-export function submissionDetail(
-  id: string,
-  expand: SubmissionDetailQuery["expand"],
-  locale: LocaleValue,
-): Statement<Data<SubmissionDetail>> {
-  const shows = (name: SubmissionDetailQuery["expand"][number]) => expand.includes(name);
+export function submissionDetail(id: string, expand: Expand, locale: LocaleValue): Statement<Data<SubmissionDetail>> {
+  const shows = (name: Expand[number]) => expand.includes(name);
   return (sql) => sql`
     select json_build_object(
       'id', s.id, 'title', s.title, 'description', s.description, 'type', s.type, 'status', s.status,
       'vote_count', s.vote_count, 'comment_count', s.comment_count,
       ${shows("author") ? sql`'author', private.author(s.author_id, s.organization_id)` : sql`'author_id', s.author_id`},
-      ${
-        shows("category")
-          ? sql`'category', (select json_build_object('id', c.id, 'name', private.localized(c.name, c.translations, ${locale}),
-            'slug', c.slug, 'color', c.color) from public.categories c where c.id = s.category_id)`
-          : sql`'category_id', s.category_id`
-      },
+      ${shows("category") ? sql`'category', (${categoryShape(sql, locale)})` : sql`'category_id', s.category_id`},
       'tags', ${
         shows("tags")
           ? sql`coalesce((

@@ -19,6 +19,9 @@ export function startSurvey(id: string): Statement<Data<DataOf<typeof surveyStar
     from private.start_survey(${id}) as s (started_at)`;
 }
 
+/** Records a start of a user who reads the survey and has not started yet, if they may answer it; raises no error. */
+export const startSurveyByReading = (id: string, locale: Locale) => run("start_survey_by_reading", id, locale);
+
 export const submitResponse = (id: string, { answers }: SurveyResponseCreate, locale: Locale, sentiment: Sentiment) =>
   call<DataOf<typeof surveyResponseCreatedAnswer>>(
     "submit_survey_response",

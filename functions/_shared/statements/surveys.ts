@@ -21,7 +21,8 @@ export type SurveyDetail = DataOf<typeof surveyDetailAnswer>;
 export const requireSurveyReader = () => call("require_admin", organizationOf(), "surveys:read");
 
 /**
- * Raises NOT_FOUND if the caller does not see the survey, FORBIDDEN if a scope is given and the caller is not Admin.
+ * Raises NOT_FOUND if the caller does not see the survey; with a scope, UNAUTHORIZED or FORBIDDEN unless the caller is
+ * Admin.
  */
 export const requireSurvey = (id: string, scope: string | null) => run("require_survey", id, scope);
 
@@ -37,18 +38,18 @@ export function listSurveys({ status, page, limit, cursor }: SurveyListQuery): S
         select s.id, s.title, s.status, s.created_at, s.closes_at from public.surveys s where ${matches} ${after}
         order by s.created_at desc, s.id desc limit ${limit + 1} offset ${from ? 0 : (page - 1) * limit}
       ), shown as (
-        select s.id, s.title, s.status, f.response_count, f.completion_rate, s.created_at, s.closes_at
+        select s.id, s.title, s.status, f.response_count, f.start_count, f.completion_rate, s.created_at, s.closes_at
         from page s join private.survey_figures(array(select id from page)) f on f.survey_id = s.id
         order by s.created_at desc, s.id desc limit ${limit}
       )
       select (select count(*) from public.surveys s where ${matches}) as total,
-        coalesce((select json_agg(s) from shown s), '[]')::text as data,
+        coalesce((select json_strip_nulls(json_agg(s)) from shown s), '[]')::text as data,
         (select count(*) from page) > ${limit} as more,
         (select array[s.created_at::text, s.id::text] from page s order by s.created_at desc, s.id desc limit 1 offset ${limit - 1}) as last`;
   };
 }
 
-type Expanded<Name extends SurveyExpansions[number]> = SurveyDetail & Required<Pick<SurveyDetail, Name>>;
+export type Expanded<Name extends SurveyExpansions[number]> = SurveyDetail & Required<Pick<SurveyDetail, Name>>;
 
 /** A survey with all detail fields; no row if the caller sees none. */
 export function surveyDetail<const Name extends SurveyExpansions[number] = never>(
@@ -57,16 +58,18 @@ export function surveyDetail<const Name extends SurveyExpansions[number] = never
 ): Statement<Data<Expanded<Name>>> {
   const shows = (name: SurveyExpansions[number]) => (expand as SurveyExpansions).includes(name);
   return (sql) => sql`
-    select json_build_object(
+    select (select json_object_agg(key, value) from json_each(json_build_object(
       'id', s.id, 'title', s.title, 'description', s.description, 'status', s.status,
-      'settings', json_build_object('allow_multiple_responses', s.allow_multiple_responses, 'show_branding', s.show_branding,
-        'redirect_url', s.redirect_url),
-      'response_count', f.response_count, 'completion_rate', f.completion_rate, 'avg_completion_time', f.avg_completion_time,
+      'settings', json_strip_nulls(json_build_object('allow_multiple_responses', s.allow_multiple_responses,
+        'show_branding', s.show_branding, 'redirect_url', s.redirect_url)),
+      'response_count', f.response_count, 'start_count', f.start_count, 'completion_rate', f.completion_rate,
+      'timed_count', f.timed_count, 'avg_completion_time', f.avg_completion_time,
       ${shows("questions") ? sql`'questions', ${questions(sql)},` : sql``}
       ${shows("targeting") ? sql`'targeting', private.survey_targeting(s.id),` : sql``}
       ${shows("analytics") ? sql`'analytics', private.survey_analytics(s.id),` : sql``}
       'version_of', s.version_of, 'url', ${surveyPage(id)}::text, 'closes_at', s.closes_at, 'published_at', s.published_at,
-      'closed_at', s.closed_at, 'created_at', s.created_at, 'updated_at', s.updated_at)::text as data
+      'closed_at', s.closed_at, 'created_at', s.created_at, 'updated_at', s.updated_at))
+      where key <> 'closes_at' or s.closes_at is not null)::text as data
     from public.surveys s, private.survey_figures(array[s.id]) f
     where s.id = ${id}::uuid and private.in_organization(s.organization_id)`;
 }
@@ -123,7 +126,14 @@ export const createSurveyVersion = (id: string, newId: string) => call("create_s
 
 export const deleteSurvey = (id: string, force: boolean) => call("delete_survey", id, force);
 
-/** All metrics if none is named. */
+/** The count that tells a metric of 0 from a survey without measurements. */
+const countOf: Record<string, string> = {
+  completion_rate: "start_count",
+  avg_completion_time: "timed_count",
+  nps_score: "nps_count",
+};
+
+/** All metrics if none is named; each with its count. */
 export function surveyAnalytics(
   id: string,
   metrics: readonly string[],
@@ -132,5 +142,5 @@ export function surveyAnalytics(
     metrics.length === 0
       ? sql`select private.survey_analytics(${id})::text as data`
       : sql`select json_object_agg(key, value)::text as data from json_each(private.survey_analytics(${id}))
-          where key = any (${metrics}::text[])`;
+          where key = any (${metrics.flatMap((name) => [name, countOf[name] ?? name])}::text[])`;
 }

@@ -13,7 +13,7 @@ import { pathParameters, queryParameters, sharedParameters } from "./parameters.
 
 const introduction = `Product feedback for many organizations: submissions, votes, comments, followers and notifications, and surveys.
 
-Requests and responses are JSON in UTF-8. A successful response is \`{data, meta?}\`, an error \`{error: {code, message, details}}\`. Responses may gain fields. Unknown fields of a body are ignored.
+Requests and responses are JSON in UTF-8. A successful response is \`{data, meta}\`, an error \`{error: {code, message, details}}\`. Responses may gain fields. Unknown fields of a body are ignored.
 
 The caller is a signed-in user, an organization's key, or anonymous. An invalid credential is a 401, also on public routes. A row that the caller may not see is a 404.
 
@@ -92,7 +92,11 @@ export function openApi(endpoints: readonly EndpointDescription[]): OpenApi {
 
   /** The schema as JSON Schema; a schema with an id becomes a component. */
   function show(schema: z.ZodType, io: "input" | "output"): Schema {
-    const { $schema: _, $defs, ...shown } = asComponents(z.toJSONSchema(schema, { io, override: tidy }));
+    const {
+      $schema: _,
+      $defs,
+      ...shown
+    } = asComponents(z.toJSONSchema(schema, { io, override: io === "input" ? asRefused : tidy }));
     for (const [id, definition] of Object.entries($defs ?? {})) {
       const known = schemas[id];
       if (known && JSON.stringify(known) !== JSON.stringify(definition)) {
@@ -202,6 +206,28 @@ function tidy({ jsonSchema }: { jsonSchema: Schema }) {
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.format) delete jsonSchema.pattern;
+}
+
+const patternsOfFormats: Record<string, string> = {
+  "date-time": "^[1-9]",
+  uri: "^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\\\/?#@]+([/?#][^\\s\\\\]*)?\\s*$",
+};
+
+/** Input: as much of what is refused as a pattern can say. */
+function asRefused(shown: { jsonSchema: Schema }) {
+  tidy(shown);
+  const { jsonSchema } = shown;
+  const { type, format, maxLength } = jsonSchema;
+  const ofFormat = format && patternsOfFormats[format];
+  if (ofFormat) jsonSchema.pattern = ofFormat;
+  else if (type === "string" && maxLength !== undefined && !format) jsonSchema.pattern ??= patternOfText(jsonSchema);
+}
+
+/** A text without NUL, which is trimmed before it is counted. */
+function patternOfText({ minLength = 0 }: Schema): string {
+  if (minLength === 0) return "^[^\\u0000]*$";
+  if (minLength === 1) return "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$";
+  return `^\\s*[^\\s\\u0000][^\\u0000]{${minLength - 2},}[^\\s\\u0000]\\s*$`;
 }
 
 /** Components sorted by name, without query schemas, whose fields are parameters. */

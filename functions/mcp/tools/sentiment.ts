@@ -17,8 +17,9 @@ const newestComments = 100;
 /** Aggregates, and a result for each sent text. */
 const answer = z.object({
   engine: z.string().describe("Engine used. `stored`: the stored score of each response."),
-  overall: z.number().min(-1).max(1).nullable().describe("Mean score, -1 to 1; null without scored texts."),
-  sentiment: sentiment.nullable(),
+  overall: z.number().min(-1).max(1).describe("Mean score, -1 to 1; 0 if scored_count is 0."),
+  sentiment: sentiment.nullable().describe("Null if scored_count is 0."),
+  scored_count: count.describe("The sum of the following counts."),
   positive_count: count,
   neutral_count: count,
   negative_count: count,
@@ -82,6 +83,7 @@ async function ofTexts(texts: string[], language: z.infer<typeof locale>) {
     engine: [...new Set(scored.map(({ engine }) => engine))].join(", "),
     overall,
     sentiment: sentimentOf(overall),
+    scored_count: items.length,
     positive_count: of("positive"),
     neutral_count: of("neutral"),
     negative_count: of("negative"),
@@ -92,5 +94,5 @@ async function ofTexts(texts: string[], language: z.infer<typeof locale>) {
 function ofSurvey(row: { data: string } | undefined) {
   if (!row) throw notFound("survey");
   const { sentiment: numbers } = JSON.parse(row.data);
-  return { engine: "stored", ...numbers, sentiment: numbers.overall === null ? null : sentimentOf(numbers.overall) };
+  return { engine: "stored", ...numbers, sentiment: numbers.scored_count === 0 ? null : sentimentOf(numbers.overall) };
 }

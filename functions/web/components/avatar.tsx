@@ -1,4 +1,6 @@
+import { raw } from "hono/html";
 import { environment } from "../../_shared/runtime/environment.ts";
+import { figureOf } from "../figure.ts";
 import { useFrame } from "../rendering.ts";
 
 /** Where GitHub, Google and the project's own storage have pictures. */
@@ -9,18 +11,19 @@ const known = [
 ];
 
 /**
- * A person's picture, else the first letter of their name. The name is beside it or in the control's label. Only pictures of
- * known sites and of origins that the organization allows: any other tells its owner when and from where somebody reads, such as a moderator.
+ * A person's picture, else their figure. The name is beside it or in the control's label. Only pictures of known sites
+ * and of origins that the organization allows: any other tells its owner when and from where somebody reads, such as a
+ * moderator.
  */
-export const Avatar = ({ name, url }: { name: string; url: string | null }) => {
-  const allowed = useFrame().organization?.allowed_origins ?? [];
-  const starts = [...known, ...allowed.map((origin) => `${origin}/`)];
+export const Avatar = ({ id, name, url }: { id: string; name: string; url: string | null }) => {
+  const { organization } = useFrame();
+  const starts = [...known, ...(organization?.allowed_origins ?? []).map((origin) => `${origin}/`)];
   const src = url && URL.canParse(url) ? new URL(url).href : "";
+  // Keys have the organization's name. They and the nameless have the neutral figure, as in `/avatars/<id>.svg`.
+  const isNeutral = name === "Anonymous" || name === organization?.name;
   return starts.some((start) => src.startsWith(start)) ? (
     <img class="avatar" src={src} alt="" width="28" height="28" loading="lazy" referrerpolicy="no-referrer" />
   ) : (
-    <span class="avatar" aria-hidden="true">
-      {[...name][0]?.toLocaleUpperCase()}
-    </span>
+    raw(figureOf(id, isNeutral ? null : name))
   );
 };

@@ -59,7 +59,7 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
         id={`comment-${id}`}
         data-version={versionOf(comment)}
       >
-        <Avatar name={author.name} url={author.avatar} />
+        <Avatar id={author.id} name={author.name} url={author.avatar} />
         <div>
           <header>
             <b>{author.name}</b>

@@ -73,8 +73,8 @@ type MetaOf<Body> = Body extends { meta: infer Meta } ? Meta : undefined;
 export type DataOf<Method extends Verb, Path extends PathOf<Method>> = Unwrapped<BodyOf<Method, Path>>;
 
 /**
- * The result of a call: either `data`, with `meta` for a list, or `error`. `response` is missing only if no response
- * arrived.
+ * The result of a call: either `data` with `meta`, which is `{}` where there is nothing to say, or `error`. `response` is
+ * missing only if no response arrived.
  *
  * @example
  * ```ts
@@ -174,7 +174,7 @@ export function createFeedbackClient(options: ClientOptions): Client {
       if (!response.ok) return { error: errorOf(response, error), response };
       if (init.parseAs && init.parseAs !== "json") return { data, meta: undefined, response };
       // Submissions created by key, and exports, have no envelope.
-      return isEnvelope(data) ? { ...data, response } : { data, meta: undefined, response };
+      return isEnvelope(data) ? { data: data.data, meta: data.meta, response } : { data, meta: undefined, response };
     };
   return {
     GET: call(client.GET as Send),

@@ -1406,7 +1406,7 @@ export interface paths {
         };
         /**
          * List a webhook's newest 100 deliveries, as an admin
-         * @description For signed-in users, and for keys with the scope `webhooks:read`.
+         * @description For signed-in users, not for keys.
          */
         get: operations["getOrganizationsByIdWebhooksByWebhookIdDeliveries"];
         put?: never;
@@ -1426,7 +1426,7 @@ export interface paths {
         };
         /**
          * Show a delivery with its attempts, as an admin
-         * @description For signed-in users, and for keys with the scope `webhooks:read`.
+         * @description For signed-in users, not for keys.
          */
         get: operations["getOrganizationsByIdWebhooksByWebhookIdDeliveriesByEventId"];
         put?: never;
@@ -1448,7 +1448,7 @@ export interface paths {
         put?: never;
         /**
          * Resend an event to its webhook, as an admin
-         * @description For signed-in users, and for keys with the scope `webhooks:write`.
+         * @description For signed-in users, not for keys.
          */
         post: operations["postOrganizationsByIdWebhooksByWebhookIdDeliveriesByEventIdRedeliver"];
         delete?: never;
@@ -2250,7 +2250,7 @@ export interface components {
         /** @description The public profile of a person, a key or an agent. */
         Author: {
             /** @description URL of a picture. */
-            avatar: string | null;
+            avatar: string;
             /** Format: uuid */
             id: string;
             /** @description Whether the person is a team member. */
@@ -2346,6 +2346,7 @@ export interface components {
         /** @description The categories of an organization, in order. */
         CategoryList: {
             data: components["schemas"]["Category"][];
+            meta: components["schemas"]["NoMeta"];
         };
         /** @description The order of categories. */
         CategoryOrder: {
@@ -2410,7 +2411,7 @@ export interface components {
         CommentCreateByKey: {
             /** @description The person the key acts for; never in a public response. */
             author_email?: string | null;
-            /** @description Display name, 1 to 100 characters. */
+            /** @description Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author. */
             author_name?: string | null;
             /** @description 1 to 2000 characters (code points), trimmed. */
             body: string;
@@ -2581,7 +2582,8 @@ export interface components {
              */
             expires_at: string;
             profile: {
-                avatar: string | null;
+                /** @description URL of a picture. */
+                avatar: string;
                 email: string;
                 /** Format: uuid */
                 id: string;
@@ -2918,7 +2920,8 @@ export interface components {
         };
         /** @description A member of the team. */
         Member: {
-            avatar: string | null;
+            /** @description URL of a picture. */
+            avatar: string;
             /** @description For admins; null for other callers. */
             email: string | null;
             /** @description For owners; null for other callers. */
@@ -3143,6 +3146,8 @@ export interface components {
             updated_at: string;
             url: string;
         };
+        /** @description Empty: the response has nothing but its data. */
+        NoMeta: Record<string, never>;
         /** @description A notification of the caller; one about a vote names no voter. */
         Notification: {
             /** @description The comment it is about; null for votes and status changes. */
@@ -3307,7 +3312,8 @@ export interface components {
         Person: {
             /** @description Number of survey responses. */
             answers?: number;
-            avatar_url?: string | null;
+            /** @description URL of a picture. */
+            avatar_url?: string;
             comments?: number;
             /**
              * Format: date-time
@@ -3569,7 +3575,8 @@ export interface components {
         PersonDetail: {
             /** @description Number of survey responses. */
             answers: number;
-            avatar_url: string | null;
+            /** @description URL of a picture. */
+            avatar_url: string;
             comments: number;
             /**
              * Format: date-time
@@ -3747,9 +3754,17 @@ export interface components {
         };
         /** @description A submission in a list. */
         Submission: {
-            /** Format: uuid */
-            author_id: string;
-            category_id: string | null;
+            /** @description With `expand=author`. */
+            author?: components["schemas"]["Author"];
+            /**
+             * Format: uuid
+             * @description Replaced by `author` when expanded.
+             */
+            author_id?: string;
+            /** @description With `expand=category`. */
+            category?: components["schemas"]["Category"] | null;
+            /** @description Replaced by `category` when expanded. */
+            category_id?: string | null;
             /** @description Including replies. */
             comment_count: number;
             /**
@@ -3761,8 +3776,8 @@ export interface components {
             /** Format: uuid */
             id: string;
             status: components["schemas"]["SubmissionStatus"];
-            /** @description Slugs. */
-            tags: string[];
+            /** @description Slugs; {name, slug} with `expand=tags`. */
+            tags: string[] | components["schemas"]["TagReference"][];
             title: string;
             type: components["schemas"]["SubmissionType"];
             /**
@@ -3787,7 +3802,7 @@ export interface components {
         SubmissionCreateByKey: {
             /** @description The person the key acts for; never in a public response. */
             author_email?: string | null;
-            /** @description Display name, 1 to 100 characters. */
+            /** @description Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author. */
             author_name?: string | null;
             /** @description Id of a category of the same organization. */
             category_id?: string | null;
@@ -3929,9 +3944,13 @@ export interface components {
         SubmissionType: "idea" | "problem";
         /** @description A survey in a list. */
         Survey: {
-            closes_at: string | null;
-            /** @description Share of starts with a response, 0 to 1; null without starts. */
-            completion_rate: number | null;
+            /**
+             * Format: date-time
+             * @description When it closes; omitted if it does not.
+             */
+            closes_at?: string;
+            /** @description Share of starts with a response, 0 to 1; 0 if start_count is 0. */
+            completion_rate: number;
             /**
              * Format: date-time
              * @description ISO 8601 with an offset.
@@ -3940,13 +3959,15 @@ export interface components {
             /** Format: uuid */
             id: string;
             response_count: number;
+            /** @description People who started, with a response or without; each response counts as started. */
+            start_count: number;
             status: components["schemas"]["SurveyStatus"];
             title: string;
         };
         /** @description Metrics of a survey; with `metrics` only those. */
         SurveyAnalytics: {
-            /** @description Mean seconds from start to submission; null without started responses. */
-            avg_completion_time?: number | null;
+            /** @description Mean seconds from start to submission; 0 if timed_count is 0. */
+            avg_completion_time?: number;
             breakdown_by_question?: {
                 /** @description Responses that answer it. */
                 answer_count: number;
@@ -3959,19 +3980,27 @@ export interface components {
                 };
                 type: components["schemas"]["QuestionType"];
             }[];
-            /** @description Share of starts with a response, 0 to 1; null without starts. */
-            completion_rate?: number | null;
-            /** @description Share of 9 and 10 minus share of 0 to 6 of nps answers, times 100; null without answers. */
-            nps_score?: number | null;
+            /** @description Share of starts with a response, 0 to 1; 0 if start_count is 0. */
+            completion_rate?: number;
+            /** @description Answers to nps questions. */
+            nps_count?: number;
+            /** @description Share of 9 and 10 minus share of 0 to 6 of nps answers, times 100; 0 if nps_count is 0. */
+            nps_score?: number;
             response_count?: number;
             /** @description Sentiment of responses, from numbers and texts. */
             sentiment?: {
                 negative_count: number;
                 neutral_count: number;
-                /** @description Mean of the responses' scores; null without scores. */
-                overall: number | null;
+                /** @description Mean of the responses' scores; 0 if scored_count is 0. */
+                overall: number;
                 positive_count: number;
+                /** @description Responses with a score: the sum of the following counts. */
+                scored_count: number;
             };
+            /** @description People who started, with a response or without; each response counts as started. */
+            start_count?: number;
+            /** @description Responses with a start, whose time is known. */
+            timed_count?: number;
         };
         /**
          * @description The audience of a survey: everyone, or the voters or followers of one submission.
@@ -4003,13 +4032,17 @@ export interface components {
         SurveyDetail: {
             /** @description With `expand=analytics`; Admin only. */
             analytics?: components["schemas"]["SurveyAnalytics"];
-            /** @description Mean seconds from start to submission; null without started responses. */
-            avg_completion_time: number | null;
+            /** @description Mean seconds from start to submission; 0 if timed_count is 0. */
+            avg_completion_time: number;
             /** @description When it closed permanently. */
             closed_at: string | null;
-            closes_at: string | null;
-            /** @description Share of starts with a response, 0 to 1; null without starts. */
-            completion_rate: number | null;
+            /**
+             * Format: date-time
+             * @description When it closes; omitted if it does not.
+             */
+            closes_at?: string;
+            /** @description Share of starts with a response, 0 to 1; 0 if start_count is 0. */
+            completion_rate: number;
             /**
              * Format: date-time
              * @description ISO 8601 with an offset.
@@ -4024,12 +4057,17 @@ export interface components {
             response_count: number;
             settings: {
                 allow_multiple_responses: boolean;
-                redirect_url: string | null;
+                /** @description Where to redirect respondents; omitted for nowhere. */
+                redirect_url?: string;
                 show_branding: boolean;
             };
+            /** @description People who started, with a response or without; each response counts as started. */
+            start_count: number;
             status: components["schemas"]["SurveyStatus"];
             /** @description With `expand=targeting`; Admin only. */
             targeting?: components["schemas"]["SurveyTargeting"];
+            /** @description Responses with a start, whose time is known. */
+            timed_count: number;
             title: string;
             /**
              * Format: date-time
@@ -4209,6 +4247,7 @@ export interface components {
         /** @description The tags of an organization. */
         TagList: {
             data: components["schemas"]["Tag"][];
+            meta: components["schemas"]["NoMeta"];
         };
         /** @description Changed fields; at least one. */
         TagPatch: {
@@ -4285,14 +4324,14 @@ export interface components {
         VoteByKey: {
             /** @description The person the key acts for; never in a public response. */
             author_email?: string | null;
-            /** @description Display name, 1 to 100 characters. */
+            /** @description Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author. */
             author_name?: string | null;
         };
         /** @description The person for whom an organization key votes, and whether they follow. */
         VoteCreateByKey: {
             /** @description The person the key acts for; never in a public response. */
             author_email?: string | null;
-            /** @description Display name, 1 to 100 characters. */
+            /** @description Display name, 1 to 100 characters. With `author_email` it renames that person everywhere; alone it is the author. */
             author_name?: string | null;
             /** @description Whether the person asked to follow the submission, and so to get mail about it. Default false. */
             follow?: boolean;
@@ -4805,6 +4844,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -4847,6 +4887,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -4892,6 +4933,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -4938,6 +4980,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Agent"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5034,6 +5077,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5079,6 +5123,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5126,6 +5171,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5174,6 +5220,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5219,6 +5266,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentPolicies"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5264,6 +5312,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AgentPolicies"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5283,13 +5332,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description First day, in the organization's time zone; 29 days before `to` by default. */
-                from?: string;
+                from?: string | unknown | unknown;
                 /** @description Interval of the series; weeks begin on Monday. At most 400 intervals. */
                 interval?: "day" | "week" | "month";
                 /** @description Like `X-Organization`, which takes precedence. */
                 organization?: components["parameters"]["OrganizationInQuery"];
                 /** @description Last day, inclusive; today by default. */
-                to?: string;
+                to?: string | unknown | unknown;
             };
             header?: {
                 /** @description Id or slug of the organization, required if there are several. */
@@ -5312,6 +5361,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Analytics"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5351,6 +5401,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5393,6 +5444,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5438,6 +5490,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5484,6 +5537,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewApiKey"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5647,6 +5701,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         }[];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5691,6 +5746,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["KeptCategory"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5736,6 +5792,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5782,6 +5839,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["KeptCategory"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5853,6 +5911,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         };
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -5917,6 +5976,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         }[];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6058,6 +6118,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["IdentifySecret"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6096,6 +6157,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewIdentifySecret"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6138,6 +6200,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["IdentifySecretDeleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6181,6 +6244,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["IdentifyCheck"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6247,6 +6311,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6290,6 +6355,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6331,6 +6397,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6372,6 +6439,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6416,6 +6484,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6460,6 +6529,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Import"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6501,6 +6571,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailSuppression"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6542,6 +6613,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6585,6 +6657,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6630,6 +6703,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Merged"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6725,6 +6799,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Moderated"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6767,6 +6842,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Origins"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6809,6 +6885,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Origins"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6831,7 +6908,7 @@ export interface operations {
                 email?: string;
                 /** @description Like `X-Organization`, which takes precedence. */
                 organization?: components["parameters"]["OrganizationInQuery"];
-                /** @description A complete address, or a part of the name; fewer than three letters match its beginning. Empty for who submitted or voted last. */
+                /** @description A complete address, or a part of the name; fewer than three letters match its beginning. Without it and `email`: who submitted or voted last. */
                 search?: string;
             };
             header?: {
@@ -6855,6 +6932,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Person"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6897,6 +6975,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["PersonDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6940,6 +7019,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ErasedPerson"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -6982,6 +7062,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["PersonalData"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7027,6 +7108,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["TrustOfPerson"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7086,6 +7168,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         }[];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7130,6 +7213,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["KeptTag"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7175,6 +7259,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7221,6 +7306,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["KeptTag"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7291,6 +7377,7 @@ export interface operations {
                                 [key: string]: string;
                             };
                         };
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7339,6 +7426,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Unmerged"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7386,6 +7474,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Comment"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7427,6 +7516,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7473,6 +7563,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Comment"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7524,6 +7615,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommentVote"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7539,6 +7631,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommentVote"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7589,6 +7682,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommentVoteRemoved"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7665,6 +7759,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["IdentifiedSession"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7706,6 +7801,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SignedOut"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7748,6 +7844,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Joined"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7763,6 +7860,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Joined"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7808,6 +7906,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["ErasedPerson"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7848,6 +7947,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["PersonalData"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7886,6 +7986,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailPreferences"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -7928,6 +8029,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailPreferences"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8019,6 +8121,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MarkedRead"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8107,6 +8210,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OrganizationDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8152,6 +8256,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OrganizationDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8290,6 +8395,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewInvite"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8338,6 +8444,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Invite"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8388,6 +8495,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OrganizationDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8484,6 +8592,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MemberRemoved"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8533,6 +8642,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8580,6 +8690,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8668,6 +8779,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Member"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8758,7 +8870,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description ISO 8601 with an offset.
+                         */
+                        created_at: string;
                         data: components["schemas"]["NewWebhook"];
+                        events: string[];
+                        id: string;
+                        meta: components["schemas"]["NoMeta"];
+                        url: string;
                     };
                 };
             };
@@ -8806,6 +8927,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Webhook"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8849,6 +8971,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8897,6 +9020,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Webhook"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -8995,6 +9119,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDeliveryDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9013,8 +9138,6 @@ export interface operations {
                 organization?: components["parameters"]["OrganizationInQuery"];
             };
             header?: {
-                /** @description For keys: a repeated request with the same key within a day returns the first response and has no further effect. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
                 /** @description Id or slug of the organization, required if there are several. */
                 "X-Organization"?: components["parameters"]["Organization"];
             };
@@ -9042,6 +9165,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDelivery"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9090,6 +9214,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["NewWebhook"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9139,6 +9264,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["WebhookDelivery"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9221,6 +9347,8 @@ export interface operations {
                 category?: string;
                 /** @description A `next_cursor` from an earlier response, instead of `page`. */
                 cursor?: string;
+                /** @description Related resources to include, comma-separated: author, category, tags. */
+                expand?: string;
                 /** @description Items per page, 1 to 100. */
                 limit?: number;
                 order?: "asc" | "desc";
@@ -9238,6 +9366,8 @@ export interface operations {
                 type?: components["schemas"]["SubmissionType"];
             };
             header?: {
+                /** @description Language of the names of categories and tags: en, es, fr, de, ru, pt-BR, ja, it; English if none matches. */
+                "Accept-Language"?: components["parameters"]["AcceptLanguage"];
                 /** @description Id or slug of the organization, required if there are several. */
                 "X-Organization"?: components["parameters"]["Organization"];
             };
@@ -9249,6 +9379,8 @@ export interface operations {
             /** @description OK. */
             200: {
                 headers: {
+                    "Content-Language": components["headers"]["Content-Language"];
+                    Vary: components["headers"]["Vary"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
@@ -9303,6 +9435,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SubmissionCreated"];
+                        meta: components["schemas"]["NoMeta"];
                     } | components["schemas"]["SubmissionCreatedByKey"];
                 };
             };
@@ -9355,6 +9488,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SubmissionDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9396,6 +9530,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9442,6 +9577,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SubmissionDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9544,6 +9680,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["CommentCreated"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9589,6 +9726,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Follow"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9604,6 +9742,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Follow"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9645,6 +9784,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Follow"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9686,6 +9826,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailMute"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9727,6 +9868,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["MailMute"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9772,6 +9914,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["StatusChange"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9817,6 +9960,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["StatusChange"][];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9864,6 +10008,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Vote"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9879,6 +10024,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Vote"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -9929,6 +10075,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["VoteRemoved"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10024,6 +10171,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Duplicates"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10167,6 +10315,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyCreated"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10215,6 +10364,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10258,6 +10408,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Deleted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10307,6 +10458,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10325,7 +10477,7 @@ export interface operations {
     getSurveysByIdAnalytics: {
         parameters: {
             query?: {
-                /** @description Metrics, comma-separated: response_count, completion_rate, avg_completion_time, nps_score, sentiment, breakdown_by_question. All by default. */
+                /** @description Metrics, comma-separated: response_count, completion_rate, avg_completion_time, nps_score, sentiment, breakdown_by_question; each with its count. All by default. */
                 metrics?: string;
                 /** @description Like `X-Organization`, which takes precedence. */
                 organization?: components["parameters"]["OrganizationInQuery"];
@@ -10354,6 +10506,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyAnalytics"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10400,6 +10553,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10449,6 +10603,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyMail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10498,6 +10653,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10545,6 +10701,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10564,7 +10721,7 @@ export interface operations {
                 /** @description A `next_cursor` from an earlier response, instead of `page`. */
                 cursor?: string;
                 /** @description Submitted at or before; a date ends at 24:00 UTC. */
-                end_date?: string;
+                end_date?: string | unknown | unknown;
                 /** @description csv: all responses that match the filters, regardless of page and limit. */
                 format?: "json" | "csv";
                 /** @description Items per page, 1 to 100. */
@@ -10575,7 +10732,7 @@ export interface operations {
                 page?: number;
                 sentiment?: components["schemas"]["Sentiment"];
                 /** @description Submitted at or after; a date starts at 00:00 UTC. */
-                start_date?: string;
+                start_date?: string | unknown | unknown;
             };
             header?: {
                 /** @description Id or slug of the organization, required if there are several. */
@@ -10649,6 +10806,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyResponseCreated"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10698,6 +10856,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10741,6 +10900,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyStarted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10756,6 +10916,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyStarted"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };
@@ -10805,6 +10966,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["SurveyDetail"];
+                        meta: components["schemas"]["NoMeta"];
                     };
                 };
             };

@@ -18,13 +18,14 @@ export type Column<Row> = {
 
 type Extra<Row> = Partial<Pick<Column<Row>, "sort" | "cell">>;
 type Value<Name extends string, Of> = { [Key in Name]: Of };
+type MayHave<Name extends string, Of> = { [Key in Name]?: Of };
 
 /** A column of days, whose rows have the moment in the property `name`. */
 export const day = <Name extends string>(
   name: Name,
   label: string,
-  more?: Extra<Value<Name, string | null>>,
-): Column<Value<Name, string | null>> => ({ label, cell: (row) => <DayCell at={row[name]} />, ...more });
+  more?: Extra<MayHave<Name, string | null>>,
+): Column<MayHave<Name, string | null>> => ({ label, cell: (row) => <DayCell at={row[name]} />, ...more });
 
 /** A column of numbers, which are in the property `name`; `cell` writes them in another way. */
 export const number = <Name extends string>(
@@ -38,7 +39,7 @@ export const number = <Name extends string>(
   ...more,
 });
 
-const DayCell = ({ at }: { at: string | null }) => <>{at === null ? "–" : <Day at={at} />}</>;
+const DayCell = ({ at }: { at?: string | null }) => <>{at ? <Day at={at} /> : "–"}</>;
 
 const NumberCell = ({ of }: { of: number | null }) => {
   const { locale } = useVisit();

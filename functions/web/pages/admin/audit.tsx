@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { type auditAnswer, auditQuery } from "../../../../shared/audit.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { auditChoices, listAudit } from "../../../_shared/statements/audit.ts";
@@ -9,7 +8,6 @@ import { Filters } from "../../components/admin/filters.tsx";
 import { Moment } from "../../components/admin/moment.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field } from "../../components/field.tsx";
-import { withoutEmpty } from "../../page.tsx";
 import { hrefWith, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
@@ -18,7 +16,7 @@ type Entry = DataOf<typeof auditAnswer>[number];
 
 export const audit = adminPage({
   area: "audit",
-  query: z.preprocess(withoutEmpty, auditQuery),
+  query: auditQuery,
   read: ({ query }) => [listAudit(query), auditChoices()],
   view: ([{ data: entries, ...place }, { time_zone, actions, actors }], { query, words }) => ({
     title: words.title,

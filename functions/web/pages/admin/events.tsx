@@ -7,15 +7,11 @@ import { Filters } from "../../components/admin/filters.tsx";
 import { Moment } from "../../components/admin/moment.tsx";
 import { DataTable } from "../../components/admin/table.tsx";
 import { Field } from "../../components/field.tsx";
-import { withoutEmpty } from "../../page.tsx";
 import { submissionPath } from "../../paths.ts";
 import { useVisit } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
 
-const feedQuery = z.preprocess(
-  withoutEmpty,
-  z.object({ type: z.enum(eventNames).optional(), cursor: cursor.optional() }),
-);
+const feedQuery = z.object({ type: z.enum(eventNames).optional(), cursor: cursor.optional() });
 const perPage = 50;
 
 export const events = adminPage({

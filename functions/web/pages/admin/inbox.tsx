@@ -277,7 +277,7 @@ const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
             </h2>
             <p class="facts">
               <span class="with-icon author">
-                <Avatar name={author.name} url={author.avatar} />
+                <Avatar id={author.id} name={author.name} url={author.avatar} />
                 <b>{author.name}</b>
               </span>
               {is_trusted ? (

@@ -34,7 +34,7 @@ const Fields = ({ of }: { of?: Label }) => {
   return (
     <>
       <Field name="name" label={words.name} hint={words.nameHint} autocomplete="off" />
-      <Field name="color" label={words.color} type="color" value={of?.color ?? defaultColor} required />
+      <Field name="color" label={words.color} type="color" value={of?.color ?? defaultColor} />
       <Field
         name="slug"
         label={words.slug}

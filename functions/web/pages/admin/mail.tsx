@@ -12,7 +12,7 @@ import { Button } from "../../components/button.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
-import { endpointOf, withoutEmpty } from "../../page.tsx";
+import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
@@ -23,7 +23,7 @@ const liftByAddress = endpointOf(endpoints, "delete", "/admin/mail-suppressions"
 
 const mail = adminPage({
   area: "mail",
-  query: z.preprocess(withoutEmpty, z.object({ email: emailAddress.optional().catch(undefined) })),
+  query: z.object({ email: emailAddress.optional().catch(undefined) }),
   read: ({ query }) => [organizationDetail(), mailSuppressions(query.email)],
   view: ([organization, suppressions], { query, visit, words }) => {
     const { unconfirmed_mails, max_unconfirmed_mails } = organization.plan;

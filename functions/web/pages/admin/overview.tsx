@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { calendarDay } from "../../../../shared/fields.ts";
 import { type Analytics, analyticsCompared } from "../../../_shared/statements/analytics.ts";
 import { BarPlot, LinePlot } from "../../components/admin/plot.tsx";
 import { Stat } from "../../components/admin/stat.tsx";
@@ -19,8 +20,8 @@ const plots = ["votes", "submissions", "comments", "active_people"] as const;
 // Ignores invalid values, so that URLs of older pages still work.
 const overviewQuery = z.object({
   days: z.coerce.number().int().min(1).max(3660).catch(30),
-  from: z.iso.date().optional().catch(undefined),
-  to: z.iso.date().optional().catch(undefined),
+  from: calendarDay.optional().catch(undefined),
+  to: calendarDay.optional().catch(undefined),
   plot: z.enum(plots).catch("votes"),
 });
 

@@ -83,7 +83,7 @@ const people = adminPage({
             {
               label: words.name,
               cell: (one) => (
-                <Person {...one} href={memberPath(visit, one)}>
+                <Person {...one} id={one.user_id} href={memberPath(visit, one)}>
                   {one.user_id === frame.viewer?.id && <span class="quiet"> ({words.you})</span>}
                 </Person>
               ),

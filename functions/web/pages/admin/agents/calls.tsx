@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { agentAuditQuery } from "../../../../../shared/agents.ts";
 import { agentAudit, listAgentKeys, listAgents } from "../../../../_shared/statements/agents.ts";
 import { tools } from "../../../../mcp/registry.ts";
@@ -7,7 +6,6 @@ import { Moment } from "../../../components/admin/moment.tsx";
 import { DataTable } from "../../../components/admin/table.tsx";
 import { Field } from "../../../components/field.tsx";
 import { formatDuration } from "../../../format.ts";
-import { withoutEmpty } from "../../../page.tsx";
 import { rowOf } from "../../../shown.ts";
 import { adminPage } from "../admin-page.tsx";
 import { area, trailOf } from "./shared.tsx";
@@ -17,7 +15,7 @@ const toolNames = Object.fromEntries(tools.map(({ name }) => [name, name]));
 export const agentCalls = adminPage({
   area,
   path: "/:id/calls",
-  query: z.preprocess(withoutEmpty, agentAuditQuery),
+  query: agentAuditQuery,
   read: ({ params: { id }, query }) => [listAgents(), agentAudit(id, query), listAgentKeys(id)],
   view: ([agents, calls, keys], { visit, words, params, query }) => {
     const ends = new Map(keys.map(({ id, last_four }) => [id, `…${last_four}`]));

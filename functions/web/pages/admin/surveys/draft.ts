@@ -44,8 +44,7 @@ export function surveyOf(form: URLSearchParams): object {
   const rest = new URLSearchParams(form);
   const closesAt = rest.get("closes_at") ?? "";
   // A datetime-local value has no time zone: read as UTC.
-  if (/^\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(closesAt))
-    rest.set("closes_at", `${closesAt.length < 19 ? `${closesAt}:00` : closesAt}Z`);
+  if (/^\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(closesAt)) rest.set("closes_at", `${closesAt}Z`);
   if (rest.get("targeting.audience") === "everyone") rest.delete("targeting.submission_id");
   return {
     ...(valueOfForm(surveyCreate.omit({ questions: true }), rest) as object),

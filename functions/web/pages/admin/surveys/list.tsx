@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { queryInteger } from "../../../../../shared/pagination.ts";
 import { surveyListQuery, surveyStatus } from "../../../../../shared/surveys.ts";
 import { nextCursor } from "../../../../_shared/http/cursor.ts";
@@ -6,14 +5,13 @@ import { listSurveys } from "../../../../_shared/statements/surveys.ts";
 import { DataTable, day, number } from "../../../components/admin/table.tsx";
 import { Tabs } from "../../../components/admin/tabs.tsx";
 import { Button } from "../../../components/button.tsx";
-import { withoutEmpty } from "../../../page.tsx";
 import { adminPath, hrefWith } from "../../../paths.ts";
 import { adminPage } from "../admin-page.tsx";
-import { formatShare, SurveyStatus } from "./shared.tsx";
+import { formatShare, measured, SurveyStatus } from "./shared.tsx";
 
 export const surveyList = adminPage({
   area: "surveys",
-  query: z.preprocess(withoutEmpty, surveyListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) })),
+  query: surveyListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
   read: ({ query }) => [listSurveys(query)],
   view: ([list], { query, visit, words }) => ({
     title: words.title,
@@ -38,9 +36,12 @@ export const surveyList = adminPage({
             },
             { label: words.columns.status, cell: ({ status }) => <SurveyStatus status={status} /> },
             number("response_count", words.columns.responses),
-            number("completion_rate", words.columns.completion, {
-              cell: ({ completion_rate }) => formatShare(completion_rate, visit.locale),
-            }),
+            {
+              label: words.columns.completion,
+              isNumber: true,
+              cell: ({ completion_rate, start_count }) =>
+                formatShare(measured(completion_rate, start_count), visit.locale),
+            },
             day("created_at", words.columns.created),
             day("closes_at", words.columns.closes),
           ]}

@@ -15,7 +15,7 @@ import { Properties } from "../../../components/admin/properties.tsx";
 import { DataTable, number } from "../../../components/admin/table.tsx";
 import { Button } from "../../../components/button.tsx";
 import { Icon } from "../../../components/icon.tsx";
-import { action, endpointOf, withoutEmpty } from "../../../page.tsx";
+import { action, endpointOf } from "../../../page.tsx";
 import { adminPage } from "../admin-page.tsx";
 import {
   AnswerFilters,
@@ -34,7 +34,7 @@ const languageOf = (locale: Locale) => <span lang={locale}>{messagesOf(locale).l
 
 export const surveyResponses = adminPage({
   ...ofSurvey("/responses"),
-  query: z.preprocess(withoutEmpty, surveyResponseListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) })),
+  query: surveyResponseListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
   read: ({ params: { id }, query }) => [
     ...readSurvey(id, [], "responses:read"),
     listResponses(id, query),
@@ -42,8 +42,11 @@ export const surveyResponses = adminPage({
   ],
   view: ([, survey, list], { query, visit, words }) => {
     const path = surveyPath(visit, survey.id, "/responses");
-    const { sentiment = "", start_date = "", end_date = "" } = query;
-    const filter = new URLSearchParams(withoutEmpty({ sentiment, start_date, end_date }));
+    const { sentiment, start_date, end_date } = query;
+    const chosen = Object.entries({ sentiment, start_date, end_date }).flatMap(([name, at]) =>
+      at ? [[name, at]] : [],
+    );
+    const filter = new URLSearchParams(chosen);
     return {
       title: words.views.responses,
       trail: trailOf(visit, survey),
@@ -101,7 +104,7 @@ export const responsesCsv = action(
   {
     ...endpointOf(endpoints, "get", "/surveys/:id/responses"),
     access: "person",
-    query: z.preprocess((sent) => ({ ...withoutEmpty(sent), format: "csv" }), surveyResponseListQuery),
+    query: z.preprocess((sent) => ({ ...(sent as object), format: "csv" }), surveyResponseListQuery),
   },
   { path: "/admin/surveys/:id/responses.csv", ofOrganization: true },
 );

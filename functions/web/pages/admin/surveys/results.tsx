@@ -5,7 +5,7 @@ import {
   responseSeries,
   type TextAnswer,
 } from "../../../../_shared/statements/survey-responses.ts";
-import type { SurveyDetail } from "../../../../_shared/statements/surveys.ts";
+import type { Expanded } from "../../../../_shared/statements/surveys.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
 import { messagesOf } from "../../../../words/index.ts";
 import { BarPlot, LinePlot } from "../../../components/admin/plot.tsx";
@@ -25,6 +25,7 @@ import {
   formatShare,
   Moment,
   madeSurvey,
+  measured,
   ofSurvey,
   readSurvey,
   SentimentTag,
@@ -35,7 +36,7 @@ import {
 } from "./shared.tsx";
 
 type Plot = Parameters<typeof BarPlot>[0];
-type Survey = Required<SurveyDetail>;
+type Survey = Expanded<"questions" | "targeting" | "analytics">;
 type Props = { survey: Survey };
 
 const ofApi = (path: string) => endpointOf(surveys, "post", `/surveys/:id/${path}`);
@@ -157,7 +158,7 @@ const Results = (props: ResultsProps) => {
   const { survey, series } = props;
   const words = useWords("surveys");
   const { locale } = visit;
-  const { nps_score, sentiment } = survey.analytics;
+  const { nps_count, nps_score = 0, sentiment } = survey.analytics;
   if (survey.response_count === 0)
     return (
       <div class="empty">
@@ -172,14 +173,17 @@ const Results = (props: ResultsProps) => {
         <Stat label={words.columns.responses} value={formatNumber(survey.response_count, locale)} />
         <Stat
           label={words.completionRate}
-          value={formatShare(survey.completion_rate, locale)}
+          value={formatShare(measured(survey.completion_rate, survey.start_count), locale)}
           hint={words.completionHint}
         />
-        <Stat label={words.averageTime} value={formatDuration(survey.avg_completion_time)} />
-        {typeof nps_score === "number" && (
+        <Stat
+          label={words.averageTime}
+          value={formatDuration(measured(survey.avg_completion_time, survey.timed_count))}
+        />
+        {nps_count !== 0 && (
           <Stat label={words.npsScore} value={formatDecimal(nps_score, locale)} hint={words.npsHint} />
         )}
-        {typeof sentiment?.overall === "number" && (
+        {sentiment && sentiment.scored_count > 0 && (
           <Stat
             label={words.sentiment}
             value={formatDecimal(sentiment.overall, locale, 2)}

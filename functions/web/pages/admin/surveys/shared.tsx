@@ -42,6 +42,9 @@ export const trailOf = (visit: Visit, { id, title }: Pick<SurveyDetail, "id" | "
   { label: title, href: surveyPath(visit, id) },
 ];
 
+/** Null, shown as a dash, if nothing was counted. */
+export const measured = (value: number, count: number): number | null => (count === 0 ? null : value);
+
 export function formatShare(share: number | null, locale: Locale): string {
   if (share === null) return "–";
   return new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 0 }).format(share);

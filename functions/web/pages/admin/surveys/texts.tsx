@@ -8,24 +8,20 @@ import { listTexts } from "../../../../_shared/statements/survey-responses.ts";
 import { Field } from "../../../components/field.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { NextPage } from "../../../components/next-page.tsx";
-import { withoutEmpty } from "../../../page.tsx";
 import { adminPage } from "../admin-page.tsx";
 import { TextItem } from "./results.tsx";
 import { AnswerFilters, ofSurvey, readSurvey, SurveyViews, surveyPath, trailOf } from "./shared.tsx";
 
 const { sentiment, start_date, end_date } = surveyResponseListQuery.shape;
 
-const query = z.preprocess(
-  withoutEmpty,
-  z.object({
-    question: uuid.optional(),
-    q: text({ min: 0, max: 200 }).optional(),
-    cursor: cursor.optional(),
-    sentiment,
-    start_date,
-    end_date,
-  }),
-);
+const query = z.object({
+  question: uuid.optional(),
+  q: text({ min: 0, max: 200 }).optional(),
+  cursor: cursor.optional(),
+  sentiment,
+  start_date,
+  end_date,
+});
 
 const pageSize = 25;
 

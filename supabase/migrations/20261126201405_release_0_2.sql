@@ -3,6 +3,8 @@
 
 set local check_function_bodies = off;
 
+DROP VIEW "public"."survey_results";
+
 -- The key of the erasure hashes becomes the key of the hashes of addresses that get no mail.
 do $$
 declare key text := (select encode(k.key, 'hex') from private.erasure_key k);
@@ -15,6 +17,12 @@ begin
   perform set_config('feedback.address_key', coalesce(key, encode(extensions.gen_random_bytes(32), 'hex')), true);
 end
 $$;
+
+REVOKE ALL ON FUNCTION "private"."admin_list_deliveries"(uuid, uuid, integer, integer) FROM "service_key";
+
+REVOKE ALL ON FUNCTION "private"."admin_redeliver"(uuid, uuid, uuid) FROM "service_key";
+
+REVOKE ALL ON FUNCTION "private"."admin_show_delivery"(uuid, uuid, uuid) FROM "service_key";
 
 REVOKE ALL ("created_at") ON TABLE "public"."comment_votes" FROM "anon";
 
@@ -80,15 +88,23 @@ DROP FUNCTION "private"."member_shape"(public.memberships, boolean);
 
 DROP FUNCTION "private"."my_profile"();
 
+DROP FUNCTION "private"."open_stream"(uuid, text, jsonb, boolean, text);
+
 DROP FUNCTION "private"."read_subscription"(uuid);
 
 DROP FUNCTION "private"."record_and_claim_deliveries"(jsonb, integer, integer);
+
+DROP FUNCTION "private"."record_survey_start"(uuid);
 
 DROP FUNCTION "private"."resolve_caller"(uuid, bytea);
 
 DROP FUNCTION "private"."search_query"(text);
 
 DROP FUNCTION "private"."stream_events"(uuid);
+
+DROP FUNCTION "private"."survey_figures"(uuid[]);
+
+DROP FUNCTION "private"."survey_sentiment"(uuid);
 
 DROP FUNCTION "public"."create_comment"(uuid, text, uuid, uuid);
 
@@ -677,7 +693,7 @@ begin
         'action', s.action,
         'target_type', s.target_type,
         'target_id', s.target_id,
-        'actor', (select json_build_object('id', p.id, 'name', coalesce(p.name, 'Anonymous'))
+        'actor', (select json_build_object('id', p.id, 'name', private.actor_name(p))
           from public.profiles p where p.id = s.actor_id),
         'key_id', s.key_id,
         'request_id', s.request_id,
@@ -721,7 +737,7 @@ begin
       'actors', coalesce((select json_agg(json_build_object(
         'id', p.id,
         'kind', p.kind,
-        'name', coalesce(p.name, 'Anonymous')) order by lower(p.name), p.id)
+        'name', private.actor_name(p)) order by lower(private.actor_name(p)), p.id)
         from first_actors f join public.profiles p on p.id = f.id), '[]')));
 end
 $function$;
@@ -1437,7 +1453,7 @@ CREATE OR REPLACE FUNCTION private.admin_list_deliveries(organization_id uuid, w
  SET search_path TO 'pg_temp'
 AS $function$ -- definer: private tables
 begin
-  perform private.require_webhook_admin(organization_id, 'webhooks:read');
+  perform private.require_webhook_admin(organization_id, '');
   return query
     with log as materialized (
       select d.* from private.webhook_deliveries d
@@ -2049,7 +2065,7 @@ AS $function$ -- definer: accesses private tables
 #variable_conflict use_column
 declare delivery private.webhook_deliveries;
 begin
-  perform private.require_webhook_admin(organization_id, 'webhooks:write');
+  perform private.require_webhook_admin(organization_id, '');
   select d.* into delivery from private.webhook_deliveries d
   where d.webhook_id = admin_redeliver.webhook_id and d.event_id = admin_redeliver.event_id
     and d.organization_id = admin_redeliver.organization_id for no key update;
@@ -2377,7 +2393,7 @@ CREATE OR REPLACE FUNCTION private.admin_show_delivery(organization_id uuid, web
  SET search_path TO 'pg_temp'
 AS $function$ -- definer: accesses private tables
 begin
-  perform private.require_webhook_admin(organization_id, 'webhooks:read');
+  perform private.require_webhook_admin(organization_id, '');
   return (select private.delivery_shape(d) || jsonb_build_object(
     'attempts', d.attempts,
     'data', coalesce(d.data, o.data))
@@ -2803,9 +2819,8 @@ begin
   is_identified := who.kind = 'user' and who.organization_id is not null;
 
   if charge then
-    -- All keys of an agent share one counter.
-    caller := case when who.kind = 'agent' then who.profile_id::text
-      else coalesce(who.key_id::text, who.profile_id::text, address) end;
+    -- The secrets of a rotated key act as one profile, and so do all keys of an agent: they share one counter.
+    caller := coalesce(who.profile_id::text, address);
     if who.kind = 'agent' then operations := operations || 'agent_day'::text; end if;
     -- The counters are always charged in this order, so that parallel calls of one caller cannot deadlock. A
     -- page or a token exchange is charged to its own rule instead of the level.
@@ -3146,7 +3161,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
+CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], site_url text DEFAULT NULL::text, OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_temp'
@@ -3167,7 +3182,8 @@ begin
   elsif access <> 'public' and admission.kind = 'public' then
     perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
   elsif access = 'person' and admission.kind <> 'user' then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this, not keys.');
+    perform private.raise_error('FORBIDDEN',
+      'Only signed-in users may do this, not keys: use the pages, such as the dashboard, or an access token.');
   elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
     perform private.raise_error('FORBIDDEN',
       format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));
@@ -3182,6 +3198,7 @@ begin
     ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.internal_write', 'off', true);
+  ignored := set_config('feedback.site_url', coalesce(site_url, ''), true);
   ignored := set_config('request.jwt.claims', case admission.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
@@ -3195,7 +3212,7 @@ begin
 end
 $function$;
 
-ALTER FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) OWNER TO "postgres";
+ALTER FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.audit(action text, target_type text, target_id uuid, details jsonb DEFAULT '{}'::jsonb, organization_id uuid DEFAULT NULL::uuid)
  RETURNS void
@@ -3203,7 +3220,7 @@ CREATE OR REPLACE FUNCTION private.audit(action text, target_type text, target_i
  SET search_path TO 'pg_temp'
 AS $function$
 begin
-  details := private.mask_email_addresses(details);
+  details := private.mask_addresses(details);
   -- Oversized details must not reject the change.
   if octet_length(details::text) > 20000 then details := '{"left_out": "more than 20,000 bytes"}'; end if;
   insert into private.audit_log (organization_id, actor_id, key_id, action, target_type, target_id,
@@ -3377,7 +3394,7 @@ begin
   select json_build_object(
     'id', p.id,
     'name', coalesce(p.name, 'Anonymous'),
-    'avatar', p.avatar_url,
+    'avatar', private.avatar(p),
     'is_team_member', exists (select from public.memberships m
       where m.organization_id = author.organization_id and m.user_id = p.id))
   from public.profiles p where p.id = profile_id
@@ -3394,9 +3411,22 @@ AS $function$
 #variable_conflict use_column
 declare author_id uuid; known_name text;
 begin
-  if author_of_key.email is null then return private.caller_id(); end if;
+  if author_of_key.email is null and author_of_key.name is null then return private.caller_id(); end if;
   if not private.has_scope('submissions:write') then
     perform private.raise_error('FORBIDDEN', 'This key lacks the scope submissions:write.');
+  end if;
+  if author_of_key.email is null then
+    -- The lock makes an erasure wait, or this transaction waits for it, after which the name has another author.
+    select p.id into author_id from public.profiles p
+    where p.named_by_key and p.organization_id = private.key_organization_id()
+      and p.name = private.person_name(author_of_key.name) for share;
+    if author_id is null then
+      insert into public.profiles as p (kind, organization_id, name, named_by_key)
+      values ('anonymous', private.key_organization_id(), author_of_key.name, true)
+      on conflict (organization_id, name) where named_by_key do update set name = p.name
+      returning id into author_id;
+    end if;
+    return author_id;
   end if;
   select p.id, p.name into author_id, known_name from public.profiles p
   where p.kind = 'email' and p.organization_id = private.key_organization_id()
@@ -4770,6 +4800,7 @@ begin
     'arguments', stream.arguments,
     'confirmed', stream.confirmed,
     'locale', stream.locale,
+    'is_sentence', stream.is_sentence,
     'events', stream.events);
 end
 $function$;
@@ -5429,7 +5460,8 @@ CREATE OR REPLACE FUNCTION private.create_api_key(organization_id uuid, name tex
 AS $function$
 declare key_profile uuid; key_id uuid;
 begin
-  insert into public.profiles (kind, organization_id, name) values ('key', organization_id, name)
+  insert into public.profiles (kind, organization_id, name)
+  select 'key', o.id, o.name from public.organizations o where o.id = create_api_key.organization_id
     returning id into key_profile;
   insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
     expires_at, created_by)
@@ -6032,8 +6064,9 @@ begin
     delete from private.external_ids e where e.profile_id = erase_person.profile_id;
     delete from private.author_trust t where t.user_id = erase_person.profile_id;
     perform private.forget_identified(profile_id);
-    update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null
-      where p.id = profile_id;
+    update public.profiles p set kind = 'anonymous', email = null, name = null, avatar_url = null,
+      named_by_key = false
+    where p.id = profile_id;
     return;
   end if;
   perform set_config('feedback.internal_write', 'on', true);
@@ -7601,7 +7634,8 @@ begin
   return private.is_key() and exists (
   select from public.profiles p
   where p.id = profile_id and p.organization_id = private.key_organization_id()
-    and (p.id = private.caller_id() or p.kind = 'email' and private.agent_id() is null));
+    and (p.id = private.caller_id()
+      or (p.kind = 'email' or p.named_by_key) and private.agent_id() is null));
 end
 $function$;
 
@@ -7644,6 +7678,25 @@ end
 $function$;
 
 ALTER FUNCTION "private"."is_full"(uuid) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.is_in_audience(survey public.surveys, user_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+declare submission uuid := (select coalesce(s.merged_into_id, s.id) from public.submissions s
+  where s.id = survey.audience_submission_id);
+begin
+  return case survey.audience
+    when 'everyone' then true
+    when 'voters' then exists (select from public.votes v
+      where v.submission_id = submission and v.user_id = is_in_audience.user_id)
+    else submission is not null and private.is_follower(submission, user_id) end;
+end
+$function$;
+
+ALTER FUNCTION "private"."is_in_audience"(public.surveys, uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.is_member(organization_id uuid, profile_id uuid)
  RETURNS boolean
@@ -7834,6 +7887,23 @@ begin
     else (value::timestamptz at time zone time_zone)::date end;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.localized_tags_of(submission_ids uuid[], locale text)
+ RETURNS TABLE(submission_id uuid, tags json)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER ROWS 50
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return query
+    select st.submission_id, json_agg(json_build_object(
+      'name', private.localized(t.name, t.translations, locale), 'slug', t.slug) order by t.slug)
+    from public.submission_tags st join public.tags t on t.id = st.tag_id
+    where st.submission_id = any (submission_ids) group by 1;
+end
+$function$;
+
+ALTER FUNCTION "private"."localized_tags_of"(uuid[], text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.lock_board()
  RETURNS trigger
@@ -8347,7 +8417,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.mask_email_addresses(value jsonb)
+CREATE OR REPLACE FUNCTION private.mask_addresses(value jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
  IMMUTABLE
@@ -8355,14 +8425,16 @@ CREATE OR REPLACE FUNCTION private.mask_email_addresses(value jsonb)
 AS $function$
 begin
   return case jsonb_typeof(value)
-    when 'string' then to_jsonb(regexp_replace(value #>> '{}', '[^\s"@]+@[^\s"@]+', '***', 'g'))
-    when 'array' then coalesce((select jsonb_agg(private.mask_email_addresses(e.item) order by e.n)
+    when 'string' then to_jsonb(private.without_addresses(value #>> '{}'))
+    when 'array' then coalesce((select jsonb_agg(private.mask_addresses(e.item) order by e.n)
       from jsonb_array_elements(value) with ordinality e (item, n)), '[]')
-    when 'object' then coalesce((select jsonb_object_agg(e.name, private.mask_email_addresses(e.item))
+    when 'object' then coalesce((select jsonb_object_agg(e.name, private.mask_addresses(e.item))
       from jsonb_each(value) e (name, item)), '{}')
     else value end;
 end
 $function$;
+
+ALTER FUNCTION "private"."mask_addresses"(jsonb) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.may_act_as(profile_id uuid)
  RETURNS boolean
@@ -8416,7 +8488,7 @@ begin
   return (select json_build_object(
     'user_id', p.id,
     'name', coalesce(p.name, 'Anonymous'),
-    'avatar', p.avatar_url,
+    'avatar', private.avatar(p),
     'email', case when with_email then p.email end,
     'role', member.role,
     'joined_at', member.created_at,
@@ -8827,11 +8899,7 @@ begin
       and not exists (select from public.survey_responses r join public.surveys version
           on version.id = r.survey_id
         where r.user_id = any (person) and version.family_id = s.family_id)
-      and (s.audience = 'everyone' or s.audience_submission_id is not null and case s.audience
-        when 'voters' then exists (select from public.votes v
-          where v.submission_id = coalesce((select t.merged_into_id from public.submissions t
-            where t.id = s.audience_submission_id), s.audience_submission_id) and v.user_id = caller)
-        else private.is_follower(s.audience_submission_id, caller) end)
+      and private.is_in_audience(s, caller)
     order by s.published_at desc, s.id limit 1);
 end
 $function$;
@@ -8940,7 +9008,7 @@ begin
     'profile', json_build_object(
       'id', p.id,
       'name', coalesce(p.name, 'Anonymous'),
-      'avatar', p.avatar_url,
+      'avatar', private.avatar(p),
       'email', p.email))
     from public.profiles p where p.id = person_id);
 end
@@ -8948,7 +9016,7 @@ $function$;
 
 ALTER FUNCTION "private"."open_session"(uuid, uuid, text, text, text, text, bytea, timestamp with time zone, bytea, interval) OWNER TO "postgres";
 
-CREATE OR REPLACE FUNCTION private.open_stream(id uuid, tool text, arguments jsonb, confirmed boolean, locale text)
+CREATE OR REPLACE FUNCTION private.open_stream(id uuid, tool text, arguments jsonb, confirmed boolean, locale text, is_sentence boolean DEFAULT false, events jsonb DEFAULT NULL::jsonb)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -8957,10 +9025,13 @@ AS $function$
 declare own_id uuid := private.agent_id();
 begin
   perform private.check_stream_limit('private.agent_streams', own_id);
-  insert into private.agent_streams (id, organization_id, agent_id, tool, arguments, confirmed, locale)
-  values (id, private.key_organization_id(), own_id, tool, arguments, confirmed, locale);
+  insert into private.agent_streams (id, organization_id, agent_id, tool, arguments, confirmed, locale,
+    is_sentence, events)
+  values (id, private.key_organization_id(), own_id, tool, arguments, confirmed, locale, is_sentence, events);
 end
 $function$;
+
+ALTER FUNCTION "private"."open_stream"(uuid, text, jsonb, boolean, text, boolean, jsonb) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.open_subscription(id uuid, events text[], needs jsonb, survey_id uuid)
  RETURNS void
@@ -9484,6 +9555,21 @@ begin
   return data;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.pictured_name(profile_id uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return (select p.name from public.profiles p where p.id = profile_id and p.kind <> 'key' and (
+    exists (select from public.submissions s where s.author_id = p.id and s.is_public)
+    or exists (select from public.comments c where c.author_id = p.id and c.is_public)));
+end
+$function$;
+
+ALTER FUNCTION "private"."pictured_name"(uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.plain_text(value text)
  RETURNS text
@@ -10151,30 +10237,36 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.record_survey_start(survey_id uuid)
+CREATE OR REPLACE FUNCTION private.record_survey_start(survey_id uuid, by_reading boolean DEFAULT false)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_temp'
 AS $function$
-declare survey public.surveys; began timestamptz;
+declare survey public.surveys; person uuid[]; began timestamptz;
 begin
   if private.is_key() or private.caller_id() is null then
     perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this.');
   end if;
   survey := private.require_open_survey(survey_id, private.caller_id());
+  person := private.same_person(private.caller_id(), survey.organization_id);
+  if not by_reading then
+    update private.survey_starts s set started_at = default, by_reading = false
+    where s.survey_id = survey.id and s.user_id = any (person) and s.by_reading;
+  end if;
   began := (select min(s.started_at) from private.survey_starts s
-    where s.survey_id = survey.id
-      and s.user_id = any (private.same_person(private.caller_id(), survey.organization_id)));
+    where s.survey_id = survey.id and s.user_id = any (person));
   if began is null then
-    insert into private.survey_starts as s (organization_id, survey_id, user_id)
-      values (survey.organization_id, survey.id, private.caller_id())
+    insert into private.survey_starts as s (organization_id, survey_id, user_id, by_reading)
+      values (survey.organization_id, survey.id, private.caller_id(), record_survey_start.by_reading)
     on conflict on constraint survey_starts_pkey do nothing returning s.started_at into began;
   end if;
   return coalesce(began, (select s.started_at from private.survey_starts s
     where s.survey_id = survey.id and s.user_id = private.caller_id()));
 end
 $function$;
+
+ALTER FUNCTION "private"."record_survey_start"(uuid, boolean) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.record_tool_call(request_id uuid, tool text, scope text, argument_names text[], address text)
  RETURNS void
@@ -10602,6 +10694,21 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.rename_keys()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  update public.profiles p set name = new.name where p.kind = 'key'
+    and p.id in (select k.profile_id from private.api_keys k where k.organization_id = new.id);
+  return null;
+end
+$function$;
+
+ALTER FUNCTION "private"."rename_keys"() OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.renew_streams(renewed_ids uuid[], closed_ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -10692,6 +10799,9 @@ CREATE OR REPLACE FUNCTION private.require_admin(organization_id uuid, scope tex
 AS $function$
 begin
   if not private.is_admin(organization_id, scope) then
+    if current_setting('role', true) = 'anon' then
+      perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+    end if;
     perform private.raise_error('FORBIDDEN', case
       when private.is_key() then format('This key lacks the scope %s.', scope)
       else 'Only admins of the organization may do this.' end);
@@ -10796,7 +10906,7 @@ CREATE OR REPLACE FUNCTION private.require_open_survey(survey_id uuid, user_id u
  SECURITY DEFINER
  SET search_path TO 'pg_temp'
 AS $function$
-declare survey public.surveys; asked boolean := true; submission uuid; person uuid[];
+declare survey public.surveys; person uuid[];
 begin
   if user_id = private.caller_id() then perform private.lock_caller(); end if;
   select * into survey from public.surveys s where s.id = require_open_survey.survey_id for share;
@@ -10824,15 +10934,7 @@ begin
       perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
     end if;
   end if;
-  if survey.audience <> 'everyone' then
-    submission := (select coalesce(s.merged_into_id, s.id) from public.submissions s
-      where s.id = survey.audience_submission_id);
-    asked := case survey.audience
-      when 'voters' then exists (select from public.votes v
-        where v.submission_id = submission and v.user_id = require_open_survey.user_id)
-      else private.is_follower(submission, require_open_survey.user_id) end;
-  end if;
-  if not asked then
+  if not private.is_in_audience(survey, user_id) then
     perform private.raise_error('FORBIDDEN',
       format('This survey is for %s of a submission.', survey.audience));
   end if;
@@ -11664,6 +11766,34 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.start_survey_by_reading(survey_id uuid, locale text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+ SET lock_timeout TO '1ms'
+AS $function$
+declare
+  survey public.surveys;
+  person uuid[];
+begin
+  select * into survey from public.surveys s where s.id = start_survey_by_reading.survey_id;
+  person := private.same_person(private.caller_id(), survey.organization_id);
+  if survey.status = 'published' and private.targets_locale(survey, locale)
+    and not private.is_admin(survey.organization_id, '')
+    and not exists (select from private.survey_starts s where s.survey_id = survey.id and s.user_id = any (person))
+    and not exists (select from public.survey_responses r
+      where r.survey_id = survey.id and r.user_id = any (person))
+    and private.is_in_audience(survey, private.caller_id()) then
+    perform private.record_survey_start(survey.id, by_reading => true);
+  end if;
+exception when others then
+  return;
+end
+$function$;
+
+ALTER FUNCTION "private"."start_survey_by_reading"(uuid, text) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.stop_account_mail(mailbox_hash text, account_id uuid, is_stopped boolean)
  RETURNS void
  LANGUAGE plpgsql
@@ -12011,11 +12141,15 @@ begin
   return (
     select json_build_object(
       'response_count', r.response_count,
+      'start_count', r.start_count,
       'completion_rate', r.completion_rate,
+      'timed_count', r.timed_count,
       'avg_completion_time', r.avg_completion_time,
+      'nps_count', r.nps_count,
       'nps_score', r.nps_score,
       'sentiment', json_build_object(
         'overall', r.sentiment_overall,
+        'scored_count', r.scored_count,
         'positive_count', r.positive_count,
         'neutral_count', r.neutral_count,
         'negative_count', r.negative_count),
@@ -12095,20 +12229,22 @@ AS $function$
 $function$;
 
 CREATE OR REPLACE FUNCTION private.survey_figures(survey_ids uuid[])
- RETURNS TABLE(survey_id uuid, response_count bigint, completion_rate numeric, avg_completion_time numeric)
+ RETURNS TABLE(survey_id uuid, response_count bigint, start_count bigint, completion_rate numeric, timed_count bigint, avg_completion_time numeric)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER ROWS 50
  SET search_path TO 'pg_temp'
 AS $function$
 begin
   return query
-    select asked.id, coalesce(sum(c.responses), 0)::bigint,
-      trim_scale(round(sum(c.responses) / nullif(sum(c.responses + c.starts), 0), 4)),
-      trim_scale(round(sum(c.milliseconds) / 1000 / nullif(sum(c.timed), 0), 1))
+    select asked.id, coalesce(sum(c.responses), 0)::bigint, coalesce(sum(c.responses + c.starts), 0)::bigint,
+      private.quotient(sum(c.responses), sum(c.responses + c.starts), 4),
+      coalesce(sum(c.timed), 0)::bigint, private.quotient(sum(c.milliseconds) / 1000, sum(c.timed), 1)
     from unnest(survey_ids) asked (id) left join private.survey_counts c on c.survey_id = asked.id
     group by asked.id;
 end
 $function$;
+
+ALTER FUNCTION "private"."survey_figures"(uuid[]) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.survey_organization_ids(scopes text[])
  RETURNS uuid[]
@@ -12179,21 +12315,23 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION private.survey_sentiment(survey_id uuid)
- RETURNS TABLE(overall numeric, positive_count bigint, neutral_count bigint, negative_count bigint)
+ RETURNS TABLE(overall numeric, scored_count bigint, positive_count bigint, neutral_count bigint, negative_count bigint)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER ROWS 1
  SET search_path TO 'pg_temp'
 AS $function$
 begin
   return query
-    select trim_scale(round(sum(c.score) / nullif(sum(c.positive + c.neutral + c.negative), 0), 3)),
-      coalesce(sum(c.positive), 0)::bigint, coalesce(sum(c.neutral), 0)::bigint,
-        coalesce(sum(c.negative), 0)::bigint
+    select private.quotient(sum(c.score), sum(c.positive + c.neutral + c.negative), 3),
+      coalesce(sum(c.positive + c.neutral + c.negative), 0)::bigint, coalesce(sum(c.positive), 0)::bigint,
+      coalesce(sum(c.neutral), 0)::bigint, coalesce(sum(c.negative), 0)::bigint
     from public.surveys s left join private.survey_counts c on c.survey_id = s.id
     where s.id = survey_sentiment.survey_id and private.can_read_analytics(s.organization_id)
     group by s.id;
 end
 $function$;
+
+ALTER FUNCTION "private"."survey_sentiment"(uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.survey_targeting(survey_id uuid)
  RETURNS json
@@ -12914,6 +13052,29 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.without_addresses(value text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+declare
+  -- Four or more numbers, so that a longer version is masked too.
+  ip4 constant text := '\d+(?:\.\d+){3,}';
+  hex constant text := '[0-9a-f]{1,4}';
+  tail constant text := format('(?:%s:)*(?:%s|%s)', hex, ip4, hex);
+  -- With ::, or with eight parts, of which an IPv4 address counts as two; then perhaps a zone.
+  ip6 constant text := format('(^|\W)(?:%s(?::%s)*::(?:%s)?|::%s|(?:%s:){6,}(?:%s|%s:%s))(?!\w)(?:%%\w+)?',
+    hex, hex, tail, tail, hex, ip4, hex, hex);
+begin
+  value := regexp_replace(value, ip6, '\1***', 'gi');
+  value := regexp_replace(value, ip4, '***', 'g');
+  return regexp_replace(value, '[^\s"@]+@[^\s"@]+', '***', 'g');
+end
+$function$;
+
+ALTER FUNCTION "private"."without_addresses"(text) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.write_import(import private.imports, records jsonb)
  RETURNS private.import_outcome
  LANGUAGE plpgsql
@@ -13396,6 +13557,9 @@ DROP INDEX "private"."submission_search_document_idx";
 -- squawk-ignore require-concurrent-index-deletion
 DROP INDEX "private"."submission_search_title_idx";
 
+-- squawk-ignore require-concurrent-index-deletion
+DROP INDEX "public"."submissions_title_idx";
+
 DROP VIEW "public"."analytics_days";
 
 DROP VIEW "public"."analytics_submissions";
@@ -13472,6 +13636,8 @@ DROP FUNCTION "private"."like_pattern"(text);
 
 DROP FUNCTION "private"."make_erasure_key"();
 
+DROP FUNCTION "private"."mask_email_addresses"(jsonb);
+
 DROP FUNCTION "private"."measured_organizations"();
 
 DROP FUNCTION "private"."newest_texts"(uuid);
@@ -13539,6 +13705,8 @@ DROP TABLE "private"."replies_due";
 -- squawk-ignore ban-drop-table
 DROP TABLE "private"."reply_days";
 
+ALTER TABLE "private"."agent_streams" ADD COLUMN "is_sentence" boolean NOT NULL DEFAULT false;
+
 ALTER TABLE "private"."idempotency_keys" ADD COLUMN "profile_id" uuid;
 
 ALTER TABLE "private"."imports" ADD COLUMN "records_done" integer NOT NULL DEFAULT 0;
@@ -13556,6 +13724,8 @@ ALTER TABLE "private"."submission_search" ADD COLUMN "title_lexemes" tsvector NO
 -- squawk-ignore adding-required-field
 ALTER TABLE "private"."submission_search" ADD COLUMN "lexemes" tsvector NOT NULL;
 
+ALTER TABLE "private"."survey_starts" ADD COLUMN "by_reading" boolean NOT NULL DEFAULT false;
+
 ALTER TABLE "private"."webhooks" ADD COLUMN "enabled_at" timestamp with time zone NOT NULL DEFAULT now();
 
 ALTER TABLE "private"."webhooks" ADD COLUMN "created_by" uuid;
@@ -13567,6 +13737,8 @@ ALTER TABLE "public"."organizations" ADD COLUMN "mail_enabled" boolean NOT NULL 
 ALTER TABLE "public"."organizations" ADD COLUMN "mail_defaults" jsonb NOT NULL DEFAULT '{}'::jsonb;
 
 ALTER TABLE "public"."organizations" ADD COLUMN "max_unconfirmed_mails" integer DEFAULT 200;
+
+ALTER TABLE "public"."profiles" ADD COLUMN "named_by_key" boolean NOT NULL DEFAULT false;
 
 ALTER TABLE "public"."submissions" ADD COLUMN "is_changed_by_author" boolean NOT NULL DEFAULT false;
 
@@ -13584,6 +13756,14 @@ CREATE OR REPLACE FUNCTION private.account_mail_is_stopped(mailbox_hash text)
 RETURN (EXISTS (SELECT FROM private.stopped_account_mail s WHERE (s.address_hash = account_mail_is_stopped.mailbox_hash)));
 
 ALTER FUNCTION "private"."account_mail_is_stopped"(text) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.actor_name(actor public.profiles)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT k.name FROM private.api_keys k WHERE ((k.organization_id = (actor_name.actor).organization_id) AND (k.profile_id = (actor_name.actor).id) AND ((actor_name.actor).kind = 'key'::text)) LIMIT 1), (actor).name, 'Anonymous'::text);
+
+ALTER FUNCTION "private"."actor_name"(public.profiles) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.agent_self()
  RETURNS json
@@ -13607,6 +13787,14 @@ CREATE OR REPLACE FUNCTION private.agent_shape(agent private.agents)
 RETURN json_build_object('id', (agent).id, 'name', (SELECT p.name FROM public.profiles p WHERE (p.id = (agent_shape.agent).id)), 'description', (agent).description, 'tier', (agent).tier, 'retired_at', (agent).retired_at, 'created_at', (agent).created_at, 'created_by', private.author((agent).created_by, (agent).organization_id));
 
 ALTER FUNCTION "private"."agent_shape"(private.agents) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.avatar(person public.profiles)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((person).avatar_url, (((NULLIF(current_setting('feedback.site_url'::text, true), ''::text) || '/avatars/'::text) || (person).id) || '.svg'::text));
+
+ALTER FUNCTION "private"."avatar"(public.profiles) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.broadcast_submission_shape(submission public.submissions)
  RETURNS jsonb
@@ -13928,7 +14116,7 @@ CREATE OR REPLACE FUNCTION private.person_shape(person public.profiles, organiza
  RETURNS jsonb
  LANGUAGE sql
  STABLE
-RETURN jsonb_build_object('id', (person).id, 'kind', (person).kind, 'name', COALESCE((person).name, 'Anonymous'::text), 'email', (person).email, 'avatar_url', (person).avatar_url, 'created_at', (person).created_at, 'role', (SELECT m.role FROM public.memberships m WHERE ((m.organization_id = person_shape.organization_id) AND (m.user_id = (person_shape.person).id))), 'decided', (SELECT t.is_trusted FROM private.author_trust t WHERE ((t.organization_id = person_shape.organization_id) AND (t.user_id = (person_shape.person).id))), 'is_trusted', private.is_trusted(organization_id, (person).id), 'submissions', (SELECT count(*) AS count FROM public.submissions s WHERE ((s.author_id = (person_shape.person).id) AND (s.organization_id = person_shape.organization_id))), 'comments', (SELECT count(*) AS count FROM public.comments c WHERE ((c.author_id = (person_shape.person).id) AND (c.organization_id = person_shape.organization_id))), 'votes', (SELECT count(*) AS count FROM public.votes v WHERE ((v.user_id = (person_shape.person).id) AND (v.organization_id = person_shape.organization_id))), 'follows', (SELECT count(*) AS count FROM public.follows f WHERE ((f.user_id = (person_shape.person).id) AND (f.organization_id = person_shape.organization_id))), 'answers', (SELECT count(*) AS count FROM public.survey_responses r WHERE ((r.user_id = (person_shape.person).id) AND (r.organization_id = person_shape.organization_id))));
+RETURN jsonb_build_object('id', (person).id, 'kind', (person).kind, 'name', COALESCE((person).name, 'Anonymous'::text), 'email', (person).email, 'avatar_url', private.avatar(person), 'created_at', (person).created_at, 'role', (SELECT m.role FROM public.memberships m WHERE ((m.organization_id = person_shape.organization_id) AND (m.user_id = (person_shape.person).id))), 'decided', (SELECT t.is_trusted FROM private.author_trust t WHERE ((t.organization_id = person_shape.organization_id) AND (t.user_id = (person_shape.person).id))), 'is_trusted', private.is_trusted(organization_id, (person).id), 'submissions', (SELECT count(*) AS count FROM public.submissions s WHERE ((s.author_id = (person_shape.person).id) AND (s.organization_id = person_shape.organization_id))), 'comments', (SELECT count(*) AS count FROM public.comments c WHERE ((c.author_id = (person_shape.person).id) AND (c.organization_id = person_shape.organization_id))), 'votes', (SELECT count(*) AS count FROM public.votes v WHERE ((v.user_id = (person_shape.person).id) AND (v.organization_id = person_shape.organization_id))), 'follows', (SELECT count(*) AS count FROM public.follows f WHERE ((f.user_id = (person_shape.person).id) AND (f.organization_id = person_shape.organization_id))), 'answers', (SELECT count(*) AS count FROM public.survey_responses r WHERE ((r.user_id = (person_shape.person).id) AND (r.organization_id = person_shape.organization_id))));
 
 ALTER FUNCTION "private"."person_shape"(public.profiles, uuid) OWNER TO "postgres";
 
@@ -13950,6 +14138,14 @@ CREATE OR REPLACE FUNCTION private.public_texts(submission public.submissions)
 RETURN ARRAY[(submission).title, (submission).description];
 
 ALTER FUNCTION "private"."public_texts"(public.submissions) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.quotient(total numeric, count numeric, digits integer)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE
+RETURN COALESCE(trim_scale(round((total / NULLIF(count, (0)::numeric)), digits)), (0)::numeric);
+
+ALTER FUNCTION "private"."quotient"(numeric, numeric, integer) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.rate_limits()
  RETURNS json
@@ -14267,6 +14463,9 @@ ALTER TABLE "public"."organizations" ADD CONSTRAINT "logo_url_is_an_https_addres
 -- squawk-ignore constraint-missing-not-valid
 ALTER TABLE "public"."organizations" ADD CONSTRAINT "plan_limits_are_not_negative" CHECK ((LEAST(max_submissions, max_members, max_surveys, max_unconfirmed_mails) >= 0));
 
+-- squawk-ignore constraint-missing-not-valid
+ALTER TABLE "public"."profiles" ADD CONSTRAINT "names_by_keys_have_no_address" CHECK (((NOT named_by_key) OR ((kind = 'anonymous'::text) AND (email IS NULL))));
+
 -- squawk-ignore adding-serial-primary-key-field, constraint-missing-not-valid
 ALTER TABLE "public"."submission_tags" ADD CONSTRAINT "submission_tags_pkey" PRIMARY KEY (submission_id, tag_id, organization_id);
 
@@ -14425,6 +14624,35 @@ UNION ALL
 
 ALTER VIEW "private"."personal_rows" OWNER TO "postgres";
 
+CREATE VIEW "public"."survey_results" WITH (security_invoker=true) AS  SELECT s.organization_id,
+    s.id AS survey_id,
+    f.response_count,
+    f.start_count,
+    f.completion_rate,
+    f.timed_count,
+    f.avg_completion_time,
+    n.nps_count,
+    n.nps_score,
+    m.overall AS sentiment_overall,
+    m.scored_count,
+    m.positive_count,
+    m.neutral_count,
+    m.negative_count
+   FROM (((public.surveys s
+     CROSS JOIN LATERAL private.survey_sentiment(s.id) m(overall, scored_count, positive_count, neutral_count, negative_count))
+     CROSS JOIN LATERAL private.survey_figures(ARRAY[s.id]) f(survey_id, response_count, start_count, completion_rate, timed_count, avg_completion_time))
+     CROSS JOIN LATERAL ( SELECT (COALESCE(sum(b.total), (0)::numeric))::bigint AS nps_count,
+            private.quotient(((100)::numeric * sum(
+                CASE
+                    WHEN (b.value_position >= 9) THEN b.total
+                    WHEN (b.value_position <= 6) THEN (- b.total)
+                    ELSE (0)::bigint
+                END)), sum(b.total), 1) AS nps_score
+           FROM private.survey_breakdown(s.id) b(question_id, question_position, type, question_text, value_position, value, total)
+          WHERE (b.type = 'nps'::text)) n);
+
+ALTER VIEW "public"."survey_results" OWNER TO "postgres";
+
 CREATE INDEX account_undos_created_at_idx ON private.account_undos USING btree (created_at);
 
 CREATE INDEX account_undos_user_idx ON private.account_undos USING btree (user_id, created_at);
@@ -14495,10 +14723,16 @@ CREATE INDEX survey_requests_survey_idx ON private.survey_requests USING btree (
 CREATE INDEX webhooks_created_by_idx ON private.webhooks USING btree (created_by);
 
 -- squawk-ignore require-concurrent-index-creation
+CREATE UNIQUE INDEX one_author_a_name_of_keys ON public.profiles USING btree (organization_id, name) WHERE named_by_key;
+
+-- squawk-ignore require-concurrent-index-creation
 CREATE INDEX profiles_name_idx ON public.profiles USING gin (lower(name) extensions.gin_trgm_ops);
 
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX status_changes_newest_idx ON public.status_changes USING btree (organization_id, created_at DESC, id DESC);
+
+-- squawk-ignore require-concurrent-index-creation
+CREATE INDEX submissions_title_idx ON public.submissions USING btree (organization_id, title COLLATE "und-x-icu" DESC, id DESC) WHERE (merged_into_id IS NULL);
 
 CREATE TRIGGER count_request AFTER INSERT OR UPDATE OF confirmation_token, recovery_token ON auth.users FOR EACH ROW WHEN ((new.email_confirmed_at IS NULL)) EXECUTE FUNCTION private.count_request();
 
@@ -14562,11 +14796,13 @@ CREATE TRIGGER remove_last_logo AFTER DELETE ON public.organizations FOR EACH RO
 
 CREATE TRIGGER remove_replaced_logo AFTER UPDATE OF logo_url ON public.organizations FOR EACH ROW WHEN (((old.logo_url ~~ '/logos/%'::text) AND (new.logo_url IS DISTINCT FROM old.logo_url))) EXECUTE FUNCTION private.remember_removed_logo();
 
+CREATE TRIGGER rename_keys AFTER UPDATE OF name ON public.organizations FOR EACH ROW WHEN ((new.name <> old.name)) EXECUTE FUNCTION private.rename_keys();
+
 CREATE TRIGGER take_slug BEFORE INSERT OR UPDATE OF slug ON public.organizations FOR EACH ROW EXECUTE FUNCTION private.take_slug();
 
 CREATE TRIGGER by_function_only BEFORE UPDATE ON public.profiles FOR EACH STATEMENT WHEN ((SESSION_USER <> 'feedback_api'::name)) EXECUTE FUNCTION private.reject_table_write('', 'update_profile');
 
-CREATE TRIGGER reject_name_of_team BEFORE UPDATE OF name ON public.profiles FOR EACH ROW WHEN (((new.name <> old.name) AND (new.id = private.caller_id()))) EXECUTE FUNCTION private.reject_name_of_team();
+CREATE TRIGGER reject_name_of_team BEFORE UPDATE OF name ON public.profiles FOR EACH ROW WHEN (((new.name <> old.name) AND (new.id = private.caller_id()) AND (new.kind <> 'key'::text))) EXECUTE FUNCTION private.reject_name_of_team();
 
 CREATE TRIGGER sync_language_of_user AFTER UPDATE OF locale ON public.profiles FOR EACH ROW WHEN (((new.locale IS DISTINCT FROM old.locale) AND (new.auth_user_id IS NOT NULL))) EXECUTE FUNCTION private.sync_language_of_user();
 
@@ -14650,9 +14886,13 @@ COMMENT ON FUNCTION "public"."my_votes"(uuid[]) IS 'The signed-in user''s votes 
 
 COMMENT ON FUNCTION "public"."search_submissions"(text, uuid, integer) IS 'Submissions of an organization that match a query of 1 to 200 characters, best first: words, "phrases", -exclusions and OR. At most max_results, up to 100. match is any if none has all words. Errors: VALIDATION_ERROR.';
 
+COMMENT ON FUNCTION "public"."start_survey"(uuid) IS 'Call it when the signed-in user starts to answer: completion time is measured from the first call, without one from the first GET /api/surveys/:id. Repeated calls have no effect.';
+
 COMMENT ON TABLE "private"."account_undos" IS 'Links that undo a change of address or password, as hashes, with the address that the account had before and that got the link. Valid once (undone_at) within private.retention(account_undos).';
 
 COMMENT ON TABLE "private"."address_key" IS 'The key of private.address_hash if there is no Vault (90_upkeep.sql creates it); no API role can read it.';
+
+COMMENT ON TABLE "private"."agent_streams" IS 'Tool calls that run when their stream is first read; kept ten minutes. is_sentence: tool and arguments were parsed from natural language. events is [name, data] after the run, stored in the transaction of the call, or the refusal of a sentence.';
 
 COMMENT ON TABLE "private"."author_trust" IS 'The team''s decisions about authors: trusted authors need no approval; the others always need it, regardless of earlier approvals.';
 
@@ -14702,6 +14942,8 @@ COMMENT ON TABLE "private"."submission_search" IS 'Search data of submissions: l
 
 COMMENT ON TABLE "private"."survey_requests" IS 'Whom a team asked by mail to answer a survey, and reminded: each once.';
 
+COMMENT ON TABLE "private"."survey_starts" IS 'Surveys that a user has started and not answered yet. Submitting moves started_at to the response. by_reading: the user has read the survey and not called start_survey, which sets started_at anew.';
+
 COMMENT ON TABLE "private"."unconfirmed_requests" IS 'Sign-ups, codes, links, resets and invitations that were requested for an account whose address nobody has confirmed yet. More than one: they can be by different people.';
 
 COMMENT ON TABLE "private"."webhook_backlogs" IS 'Endpoints that are behind private.webhook_cursor, and the outbox position up to which their deliveries exist: those of organizations with many deliveries at a time, and those with many due ones.';
@@ -14710,7 +14952,7 @@ COMMENT ON TABLE "private"."webhooks" IS 'Webhook endpoints, at most 100 for an 
 
 COMMENT ON TABLE "public"."organizations" IS 'A tenant: one board of feedback, its surveys and its team. settings is free-form data of the team. brand_color and logo_url apply to its pages (null: defaults); a logo_url below /logos/ is the path of an uploaded image. default_locale: language of the pages for browsers without a supported language. allow_indexing: whether search engines may index the pages of a public board. mail_enabled: whether mail is sent; mail_defaults apply to people without their own preferences (73_mail_1_preferences.sql). anonymous_may: rights of anonymous users. Plan limits are null if unlimited; max_unconfirmed_mails: mails in a day to people whose address was only entered by others (private.is_confirmed_recipient).';
 
-COMMENT ON TABLE "public"."profiles" IS 'Actors: a user, an e-mail author of one organization, an API key, an agent, or a profile without address (erased, or imported by name). The id of a user profile equals the auth user id. email is never granted to clients. locale: the language chosen for the pages, readable by the user only. is_anonymous: the user signed in anonymously (Supabase anonymous sign-ins).';
+COMMENT ON TABLE "public"."profiles" IS 'Actors: a user, an e-mail author of one organization, an API key, an agent, or a profile without address (erased, imported by name, or named by a key: named_by_key, one for each name of an organization). The profile of a key has the name of its organization. The id of a user profile equals the auth user id. email is never granted to clients. locale: the language chosen for the pages, readable by the user only. is_anonymous: the user signed in anonymously (Supabase anonymous sign-ins).';
 
 COMMENT ON TABLE "public"."submissions" IS 'Feedback: an idea or a problem. Triggers maintain vote_count and comment_count (approved comments). is_public: anyone may see it, because the board is public and the submission is approved. merged_into_id points to the merge target; merged submissions are excluded from lists. is_changed_by_author: somebody who does not moderate has changed the text since it was submitted.';
 
@@ -14723,6 +14965,8 @@ COMMENT ON TYPE "private"."search_hit" IS 'A match: class 1 has the phrase in th
 COMMENT ON TYPE "private"."search_scope" IS 'The submissions that a search may find: an organization''s, with filters, that the caller can see.';
 
 COMMENT ON VIEW "private"."personal_rows" IS 'Who is named in which organization, by private.personal_columns.';
+
+COMMENT ON VIEW "public"."survey_results" IS 'Results of surveys for Admin: the numbers of GET /api/surveys/:id/analytics. A rate, mean or score is 0 if its count is 0.';
 
 REVOKE ALL ON FUNCTION "private"."accept_invite"(bytea, uuid) FROM PUBLIC;
 
@@ -14747,6 +14991,12 @@ GRANT EXECUTE ON FUNCTION "private"."account_of_link"(text) TO "anon", "authenti
 REVOKE ALL ON FUNCTION "private"."account_of_link"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."account_of_link"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."actor_name"(public.profiles) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."actor_name"(public.profiles) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."actor_name"(public.profiles) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."address_can_be_restored"(uuid) FROM PUBLIC;
 
@@ -14984,13 +15234,13 @@ GRANT EXECUTE ON FUNCTION "private"."are_mail_choices"(jsonb) TO "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."are_mail_choices"(jsonb) TO "service_role";
 
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "feedback_api";
+GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) TO "feedback_api";
 
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."audit_draft"(uuid, uuid, text[]) FROM PUBLIC;
 
@@ -15025,6 +15275,12 @@ REVOKE ALL ON FUNCTION "private"."audit_survey"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."audit_survey"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."audit_survey"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."avatar"(public.profiles) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."avatar"(public.profiles) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."avatar"(public.profiles) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."board"(uuid, text) FROM PUBLIC;
 
@@ -15384,6 +15640,12 @@ REVOKE ALL ON FUNCTION "private"."is_full"(uuid) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."is_full"(uuid) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."is_in_audience"(public.surveys, uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."is_in_audience"(public.surveys, uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."is_in_audience"(public.surveys, uuid) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."is_internal_write"() FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."is_internal_write"() TO "authenticated", "feedback_api";
@@ -15463,6 +15725,16 @@ REVOKE ALL ON FUNCTION "private"."known_words"(private.search_scope, text) FROM 
 REVOKE ALL ON FUNCTION "private"."known_words"(private.search_scope, text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."known_words"(private.search_scope, text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."localized_tags_of"(uuid[], text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."localized_tags_of"(uuid[], text) TO "anon", "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."localized_tags_of"(uuid[], text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."localized_tags_of"(uuid[], text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."localized_tags_of"(uuid[], text) TO "service_key";
 
 REVOKE ALL ON FUNCTION "private"."lock_caller"() FROM PUBLIC;
 
@@ -15549,6 +15821,12 @@ REVOKE ALL ON FUNCTION "private"."mailbox"(text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."mailbox"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."mailbox"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."mask_addresses"(jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."mask_addresses"(jsonb) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."mask_addresses"(jsonb) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."member_shape"(public.memberships, boolean, boolean) FROM PUBLIC;
 
@@ -15644,6 +15922,14 @@ REVOKE ALL ON FUNCTION "private"."open_session"(uuid, uuid, text, text, text, te
 
 GRANT EXECUTE ON FUNCTION "private"."open_session"(uuid, uuid, text, text, text, text, bytea, timestamp with time zone, bytea, interval) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."open_stream"(uuid, text, jsonb, boolean, text, boolean, jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."open_stream"(uuid, text, jsonb, boolean, text, boolean, jsonb) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."open_stream"(uuid, text, jsonb, boolean, text, boolean, jsonb) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."open_stream"(uuid, text, jsonb, boolean, text, boolean, jsonb) TO "service_key";
+
 REVOKE ALL ON FUNCTION "private"."organization_named"(text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."organization_named"(text) FROM "postgres";
@@ -15696,6 +15982,14 @@ REVOKE ALL ON FUNCTION "private"."personal_columns"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."personal_columns"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."pictured_name"(uuid) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."pictured_name"(uuid) TO "feedback_api";
+
+REVOKE ALL ON FUNCTION "private"."pictured_name"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."pictured_name"(uuid) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."plain_word"(text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."plain_word"(text) FROM "postgres";
@@ -15735,6 +16029,16 @@ REVOKE ALL ON FUNCTION "private"."queue_summaries"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."queue_summaries"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."queue_summaries"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."quotient"(numeric, numeric, integer) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."quotient"(numeric, numeric, integer) TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."quotient"(numeric, numeric, integer) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."quotient"(numeric, numeric, integer) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."quotient"(numeric, numeric, integer) TO "service_key", "service_role";
 
 REVOKE ALL ON FUNCTION "private"."rate_limits"() FROM PUBLIC;
 
@@ -15787,6 +16091,14 @@ REVOKE ALL ON FUNCTION "private"."record_mails"(jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."record_mails"(jsonb) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."record_mails"(jsonb) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."record_survey_start"(uuid, boolean) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."record_survey_start"(uuid, boolean) TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."record_survey_start"(uuid, boolean) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."record_survey_start"(uuid, boolean) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."refresh_search"() FROM PUBLIC;
 
@@ -15857,6 +16169,12 @@ REVOKE ALL ON FUNCTION "private"."remember_removed_logo"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."remember_removed_logo"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."remember_removed_logo"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."rename_keys"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."rename_keys"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."rename_keys"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."require_one_vote"(uuid, uuid, uuid, uuid) FROM PUBLIC;
 
@@ -16014,6 +16332,14 @@ REVOKE ALL ON FUNCTION "private"."split_words"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."split_words"(text) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."start_survey_by_reading"(uuid, text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."start_survey_by_reading"(uuid, text) TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."start_survey_by_reading"(uuid, text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."start_survey_by_reading"(uuid, text) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."stemmers"() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."stemmers"() FROM "postgres";
@@ -16053,6 +16379,26 @@ REVOKE ALL ON FUNCTION "private"."suppress_address"(uuid, uuid, text, text) FROM
 REVOKE ALL ON FUNCTION "private"."suppress_address"(uuid, uuid, text, text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."suppress_address"(uuid, uuid, text, text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."survey_figures"(uuid[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."survey_figures"(uuid[]) TO "anon", "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."survey_figures"(uuid[]) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."survey_figures"(uuid[]) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."survey_figures"(uuid[]) TO "service_key", "service_role";
+
+REVOKE ALL ON FUNCTION "private"."survey_sentiment"(uuid) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."survey_sentiment"(uuid) TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."survey_sentiment"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."survey_sentiment"(uuid) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."survey_sentiment"(uuid) TO "service_key", "service_role";
 
 REVOKE ALL ON FUNCTION "private"."sync_language_of_user"() FROM PUBLIC;
 
@@ -16174,6 +16520,12 @@ REVOKE ALL ON FUNCTION "private"."was_just_restored"(uuid) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."was_just_restored"(uuid) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."without_addresses"(text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."without_addresses"(text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."without_addresses"(text) TO "postgres";
+
 REVOKE ALL ON FUNCTION "public"."create_comment"(uuid, text, uuid) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "public"."create_comment"(uuid, text, uuid) TO "authenticated";
@@ -16221,6 +16573,8 @@ GRANT SELECT ("id") ON TABLE "public"."surveys" TO "authenticated";
 REVOKE ALL ("id") ON TABLE "public"."surveys" FROM "service_key";
 
 GRANT SELECT ("id") ON TABLE "public"."surveys" TO "service_key";
+
+GRANT SELECT ON TABLE "public"."survey_results" TO "authenticated", "service_key", "service_role";
 
 -- squawk-ignore constraint-missing-not-valid
 ALTER TABLE "private"."agents" ADD CONSTRAINT "description_is_visible" CHECK ((private.trim_text(description) <> ''::text));
