@@ -103,6 +103,12 @@ export const is =
   async ({ data }, scene) =>
     expect(data).toEqual(await scene.fill(expected));
 
+/** A condition holds for the data. */
+export const holds =
+  (condition: (data: never) => boolean): Look =>
+  ({ data, text }) =>
+    expect(condition(data as never), `${condition}: ${text.slice(0, 1000)}`).toBe(true);
+
 /** A field of the list's items, in their order. */
 export const each =
   (path: string, expected: readonly unknown[]): Look =>
