@@ -1,0 +1,58 @@
+import { scopes as allScopes, type Scope } from "../../../shared/scopes.ts";
+import { newKey, newOrganization, newUser, type User, unknownKey } from "../../api/world.ts";
+import { newAgent } from "../../mcp/agents.ts";
+import { sql } from "../../stack.ts";
+import type { Made, Maker, Thing } from "./maker.ts";
+
+const person = ({ id, email, token, name }: User): Thing => ({ id, email, token, name });
+const member =
+  (role: "owner" | "admin" | "member"): Maker =>
+  async (scene) =>
+    person(await newUser(`The ${role}`, { organization: await scene.organization, role }));
+
+export const people = {
+  author: async () => person(await newUser("Ada Author")),
+  user: async () => person(await newUser("Una User")),
+  other: async () => person(await newUser("Otto Other")),
+  nameless: async () => {
+    const made = person(await newUser());
+    await sql`update public.profiles set name = null where id = ${made.id}`;
+    return made;
+  },
+  owner: member("owner"),
+  admin: member("admin"),
+  member: member("member"),
+  /** The admin of another organization. */
+  outsider: async () =>
+    person(await newUser("Olga Outsider", { organization: await newOrganization(), role: "admin" })),
+  /** Sends a token that nobody issued. */
+  impostor: async () => ({ id: "", token: "garbage" }),
+  /** A key of the right form that was never issued. */
+  unissued: async () => ({ id: "", ...(await unknownKey()) }),
+} satisfies Record<string, Maker>;
+
+const scopesOf = (name: string): readonly Scope[] => {
+  const [, scope] = name.split(" ");
+  return scope === undefined ? allScopes : [scope as Scope];
+};
+
+export const keys = {
+  /** A key of the organization; its id is that of its profile. */
+  key: async (scene: Made, name: string) => {
+    const { id, profileId, token } = await newKey(await scene.organization, scopesOf(name));
+    return { id: profileId, key_id: id, token };
+  },
+  expired: async (scene: Made) => {
+    const { profileId, token } = await newKey(await scene.organization, allScopes, new Date(Date.now() - 1000));
+    return { id: profileId, token };
+  },
+  agent: async (scene: Made, name: string) => {
+    const { id, token } = await newAgent({ organization: await scene.organization, scopes: scopesOf(name) });
+    return { id, token };
+  },
+} satisfies Record<string, Maker>;
+
+export const addresses = {
+  /** An address without an account, which is its own id. */
+  mailbox: async () => ({ id: `${crypto.randomUUID()}@example.org` }),
+} satisfies Record<string, Maker>;
