@@ -715,10 +715,11 @@ begin
     if cardinality(hidden) < max_hidden then
       wanted := most + cardinality(hidden);
       for part in
-        select p.text_any as query where board.size * p.text_share <= 2 * wanted
+        select p.text_any as query where p.words is not null and board.size * p.text_share <= 2 * wanted
         union all
         select p.text_any && g.query from private.search_groups(board, p.text_share, wanted / 12, null) g
-        where board.size * p.text_share > 2 * wanted
+        -- Exclusions alone would match those of other organizations.
+        where p.words is null or board.size * p.text_share > 2 * wanted
       loop
         counted := counted + (select count(*) from (select from private.submission_search m
           where m.lexemes operator(pg_catalog.@@) part.query limit wanted - counted) m);
