@@ -476,16 +476,6 @@ begin
 end
 $$;
 
--- Number of listed submissions the caller can see; null matches every status, type or category.
--- definer: reads counters.
-create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
-  returns bigint
-language sql stable security definer set search_path = pg_temp
-return private.count_in_scope(private.search_scope(organization_id, status, type,
-  case when category_ids is not null
-    then coalesce(category_ids[1], '00000000-0000-0000-0000-000000000000') end));
-grant execute on function private.count_submissions to anon, authenticated, service_key;
-
 -- The conditions of private.in_search_scope for a row s as SQL that the planner can read; with is_filter only
 -- the filters, without who may see the row; without the tag.
 create function private.scope_conditions(scope private.search_scope, is_filter boolean default false)
@@ -1194,5 +1184,30 @@ create function private.highlight(value text, q text, words tsquery, whole boole
 language sql immutable set search_path = pg_temp
 return private.highlight(value,
   (select string_agg('\m' || w, '|') from unnest(private.split_words(q)) w), whole);
+
+-- The filtered lists of release 0.1.0: the newest 5,000 matches.
+create function private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid,
+  tag_id uuid, author_id uuid, q text, out submission_ids uuid[], out is_complete boolean, out is_few boolean)
+language sql stable set search_path = pg_temp as $$
+  select f.submission_ids, cardinality(f.submission_ids) < 5001, true
+  from private.list_submissions(organization_id, q, status, type, category_id, tag_id, author_id,
+    'created_at', false, null, null, 0, 5001) f
+$$;
+
+-- The walks of release 0.1.0, which sorts the candidates above instead.
+create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
+language sql immutable set search_path = pg_temp
+return submission_ids;
+
+-- The totals of release 0.1.0: null matches every status, type or category. definer: reads counters.
+create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
+  returns bigint
+language sql stable security definer set search_path = pg_temp
+return private.count_in_scope(private.search_scope(organization_id, status, type,
+  case when category_ids is not null
+    then coalesce(category_ids[1], '00000000-0000-0000-0000-000000000000') end));
 grant execute on function private.find_submissions(uuid, text, text, integer), private.search_query(text),
-  private.highlight(text, text, tsquery, boolean) to anon, authenticated, service_key;
+  private.highlight(text, text, tsquery, boolean),
+  private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
+  private.submissions_with_text(uuid[], text), private.count_submissions(uuid, text, text, uuid[])
+  to anon, authenticated, service_key;
