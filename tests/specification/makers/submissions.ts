@@ -81,9 +81,20 @@ export const submissions = {
   /** With 201 changes of its status. */
   changed: async (scene) => {
     const made = await submission(scene);
-    await sql`insert into public.status_changes (organization_id, submission_id, changed_by, previous_status, new_status)
-      select organization_id, id, ${await scene.id("admin")}, 'open', 'open' from public.submissions, generate_series(1, 201)
-      where id = ${made.id}`;
+    const changed_by = await scene.id("admin");
+    await sql.begin(async (transaction) => {
+      for (let n = 0; n < 201; n++) {
+        const row = { submission_id: made.id, changed_by, new_status: n % 2 ? "open" : "planned" };
+        await transaction`insert into public.status_changes ${transaction(row)}`;
+      }
+    });
+    return made;
+  },
+  /** With 51 comments of the top level. */
+  discussed: async (scene) => {
+    const made = await submission(scene);
+    await sql`insert into public.comments (submission_id, author_id, body)
+      select ${made.id}, ${await scene.id("author")}, 'Comment ' || n from generate_series(1, 51) n`;
     return made;
   },
   /** An id of nothing. */
