@@ -3171,7 +3171,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], site_url text DEFAULT NULL::text, OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
+CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_temp'
@@ -3208,7 +3208,6 @@ begin
     ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.internal_write', 'off', true);
-  ignored := set_config('feedback.site_url', coalesce(site_url, ''), true);
   ignored := set_config('request.jwt.claims', case admission.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
@@ -3222,7 +3221,7 @@ begin
 end
 $function$;
 
-ALTER FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) OWNER TO "postgres";
+ALTER FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.audit(action text, target_type text, target_id uuid, details jsonb DEFAULT '{}'::jsonb, organization_id uuid DEFAULT NULL::uuid)
  RETURNS void
@@ -15508,13 +15507,13 @@ GRANT EXECUTE ON FUNCTION "private"."are_mail_choices"(jsonb) TO "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."are_mail_choices"(jsonb) TO "service_role";
 
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) TO "feedback_api";
+GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "feedback_api";
 
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."audit_draft"(uuid, uuid, text[]) FROM PUBLIC;
 
@@ -16971,6 +16970,9 @@ from public.submissions s
   cross join lateral private.submission_lexemes(s.organization_id, s.title, s.description) l
   cross join lateral unnest(l.known) w (word)
 where s.moderation_state = 'approved';
+
+insert into private.submission_subtotals
+select n.* from public.organizations o cross join lateral private.compute_subtotals(o.id) n;
 
 select private.update_first_replies(array(select distinct c.submission_id from public.comments c where c.is_official));
 
