@@ -91,6 +91,7 @@ export default section("4.4 Comments", [
   ["4.4.13", "other", [create, { ...said, parent_id: ":by_user" }], 201, afterwards("user", news, 200, [{ type: "reply", submission_id: ":idea" }])],
   ["4.4.13", "author", [create, said], 201, afterwards("author", news, 200, is([]))],
   ["4.4.14", "member", [create, said], 201, { is_official: true }, afterwards("author", news, 200, [{ type: "official_comment" }])],
+  ["4.4.14", "other", "POST /submissions/:idea/follow", 201, afterwards("admin", [create, said], 201), afterwards("other", news, 200, [{ type: "official_comment" }]), afterwards("admin", news, 200, is([]))],
   ["4.4.14", "owner", [create, said], 201, { is_official: true }],
   ["4.4.14", "admin", [create, said], 201, { is_official: true }],
   ["4.4.14", "outsider", [create, said], 201, { is_official: false }],

@@ -91,6 +91,12 @@ export const at =
 const part = (data: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], data);
 
+/** The checks hold for the whole body. */
+export const body =
+  (...checks: Check[]): Look =>
+  (answer, scene) =>
+    look({ ...answer, data: answer.body }, checks, scene);
+
 /** A part of the body beside `data`. */
 export const meta =
   (expected: Readonly<Record<string, unknown>>): Look =>

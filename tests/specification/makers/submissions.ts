@@ -1,4 +1,4 @@
-import { merge, newComment, newSubmission } from "../../api/world.ts";
+import { merge, newComment, newSubmission, only } from "../../api/world.ts";
 import { sql } from "../../stack.ts";
 import type { Made, Maker, Thing } from "./maker.ts";
 
@@ -68,22 +68,34 @@ export const submissions = {
   /** A submission whose title and description contain HTML. */
   marked_up: (scene) =>
     submission(scene, { title: "The <b>bold</b> & bright lamp", description: "The lamp should be <i>brighter</i>." }),
-  /** 1,050 submissions by the author. */
+  /** 1,050 submissions by the author; the newest is the first. */
   many: async (scene) => {
     const { id } = await scene.organization;
-    const author = await scene.id("author");
-    await sql`insert into public.submissions (organization_id, author_id, title, description, type)
-      select ${id}, ${author}, 'Submission ' || n, 'A description that is long enough.', 'idea' from generate_series(1, 1050) n`;
-    return { id: author };
+    const [first] = await sql<{ id: string }[]>`
+      insert into public.submissions (organization_id, author_id, title, description, type, created_at)
+      select ${id}, ${await scene.id("author")}, 'Submission ' || n, 'A description that is long enough.', 'idea', now() - n * interval '1 second'
+      from generate_series(1, 1050) n returning id`;
+    return { id: only(first).id };
   },
   /** By the key that can only write, and by a person whom it named. */
   by_writer: (scene) => submission(scene, { title: "An idea by a writing key" }, "key submissions:write"),
   /** With 201 changes of its status. */
   changed: async (scene) => {
     const made = await submission(scene);
-    await sql`insert into public.status_changes (organization_id, submission_id, changed_by, previous_status, new_status)
-      select organization_id, id, ${await scene.id("admin")}, 'open', 'open' from public.submissions, generate_series(1, 201)
-      where id = ${made.id}`;
+    const changed_by = await scene.id("admin");
+    await sql.begin(async (transaction) => {
+      for (let n = 0; n < 201; n++) {
+        const row = { submission_id: made.id, changed_by, new_status: n % 2 ? "open" : "planned" };
+        await transaction`insert into public.status_changes ${transaction(row)}`;
+      }
+    });
+    return made;
+  },
+  /** With 51 comments of the top level. */
+  discussed: async (scene) => {
+    const made = await submission(scene);
+    await sql`insert into public.comments (submission_id, author_id, body)
+      select ${made.id}, ${await scene.id("author")}, 'Comment ' || n from generate_series(1, 51) n`;
     return made;
   },
   /** An id of nothing. */
