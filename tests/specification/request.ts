@@ -46,7 +46,20 @@ type JsonRpcError = -32700 | -32600 | -32601 | -32602 | -32603 | -32000 | -32001
  * What must come: a status, an error of the service, or the code of another refusal: of JSON-RPC, Postgres or
  * PostgREST.
  */
-export type Comes = 200 | 201 | 204 | 302 | 303 | 304 | 404 | JsonRpcError | ServiceError | `sqlstate ${string}`;
+export type Comes =
+  | 200
+  | 201
+  | 204
+  | 302
+  | 303
+  | 304
+  | 400
+  | 401
+  | 404
+  | 405
+  | JsonRpcError
+  | ServiceError
+  | `sqlstate ${string}`;
 
 /** An answer in the same form for every way of asking. */
 export type Answer = {
