@@ -31,6 +31,11 @@ export const people = {
   /** The admin of another organization. */
   outsider: async () =>
     person(await newUser("Olga Outsider", { organization: await newOrganization(), role: "admin" })),
+  /** The owner of an organization whose plan allows nothing more; `slug` is its organization's. */
+  at_limit: async () => {
+    const organization = await newOrganization({ max_submissions: 0, max_surveys: 0 });
+    return { ...person(await newUser("Lea Limit", { organization, role: "owner" })), slug: organization.slug };
+  },
   /** Has no request left in this minute. */
   busy: async () => exhausted(person(await newUser()), "level_user"),
   /** Sends a token that nobody issued. */

@@ -1,4 +1,4 @@
-import { merge, newSubmission } from "../../api/world.ts";
+import { merge, newOrganization, newSubmission } from "../../api/world.ts";
 import { sql } from "../../stack.ts";
 import type { Made, Maker, Thing } from "./maker.ts";
 
@@ -40,6 +40,8 @@ export const submissions = {
   },
   by_key: (scene) => submission(scene, { title: "An idea by a key" }, "key"),
   by_nameless: (scene) => submission(scene, { title: "An idea by somebody" }, "nameless"),
+  /** Of another organization. */
+  elsewhere: async (scene) => ({ id: await newSubmission(await newOrganization(), await scene.get("author")) }),
   /** An id of nothing. */
   nothing: async () => ({ id: crypto.randomUUID() }),
 } satisfies Record<string, Maker>;
