@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Request } from "./request.ts";
-import { afterwards, at, choice, each, error, is, keys, meta, of, type Row, section } from "./row.ts";
+import { afterwards, at, type Check, choice, each, error, is, keys, meta, of, type Row, section } from "./row.ts";
 
 // Bodies ---------------------------------------------------------------------------------------------------------------
 
@@ -30,6 +30,12 @@ const german = (language: string): Request => {
 
 const detail = "id title description status settings response_count start_count completion_rate timed_count avg_completion_time version_of url published_at closed_at created_at updated_at";
 const missing = (...requests: `${"GET" | "POST" | "PATCH" | "DELETE"} /${string}`[]): Row[] => requests.map((request) => ["4.5.46", "admin", [request, request.startsWith("PATCH") ? { title: "Another" } : undefined], "NOT_FOUND"]);
+
+/** The page after this one, by its cursor. */
+const next =
+  (path: `/${string}`, ...checks: Check[]): Check =>
+  (answer, scene) =>
+    afterwards("admin", `GET ${path}&cursor=${(answer.meta as { next_cursor: string }).next_cursor}`, 200, ...checks)(answer, scene);
 
 // Rows -----------------------------------------------------------------------------------------------------------------
 
@@ -293,6 +299,7 @@ const listing = section(
     ["4.5.12", "admin", list("?status=archived"), 200, each("id", [":archived"])],
     ["4.5.12", "admin", list("?status=gone"), "VALIDATION_ERROR status"],
     ["4.5.13", "admin", list("?limit=2"), 200, each("id", [":empty", ":archived"]), meta({ total: 5, total_pages: 3, has_next: true, has_prev: false })],
+    ["4.5.13", "admin", list("?limit=3"), 200, next("/surveys?limit=3", each("id", [":open", ":draft"]), meta({ total: 5, next_cursor: null }))],
     ["4.5.13", "admin", list("?limit=2&page=3"), 200, each("id", [":draft"]), meta({ has_next: false, has_prev: true })],
     ["4.5.13", "admin", list("?limit=100"), 200, meta({ limit: 100 })],
     ["4.5.13", "admin", list("?limit=1"), 200, meta({ limit: 1, total_pages: 5 })],
@@ -333,6 +340,7 @@ const reading = section(
     found("4.5.36", "", 3, 2, 1, 0),
     ["4.5.36", "key responses:read", responses, 200, meta({ page: 1, limit: 50, total: 4, total_pages: 1, has_next: false, has_prev: false, next_cursor: null })],
     found("4.5.36", "limit=2", 3, 2),
+    ["4.5.36", "admin", `${responses}?limit=3`, 200, next("/surveys/:dated/responses?limit=3", each("submitted_at", [days[0]]), meta({ total: 4, next_cursor: null }))],
     found("4.5.36", "limit=2&page=2", 1, 0),
     found("4.5.36", "format=json&limit=1&page=4", 0),
     ["4.5.36", "admin", `${responses}?limit=101`, "VALIDATION_ERROR limit"],

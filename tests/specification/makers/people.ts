@@ -59,6 +59,11 @@ export const keys = {
     const { profileId, token } = await newKey(await scene.organization, allScopes, new Date(Date.now() - 1000));
     return { id: profileId, token };
   },
+  /** A key of an organization whose plan allows nothing more. */
+  at_limit_key: async () => {
+    const { profileId, token } = await newKey(await newOrganization({ max_submissions: 0 }), allScopes);
+    return { id: profileId, token };
+  },
   /** A key without requests left. */
   busy_key: async (scene: Made) => {
     const { profileId, token } = await newKey(await scene.organization, allScopes);

@@ -1,0 +1,165 @@
+import { expect } from "vitest";
+import type { Request } from "./request.ts";
+import { afterwards, at, type Check, choice, error, headers, is, keys, of, section, types } from "./row.ts";
+
+const idea = { title: "A dark theme", description: "A description that is long enough.", type: "idea" };
+const submit: Request = ["POST /submissions", idea];
+const edit = "PATCH /submissions/:idea";
+const json = { "content-type": "application/json" };
+const status =
+  (expected: number): Check =>
+  (answer) =>
+    expect(answer.status, answer.text).toBe(expected);
+/** The object of the error, and no field beside it. */
+const general =
+  (code: string, details: object[] = []): Check =>
+  ({ body }) =>
+    expect(body).toEqual({ error: { code, message: expect.stringMatching(/./), details: details.map((detail) => ({ message: expect.stringMatching(/./), ...detail })) } });
+/** The seconds to wait, which are in the header too. */
+const wait: Check = ({ text, headers }) => expect(`"retry_after":${headers["retry-after"]}`).toBe(/"retry_after":[1-9]\d*/.exec(text)?.[0]);
+const malformed = (raw: string): Request => [edit, undefined, { raw }];
+const typed = (type: string): Request => [edit, undefined, { raw: JSON.stringify(idea), headers: { "content-type": type } }];
+const nobodysCursor = Buffer.from(JSON.stringify(["1", "1", "2020-01-01 00:00:00+00"])).toString("base64url");
+
+const call = (fields: object = {}): Request => ["POST /mcp/tools", { jsonrpc: "2.0", id: 1, method: "tools/list", ...fields }];
+const raw = (text: string): Request => ["POST /mcp/tools", undefined, { raw: text }];
+const jsonRpc = (code: number, id: unknown = 1): Check => is({ jsonrpc: "2.0", id, error: { code, message: expect.stringMatching(/./), data: expect.objectContaining({ code: expect.stringMatching(/^[A-Z_]+$/) }) } });
+const validation = (...messages: RegExp[]): Check => error({ validation_errors: messages.map((message) => expect.stringMatching(message)) });
+
+export default section("7 Errors", [
+  ["7.1", "user", ["POST /submissions", {}], "VALIDATION_ERROR title description type", keys("error"), at("error", keys("code message details"), at("details", keys("field message"), types({ field: "string", message: "string" })))],
+  ["7.1", "nobody", "GET /submissions/:nothing", "NOT_FOUND", general("NOT_FOUND")],
+  ["7.1", "admin", "PATCH /surveys/:open", "VALIDATION_ERROR body", general("VALIDATION_ERROR", [{ field: "body" }])],
+  ["7.2", "key", ["POST /submissions", { ...idea, title: "Dark" }], "VALIDATION_ERROR title", is({ error: "validation_error", details: [{ field: "title", message: expect.stringMatching(/./) }] })],
+  ["7.2", "key submissions:read", submit, "FORBIDDEN", is({ error: "forbidden" }), status(403)],
+  ["7.2", "unissued", submit, "UNAUTHORIZED", is({ error: "unauthorized" }), status(401)],
+  ["7.2", "expired", submit, "UNAUTHORIZED", is({ error: "unauthorized" })],
+  ["7.2", "at_limit_key", submit, "PLAN_LIMIT_REACHED", is({ error: "plan_limit_reached" }), status(402)],
+  ["7.2", "busy_key", submit, "RATE_LIMIT_EXCEEDED", keys("error retry_after"), { error: "rate_limited" }, status(429), wait],
+  ["7.2", "key", ["POST /submissions", undefined, { raw: "{" }], "VALIDATION_ERROR body", is({ error: "validation_error", details: [{ field: "body", message: expect.stringMatching(/./) }] })],
+  ["7.2", "key", ["POST /submissions", undefined, { raw: "{}", headers: { "content-type": "text/plain" } }], "UNSUPPORTED_MEDIA_TYPE", is({ error: "unsupported_media_type" }), status(415), choice("a code that the specification does not name")],
+  ["7.2", "key", ["POST /submissions", undefined, { raw: of(1024 * 1024 + 1) }], "PAYLOAD_TOO_LARGE", is({ error: "payload_too_large" }), status(413), choice("a code that the specification does not name")],
+  ["7.3", "user", ["POST /submissions", { ...idea, title: "Dark" }], "VALIDATION_ERROR title", general("VALIDATION_ERROR", [{ field: "title" }]), choice("the flow of submissions is that of keys")],
+  ["7.3", "nobody", submit, "UNAUTHORIZED", general("UNAUTHORIZED")],
+  ["7.3", "impostor", submit, "UNAUTHORIZED", general("UNAUTHORIZED")],
+  ["7.3", "key submissions:read", [edit, { title: "Another title" }], "FORBIDDEN", general("FORBIDDEN")],
+  [
+    "7.4",
+    "admin",
+    [
+      "POST /surveys",
+      {
+        title: "",
+        questions: [
+          { type: "text", text: "" },
+          { type: "x", text: "Why?", options: ["Yes", 7] },
+        ],
+      },
+    ],
+    "VALIDATION_ERROR title questions.0.text questions.1.type questions.1.options.1",
+  ],
+  ["7.4", "nobody", "GET /submissions?limit=500&page=0&sort=age", "VALIDATION_ERROR limit page sort"],
+  ["7.5", "user", malformed('{"title": "A dark'), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("{title: 1}"), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("{'title': 'A dark theme'}"), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed('{"title": "A dark theme",}'), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("{} {}"), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed(" "), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("NaN"), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("\0"), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed('{"title": "A\ndark theme"}'), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed(of(100_000, "[")), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("[{}]"), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed('"text"'), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("1"), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("true"), "VALIDATION_ERROR body"],
+  ["7.5", "user", malformed("null"), "VALIDATION_ERROR body"],
+  ["7.6", "nobody", ["POST /submissions/check-duplicates", undefined, { raw: `\uFEFF${JSON.stringify({ title: "Dark theme" })}` }], 200],
+  ["7.6", "author", [edit, undefined, { raw: '{"title": "Another title", "__proto__": {"status": "declined"}, "toString": 1}' }], 200, { title: "Another title", status: "open" }],
+  ["7.6", "author", typed("application/json;charset=UTF-8"), 200],
+  ["7.6", "author", typed("APPLICATION/JSON"), 200],
+  ["7.6", "author", typed("application/json ; charset=utf-8"), 200],
+  ["7.6", "author", typed("application/merge-patch+json"), 200],
+  ["7.6", "author", [edit, undefined, { raw: `{"title": "Another title", "more": ${of(10_000, "[")}${of(10_000, "]")}}` }], 200],
+
+  ["7.7", "admin", ["POST /surveys", {}], "VALIDATION_ERROR title", status(400)],
+  ["7.8", "nobody", "GET /me/votes", "UNAUTHORIZED", status(401)],
+  ["7.8", "unissued", "GET /submissions", "UNAUTHORIZED", status(401)],
+  ["7.8", "expired", "GET /submissions", "UNAUTHORIZED"],
+  ["7.8", "impostor", "GET /nothing", "UNAUTHORIZED"],
+  ["7.8", "impostor", "GET /submissions?page=0", "UNAUTHORIZED"],
+  ["7.8", "impostor", ["GET /submissions?organization=nowhere", undefined, { anywhere: true }], "UNAUTHORIZED"],
+  ["7.8", "impostor", ["PATCH /submissions/nonsense", undefined, { raw: "{" }], "UNAUTHORIZED"],
+  ["7.8", "impostor", "DELETE /submissions/nonsense", "UNAUTHORIZED"],
+  ["7.9", "at_limit", ["POST /submissions?organization=:at_limit.slug", idea, { anywhere: true }], "PLAN_LIMIT_REACHED", status(402)],
+  ["7.10", "user", "DELETE /submissions/:idea", "FORBIDDEN", status(403)],
+  ["7.10", "author", ["PATCH /comments/:old_comment", { body: "Too late" }], "FORBIDDEN", status(403)],
+  ["7.11", "nobody", "GET /submissions/:nothing", "NOT_FOUND", status(404)],
+  ["7.11", "nobody", "GET /submissions/:pending", "NOT_FOUND", status(404), choice("what the caller may not see does not exist for them")],
+  ["7.11", "nobody", ["GET /submissions?organization=nowhere", undefined, { anywhere: true }], "NOT_FOUND"],
+  ["7.11", "nobody", "GET /nothing", "NOT_FOUND"],
+  ["7.11", "nobody", "GET /submissions/", "NOT_FOUND"],
+  ["7.11", "nobody", "GET /Submissions", "NOT_FOUND"],
+  ["7.11", "nobody", "GET /submissions/x/y/z", "NOT_FOUND"],
+  ["7.11", "nobody", "GET /submissions/%E0%A4%A", "NOT_FOUND"],
+  ["7.11", "nobody", "GET /submissions/%2e%2e", "NOT_FOUND"],
+  ["7.11", "user", ["PUT /submissions/:idea", idea], "NOT_FOUND", choice("a method that a path does not have is 404")],
+  ["7.11", "user", ["PATCH /submissions", idea], "NOT_FOUND"],
+  ["7.11", "user", "DELETE /submissions", "NOT_FOUND"],
+  ["7.12", "agent", "GET /mcp/tools", 405, headers({ allow: "POST" }), jsonRpc(-32600, null), choice("HTTP asks for Allow here")],
+  ["7.12", "nobody", "GET /mcp/tools", 401, jsonRpc(-32000, null)],
+  ["7.13", "admin", "POST /surveys/:archived/publish", "CONFLICT status", status(409), choice("the specification names no 409")],
+  ["7.14", "user", "POST /submissions/:merged/vote", "SUBMISSION_MERGED", status(409), error({ merged_into_id: ":idea" })],
+  ["7.15", "admin", ["POST /admin/moderation", { target_type: "submission", target_id: ":pending", action: "approve", updated_at: "2026-01-01T00:00:00Z" }], "TEXT_CHANGED", status(409), error({ current: { title: "An idea for the team" } })],
+  ["7.16", "user", ["POST /surveys/:paused/responses", { answers: [{ question_id: ":paused.nps", value: 9 }] }], "SURVEY_NOT_OPEN", status(409)],
+  ["7.17", "user", ["POST /surveys/:answered/responses", { answers: [{ question_id: ":answered.nps", value: 9 }] }], "ALREADY_RESPONDED", status(409)],
+  ["7.18", "admin", "DELETE /surveys/:answered", "SURVEY_HAS_RESPONSES", status(409)],
+  ["7.19", "admin", `GET /admin/events?after=${nobodysCursor}`, "GONE after", status(410), choice("the specification names no 410")],
+  ["7.20", "user", malformed(of(1024 * 1024 + 1)), "PAYLOAD_TOO_LARGE", status(413), choice("the specification names no 413")],
+  ["7.20", "author", malformed(JSON.stringify(idea).padEnd(1024 * 1024)), 200],
+  ["7.21", "user", typed("text/plain"), "UNSUPPORTED_MEDIA_TYPE", status(415), choice("the specification names no 415")],
+  ["7.21", "user", typed("text/json"), "UNSUPPORTED_MEDIA_TYPE"],
+  ["7.21", "user", typed("application/x-www-form-urlencoded"), "UNSUPPORTED_MEDIA_TYPE"],
+  ["7.21", "user", typed("multipart/form-data; boundary=x"), "UNSUPPORTED_MEDIA_TYPE"],
+  ["7.21", "user", typed("application/jsonp"), "UNSUPPORTED_MEDIA_TYPE"],
+  ["7.21", "user", typed("application"), "UNSUPPORTED_MEDIA_TYPE"],
+  ["7.22", "busy", "GET /submissions", "RATE_LIMIT_EXCEEDED", status(429), at("error", keys("code message details retry_after")), wait],
+  ["7.22", "busy_key", "GET /submissions", "RATE_LIMIT_EXCEEDED", status(429), wait],
+
+  ["7.23", "agent", raw("{"), 400, jsonRpc(-32700, null)],
+  ["7.23", "agent", raw('{"a": }'), 400, jsonRpc(-32700, null)],
+  ["7.24", "agent", raw("[]"), 400, jsonRpc(-32600, null)],
+  ["7.24", "agent", raw('[{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}]'), 400, jsonRpc(-32600, null), choice("no batches")],
+  ["7.24", "agent", raw('"call"'), 400, jsonRpc(-32600, null)],
+  ["7.24", "agent", raw("null"), 400, jsonRpc(-32600, null)],
+  ["7.24", "agent", raw(""), 400, jsonRpc(-32600, null), choice("a missing body is {}, as everywhere")],
+  ["7.24", "agent", call({ jsonrpc: undefined }), 400, jsonRpc(-32600)],
+  ["7.24", "agent", call({ jsonrpc: "1.0" }), 400, jsonRpc(-32600)],
+  ["7.24", "agent", call({ method: undefined }), 400, jsonRpc(-32600)],
+  ["7.24", "agent", call({ method: 1 }), 400, jsonRpc(-32600)],
+  ["7.24", "agent", call({ id: {} }), 400, jsonRpc(-32600, null)],
+  ["7.24", "agent", call({ params: "x" }), 400, jsonRpc(-32600)],
+  ["7.25", "agent", call({ method: "tools/drop" }), 200, jsonRpc(-32601)],
+  ["7.25", "agent", call({ method: "toString" }), 200, jsonRpc(-32601)],
+  ["7.26", "agent", ["tool list_submissions", { limit: 0 }], -32602, status(200), validation(/^limit must be a whole number from 1 to 100$/)],
+  ["7.26", "agent", ["tool list_submissions", { type: "bug", status: "gone" }], -32602, validation(/^status must be one of/, /^type must be one of/)],
+  ["7.26", "agent", ["tool get_submission", {}], -32602, validation(/^submission_id is required$/)],
+  ["7.26", "agent", ["tool get_submission", { submission_id: "1" }], -32602, validation(/^submission_id must be a UUID$/)],
+  ["7.26", "agent", ["tool get_submission", { submission_id: ":nothing" }], -32602, status(200), error({ code: "NOT_FOUND" }), validation(/no such submission/), choice("the specification has no code for what does not exist")],
+  ["7.26", "agent", "tool no_such_tool", -32602, error({ code: "NOT_FOUND" }), validation(/no such tool/)],
+  ["7.26", "agent", "tool __proto__", -32602, validation(/no such tool/)],
+  ["7.26", "agent", ["tool vote_submission", { submission_id: ":merged" }], -32602, error({ code: "SUBMISSION_MERGED", merged_into_id: ":idea" })],
+  ["7.26", "agent", call({ method: "tools/call", params: {} }), 200, jsonRpc(-32602)],
+  ["7.26", "agent", call({ params: [] }), 200, jsonRpc(-32602)],
+  ["7.26", "agent", ["method tools/call", { name: 1 }], -32602, validation(/^name must be text$/)],
+  ["7.26", "agent", ["method tools/call", { name: "list_submissions", arguments: [] }], -32602, validation(/^arguments must be an object$/)],
+  ["7.26", "agent", ["method tools/call", { name: "list_submissions", stream: "yes" }], -32602, validation(/^stream must be true or false$/)],
+  ["7.27", "nobody", call(), 401, jsonRpc(-32000)],
+  ["7.27", "impostor", call(), 401, jsonRpc(-32000)],
+  ["7.27", "unissued", call(), 401, jsonRpc(-32000)],
+  ["7.27", "key", call(), 401, jsonRpc(-32000)],
+  ["7.27", "admin", call(), 401, jsonRpc(-32000)],
+  ["7.28", "agent submissions:read", ["tool vote_submission", { submission_id: ":idea" }], -32001, status(403), error({ code: "FORBIDDEN", scope: "submissions:write" })],
+  ["7.28", "agent submissions:read", ["method subscribe", { events: ["survey.response.created"] }], -32001, status(403), error({ scope: "responses:read" })],
+  ["7.29", "busy_agent", "tool list_submissions", -32002, status(429), error({ code: "RATE_LIMIT_EXCEEDED" }), wait],
+]);
