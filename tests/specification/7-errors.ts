@@ -1,11 +1,10 @@
 import { expect } from "vitest";
 import type { Request } from "./request.ts";
-import { afterwards, at, type Check, choice, error, headers, is, keys, of, section, types } from "./row.ts";
+import { at, type Check, choice, error, headers, is, keys, of, section, types } from "./row.ts";
 
 const idea = { title: "A dark theme", description: "A description that is long enough.", type: "idea" };
 const submit: Request = ["POST /submissions", idea];
 const edit = "PATCH /submissions/:idea";
-const json = { "content-type": "application/json" };
 const status =
   (expected: number): Check =>
   (answer) =>

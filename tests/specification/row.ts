@@ -91,6 +91,12 @@ export const at =
 const part = (data: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], data);
 
+/** The checks hold for the whole body. */
+export const body =
+  (...checks: Check[]): Look =>
+  (answer, scene) =>
+    look({ ...answer, data: answer.body }, checks, scene);
+
 /** A part of the body beside `data`. */
 export const meta =
   (expected: Readonly<Record<string, unknown>>): Look =>
@@ -102,6 +108,12 @@ export const is =
   (expected: unknown): Look =>
   async ({ data }, scene) =>
     expect(data).toEqual(await scene.fill(expected));
+
+/** A condition holds for the data. */
+export const holds =
+  (condition: (data: never) => boolean): Look =>
+  ({ data, text }) =>
+    expect(condition(data as never), `${condition}: ${text.slice(0, 1000)}`).toBe(true);
 
 /** A field of the list's items, in their order. */
 export const each =

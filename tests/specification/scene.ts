@@ -2,7 +2,7 @@ import { newOrganization, type Organization } from "../api/world.ts";
 import { makers, nameOf } from "./makers/index.ts";
 import type { Made, Maker, Thing } from "./makers/maker.ts";
 
-// A name in a text: ":idea" is its id, ":idea.title" another field. The colon of "surveys:read" follows a letter.
+// A name in a text: ":idea" is its id, ":idea.ID" that in capitals, ":idea.title" another field. The colon of "surveys:read" follows a letter.
 const named = /(?<!\w):([a-z]\w*(?: \w+:\w+)?)(?:\.(\w+))?/gi;
 
 /** What a row has made: an organization of its own, and each thing that the row names, when it is first named. */
@@ -38,7 +38,8 @@ export class Scene implements Made {
     let result = "";
     let end = 0;
     for (const { 0: all, 1: name = "", 2: field = "id", index } of text.matchAll(named)) {
-      const value = (await this.get(name))[field];
+      const thing = await this.get(name);
+      const value = field === "ID" ? thing.id.toUpperCase() : thing[field];
       if (value === undefined) throw new Error(`:${name} has no ${field}`);
       result += text.slice(end, index) + value;
       end = index + all.length;
