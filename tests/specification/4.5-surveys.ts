@@ -292,7 +292,7 @@ const listing = section(
   [
     ["4.5.11", "admin", list(), 200, each("status", ["draft", "archived", "paused", "published", "draft"]), meta({ page: 1, limit: 50, total: 5, total_pages: 1, has_next: false, has_prev: false })],
     ["4.5.11", "key surveys:read", list(), 200, keys(listed), meta({ total: 5 })],
-    ["4.5.11", "agent", ["tool list_surveys", { limit: 2 }], 200, keys("surveys page total has_next"), at("surveys", keys(listed))],
+    ["4.5.11", "admin", list(), 200, afterwards("agent", ["tool list_surveys", { limit: 2 }], 200, keys("surveys page total has_next"), at("surveys", keys(listed)))],
     ["4.5.12", "admin", list("?status=draft"), 200, each("status", ["draft", "draft"]), meta({ total: 2 })],
     ["4.5.12", "admin", list("?status=published"), 200, each("id", [":open"]), meta({ total: 1 })],
     ["4.5.12", "admin", list("?status=paused"), 200, each("id", [":paused"])],

@@ -40,7 +40,7 @@ export default section("7 Errors", [
   ["7.2", "key", ["POST /submissions", undefined, { raw: of(1024 * 1024 + 1) }], "PAYLOAD_TOO_LARGE", is({ error: "payload_too_large" }), status(413), choice("a code that the specification does not name")],
   ["7.3", "user", ["POST /submissions", { ...idea, title: "Dark" }], "VALIDATION_ERROR title", general("VALIDATION_ERROR", [{ field: "title" }]), choice("the flow of submissions is that of keys")],
   ["7.3", "nobody", submit, "UNAUTHORIZED", general("UNAUTHORIZED")],
-  ["7.3", "impostor", submit, "UNAUTHORIZED", general("UNAUTHORIZED")],
+  ["7.2", "impostor", submit, 401, is({ error: "unauthorized" }), choice("a token without form may be a key")],
   ["7.3", "key submissions:read", [edit, { title: "Another title" }], "FORBIDDEN", general("FORBIDDEN")],
   [
     "7.4",
