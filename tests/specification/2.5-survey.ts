@@ -18,7 +18,7 @@ const list = "GET /surveys/:measured/responses";
 const answer = { answers: [{ question_id: ":open.nps", value: 9 }] };
 
 export default section("2.5 Survey", [
-  ["2.5.1", "admin", ["GET /surveys", undefined, { needs: ":measured" }], 200, keys("id title status response_count start_count completion_rate created_at"), types(item)],
+  ["2.5.1", "admin", ["GET /surveys", undefined, { needs: ":measured" }], 200, keys("id title status response_count start_count completion_rate created_at"), types(item), [{ response_count: 4, start_count: 6, completion_rate: 0.6667 }]],
   ["2.5.1", "admin", ["GET /surveys", undefined, { needs: ":full" }], 200, keys("id title status response_count start_count completion_rate created_at closes_at"), types(item)],
   ["2.5.2", "nobody", "GET /surveys/:open", 200, keys(detail), types(details), { title: "A survey", status: "published", description: "", closed_at: null, version_of: null }],
   ["2.5.2", "admin", "GET /surveys/:full", 200, keys(`${detail} closes_at`), types(details), { description: "Six questions", published_at: null }],

@@ -9,7 +9,7 @@ import { stack, supabase, type User } from "../stack.ts";
 import type { CallerName } from "./makers/index.ts";
 import type { Scene } from "./scene.ts";
 
-type Tables = keyof Database["public"]["Tables"];
+type Tables = keyof (Database["public"]["Tables"] & Database["public"]["Views"]);
 type Functions = keyof Database["public"]["Functions"];
 type Table = ReturnType<SupabaseClient["from"]>;
 
