@@ -36,7 +36,7 @@ const isoTime =
  * An ISO 8601 time with an offset as RFC 3339, Postgres and Date.parse read it: with seconds, and with minutes in the
  * offset. Undefined if the text is none.
  */
-export function timeOf(value: string): string | undefined {
+function timeOf(value: string): string | undefined {
   const [, date, minute, second = ":00", hours, minutes = "00"] = isoTime.exec(value) ?? [];
   if (!calendarDay.safeParse(date).success) return undefined;
   return `${date}T${minute}${second}${hours ? `${hours}:${minutes}` : "Z"}`;
@@ -59,7 +59,7 @@ export const dayOrMoment = z
     (value) => calendarDay.safeParse(value).success || timeOf(value) !== undefined,
     "must be an ISO 8601 date or time with an offset, such as 2027-01-31 or 2027-01-31T12:00:00Z",
   )
-  .meta({ anyOf: [{ format: "date" }, { format: "date-time" }] });
+  .meta({ anyOf: ["date", "date-time"].map((format) => ({ type: "string", format, pattern: "^[1-9]" })) });
 
 /** Output only: as Postgres writes it, in UTC with an offset. */
 export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 with an offset.");

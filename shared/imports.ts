@@ -7,7 +7,6 @@ import {
   moderationState,
   newSlug,
   personName,
-  timeOf,
   timestamp,
   uuid,
   webAddress,
@@ -46,10 +45,9 @@ const earliest = Date.parse("1970-01-01T00:00:00Z");
 /** As Postgres accepts it, with microseconds if given. */
 export const moment = z.string().transform((value, ctx) => {
   const written = trimText(value);
-  const iso = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d[\d:.]*))?(?: ?(Z|UTC|[+-]\d\d(?::?\d\d)?))?$/.exec(written);
-  const time = iso && timeOf(`${iso[1]}T${iso[2] ?? "00:00"}${iso[3]?.replace("UTC", "Z") ?? "Z"}`);
-  const at = Date.parse(iso ? (time ?? "") : written);
-  if (at >= earliest && at <= Date.now() + 60_000) return time ?? new Date(at).toISOString();
+  const iso = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?( ?(Z|UTC|[+-]\d\d(:?\d\d)?))?$/.exec(written);
+  const at = Date.parse(iso && !iso[4] ? `${written.replace(" ", "T")}${iso[1] ? "Z" : ""}` : written);
+  if (at >= earliest && at <= Date.now() + 60_000) return iso?.[4] ? written : new Date(at).toISOString();
   ctx.issues.push({
     code: "custom",
     input: value,

@@ -21,14 +21,21 @@ export const pageFields = {
   limit: queryInteger(1, maxLimit).prefault(defaultLimit).describe("Items per page, 1 to 100."),
 };
 
-const maxOffset = 10_000;
+const maxOffset = 100_000;
+/** As many matches of words are counted. */
+const maxOffsetOfWords = 10_000;
 
-/** For lists with a cursor: Postgres reads all rows before the offset, so deep pages are expensive. */
-export const isWithinMaxOffset = ({ page, limit, cursor }: PageQuery & { cursor?: string | undefined }) =>
-  cursor !== undefined || page * limit <= maxOffset;
+/** For lists with a cursor: Postgres skips all rows before the page, so deep pages are expensive. */
+export const isWithinMaxOffset = ({
+  page,
+  limit,
+  cursor,
+  q,
+}: PageQuery & { cursor?: string | undefined; q?: string | undefined }) =>
+  cursor !== undefined || page * limit <= (q === undefined ? maxOffset : maxOffsetOfWords);
 export const maxOffsetMessage = {
   path: ["page"],
-  error: `times limit must be at most ${maxOffset}: send next_cursor as cursor to continue`,
+  error: `times limit must be at most ${maxOffset}, with q ${maxOffsetOfWords}: send next_cursor as cursor to continue`,
 };
 
 export const pageQuery = z.object(pageFields).meta({ id: "PageQuery", description: "Page of a list." });

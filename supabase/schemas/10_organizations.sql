@@ -190,8 +190,8 @@ comment on table public.profiles is
   'Actors: a user, an e-mail author of one organization, an API key, an agent, or a profile without address '
   '(erased, imported by name, or named by a key: named_by_key, one for each name of an organization). The '
   'profile of a key has the name of its organization. The id of a user profile equals the auth user id. '
-  'email is never granted to clients. locale: the language chosen for the pages, readable by the user only. is_anonymous: the user '
-  'signed in anonymously (Supabase anonymous sign-ins).';
+  'email is never granted to clients. locale: the language chosen for the pages, readable by the user only. '
+  'is_anonymous: the user signed in anonymously (Supabase anonymous sign-ins).';
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email))
   where kind = 'email';
 create unique index one_author_a_name_of_keys on public.profiles (organization_id, name) where named_by_key;
@@ -496,8 +496,8 @@ end
 $$;
 
 -- Whether a key may act as the profile: its own profile, or an author of its organization whom keys named by
--- address or name; never a user. An agent acts as itself only. definer: profiles are not readable as a whole. Volatile, so that it
--- sees an author that private.author_of_key inserted in the same statement.
+-- address or name; never a user. An agent acts as itself only. definer: profiles are not readable as a whole.
+-- Volatile, so that it sees an author that private.author_of_key inserted in the same statement.
 create function private.is_author_of_key(profile_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = pg_temp as $$
 begin
@@ -521,7 +521,8 @@ end
 $$;
 
 -- Profile that a key acts as, inserted if missing: the e-mail author with this address; without an address,
--- the author whom keys gave exactly this name; without both, the key's own profile. definer: inserts profiles, which keys cannot.
+-- the author whom keys gave exactly this name; without both, the key's own profile.
+-- definer: inserts profiles, which keys cannot.
 create function private.author_of_key(email text, name text) returns uuid
 language plpgsql security definer set search_path = pg_temp as $$
 #variable_conflict use_column
@@ -532,7 +533,7 @@ begin
     perform private.raise_error('FORBIDDEN', 'This key lacks the scope submissions:write.');
   end if;
   if author_of_key.email is null then
-    -- The lock makes an erasure wait, or this transaction waits for it, after which the name has another author.
+    -- The row is locked: an erasure waits, or this transaction waits for it and inserts another author.
     select p.id into author_id from public.profiles p
     where p.named_by_key and p.organization_id = private.key_organization_id()
       and p.name = private.person_name(author_of_key.name) for share;

@@ -436,19 +436,100 @@ return s.organization_id = scope.organization_id and s.merged_into_id is null
   and (scope.author_id is null or s.author_id = scope.author_id)
   and (scope.tag_id is null or private.has_tag(s.id, scope.tag_id));
 
--- Groups of tiers in the order of results, as queries with the expected number of matches and the lowest
--- votes and id: the first group is expected to have the wanted number of matches, each following group about
+-- Number of listed submissions in a scope: those that the caller can see, or with is_whole all of them.
+create function private.count_in_scope(scope private.search_scope, is_whole boolean default false)
+  returns bigint
+language plpgsql stable set search_path = pg_temp as $$
+declare
+  own_id constant uuid := scope.organization_id;
+  all_of_them constant boolean := is_whole or own_id = any (scope.team_ids);
+  with_tag private.search_scope := scope;
+begin
+  if num_nonnulls(scope.tag_id, scope.author_id) = 2 then
+    with_tag.tag_id := null;
+    return (select count(*) from public.submissions s
+      where s.author_id = scope.author_id and private.in_search_scope(with_tag, s)
+        and s.id in (select t.submission_id from public.submission_tags t
+          where t.organization_id = own_id and t.tag_id = scope.tag_id));
+  end if;
+  return coalesce((
+    select sum(c.total) from (
+      select c.is_public, c.status, c.type, c.category_id, c.total from private.submission_counts c
+      where c.organization_id = own_id and scope.author_id is null and scope.tag_id is null
+      union all
+      select c.is_public, c.status, c.type, c.category_id, c.total from private.submission_subtotals c
+      where c.organization_id = own_id and c.author_id = scope.author_id
+      union all
+      select c.is_public, c.status, c.type, c.category_id, c.total from private.submission_subtotals c
+      where c.organization_id = own_id and c.tag_id = scope.tag_id) c
+    where (c.is_public or all_of_them) and (scope.status is null or c.status = scope.status)
+      and (scope.type is null or c.type = scope.type)
+      and (scope.category_id is null or c.category_id = scope.category_id)
+      and (scope.agent_category_ids is null or c.category_id = any (scope.agent_category_ids))), 0)
+  + case when all_of_them or scope.caller_id is null then 0 else (
+    select count(*) from public.submissions s
+    where s.organization_id = own_id and s.author_id = scope.caller_id and not s.is_public
+      and private.in_search_scope(scope, s)) end;
+end
+$$;
+
+-- Number of listed submissions the caller can see; null matches every status, type or category.
+-- definer: reads counters.
+create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
+  returns bigint
+language sql stable security definer set search_path = pg_temp
+return private.count_in_scope(private.search_scope(organization_id, status, type,
+  case when category_ids is not null
+    then coalesce(category_ids[1], '00000000-0000-0000-0000-000000000000') end));
+grant execute on function private.count_submissions to anon, authenticated, service_key;
+
+-- The conditions of private.in_search_scope for a row s as SQL that the planner can read, without the tag.
+create function private.scope_conditions(scope private.search_scope) returns text
+language sql stable set search_path = pg_temp as $$
+  select concat_ws(' and ',
+    format('s.organization_id = %L and s.merged_into_id is null', (scope).organization_id),
+    case when not coalesce((scope).organization_id = any ((scope).team_ids), false)
+      then format('private.can_see_submission(s.is_public, s.author_id, s.organization_id, %L, %L)',
+        (scope).caller_id, (scope).team_ids) end,
+    's.category_id = any (' || quote_literal((scope).agent_category_ids) || ')',
+    's.status = ' || quote_literal((scope).status), 's.type = ' || quote_literal((scope).type),
+    's.category_id = ' || quote_literal((scope).category_id),
+    's.author_id = ' || quote_literal((scope).author_id),
+    -- These conditions exclude nothing, and let submissions_kind_idx find a category.
+    (select format('s.type = any (%L) and s.status = any (%L)', array_agg(distinct c.type),
+        array_agg(distinct c.status)) from private.submission_counts c
+      where (scope).category_id is not null and num_nonnulls((scope).status, (scope).type) > 0
+        and c.organization_id = (scope).organization_id having count(*) > 0))
+$$;
+
+-- The condition of the tag of a scope, for private.scope_conditions.
+create function private.tag_condition(scope private.search_scope) returns text
+language sql stable set search_path = pg_temp as $$
+  select coalesce(format(' and s.id in (select m.submission_id from public.submission_tags m
+    where m.organization_id = %L and m.tag_id = ', (scope).organization_id) || quote_literal((scope).tag_id)
+    || ')', '')
+$$;
+
+-- At most this many submissions pass the filters of a scope, whoever may see them.
+create function private.filter_size(scope private.search_scope) returns bigint
+language plpgsql stable set search_path = pg_temp as $$
+declare by_author private.search_scope := scope; by_tag private.search_scope := scope;
+begin
+  by_author.tag_id := null;
+  by_tag.author_id := null;
+  return least(private.count_in_scope(by_author, true), private.count_in_scope(by_tag, true));
+end
+$$;
+
+-- Groups of tiers in the order of results, as queries: the first group is expected to have the wanted number of matches, each following group about
 -- 16 times as many as those before it.
 create function private.search_groups(board private.search_statistics, share real, wanted integer,
-  after private.search_hit, out query tsquery, out expected real, out last_votes integer, out last_id uuid)
-  returns setof record
+  after private.search_hit, out query tsquery)
+  returns setof tsquery
 language plpgsql stable set search_path = pg_temp as $$
 begin
   return query
-  select string_agg(quote_literal(left(board.organization_id::text, 8) || '#' || g.tier), '|')::tsquery,
-    (sum(g.size) * share)::real, min(g.votes),
-    (min(g.id_prefix)
-      || substr('00000000-0000-0000-0000-000000000000', char_length(min(g.id_prefix)) + 1))::uuid
+  select string_agg(quote_literal(left(board.organization_id::text, 8) || '#' || g.tier), '|')::tsquery
   from (
     select t.*, floor(ln(greatest(0.25,
       (sum(t.size) over (order by t.n desc) - t.size) * share / wanted)::float8) / ln(16)) as group_n
@@ -503,15 +584,13 @@ begin
 end
 $$;
 
--- The first matches of all words after a place: at least the wanted number if there are as many. stopped is
--- the place to continue from if filters pass only few of many matches.
+-- The first matches of all words after a place: at least the wanted number if there are as many.
 create function private.full_matches(scope private.search_scope, p private.parsed_search, wanted integer,
-  after private.search_hit, out hits private.search_hit[], out stopped private.search_hit)
+  after private.search_hit, out hits private.search_hit[])
 language plpgsql stable set search_path = pg_temp as $$
 declare
   board constant private.search_statistics := scope.board;
   few constant integer := 400;
-  max_read constant integer := 20000;
   is_rare boolean := p.words is not null and board.size * p.text_share <= few;
   is_rare_in_title boolean := board.size * p.title_share <= few;
   -- The query of each class, and the query that matches of the class must not match.
@@ -523,16 +602,16 @@ declare
   has_filters constant boolean := num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id,
     scope.author_id, scope.agent_category_ids) > 0;
   step integer := coalesce(after.class, 1);
-  last integer; query tsquery; share real; part record; expected real := 0; known integer;
+  last integer; query tsquery; share real; part record; known integer; size bigint; passing real := 1;
   is_probed boolean := false; restarts boolean; only_ids uuid[];
 begin
   hits := '{}';
   if has_filters and not is_rare then
-    select c.submission_ids into only_ids
-    from private.candidate_submissions(scope.organization_id, scope.status, scope.type, scope.category_id,
-      scope.tag_id, scope.author_id, null) c
-    where c.is_complete and cardinality(c.submission_ids) <= 1000;
-    if only_ids is not null then
+    size := private.filter_size(scope);
+    passing := greatest(size, 1) / greatest(board.size, size, 1)::real;
+    if size <= greatest(1000, sqrt(wanted * board.size::float8)) then
+      execute format('select array(select s.id from public.submissions s where %s)',
+        private.scope_conditions(scope) || private.tag_condition(scope)) into only_ids;
       hits := array(
         select row(s.id, k.class, s.vote_count, 1.1 - k.class * 0.1)::private.search_hit
         from unnest(only_ids) l (id)
@@ -557,11 +636,11 @@ begin
     known := cardinality(hits);
     restarts := false;
     for part in
-      select 1 as n, null::tsquery as query, 0 as expected, 0 as last_votes, null::uuid as last_id
+      select 1 as n, null::tsquery as query
       where is_rare or step < 5 and is_rare_in_title
       union all
-      select row_number() over (), g.query, g.expected, g.last_votes, g.last_id
-      from private.search_groups(board, share, wanted, case when after.class = step then after end) g
+      select row_number() over (), g.query
+      from private.search_groups(board, share * passing, wanted, case when after.class = step then after end) g
       where not (is_rare or step < 5 and is_rare_in_title)
     loop
       -- Common words that rarely occur together make few matches: this class starts again.
@@ -576,17 +655,12 @@ begin
         restarts := is_rare or step < 5 and is_rare_in_title;
         exit when restarts;
       end if;
-      if has_filters and expected > 0 and expected + part.expected > max_read then return; end if;
       hits := hits || array(select h from private.read_submissions(scope, p,
         case when part.query is null then query else query && part.query end, step, last, after) h);
-      stopped := null;
       if cardinality(hits) >= wanted then return; end if;
-      expected := expected + part.expected;
-      stopped := row(part.last_id, step, part.last_votes, 0)::private.search_hit;
     end loop;
     if restarts then hits := hits[:known]; else step := last + 1; end if;
   end loop;
-  stopped := null;
 end
 $$;
 
@@ -601,6 +675,42 @@ begin
         where c.lexemes operator(pg_catalog.@@) query offset 0) c
       cross join lateral (select s as whole from public.submissions s where s.id = c.submission_id offset 0) s
     where private.in_search_scope(scope, s.whole) limit max_matches;
+end
+$$;
+
+-- Number of matches of a query, up to a limit. Reads first the rows with the most votes, or those that pass
+-- the filters where these are fewer.
+create function private.count_matches(scope private.search_scope, p private.parsed_search, most integer)
+  returns bigint
+language plpgsql stable set search_path = pg_temp as $$
+declare
+  board constant private.search_statistics := scope.board;
+  size constant bigint := private.filter_size(scope);
+  passing constant double precision := least(1, greatest(size, 1) / greatest(board.size, 1)::float8);
+  share constant double precision := least(1, greatest(p.text_share, 1 / greatest(board.size, 1)::float8));
+  counted bigint := 0; part record;
+begin
+  if p.text_any is null then return 0; end if;
+  -- A look at the words of a row costs about as much as three rows of the index of words.
+  if 3 * least(size, most / share) < least(board.size * share, most / passing) then
+    execute format('select count(*) from (select from public.submissions s where %s
+      and (select m.lexemes operator(pg_catalog.@@) $1 from private.submission_search m
+        where m.submission_id = s.id) limit %s) s',
+      private.scope_conditions(scope) || private.tag_condition(scope), most)
+    into counted using p.text_any;
+    return counted;
+  end if;
+  if board.size * share <= 2 * most / passing then
+    return (select count(*) from private.some_matches(scope, p.text_any, most));
+  end if;
+  for part in
+    select g.query from private.search_groups(board, (share * passing)::real, most, null) g
+  loop
+    counted := counted + (select count(*)
+      from private.some_matches(scope, p.text_any && part.query, (most - counted)::integer));
+    exit when counted >= most;
+  end loop;
+  return counted;
 end
 $$;
 
@@ -686,11 +796,12 @@ $$;
 
 -- The first wanted matches after a place, in the order of results. match is all, or any if none has all
 -- words; did_you_mean is the query with known words; marks is a regular expression for private.highlight.
+-- total, if is_counted, is the number of matches, up to 10,001.
 -- definer: reads private.submission_search.
 create function private.find_submissions(organization_id uuid, q text, status text, type text,
   category_id uuid, tag_id uuid, author_id uuid, after private.search_hit, wanted integer,
-  out hits private.search_hit[], out stopped private.search_hit, out match text, out did_you_mean text,
-  out marks text)
+  is_counted boolean default false, out hits private.search_hit[], out total bigint, out match text,
+  out did_you_mean text, out marks text)
 language plpgsql stable security definer set search_path = pg_temp set jit = off
   set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off as $$
@@ -699,20 +810,20 @@ declare
   p constant private.parsed_search := private.parse_search(organization_id, q);
   scope constant private.search_scope := private.search_scope(organization_id, status, type, category_id,
     tag_id, author_id);
-  found record; corrections jsonb; word record; max_partial constant integer := 100;
+  corrections jsonb; word record; max_partial constant integer := 100; max_total constant integer := 10001;
 begin
   hits := '{}';
   match := 'all';
   marks := p.marks;
   if p.text_any is not null and after.class is distinct from 8 then
-    found := private.full_matches(scope, p, wanted, after);
-    hits := found.hits[:wanted];
-    stopped := found.stopped;
+    hits := (private.full_matches(scope, p, wanted, after))[:wanted];
+    total := case when after is null and cardinality(hits) < wanted then cardinality(hits)
+      when is_counted then private.count_matches(scope, p, max_total) end;
   end if;
-  if cardinality(hits) = 0 and stopped is null and p.words is not null
+  if cardinality(hits) = 0 and p.words is not null
     and (after.class is null or after.class = 8) then
-    select f.hits[coalesce(after.votes, 0) + 1:coalesce(after.votes, 0) + wanted], f.corrections
-      into hits, corrections from private.partial_matches(scope, p, max_partial) f;
+    select f.hits[coalesce(after.votes, 0) + 1:coalesce(after.votes, 0) + wanted], cardinality(f.hits), f.corrections
+      into hits, total, corrections from private.partial_matches(scope, p, max_partial) f;
     hits := coalesce(hits, '{}');
     if cardinality(hits) > 0 or after.class = 8 then match := 'any'; end if;
     for word in select * from jsonb_each_text(corrections) loop
@@ -724,99 +835,106 @@ begin
 end
 $$;
 
--- The given submissions of an organization that contain all words.
--- definer: reads private.submission_search.
-create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
-language plpgsql stable security definer set search_path = pg_temp set enable_seqscan = off as $$
-declare
-  own_id constant uuid := (select c.organization_id from private.submission_search c
-    where c.submission_id = submission_ids[1]);
-  p constant private.parsed_search := private.parse_search(own_id, q);
-begin
-  return array(
-    select c.submission_id from unnest(submission_ids) l (id)
-      cross join lateral (
-        select c.submission_id from private.submission_search c
-        where c.submission_id = l.id and c.lexemes operator(pg_catalog.@@) p.text_any offset 0) c);
-end
-$$;
-
--- Ids of a superset of the submissions that match the filters, if is_complete; with q, the matches and their
--- kind: see private.find_submissions. is_few: sorting them is cheaper than scanning a sorted index. A
--- filtered list is read either by scanning the index of its sort order, which is fast if many rows match, or
--- by sorting the matches, which is fast if few match. A scan reads about page size × board size / matches
--- rows; both cost the same when the number of matches is the square root of 50 × board size. definer: reads
--- counters and private.submission_search; the caller joins the ids with submissions, where policies apply.
-create function private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid,
-  tag_id uuid, author_id uuid, q text,
-  out submission_ids uuid[], out is_complete boolean, out is_few boolean, out match text,
+-- One page of a list: the wanted submissions after the skipped ones, or after a row (its value as text and
+-- its id), in the order of a column. total counts what the caller can see, with q up to 10,000. A list with
+-- filters either walks the index of its order, which is fast if many rows match, or sorts the matches, which
+-- is fast if few match. A walk is expected to read page size × board size / matches rows; where it does not
+-- fill the page within as many rows as match, the matches are sorted. definer: reads counters and
+-- private.submission_search, and skips rows without policies; private.scope_conditions applies their rules.
+create function private.list_submissions(organization_id uuid, q text, status text, type text,
+  category_id uuid, tag_id uuid, author_id uuid, sort text, is_ascending boolean, after_value text,
+  after_id uuid, skipped integer, wanted integer,
+  out submission_ids uuid[], out total bigint, out total_is_capped boolean, out match text,
   out did_you_mean text, out marks text)
-language plpgsql stable security definer
-set search_path = pg_temp set enable_seqscan = off set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable security definer set search_path = pg_temp set jit = off set enable_seqscan = off
+  as $$
 #variable_conflict use_column
 declare
-  own_id constant uuid := candidate_submissions.organization_id;
-  few constant double precision := least(sqrt(50 * (select coalesce(sum(c.total), 0)
-    from private.submission_counts c where c.organization_id = own_id)), 2000);
-  max_matches constant integer := 5000;
-  max_matches_of_words constant integer := 501;
-  carry_tag boolean := tag_id is null;
+  max_counted constant integer := 10000;
+  max_hidden constant integer := 10000;
+  own_id constant uuid := organization_id;
+  scope constant private.search_scope := private.search_scope(organization_id, status, type, category_id,
+    tag_id, author_id);
+  sees_all constant boolean := coalesce(own_id = any (scope.team_ids), false);
+  key constant text := case sort when 'votes' then 's.vote_count' when 'comments' then 's.comment_count'
+    when 'title' then 's.title collate "und-x-icu"' else 's.created_at' end;
+  direction constant text := case when is_ascending then 'asc' else 'desc' end;
+  in_order constant text := format('order by %s %s, s.id %2$s', key, direction);
+  page constant text := format('%s limit %s offset %s', in_order, wanted, skipped);
+  after constant text := case when after_id is null then '' else format(' and (%s, s.id) %s ($1::%s, $2)', key,
+    case when is_ascending then '>' else '<' end,
+    case sort when 'created_at' then 'timestamptz' when 'title' then 'text' else 'integer' end) end;
+  -- The filter that the index of the order has.
+  sorted_filter constant text := coalesce(case when sort in ('created_at', 'votes')
+      then ' and s.status = ' || quote_literal(status) end,
+    case when sort = 'created_at' then coalesce(' and s.author_id = ' || quote_literal(author_id),
+      ' and s.category_id = ' || quote_literal(category_id)) end, '');
+  walk constant text := 'select array(select s.id from (select * from public.submissions s
+    where s.organization_id = %L and s.merged_into_id is null%s ' || in_order || ' limit %s) s where %s '
+      || page || ')';
+  conditions text := private.scope_conditions(scope);
+  p private.parsed_search; found_ids uuid[]; hidden uuid[]; matches double precision; board bigint;
 begin
-  if q is not null then
-    select array(select (h).submission_id from unnest(f.hits) h), cardinality(f.hits) < max_matches_of_words
-      and f.stopped is null, f.match, f.did_you_mean, f.marks
-    into submission_ids, is_complete, match, did_you_mean, marks
-    from private.find_submissions(own_id, q, status, type, category_id, tag_id, author_id, null,
-      max_matches_of_words) f;
-    is_few := is_complete;
+  total_is_capped := false;
+  if q is null then
+    total := private.count_in_scope(scope);
+  else
+    p := private.parse_search(own_id, q);
+    match := 'all';
+    marks := p.marks;
+    total := private.count_matches(scope, p, max_counted + 1);
+    if total = 0 then
+      select array(select h.submission_id from unnest(f.hits) h), f.match, f.did_you_mean, f.marks
+        into found_ids, match, did_you_mean, marks
+      from private.find_submissions(own_id, q, status, type, category_id, tag_id, author_id, null, 100) f;
+      total := cardinality(found_ids);
+    end if;
+    total_is_capped := total > max_counted;
+    total := least(total, max_counted);
+  end if;
+
+  if q is null and scope.agent_category_ids is null
+    and num_nonnulls(status, type, category_id, tag_id, author_id) = (sorted_filter <> '')::integer then
+    -- Many rows are skipped in the index alone, without a look at who may see each.
+    if skipped >= 1000 and not sees_all then
+      hidden := array(select s.id from public.submissions s where s.organization_id = own_id
+        and not s.is_public and s.author_id is distinct from scope.caller_id limit max_hidden + 1);
+    end if;
+    execute case
+      when sees_all then format(walk, own_id, sorted_filter || after, 'null', 'true')
+      when cardinality(hidden) <= max_hidden
+        then format(walk, own_id, sorted_filter || after || ' and s.id <> all ($3)', 'null', 'true')
+      else format(walk, own_id, sorted_filter || after, 'null', conditions) end
+    into submission_ids using after_value, after_id, hidden;
     return;
   end if;
-  if (status is not null or type is not null or category_id is not null) and coalesce((
-    select sum(c.total) from private.submission_counts c
-    where c.organization_id = own_id
-      and (candidate_submissions.status is null or c.status = candidate_submissions.status)
-      and (candidate_submissions.type is null or c.type = candidate_submissions.type)
-      and (candidate_submissions.category_id is null or c.category_id = candidate_submissions.category_id)),
-        0) <= few then
-    submission_ids := array(
-      select s.id from (
-        select distinct c.status, c.type, c.category_id from private.submission_counts c
-        where c.organization_id = own_id
-          and (candidate_submissions.status is null or c.status = candidate_submissions.status)
-          and (candidate_submissions.type is null or c.type = candidate_submissions.type)
-          and (candidate_submissions.category_id is null
-            or c.category_id = candidate_submissions.category_id)) k
-        cross join lateral (
-          select s.id from public.submissions s
-          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status
-            and s.type = k.type
-            and s.category_id = k.category_id
-          union all
-          select s.id from public.submissions s
-          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status
-            and s.type = k.type
-            and s.category_id is null and k.category_id is null) s);
-    is_complete := true;
-  elsif author_id is not null then
-    submission_ids := array(select s.id from public.submissions s
-      where s.author_id = candidate_submissions.author_id and s.organization_id = own_id
-        limit max_matches + 1);
-  elsif tag_id is not null then
-    submission_ids := array(select st.submission_id from public.submission_tags st
-      where st.organization_id = own_id and st.tag_id = candidate_submissions.tag_id limit max_matches + 1);
-    carry_tag := true;
+
+  matches := private.filter_size(scope);
+  board := (select sum(c.total) from private.submission_counts c where c.organization_id = own_id);
+  if q is not null then
+    matches := case when total_is_capped then greatest(total, matches * p.text_share) else total end;
   end if;
-  is_complete := coalesce(is_complete or cardinality(submission_ids) <= max_matches, false);
-  -- With a second filter a scan may read many rows that only one of them matches.
-  is_few := is_complete and (cardinality(submission_ids) <= few
-    or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
-  if not is_complete then submission_ids := submission_ids[1:1001]; end if;
-  if not carry_tag then
-    submission_ids := array(
-      select l.id from unnest(submission_ids) l (id) cross join lateral (
-        select from public.submission_tags st
-          where st.submission_id = l.id and st.tag_id = candidate_submissions.tag_id offset 0) st);
+  -- A walk with words looks up the words of each row.
+  if found_ids is null
+    and (skipped + wanted)::double precision * board * (case when q is null then 1 else 4 end)
+      < matches * matches then
+    execute format(walk, own_id, sorted_filter || after, matches::bigint, concat_ws(' and ', conditions,
+      case when tag_id is not null then format(
+        '(select true from public.submission_tags m where m.submission_id = s.id and m.tag_id = %L)', tag_id) end,
+      case when q is not null then '(select m.lexemes operator(pg_catalog.@@) $4
+        from private.submission_search m where m.submission_id = s.id)' end))
+    into submission_ids using after_value, after_id, null, p.text_any;
+    if cardinality(submission_ids) = wanted then return; end if;
   end if;
+  execute format('select array(select s.id from (
+      select s.id, s.created_at, s.vote_count, s.comment_count, s.title from %s where %s%s offset 0) s %s)',
+    case when found_ids is not null then 'unnest($3) l (id) join public.submissions s on s.id = l.id'
+      when q is not null then '(select m.submission_id from private.submission_search m
+          where m.lexemes operator(pg_catalog.@@) $4 offset 0) m
+        cross join lateral (select * from public.submissions s where s.id = m.submission_id offset 0) s'
+      else 'public.submissions s' end,
+    conditions || private.tag_condition(scope), after, page)
+  into submission_ids using after_value, after_id, found_ids, p.text_any;
 end
 $$;
 
@@ -1012,11 +1130,11 @@ comment on function public.search_submissions(text, uuid, integer) is
   'VALIDATION_ERROR.';
 
 grant execute on function private.find_submissions(uuid, text, text, text, uuid, uuid, uuid,
-    private.search_hit, integer),
+    private.search_hit, integer, boolean),
   private.highlight(text, text, boolean), private.escape_html(text),
   private.similar_submissions(uuid, text, text),
-  private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
-    private.submissions_with_text(uuid[], text) to anon, authenticated, service_key;
+  private.list_submissions(uuid, text, text, text, uuid, uuid, uuid, text, boolean, text, uuid, integer,
+    integer) to anon, authenticated, service_key;
 grant execute on function private.similar_pairs to authenticated;
 grant execute on function public.search_submissions to anon, authenticated;
 

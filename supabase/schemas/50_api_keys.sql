@@ -25,8 +25,8 @@ comment on table private.api_keys is
   'digest of the secret, its prefix and its last four characters.';
 create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
 
--- Creates a key and the profile it acts as, which has the organization's name: the key's is for admins only. The caller generates the secret, which never reaches the
--- database; digest is its SHA-256.
+-- Creates a key and the profile it acts as. The profile has the organization's name, because the key's is for
+-- admins only. The caller generates the secret, which never reaches the database; digest is its SHA-256.
 create function private.create_api_key(
   organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
   expires_at timestamptz default null, created_by uuid default null)

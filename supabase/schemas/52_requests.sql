@@ -351,38 +351,33 @@ grant execute on function private.admin_origins to authenticated, service_key;
 
 create table private.idempotency_keys (
   organization_id uuid references public.organizations (id) on delete cascade,
-  key_id uuid references private.api_keys (id) on delete cascade,
   key text not null,
   request bytea not null,
   answer text,
   created_at timestamptz not null default now(),
-  profile_id uuid references public.profiles (id) on delete cascade,
-  constraint idempotency_keys_are_of_keys unique (key_id, key),
-  constraint idempotency_keys_are_of_people unique (profile_id, key),
-  constraint is_of_a_key_or_a_person check (num_nonnulls(key_id, profile_id) = 1),
+  profile_id uuid not null references public.profiles (id) on delete cascade,
+  constraint idempotency_keys_are_of_a_caller unique (profile_id, key),
   constraint key_has_1_to_200_characters check (char_length(key) between 1 and 200)
 );
 comment on table private.idempotency_keys is
   'Responses to POST requests with an Idempotency-Key, by a key, or to a form with an id, by a person; kept '
-  'for a day. request is the SHA-256 of route, path, query and body.';
+  'for a day. profile_id: the person, or the profile of the key, which its rotation keeps. request is the '
+  'SHA-256 of route, path, query and body.';
 create index idempotency_keys_age_idx on private.idempotency_keys (created_at);
 
 -- Returns the stored response for the key and the same request of the caller; null the first time. Raises
 -- CONFLICT for another request. Waits for a concurrent first request. definer: private tables.
 create function private.find_idempotent_response(key text, request bytea) returns text
 language plpgsql security definer set search_path = pg_temp as $$
-declare
-  earlier private.idempotency_keys;
-  own_id uuid := private.key_id();
-  person_id uuid := case when not private.is_key() then private.caller_id() end;
+declare earlier private.idempotency_keys; own_id uuid := private.caller_id();
 begin
-  insert into private.idempotency_keys as k (organization_id, key_id, profile_id, key, request)
-  values (private.key_organization_id(), own_id, person_id, find_idempotent_response.key,
+  insert into private.idempotency_keys as k (organization_id, profile_id, key, request)
+  values (private.key_organization_id(), own_id, find_idempotent_response.key,
     find_idempotent_response.request)
   on conflict do nothing;
   if found then return null; end if;
   select * into earlier from private.idempotency_keys k
-    where (k.key_id = own_id or k.profile_id = person_id) and k.key = find_idempotent_response.key;
+    where k.profile_id = own_id and k.key = find_idempotent_response.key;
   if earlier.request is distinct from find_idempotent_response.request then
     perform private.raise_error('CONFLICT', 'This Idempotency-Key was used for another request.',
       'Idempotency-Key');
@@ -397,9 +392,7 @@ create function private.save_idempotent_response(key text, answer text) returns 
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   update private.idempotency_keys k set answer = save_idempotent_response.answer
-  where case when private.is_key() then k.key_id = private.key_id()
-      else k.profile_id = private.caller_id() end
-    and k.key = save_idempotent_response.key;
+  where k.profile_id = private.caller_id() and k.key = save_idempotent_response.key;
 end
 $$;
 grant execute on function private.find_idempotent_response, private.save_idempotent_response

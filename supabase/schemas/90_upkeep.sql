@@ -45,6 +45,7 @@ begin
   done := jsonb_build_object(
     'fanouts', private.run_fanouts(),
     'activity', private.sum_activity(),
+    'subtotals', private.sum_subtotals(),
     'surveys', private.close_surveys(),
     'boards', private.broadcast_counts());
   trimmed := private.trim_rows();
@@ -150,6 +151,13 @@ language sql stable set search_path = pg_temp as $$
     on (c.organization_id, c.is_public, c.status, c.type) = (t.organization_id, t.is_public, t.status, t.type)
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
   where coalesce(c.total, 0) <> coalesce(t.total, 0)
+  union all
+  select 'submission_subtotals', n.organization_id, n.stored, n.truth from (
+    select n.organization_id, sum(n.stored)::bigint as stored, sum(n.truth)::bigint as truth
+    from (select n.*, n.total as stored, 0 as truth from private.submission_subtotals n
+      union all select n.*, 0, n.total from private.compute_subtotals(null) n) n
+    group by n.organization_id, n.author_id, n.tag_id, n.is_public, n.status, n.type, n.category_id) n
+  where n.stored <> n.truth
   union all
   select 'submission_days', coalesce(d.organization_id, t.organization_id), d.total, t.total
   from (select o.id as organization_id, span, s.day, s.status, s.category_id, s.source,

@@ -208,6 +208,13 @@ begin
   from public.submissions s cross join (values (from_id, -1), (to_id, 1)) m (category_id, change)
   where s.id = any (ids) and s.merged_into_id is null group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict on constraint one_count_of_a_kind do update set total = c.total + excluded.total;
+  insert into private.submission_subtotals (organization_id, author_id, tag_id, is_public, status, type,
+    category_id, total)
+  select s.organization_id, l.author_id, l.tag_id, s.is_public, s.status, s.type, m.category_id, sum(m.change)
+  from public.submissions s cross join (values (from_id, -1), (to_id, 1)) m (category_id, change)
+    cross join lateral (select s.author_id, null::uuid as tag_id union all
+      select null, t.tag_id from public.submission_tags t where t.submission_id = s.id) l
+  where s.id = any (ids) and s.merged_into_id is null group by 1, 2, 3, 4, 5, 6, 7;
   return cardinality(ids);
 end
 $$;

@@ -132,6 +132,8 @@ begin
   perform private.lock_personal_rows(author_id, organization_id);
   perform set_config('feedback.internal_write', 'on', true);
   update public.submissions s set author_id = claimer_id where s.author_id = claim_author.author_id;
+  update private.submission_subtotals n set author_id = claimer_id
+    where n.author_id = claim_author.author_id;
   update public.comments c set author_id = claimer_id where c.author_id = claim_author.author_id;
   perform private.claim_votes(organization_id, author_id, claimer_id);
   delete from public.comment_votes v using public.comment_votes o

@@ -12,6 +12,7 @@ begin atomic
   values
     ('public.submissions', 'author_id', 'reassign', true, 'submissions',
       'id, title, description, type, status, source, updated_at, created_at'),
+    ('private.submission_subtotals', 'author_id', 'reassign', false, null, null),
     ('public.comments', 'author_id', 'reassign', true, 'comments',
       'id, submission_id, parent_id, body, updated_at, created_at'),
     ('public.votes', 'user_id', 'reassign', true, 'votes', 'submission_id, created_at'),

@@ -220,6 +220,19 @@ describe.each(adminAreas)("the dashboard's $name", (area) => {
     });
 });
 
+test.each(["ann@mail.example", "203.0.113.7", "2001:db8::1"])(
+  "the databases of all tests refuse an audit row with %s",
+  async (reason) => {
+    const row = {
+      organization_id: board.organization.id,
+      action: "a.b",
+      target_type: "x",
+      details: sql.json({ reason }),
+    };
+    await expect(sql`insert into private.audit_log ${sql(row)}`).rejects.toThrow("addresses_are_masked_in_tests");
+  },
+);
+
 test("every form of the pages was sent above, is a route of the API, or has a reason not to be logged", async () => {
   type Pages = { app: { routes: { method: string; path: string }[] } };
   const { app } = await importFunction<Pages>(new URL("../../functions/web/app.ts", import.meta.url));

@@ -5,6 +5,7 @@ import { sql } from "../stack.ts";
 import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
 import {
   countMistakes,
+  figure,
   merge,
   newComment,
   newKey,
@@ -52,7 +53,7 @@ describe("creating a comment", () => {
       ...data,
       submission_id: id,
       parent_id: null,
-      author: { id: commenter.id, name: "Carl Commenter", avatar: null, is_team_member: false },
+      author: { id: commenter.id, name: "Carl Commenter", avatar: figure(commenter.id), is_team_member: false },
       moderation_state: "approved",
       vote_count: 0,
       reply_count: 0,

@@ -242,7 +242,6 @@ describe("what a schema refuses, the document refuses too", () => {
       const shape = (endpoint.query as z.ZodObject<Record<string, z.ZodType>> | undefined)?.shape ?? {};
       return (operationFor(endpoint)?.parameters ?? []).flatMap((parameter) => {
         const field = "in" in parameter && parameter.in === "query" && shape[parameter.name];
-        if (/_date$/.test("name" in parameter ? parameter.name : "")) return [];
         if (!field) return [];
         const documented = readSchema(parameter.schema);
         const asSent = (value: string) =>
@@ -473,7 +472,6 @@ describe("an operation", () => {
 
   test.each([
     { endpoint: list, statuses: "200 400 401 404 429 500 503" },
-    { endpoint: { ...list, query: undefined }, statuses: "200 401 404 429 500 503" },
     { endpoint: comment, statuses: "201 400 401 403 404 409 413 415 429 500 503" },
     { endpoint: { ...comment, path: "/submissions" }, statuses: "201 400 401 402 403 404 409 413 415 429 500 503" },
     ...(["/me", "/admin/api-keys/:id/rotate"] as const).map((path) => ({

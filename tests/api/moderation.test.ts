@@ -281,11 +281,17 @@ describe("trust", () => {
     expectJson(await decide("submission", first.data.id, "approve", { trust_author: true }), 200, moderationAnswer);
     const second = await submit(author, "The second of Tia");
     expect(await waysTo(second.data.id, "second", stranger)).toContain("list");
-    expectJson(await decide("submission", second.data.id, "spam", { reason: "Ads" }), 200, moderationAnswer);
+    expectJson(
+      await decide("submission", second.data.id, "spam", {
+        reason: "Ads by a@b.example from 203.0.113.7 and [2001:db8::1]",
+      }),
+      200,
+      moderationAnswer,
+    );
     const third = await submit(author, "The third of Tia");
     expect(await waysTo(third.data.id, "third", stranger)).toEqual([]);
     const entry = only((await sql`select details from private.audit_log where target_id = ${second.data.id}`)[0]);
-    expect(entry.details).toEqual({ state: { from: "approved", to: "spam" }, reason: "Ads" });
+    expect(entry.details).toEqual({ state: { from: "approved", to: "spam" }, reason: "Ads by *** from *** and [***]" });
   });
 
   it("in one organization does not apply to another", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { submissionDetailAnswer } from "../../shared/submissions.ts";
 import { sql } from "../stack.ts";
 import { api, expectJson, getJson } from "./client.ts";
-import { newComment, newOrganization, newSubmission, newUser, type User } from "./world.ts";
+import { figure, newComment, newOrganization, newSubmission, newUser, type User } from "./world.ts";
 
 let id: string;
 const organization = await newOrganization();
@@ -94,7 +94,12 @@ describe("the detail of a submission", () => {
 
   it("expands the author to name, avatar and badge", async () => {
     const { data } = await detail("?expand=author");
-    expect(data.author).toEqual({ id: author.id, name: "Ada Author", avatar: null, is_team_member: false });
+    expect(data.author).toEqual({
+      id: author.id,
+      name: "Ada Author",
+      avatar: figure(author.id),
+      is_team_member: false,
+    });
   });
 
   it("names a deleted author Anonymous, and keeps their content", async () => {
@@ -112,7 +117,7 @@ describe("the detail of a submission", () => {
   it("shows the badge of an author on the team", async () => {
     const official = await newSubmission(organization, member);
     const { data } = await getJson(`/api/submissions/${official}?expand=author`, submissionDetailAnswer);
-    expect(data.author).toEqual({ id: member.id, name: "Mia Member", avatar: null, is_team_member: true });
+    expect(data.author).toEqual({ id: member.id, name: "Mia Member", avatar: figure(member.id), is_team_member: true });
   });
 
   it("returns an expanded category as null when there is none", async () => {

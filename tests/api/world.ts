@@ -3,7 +3,7 @@ import { createApiKey } from "../../local/operator/api-keys.ts";
 import { newApiKey, orgKeyPrefix } from "../../shared/api-keys.ts";
 import type { memberRoles } from "../../shared/organizations.ts";
 import type { Scope } from "../../shared/scopes.ts";
-import { manyUsers, type User as Somebody, sql } from "../stack.ts";
+import { manyUsers, type User as Somebody, sql, stack } from "../stack.ts";
 
 export type Organization = { id: string; slug: string };
 export type User = Somebody & { name: string };
@@ -80,6 +80,9 @@ export async function newKey(organization: Organization, scopes: readonly Scope[
 export async function unknownKey(): Promise<{ token: string }> {
   return { token: (await newApiKey(orgKeyPrefix)).secret };
 }
+
+/** The picture that the pages make of a profile. */
+export const figure = (profileId: string) => `${stack.site_url}/avatars/${profileId}.svg`;
 
 export const longEnough = "A description that is long enough to be taken.";
 

@@ -313,34 +313,28 @@ select is(tests.see('acme key with organization:write', $$ select private.admin_
   'a key with organization:write sets the origins');
 
 -- Idempotent requests
-create function pg_temp.repeated(secret text, key text, body text) returns text language sql as $$
-  select tests.see('acme key', format('select set_config(''feedback.key_id'', %L, true); select private.find_idempotent_response(%L, %L)',
-    (select id from private.api_keys where name = secret limit 1), key, sha256(body::bytea)))
-$$;
-select is(pg_temp.repeated('full', 'k1', 'body'), null, 'a new Idempotency-Key has no response');
-do $$ begin perform tests.see('acme key', format($q$ select set_config('feedback.key_id', %L, true); select private.save_idempotent_response('k1', 'the answer') $q$,
-  (select id from private.api_keys where name = 'full'))); end $$;
-select is(pg_temp.repeated('full', 'k1', 'body'), 'the answer', 'a repeated request returns the stored response');
-select is(pg_temp.repeated('full', 'k1', 'another body'), 'FB409', 'another request with the same Idempotency-Key is rejected');
-select is(pg_temp.repeated('full', 'k2', 'body'), null, 'another Idempotency-Key has no response');
-select is(pg_temp.repeated('reader', 'k1', 'body'), null, 'another key''s Idempotency-Key has no response');
-do $$ begin perform tests.see('acme key', format($q$ select set_config('feedback.key_id', %L, true); select private.save_idempotent_response('k1', 'another answer') $q$,
-  (select id from private.api_keys where name = 'reader'))); end $$;
-select is(array[pg_temp.repeated('reader', 'k1', 'body'), pg_temp.repeated('full', 'k1', 'body')], array['another answer', 'the answer'],
-  'each key gets its own response');
-select is(pg_temp.repeated('full', repeat('x', 201), 'body'), '23514 key_has_1_to_200_characters', 'an Idempotency-Key has at most 200 characters');
-
--- Forms of people
-create function pg_temp.posted(who text, key text, body text) returns text language sql as $$
+create function pg_temp.repeated(who text, key text, body text) returns text language sql as $$
   select tests.see(who, format('select private.find_idempotent_response(%L, %L)', key, sha256(body::bytea)))
 $$;
-select is(pg_temp.posted('alice', 'f1', 'body'), null, 'a new form id has no result');
+select is(pg_temp.repeated('acme key', 'k1', 'body'), null, 'a new Idempotency-Key has no response');
+do $$ begin perform tests.see('acme key', $q$ select private.save_idempotent_response('k1', 'the answer') $q$); end $$;
+select is(pg_temp.repeated('acme key', 'k1', 'body'), 'the answer', 'a repeated request returns the stored response');
+select is(pg_temp.repeated('acme key', 'k1', 'another body'), 'FB409', 'another request with the same Idempotency-Key is rejected');
+select is(pg_temp.repeated('acme key', 'k2', 'body'), null, 'another Idempotency-Key has no response');
+select is(pg_temp.repeated('rival key', 'k1', 'body'), null, 'another key''s Idempotency-Key has no response');
+do $$ begin perform tests.see('rival key', $q$ select private.save_idempotent_response('k1', 'another answer') $q$); end $$;
+select is(array[pg_temp.repeated('rival key', 'k1', 'body'), pg_temp.repeated('acme key', 'k1', 'body')], array['another answer', 'the answer'],
+  'each key gets its own response');
+select is(pg_temp.repeated('acme key', repeat('x', 201), 'body'), '23514 key_has_1_to_200_characters', 'an Idempotency-Key has at most 200 characters');
+
+-- Forms of people
+select is(pg_temp.repeated('alice', 'f1', 'body'), null, 'a new form id has no result');
 do $$ begin perform tests.see('alice', $q$ select private.save_idempotent_response('f1', 'made') $q$); end $$;
-select is(array[pg_temp.posted('alice', 'f1', 'body'), pg_temp.posted('alice', 'f1', 'another body')], array['made', 'FB409'],
+select is(array[pg_temp.repeated('alice', 'f1', 'body'), pg_temp.repeated('alice', 'f1', 'another body')], array['made', 'FB409'],
   'a repeated form returns the stored result; with other content it is rejected');
-select is(array[pg_temp.posted('mia', 'f1', 'body'), pg_temp.repeated('full', 'f1', 'body')], array[null, null]::text[],
+select is(array[pg_temp.repeated('mia', 'f1', 'body'), pg_temp.repeated('acme key', 'f1', 'body')], array[null, null]::text[],
   'form ids are separate for each user and key');
-select is(left(pg_temp.posted('anon', 'f1', 'body'), 5), '42501', 'anonymous callers cannot store form ids');
+select is(left(pg_temp.repeated('anon', 'f1', 'body'), 5), '42501', 'anonymous callers cannot store form ids');
 
 -- Expired rows are deleted
 do $$ begin

@@ -16,8 +16,8 @@ begin
   insert into private.agent_audit
     (organization_id, agent_id, key_id, request_id, tool, outcome, duration_ms, argument_names, created_at)
   values (tests.id('acme'), agent_id, agent_id, tests.id('x'), 'tool', 'ok', 1, '{}', now() - 0.6 * private.retention('agent_calls'));
-  insert into private.idempotency_keys (organization_id, key_id, key, request, created_at)
-  select k.organization_id, k.id, 'key', sha256('x'), now() - 0.6 * private.retention('idempotency_keys')
+  insert into private.idempotency_keys (organization_id, profile_id, key, request, created_at)
+  select k.organization_id, k.profile_id, 'key', sha256('x'), now() - 0.6 * private.retention('idempotency_keys')
   from private.api_keys k where k.profile_id = agent_id;
   insert into private.rate_counters (rule, subject, started_at, used)
   values ('vote_create', 'subject', now() - 0.6 * private.retention('rate_counters'), 1);

@@ -184,15 +184,19 @@ describe("operations have an additional bucket", () => {
   });
 });
 
-describe("a key acting for authors by e-mail", () => {
-  const comment = (token: string, author_email?: string) =>
-    own.call("POST", `/api/submissions/${submissionId}/comments`, { token, body: { body: "On behalf", author_email } });
+describe("a key acting for authors", () => {
+  const comment = (token: string, author_email?: string, author_name?: string) => {
+    const body = { body: "On behalf", author_email, author_name };
+    return own.call("POST", `/api/submissions/${submissionId}/comments`, { token, body });
+  };
 
   test("each author has their own buckets, whatever key is used", async () => {
     const [one, other] = [await own.key(["submissions:write"]), await own.key(["submissions:write"])];
     const answers = await times(22, (n) => comment(n % 2 ? one : other, n % 3 ? "ann@example.org" : "Ann@Example.ORG"));
     expect(howMany(answers)).toEqual({ passed: 20, limited: 2 });
     expect((await comment(one, "bob@example.org")).status).toBe(201);
+    const named = await times(21, () => comment(one, undefined, "ann@example.org"));
+    expect(howMany(named)).toEqual({ passed: 20, limited: 1 });
     expect((await comment(one)).status).toBe(201);
   });
 
@@ -410,6 +414,13 @@ describe("rate limit headers", () => {
     for (const { secret } of [first, second, third, first, second, third])
       statuses.push((await own.call("POST", "/api/submissions", { token: secret, body })).status);
     expect(statuses).toEqual([201, 201, 201, 429, 429, 429]);
+    await own.sql`delete from private.rate_counters`;
+    const headers = { "idempotency-key": "across the rotation" };
+    const repeated = [first, third].map(({ secret }) =>
+      own.call("POST", "/api/submissions", { token: secret, body, headers }),
+    );
+    const [one, two] = await Promise.all(repeated);
+    expect([two?.status, two?.text]).toEqual([one?.status, one?.text]);
   });
 
   test("a key creating submissions gets it in the lowercase envelope", async () => {

@@ -84,10 +84,10 @@ test.each(routes)("$name takes empty parameters as missing", async ({ route, nam
   const empty = names.filter((name) => !sent.has(name)).map((name) => `${name}=&${name}=+`);
   const answer = await ask([sent, ...empty].join("&"));
   expect(answer.status, answer.text).not.toBe(400);
-  for (const name of sent.keys()) {
-    const { status, text } = await ask([...[...sent].map(([one]) => `${one}=`), `${name}=`].join("&"));
-    expect([name, status], text).toEqual([name, 400]);
-  }
+  const needed = [...sent.keys()].filter(
+    (name) => !route.endpoint?.query?.safeParse({ ...Object.fromEntries(sent), [name]: undefined }).success,
+  );
+  for (const name of needed) expectError(await ask(`${name}=`), "VALIDATION_ERROR", name);
 });
 
 test.each(all)("$name refuses a repeated parameter, and expand if it has none", async ({ route, names }) => {

@@ -92,7 +92,13 @@ test("a response is accepted and scored before the model has read it, and scored
     20_000,
   );
   const { body } = await stack.call("GET", `/api/surveys/${surveyId}/analytics`, { token: admin.token });
-  expect(body.data?.sentiment).toEqual({ overall: -0.3, positive_count: 1, neutral_count: 0, negative_count: 1 });
+  expect(body.data?.sentiment).toEqual({
+    overall: -0.3,
+    scored_count: 2,
+    positive_count: 1,
+    neutral_count: 0,
+    negative_count: 1,
+  });
 });
 
 test("numeric answers and e-mail addresses are not sent to the model", async () => {

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { notificationsRead } from "../../shared/notifications.ts";
-import { submissionCreate, submissionListQuery } from "../../shared/submissions.ts";
+import { expandedSubmissionListQuery, submissionCreate } from "../../shared/submissions.ts";
 
 const folder = new URL("../../shared/", import.meta.url);
 const modules = await Promise.all(
@@ -27,7 +27,7 @@ test("schema ids are unique", () => {
 });
 
 test("the query of the list has types, ranges and defaults, and no required parameter", () => {
-  const { $defs } = z.toJSONSchema(submissionListQuery, { io: "input" });
+  const { $defs } = z.toJSONSchema(expandedSubmissionListQuery, { io: "input" });
   const query = $defs?.SubmissionListQuery;
   expect(query?.required).toBeUndefined();
   expect(query?.properties).toMatchObject({

@@ -5,7 +5,9 @@ import type {
   identifySecretListAnswer,
   newIdentifySecretAnswer,
 } from "../../../shared/identify.ts";
-import { call, type DataOf, read } from "./shapes.ts";
+import type { Statement } from "../database/pipeline.ts";
+import { environment } from "../runtime/environment.ts";
+import { call, type Data, type DataOf, read } from "./shapes.ts";
 
 /** An organization and its signing secrets, encrypted. */
 export type Signer = {
@@ -32,24 +34,16 @@ export type VerifiedToken = {
 };
 
 /** Opens a session for the person of a verified token; for the login role. */
-export const openSession = (
+export function openSession(
   { organizationId, secretId, claims: { sub, email, name, avatar_url }, tokenDigest, tokenEndsAt }: VerifiedToken,
   { digest }: NewApiKey,
   lifetimeSeconds: number,
-) =>
-  call<Omit<DataOf<typeof identifyAnswer>, "access_token"> | null>(
-    "open_session",
-    organizationId,
-    secretId,
-    sub,
-    email,
-    name,
-    avatar_url,
-    tokenDigest,
-    tokenEndsAt.toISOString(),
-    digest,
-    `${lifetimeSeconds} seconds`,
-  );
+): Statement<Data<Omit<DataOf<typeof identifyAnswer>, "access_token"> | null>> {
+  return (sql) => sql`
+    select private.open_session(${organizationId}, ${secretId}, ${sub}, ${email}, ${name ?? null}, ${avatar_url ?? null},
+      ${tokenDigest}, ${tokenEndsAt.toISOString()}, ${digest}, ${`${lifetimeSeconds} seconds`})::text as data
+    from set_config('feedback.site_url', ${environment.siteUrl}, true)`;
+}
 
 export const endSession = (digest: Uint8Array) => read<boolean>("end_session", digest);
 

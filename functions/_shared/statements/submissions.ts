@@ -20,177 +20,52 @@ import { decodeCursor, type Page } from "../http/cursor.ts";
 import type { LocaleValue } from "./pages.ts";
 import { commentShape, type Data, type DataOf, tagSlugs } from "./shapes.ts";
 
-type ColumnSort = Exclude<SubmissionListQuery["sort"], "relevance">;
 const columns = {
   created_at: "created_at",
   votes: "vote_count",
   comments: "comment_count",
   title: "title",
-} as const satisfies Record<ColumnSort, string>;
-const types = { created_at: "timestamptz", votes: "integer", comments: "integer", title: "text" } as const;
+} as const satisfies Record<Exclude<SubmissionListQuery["sort"], "relevance">, string>;
 
-/** Maximum rows scanned for a page: with selective filters a page may be short, and its cursor continues. */
-const maxScannedRows = 3_000;
-/** Lower maximum if each row is also searched for words. */
-const maxSearchMatches = 1_000;
 /** An id that matches nothing, for an unknown category or tag. */
 const unknownId = "00000000-0000-0000-0000-000000000000";
-/** Totals are counted up to this number. */
-const maxTotal = 1_000;
 
 /**
- * Additional fields of a list: whether the caller voted, and with `q` the matches, as HTML of text and <mark>. With
- * `total: false`, `total` is 0 instead of a count, except in lists by search, tag or author.
+ * Additional fields of a list: related resources in a language, whether the caller voted, and with `q` the matches, as
+ * HTML of text and <mark>.
  */
-type Shown = { hasVoted?: boolean; highlight?: boolean; total?: boolean; expand?: Expand; locale?: LocaleValue };
+type Shown = { hasVoted?: boolean; highlight?: boolean; expand?: Expand; locale?: LocaleValue };
 type Expand = SubmissionDetailQuery["expand"];
 
 export type Submission = z.output<typeof submission>;
 export type Listed = Submission & { has_voted?: boolean; marked_title?: string; marked_description?: string };
 
-/** One page, plus one row to detect a following page and its cursor. */
+export const filterNames = ["q", "status", "type", "category", "tag", "author"] as const;
+type Filters = Partial<Pick<SubmissionListQuery, (typeof filterNames)[number]>>;
+
+/** One page, plus one row to detect a following page. */
 export function listSubmissions(query: SubmissionListQuery, show: Shown = {}): Statement<Page<Listed>> {
-  if (query.sort === "relevance") return listByRelevance(query, show);
-  return needsNarrowing(query) ? listNarrowed(query, show) : listWalked(query, show);
-}
-
-/** Filters covered by the sort index are cheap, and their totals are maintained by counters. */
-function needsNarrowing(query: SubmissionListQuery): boolean {
-  const { sort, status, type, category } = query;
-  if (isCounted(query) || type) return true;
-  if (status) return Boolean(category) || (sort !== "created_at" && sort !== "votes");
-  return Boolean(category) && sort !== "created_at";
-}
-
-function listWalked(query: SubmissionListQuery, show: Shown): Statement<Page<Listed>> {
-  const { limit, page, cursor } = query;
-  return (sql) => {
-    const { after, sorted, place } = sortOf(sql, query);
-    return sql`
-      with page as materialized (
-        select s.* from public.submissions s
-        where ${matches(sql, query)} ${after}
-        order by ${sorted} limit ${limit + 1} offset ${cursor ? 0 : (page - 1) * limit}
-      )
-      select
-        ${show.total === false ? sql`0` : keptTotal(sql, query)} as total, false as total_is_capped,
-        coalesce((select json_agg(r) from (${shown(sql, query, show)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
-        (select count(*) from page) > ${limit} as more,
-        (select ${place} from page s order by ${sorted} limit 1 offset ${limit - 1}) as last`;
-  };
-}
-
-/** Sorts the matches if they are few, otherwise scans the sort index. */
-function listNarrowed(query: SubmissionListQuery, show: Shown): Statement<Page<Listed>> {
-  const { limit, page, cursor, q } = query;
-  const counted = isCounted(query);
-  const steps = q ? maxSearchMatches : maxScannedRows;
-  return (sql) => {
-    const { after, sorted, place } = sortOf(sql, query);
-    const some = sql`limit ${limit + 1} offset ${cursor ? 0 : (page - 1) * limit}`;
-    const walk = sql`
-      select s.* from public.submissions s
-      where not (select is_few from narrow) and ${matches(sql, leading(query))} ${after}
-      order by ${sorted}`;
-    const walked = sql`select s.* from (${walk} limit ${steps}) s where ${matches(sql, query)}`;
-    return sql`
-      with narrow as materialized (
-        select n.* from private.candidate_submissions(private.current_organization_id(), ${filterValues(sql, query)}, ${q ?? null}) n
-      ), passing as materialized (
-        -- A tag filter is applied already. Reads all rows if they are sorted, otherwise as many as are counted.
-        select s.id, s.created_at, s.vote_count, s.comment_count, s.title from public.submissions s
-        where (${counted} or (select is_few from narrow))
-          and s.id = any ((select submission_ids from narrow)::uuid[]) and ${matches(sql, { ...query, tag: undefined })}
-        limit (select case when not is_few then ${maxTotal + 1}::bigint end from narrow)
-      ), few as materialized (
-        select s.id from passing s where (select is_few from narrow) ${after} order by ${sorted} ${some}
-      ), many as materialized (
-        ${
-          q
-            ? sql`select s.* from public.submissions s
-              where not (select is_few from narrow)
-                and s.id = any (private.submissions_with_text(array(select s.id from (${walked}) s), ${q}))`
-            : walked
-        }
-        order by ${sorted} ${some}
-      ), page as materialized (
-        select s.* from public.submissions s where s.id = any (array(select id from few))
-        union all select * from many
-      ), stopped as materialized (
-        select ${place} as place from (${walk} limit 1 offset ${steps - 1}) s where (select count(*) from page) <= ${limit}
-      ), counted as materialized (select count(*) as n from passing)
-      select
-        ${counted ? sql`(select least(n, ${maxTotal}) from counted)` : keptTotal(sql, query)} as total,
-        ${counted ? sql`(select n > ${maxTotal} from counted) or not (select is_complete from narrow)` : sql`false`} as total_is_capped,
-        ${q ? sql`(select match from narrow) as match, (select did_you_mean from narrow) as did_you_mean,` : sql``}
-        coalesce((select json_agg(r) from (${shown(sql, query, show, sql`(select marks from narrow)`)} order by ${sorted} limit ${limit}) r), '[]')::text as data,
-        (select count(*) from page) > ${limit} or exists (select from stopped) as more,
-        coalesce((select place from stopped), (select ${place} from page s order by ${sorted} limit 1 offset ${limit - 1})) as last`;
-  };
-}
-
-/** Filters covered by a sort index. */
-function leading({ sort, status, author }: SubmissionListQuery): Filters {
-  if (sort === "created_at" && author) return { author };
-  return status && (sort === "created_at" || sort === "votes") ? { status } : {};
-}
-
-function sortOf(sql: Sql, { sort: asked, order, cursor }: SubmissionListQuery) {
-  const sort = asked as ColumnSort;
-  const from = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
-  const column = sort === "title" ? sql`title collate "und-x-icu"` : sql`${sql(columns[sort])}`;
-  const direction = order === "asc" ? sql`asc` : sql`desc`;
-  return {
-    sorted: sql`s.${column} ${direction}, s.id ${direction}`,
-    place: sql`array[s.${sql(columns[sort])}::text, s.id::text]`,
-    after: from
-      ? sql`and (s.${column}, s.id) ${order === "asc" ? sql`>` : sql`<`} (${from.value}::text::${sql.unsafe(types[sort])}, ${from.id}::uuid)`
-      : sql``,
-  };
-}
-
-type FilterName = Exclude<keyof SubmissionListQuery, "page" | "limit" | "cursor" | "sort" | "order">;
-type Filters = { [Name in FilterName]?: SubmissionListQuery[Name] };
-type Condition<Name extends FilterName> = (sql: Sql, value: NonNullable<Filters[Name]>) => ReturnType<Sql>;
-
-/** The condition of each filter for a row s; full-text search runs separately, over all rows at once. */
-const conditions: { [Name in FilterName]: Condition<Name> } = {
-  q: (sql) => sql``,
-  status: (sql, status) => sql`and s.status = ${status}`,
-  type: (sql, type) => sql`and s.type = ${type}`,
-  category: (sql, category) => sql`and s.category_id = (${categoryId(sql, category)})`,
-  // As a scalar, not with exists: it is evaluated for each scanned row, and not joined with all rows that have the tag.
-  tag: (sql, tag) => sql`
-    and (select true from public.submission_tags st where st.submission_id = s.id and st.tag_id = (${tagId(sql, tag)}))`,
-  author: (sql, author) => sql`and s.author_id = ${author}`,
-};
-export const filterNames = Object.keys(conditions) as FilterName[];
-
-/** Filters with totals from private.count_submissions. */
-const keptFilters = ["status", "type", "category"] as const satisfies FilterName[];
-
-/** Whether the total is counted row by row: set if a filter has no maintained totals. */
-function isCounted(query: Filters): boolean {
-  return filterNames.some((name) => query[name] && !keptFilters.some((kept) => kept === name));
-}
-
-function matches(sql: Sql, filters: Filters) {
-  const condition = <Name extends FilterName>(name: Name) => {
-    const value = filters[name];
-    return value === undefined ? sql`` : conditions[name](sql, value as NonNullable<Filters[Name]>);
-  };
-  return filterNames.reduce(
-    (all, name) => sql`${all} ${condition(name)}`,
-    sql`s.organization_id = (select private.current_organization_id()) and s.merged_into_id is null`,
-  );
+  const { limit, page, cursor, sort, order, q } = query;
+  if (sort === "relevance") return listByRelevance(query, show);
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, sort, order);
+  return (sql) => sql`
+    with found as materialized (
+      select f.* from private.list_submissions(private.current_organization_id(), ${q ?? null}, ${filterValues(sql, query)},
+        ${sort}, ${order === "asc"}, ${after?.value ?? null}, ${after?.id ?? null},
+        ${after ? 0 : (page - 1) * limit}, ${limit + 1}) f
+    ), page as materialized (
+      select s.*, l.n from found f cross join unnest(f.submission_ids[:${limit}]) with ordinality l (id, n)
+        join public.submissions s on s.id = l.id
+    )
+    select f.total, f.total_is_capped, f.match, f.did_you_mean,
+      coalesce((select json_agg(r) from (${shown(sql, query, show, sql`f.marks`)} order by s.n) r), '[]')::text as data,
+      cardinality(f.submission_ids) > ${limit} as more,
+      (select array[s.${sql(columns[sort])}::text, s.id::text] from page s where s.n = ${limit}) as last
+    from found f`;
 }
 
 const tagId = (sql: Sql, tag: string) => sql`
   select t.id from public.tags t where t.organization_id = (select private.current_organization_id()) and t.slug = ${tag}`;
-
-const keptTotal = (sql: Sql, { status, type, category }: Pick<Filters, (typeof keptFilters)[number]>) =>
-  sql`private.count_submissions(private.current_organization_id(), ${status ?? null}, ${type ?? null},
-    ${category ? sql`array(${categoryId(sql, category)})` : sql`null`})`;
 
 // No slug is a UUID.
 const categoryId = (sql: Sql, category: string) => sql`
@@ -226,39 +101,31 @@ const categoryShape = (sql: Sql, locale: LocaleValue) => sql`
   select json_build_object('id', c.id, 'name', private.localized(c.name, c.translations, ${locale}), 'slug', c.slug,
     'color', c.color) from public.categories c where c.id = s.category_id`;
 
-/** The filters of a search and of a narrowed list as arguments. */
+/** The filters of a list or a search as arguments. */
 const filterValues = (sql: Sql, { status, type, category, tag, author }: Filters) => sql`
   ${status ?? null}, ${type ?? null}, ${category ? sql`coalesce((${categoryId(sql, category)}), ${unknownId})` : sql`null`},
   ${tag ? sql`coalesce((${tagId(sql, tag)}), ${unknownId})` : sql`null`}, ${author ?? null}`;
 
 /** Matches that are counted; `total` is a lower bound if there are more. */
-const maxMatches = 100;
+const maxMatches = 10_000;
 
 /**
  * The common tables of a page in the order of relevance: `page` (rows with `n` and `relevance`), and `found` (match,
- * marks, total, more, last).
+ * marks, total, more, place).
  */
 function relevant(sql: Sql, query: Filters & Pick<SubmissionListQuery, "page" | "limit" | "cursor">) {
   const { page, limit, cursor, q = "" } = query;
   const skipped = cursor ? 0 : (page - 1) * limit;
   const after = cursor === undefined ? undefined : decodeCursor(cursor, "relevance", "desc");
   const [kind, votes] = after?.value.split(" ") ?? [];
-  const find = (place: ReturnType<Sql>, wanted: number) => sql`
-    private.find_submissions(private.current_organization_id(), ${q}, ${filterValues(sql, query)}, ${place}, ${wanted})`;
-  const start: ReturnType<Sql> = sql`null`;
-  const wanted = after ? limit + 1 : Math.max(maxMatches, skipped + limit) + 1;
+  const place = after && sql`row(${after.id}::uuid, ${Number(kind)}, ${Number(votes)}, 0)::private.search_hit`;
   return sql`
-    read as materialized (
-      select f.*, ${
-        after ? sql`(select cardinality(t.hits) from ${find(start, maxMatches + 1)} t)` : sql`cardinality(f.hits)`
-      } as n
-      from ${find(after ? sql`row(${after.id}::uuid, ${Number(kind)}, ${Number(votes)}, 0)::private.search_hit` : start, wanted)} f
-    ), found as materialized (
-      select r.match, r.did_you_mean, r.marks, least(r.n, ${after ? maxMatches : wanted - 1})::integer as total,
-        r.n > ${after ? maxMatches : wanted - 1} or r.stopped is not null as total_is_capped,
-        cardinality(r.hits) > ${skipped + limit} or r.stopped is not null as more, r.hits,
-        case when cardinality(r.hits) > ${skipped + limit} then r.hits[${skipped + limit}] else r.stopped end as place
-      from read r
+    found as materialized (
+      select f.match, f.did_you_mean, f.marks, f.hits, least(coalesce(f.total, 0), ${maxMatches})::integer as total,
+        coalesce(f.total > ${maxMatches}, false) as total_is_capped,
+        cardinality(f.hits) > ${skipped + limit} as more, f.hits[${skipped + limit}] as place
+      from private.find_submissions(private.current_organization_id(), ${q}, ${filterValues(sql, query)},
+        ${place ?? sql`null`}, ${skipped + limit + 1}, true) f
     ), page as materialized (
       select s.*, h.n, h.relevance
       from found f cross join lateral unnest(f.hits[${skipped + 1}:${skipped + limit}])

@@ -40,14 +40,13 @@ export function errorStatusesOf({
   method,
   path,
   access,
-  query,
   body,
   bodyByKey,
   consumes,
 }: EndpointDescription): ErrorStatus[] {
   const takesBody = body !== undefined || bodyByKey !== undefined || consumes !== undefined;
   const possible: Record<ErrorStatus, boolean> = {
-    400: takesBody || query !== undefined,
+    400: true,
     401: true,
     402: method === "post" && limitedByPlan.has(path),
     403: access !== "public",

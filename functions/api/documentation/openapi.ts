@@ -19,6 +19,8 @@ The caller is a signed-in user, an organization's key, or anonymous. An invalid 
 
 If a deployment has several organizations, \`X-Organization\` or the parameter \`organization\` selects one by id or slug. A key always acts for its own organization.
 
+A parameter that is sent empty counts as not sent; one that is sent twice, and \`expand\` where it is not listed, is a 400.
+
 Lists accept \`page\` and \`limit\`. Every response has \`X-Request-Id\` and the rate limit headers of the counter with the fewest remaining requests.`;
 
 const bearer = { type: "http", scheme: "bearer" };
@@ -209,6 +211,7 @@ function tidy({ jsonSchema }: { jsonSchema: Schema }) {
 }
 
 const patternsOfFormats: Record<string, string> = {
+  date: "^[1-9]",
   "date-time": "^[1-9]",
   uri: "^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\\\/?#@]+([/?#][^\\s\\\\]*)?\\s*$",
 };

@@ -31,7 +31,10 @@ import { additive, confirm, idempotentDestructive, readOnly, tool } from "../too
 import { described, pageInput, pageOf, pageOutput, shortText } from "./pages.ts";
 
 const missing = () => notFound("submission");
-const tooDeep = { path: ["page"], error: "times limit must be at most 10000: filter the list to see the rest" };
+const tooDeep = {
+  path: ["page"],
+  error: "times limit must be at most 100000, with words 10000: filter the list to see the rest",
+};
 const { page: _page, limit: _limit, cursor: _cursor, ...filters } = submissionListQuery.shape;
 const { cursor: _from, ...searched } = submissionSearchQuery.shape;
 const listed = submission.omit({ description: true, updated_at: true }).extend({ description: shortText });

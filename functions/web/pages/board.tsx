@@ -44,7 +44,7 @@ export const board = page({
   fallback: redirectToSetup,
   query: boardQuery,
   read: ({ query, locale, visit }) => [
-    listSubmissions(query, { hasVoted: visit.isSignedIn, highlight: true, total: isFiltered(query) }),
+    listSubmissions(query, { hasVoted: visit.isSignedIn, highlight: true }),
     boardOf(locale, query.author),
   ],
   view: ([list, around], { query, visit }, { organization }) => {

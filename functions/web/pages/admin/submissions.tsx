@@ -7,7 +7,12 @@ import { type SubmissionListQuery, submissionListQuery, submissionStatuses } fro
 import type { categoryList } from "../../../../shared/taxonomy.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { type DataOf, parsed } from "../../../_shared/statements/shapes.ts";
-import { chosenSubmissions, type Listed, listSubmissions } from "../../../_shared/statements/submissions.ts";
+import {
+  chosenSubmissions,
+  filterNames,
+  type Listed,
+  listSubmissions,
+} from "../../../_shared/statements/submissions.ts";
 import { listTaxonomy } from "../../../_shared/statements/taxonomy.ts";
 import { adminModeration } from "../../../endpoints/admin-moderation.ts";
 import { Confirm } from "../../components/admin/confirm.tsx";
@@ -37,8 +42,6 @@ const tableQuery = z.preprocess(
   bestFirst,
   submissionListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
 );
-
-const filterNames = ["q", "status", "type", "category", "tag", "author"] as const;
 
 export const adminSubmissions = adminPage({
   area: "submissions",
