@@ -42,8 +42,10 @@ export function check(request: AgentRequest, tool: Tool | undefined, requested: 
   return { tool, args: parsed.data as never, confirmed, context };
 }
 
-const argumentDetails = (error: z.ZodError) =>
-  validationDetails(error).map(({ field, message }) => ({ field: field === "body" ? "arguments" : field, message }));
+const argumentDetails = ({ issues }: z.ZodError) =>
+  validationDetails({
+    issues: issues.map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: ["arguments"] })),
+  });
 
 /** The scope and policies of a tool, without its confirmation. */
 export const accessTo = ({ name, scope }: Tool) => ({ tool: name, scope, destructive: false, confirmed: false });

@@ -46,7 +46,7 @@ type JsonRpcError = -32700 | -32600 | -32601 | -32602 | -32603 | -32000 | -32001
  * What must come: a status, an error of the service, or the code of another refusal: of JSON-RPC, Postgres or
  * PostgREST.
  */
-export type Comes = 200 | 201 | 204 | 302 | 303 | 304 | 404 | JsonRpcError | ServiceError | `sqlstate ${string}`;
+export type Comes = 200 | 201 | 204 | 302 | 303 | 304 | 400 | 401 | 404 | 405 | JsonRpcError | ServiceError | `sqlstate ${string}`;
 
 /** An answer in the same form for every way of asking. */
 export type Answer = {
@@ -79,7 +79,7 @@ export async function send(as: CallerName, request: Request, scene: Scene): Prom
   }
   if (way === "listen") return hearing(caller, { ...(rest[0] as Asked), table: target });
   if (way === "tool") {
-    const [args = {}, params = {}] = rest as object[];
+    const [args = {}, { needs: _, ...params } = {}] = rest as [object?, { needs?: string }?];
     return byJsonRpc("tools/call", { name: target, arguments: args, ...params }, token);
   }
   if (way === "method") return byJsonRpc(target, rest[0], token);
@@ -104,7 +104,12 @@ async function byRest(method: Method, path: string, call: Call, scene: Scene): P
     ...byHttp(answer),
     sent: raw ?? body,
     expectComes(comes) {
-      if (typeof comes === "number") return expectStatus(answer, comes);
+      if (typeof comes === "number") {
+        expectStatus(answer, comes);
+        const hasEnvelope = Object.hasOwn((answer.body ?? {}) as object, "data");
+        if (hasEnvelope) expect(answer.body, answer.text.slice(0, 1000)).toMatchObject({ meta: expect.any(Object) });
+        return;
+      }
       const [code, ...fields] = comes.split(" ");
       (isLowercase ? expectLowercaseError : expectError)(answer, code as ErrorCode, ...fields);
     },
