@@ -35,6 +35,7 @@ export type Request =
   | readonly [`listen ${Tables}`, asked: Omit<Asked, "table"> & { channel?: string }]
   | `tool ${string}`
   | readonly [`tool ${string}`, args?: object, params?: object]
+  | `method ${string}`
   | readonly [`method ${string}`, params?: object]
   | `page /${string}`;
 
@@ -46,7 +47,20 @@ type JsonRpcError = -32700 | -32600 | -32601 | -32602 | -32603 | -32000 | -32001
  * What must come: a status, an error of the service, or the code of another refusal: of JSON-RPC, Postgres or
  * PostgREST.
  */
-export type Comes = 200 | 201 | 204 | 302 | 303 | 304 | 400 | 401 | 404 | 405 | JsonRpcError | ServiceError | `sqlstate ${string}`;
+export type Comes =
+  | 200
+  | 201
+  | 204
+  | 302
+  | 303
+  | 304
+  | 400
+  | 401
+  | 404
+  | 405
+  | JsonRpcError
+  | ServiceError
+  | `sqlstate ${string}`;
 
 /** An answer in the same form for every way of asking. */
 export type Answer = {

@@ -6,7 +6,10 @@ export const agents = {
   published_survey: async (scene): Promise<Thing> => {
     const admin = { token: "", ...(await scene.get("admin")) };
     const questions = [{ type: "nps", text: "Would you recommend us?" }];
-    const { id, questions: made } = await newSurvey(admin, await scene.organization, { title: "How was it?", questions });
+    const { id, questions: made } = await newSurvey(admin, await scene.organization, {
+      title: "How was it?",
+      questions,
+    });
     return { id, question: made[0]?.id };
   },
 } satisfies Record<string, Maker>;
