@@ -37,5 +37,5 @@ export default section("2.7 Agent", [
   ["2.7.7", "user", "GET /admin/agents", "FORBIDDEN"],
   ["2.7.7", "member", ["POST /admin/agents", { name: "Mine" }], "FORBIDDEN"],
   ["2.7.7", "key", "GET /admin/agents", "FORBIDDEN"],
-  ["2.7.7", "outsider", "GET /admin/agents/:agent/keys", "NOT_FOUND"],
+  ["2.7.7", "outsider", "GET /admin/agents/:agent/keys", "FORBIDDEN"],
 ]);

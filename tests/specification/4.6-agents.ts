@@ -31,9 +31,16 @@ const names = [
 const say = (input: string, params: object = {}) => ["method tools/call", { mode: "natural_language", input, ...params }] as const;
 /** A body as it is, with its headers. */
 const post = (raw: string, headers: Record<string, string> = {}) => ["POST /mcp/tools", undefined, { raw, headers, anywhere: true }] as const;
-const call = (fields: object = {}) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", ...fields });
+const call = (fields: object = {}) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", ...fields }, null, 1);
 const refused = (code: number, data: object = {}) => error({ code, message: expect.any(String), data: { code: expect.stringMatching(/^[A-Z_]+$/), ...data } });
 const subscribe = (events: unknown, filters?: object) => ["method subscribe", { events, filters }] as const;
+/** The path of the stream ends in the id of this field. */
+const hasPath =
+  (way: string, id: string) =>
+  ({ data }: { data: unknown }) => {
+    const { stream_url = "", [id]: named } = data as Record<string, string>;
+    expect(new URL(stream_url).pathname).toBe(`/api/mcp/${way}/${named}`);
+  };
 const hasSchema = { type: "object", properties: expect.any(Object), required: expect.any(Array) };
 
 export default section("4.6 Agents", [
@@ -72,20 +79,7 @@ export default section("4.6 Agents", [
   ["4.6.4", "unissued", "GET /mcp/tools", 401, refused(-32000)],
 
   ["4.6.5", "agent", "method tools/list", 200, keys("tools"), at("tools", keys("name description inputSchema annotations"), types({ name: "string", description: "string", inputSchema: "object", annotations: "object" }))],
-  [
-    "4.6.5",
-    "agent",
-    "method tools/list",
-    200,
-    at(
-      "tools",
-      each("name", names),
-      each(
-        "inputSchema",
-        names.map(() => expect.objectContaining(hasSchema)),
-      ),
-    ),
-  ],
+  ["4.6.5", "agent", "method tools/list", 200, at("tools", each("name", names), each("inputSchema", Array(names.length).fill(expect.objectContaining(hasSchema))))],
   ["4.6.5", "agent surveys:read", "method tools/list", 200, at("tools", each("name", ["list_surveys", "get_survey"]))],
   ["4.6.6", "agent", ["tool create_survey", { title: "How was it?", questions }], 200, keys("survey_id status url"), types({ survey_id: "uuid", status: ["draft"], url: "string" })],
   ["4.6.6", "agent", ["tool create_survey", { title: "How was it?", questions, description: "One question.", settings: { show_branding: false } }], 200, { status: "draft" }],
@@ -115,19 +109,11 @@ export default section("4.6 Agents", [
   ["4.6.8", "agent", say("xyzzy plugh"), -32602, error({ code: "VALIDATION_ERROR", validation_errors: [expect.any(String)], candidates: expect.any(Array) })],
   ["4.6.8", "agent", say(" "), "VALIDATION_ERROR input"],
   ["4.6.8", "agent", say("Remove my vote from :idea"), -32602, error({ parsed_tool: "remove_vote" }), afterwards("agent", say("Remove my vote from :idea", { confirm: true }), 200, { parsed_tool: "remove_vote", execution_result: { vote_count: 1 } })],
-  ["4.6.9", "agent", ["tool list_categories", {}, { stream: true }], 200, keys("request_id stream_url"), types({ request_id: "uuid", stream_url: "string" }), ({ data }) => expect(new URL((data as { stream_url: string }).stream_url).pathname).toBe(`/api/mcp/stream/${(data as { request_id: string }).request_id}`)],
+  ["4.6.9", "agent", ["tool list_categories", {}, { stream: true }], 200, keys("request_id stream_url"), types({ request_id: "uuid", stream_url: "string" }), hasPath("stream", "request_id")],
   ["4.6.9", "agent", say("List submissions", { stream: true }), 200, keys("request_id stream_url"), streams("agent", "progress progress result done", at("2", keys("parsed_tool parsed_params execution_result"), { parsed_tool: "list_submissions", execution_result: { total: 0 } }), at("3", is({ success: true })))],
   ["4.6.9", "agent", ["tool no_such_tool", {}, { stream: true }], -32602],
   ["4.6.9", "agent submissions:read", ["tool remove_vote", { submission_id: 1 }, { stream: true }], "FORBIDDEN"],
-  [
-    "4.6.10",
-    "agent",
-    subscribe(["survey.response.created"], { survey_id: ":published_survey" }),
-    200,
-    keys("subscription_id stream_url"),
-    types({ subscription_id: "uuid", stream_url: "string" }),
-    ({ data }) => expect(new URL((data as { stream_url: string }).stream_url).pathname).toBe(`/api/mcp/subscribe/${(data as { subscription_id: string }).subscription_id}`),
-  ],
+  ["4.6.10", "agent", subscribe(["survey.response.created"], { survey_id: ":published_survey" }), 200, keys("subscription_id stream_url"), types({ subscription_id: "uuid", stream_url: "string" }), hasPath("subscribe", "subscription_id")],
   ["4.6.10", "agent", subscribe(["submission.created"]), 200, choice("filters may be left out")],
   ["4.6.10", "agent", subscribe([]), "VALIDATION_ERROR events"],
   ["4.6.10", "agent", subscribe(["member.joined"]), "VALIDATION_ERROR events.0"],
@@ -143,6 +129,5 @@ export default section("4.6 Agents", [
   ["4.6.11", "unissued", post("{"), 401, refused(-32000)],
   ["4.6.11", "nobody", post(call({ id: 1 })), 401, refused(-32000), ({ body }) => expect(body).toMatchObject({ id: 1 })],
   ["4.6.12", "agent submissions:read", ["tool vote_submission", { submission_id: ":idea" }], "FORBIDDEN", error({ scope: "submissions:write" })],
-  ["4.6.12", "agent submissions:read", ["tool create_submission", { title: 1 }], "FORBIDDEN"],
   ["4.6.12", "agent submissions:write", ["tool update_submission", { submission_id: ":idea", title: "Changed by it" }], "FORBIDDEN"],
 ]);

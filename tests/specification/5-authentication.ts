@@ -45,7 +45,7 @@ export default section("5 Authentication", [
   ["5.5", "user", "GET /surveys", "FORBIDDEN"],
   ["5.5", "member", "GET /surveys", "FORBIDDEN"],
   ["5.5", "outsider", "GET /admin/moderation", "FORBIDDEN"],
-  ["5.5", "user", ["POST /admin/bulk", {}], "FORBIDDEN"],
+  ["5.5", "user", ["POST /admin/bulk", { action: "delete", ids: [":idea"] }], "FORBIDDEN"],
   ["5.5", "nobody", "GET /admin/analytics", "UNAUTHORIZED"],
   ["5.6", "agent", "method tools/list", 200],
   ["5.6", "key", "method tools/list", "UNAUTHORIZED"],
@@ -86,6 +86,6 @@ export default section("5 Authentication", [
   ["5.12", "admin", allow, 200, afterwards("nobody", ["GET /submissions", undefined, from(`${app}.evil.example`)], 200, closed)],
   ["5.12", "admin", allow, 200, afterwards("nobody", ["POST /submissions/:idea/vote", undefined, from(app, { cookie: ":session" })], 201)],
   ["5.12", "admin", ["PUT /admin/origins", { origins: ["*"] }], "VALIDATION_ERROR origins.0"],
-  ["5.13", "admin", ["POST /admin/moderation", spam], 200, afterwards("admin", "GET /admin/audit", 200, at("0", { action: "submission.moderate", details: { reason: "Ads by *** from *** and [***]" } }))],
+  ["5.13", "admin", ["POST /admin/moderation", spam], 200, afterwards("admin", "GET /admin/audit", 200, at("0", { action: "submission.spam", details: { reason: "Ads by *** from *** and [***]" } }))],
   ["5.13", "admin", ["POST /admin/moderation", spam], 200, afterwards("admin", "GET /admin/audit", 200, ({ text }) => expect(text).not.toMatch(/203\.0|2001:db8|a@b/))],
 ]);

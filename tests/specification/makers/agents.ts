@@ -1,15 +1,15 @@
 import { newSurvey } from "../../api/survey-world.ts";
-import type { Maker, Thing } from "./maker.ts";
+import type { Made, Maker, Thing } from "./maker.ts";
+
+async function survey(scene: Made): Promise<Thing> {
+  const admin = { token: "", ...(await scene.get("admin")) };
+  const fields = { title: "How was it?", questions: [{ type: "nps", text: "Would you recommend us?" }] };
+  const { id, questions } = await newSurvey(admin, await scene.organization, fields);
+  return { id, question: questions[0]?.id };
+}
 
 export const agents = {
-  /** A published survey that asks one question. */
-  published_survey: async (scene): Promise<Thing> => {
-    const admin = { token: "", ...(await scene.get("admin")) };
-    const questions = [{ type: "nps", text: "Would you recommend us?" }];
-    const { id, questions: made } = await newSurvey(admin, await scene.organization, {
-      title: "How was it?",
-      questions,
-    });
-    return { id, question: made[0]?.id };
-  },
+  /** Published surveys that ask one question. */
+  published_survey: survey,
+  other_survey: survey,
 } satisfies Record<string, Maker>;

@@ -36,7 +36,7 @@ async function webhook(scene: Made, url = "https://receiver.example/hooks", secr
 async function tried(scene: Made, behave: Behaviour): Promise<Thing> {
   const { id } = await webhook(scene, (await receiver(behave)).id);
   const event = String((await call(scene, "POST", `/${id}/test`)).id);
-  await until(async () => (await call(scene, "GET", `/${id}/deliveries/${event}`)).attempt_count === 1);
+  await until(async () => (await call(scene, "GET", `/${id}/deliveries/${event}`)).duration_ms !== null);
   return { id, event };
 }
 
