@@ -4,12 +4,12 @@ import type { Database } from "../../shared/database.types.ts";
 import { type ErrorCode, errorOfSqlState, errors } from "../../shared/errors.ts";
 import { api, expectError, expectLowercaseError, type Method, send as sendAny } from "../api/client.ts";
 import type { HttpAnswer } from "../http.ts";
-import { type Asked, client, listen, type ReceivedChange } from "../realtime/listening.ts";
+import { type Asked, client, listen, type ReceivedChange, settled } from "../realtime/listening.ts";
 import { stack, supabase, type User } from "../stack.ts";
 import type { CallerName } from "./makers/index.ts";
 import type { Scene } from "./scene.ts";
 
-type Tables = keyof Database["public"]["Tables"];
+type Tables = keyof (Database["public"]["Tables"] & Database["public"]["Views"]);
 type Functions = keyof Database["public"]["Functions"];
 type Table = ReturnType<SupabaseClient["from"]>;
 
@@ -35,6 +35,7 @@ export type Request =
   | readonly [`listen ${Tables}`, asked: Omit<Asked, "table"> & { channel?: string }]
   | `tool ${string}`
   | readonly [`tool ${string}`, args?: object, params?: object]
+  | `method ${string}`
   | readonly [`method ${string}`, params?: object]
   | `page /${string}`;
 
@@ -46,7 +47,8 @@ type JsonRpcError = -32700 | -32600 | -32601 | -32602 | -32603 | -32000 | -32001
  * What must come: a status, an error of the service, or the code of another refusal: of JSON-RPC, Postgres or
  * PostgREST.
  */
-export type Comes = 200 | 201 | 204 | 301 | 302 | 303 | 304 | 404 | JsonRpcError | ServiceError | `sqlstate ${string}`;
+export type Comes = Status | JsonRpcError | ServiceError | `sqlstate ${string}`;
+type Status = 200 | 201 | 204 | 301 | 302 | 303 | 304 | 400 | 401 | 404 | 405;
 
 /** An answer in the same form for every way of asking. */
 export type Answer = {
@@ -180,6 +182,7 @@ async function hearing(
   caller: object | undefined,
   { channel, ...asked }: Asked & { channel?: string },
 ): Promise<Answer> {
+  await settled(); // Changes before this are not heard.
   const heard = await listen(client(caller as User | undefined), asked, channel);
   const nothing = { status: 200, headers: {}, text: "", body: undefined, data: undefined };
   return { ...nothing, heard, expectComes: (comes) => expectStatus(nothing, comes) };

@@ -157,7 +157,7 @@ export const of = (length: number, character = "x"): string => character.repeat(
 export async function run([as, request, comes, ...checks]: Step, scene: Scene): Promise<Answer> {
   const answer = await send(as, await scene.fill(request), scene);
   answer.steps = [{ as, request, answer }];
-  answer.expectComes(comes);
+  answer.expectComes(await scene.fill(comes));
   await look(answer, checks, scene);
   return answer;
 }

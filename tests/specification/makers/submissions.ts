@@ -1,4 +1,4 @@
-import { merge, newComment, newSubmission, only } from "../../api/world.ts";
+import { merge, newComment, newOrganization, newSubmission, only } from "../../api/world.ts";
 import { sql } from "../../stack.ts";
 import type { Made, Maker, Thing } from "./maker.ts";
 
@@ -40,6 +40,8 @@ export const submissions = {
   },
   by_key: (scene) => submission(scene, { title: "An idea by a key" }, "key"),
   by_nameless: (scene) => submission(scene, { title: "An idea by somebody" }, "nameless"),
+  /** Of another organization. */
+  elsewhere: async (scene) => ({ id: await newSubmission(await newOrganization(), await scene.get("author")) }),
   /** With category and tag. */
   labelled: async (scene) => {
     const made = await submission(scene, { title: "A labelled idea", category_id: await scene.id("category") });
