@@ -20,9 +20,15 @@ export async function exampleOf({ steps = [] }: Answer, scene: Scene): Promise<s
 /** The page, in the order of the specification. */
 export function pageOf(examples: ReadonlyMap<string, string>): string {
   const page = textOf("docs/specification.md");
-  const parts = [...page.matchAll(/^## (.*)$|^(?:- \*\*|\| )(\d+(?:\.\d+)+)/gm)].map(([, heading, line = ""]) =>
-    heading === undefined ? `**${line}**\n\n${examples.get(line)}\n` : `## ${heading}\n`,
-  );
+  const first = new Map<string | undefined, string>();
+  const parts = [...page.matchAll(/^## (.*)$|^(?:- \*\*|\| )(\d+(?:\.\d+)+)/gm)].map(([, heading, line = ""]) => {
+    if (heading !== undefined) return `## ${heading}\n`;
+    const example = examples.get(line);
+    const earlier = first.get(example);
+    if (earlier) return `**${line}** See ${earlier}.\n`;
+    first.set(example, line);
+    return `**${line}**\n\n${example}\n`;
+  });
   return `${introduction}\n${parts.join("\n")}`;
 }
 

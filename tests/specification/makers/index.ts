@@ -20,6 +20,10 @@ export const makers = {
   ...webhooks,
 } satisfies Record<string, Maker>;
 
+const areas = [people, keys, addresses, organizations, submissions, comments, surveys, agents, webhooks];
+const names = areas.flatMap((area) => Object.keys(area));
+if (names.length > Object.keys(makers).length) throw new Error(`Two makers have one name: ${names.sort().join(" ")}`);
+
 /** Keys are named with a scope, such as "key surveys:read", or have every scope. */
 type KeyName = keyof typeof keys;
 export type CallerName = "nobody" | keyof typeof people | KeyName | `${KeyName} ${Scope}`;
