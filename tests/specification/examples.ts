@@ -17,20 +17,24 @@ export async function exampleOf({ steps = [] }: Answer, scene: Scene): Promise<s
   return `\`\`\`\n${described.map(shortened).join("\n")}\n\`\`\``;
 }
 
-/** The page, in the order of the specification. */
+/** The page, in the order of the specification: the text of each line and its example. */
 export function pageOf(examples: ReadonlyMap<string, string>): string {
-  const page = textOf("docs/specification.md");
   const first = new Map<string | undefined, string>();
-  const parts = [...page.matchAll(/^## (.*)$|^(?:- \*\*|\| )(\d+(?:\.\d+)+)/gm)].map(([, heading, line = ""]) => {
-    if (heading !== undefined) return `## ${heading}\n`;
-    const example = examples.get(line);
-    const earlier = first.get(example);
-    if (earlier) return `**${line}** See ${earlier}.\n`;
-    first.set(example, line);
-    return `**${line}**\n\n${example}\n`;
-  });
+  const parts = [...textOf("docs/specification.md").matchAll(headingOrLine)].map(
+    ([, heading, line, sentence, cells]) => {
+      if (line === undefined) return `## ${heading}\n`;
+      const text = sentence ?? cells?.split(" | ").filter(Boolean).join(": ");
+      const example = examples.get(line);
+      const earlier = first.get(example);
+      if (!earlier) first.set(example, line);
+      return `**${line}** ${text}\n\n${earlier ? `The example of ${earlier} shows it.` : example}\n`;
+    },
+  );
   return `${introduction}\n${parts.join("\n")}`;
 }
+
+/** A heading; a line of a list with its further lines, or of a table. */
+const headingOrLine = /^## (.*)$|^(?:- \*\*|\| )(\d+(?:\.\d+)+)(?:\*\* (.*(?:\n {2}.*)*)| \| (.*) \|$)/gm;
 
 const introduction = `# Examples of the specification
 
