@@ -234,7 +234,7 @@ export default section("4.2 Submissions", [
   ["4.2.24", "agent", ["tool merge_submissions", { source_ids: [":voted"], target_id: ":idea" }, { confirm: true }], 200, afterwards("nobody", "GET /submissions/:voted", 200, { merged_into_id: ":idea" })],
 
   ["4.2.25", "user", ["rpc create_submission", { ...idea, ...organizationId }], 200, afterwards("user", newest, 200, [{ title: "A dark theme", status: "open", vote_count: 1, author_id: ":user" }]), afterwards("user", "GET /me/votes", 200, [{ title: "A dark theme" }])],
-  ["4.2.25", "user", ["rpc create_submission", { ...idea, organization_id: ":full_board" }], "PLAN_LIMIT_REACHED"],
+  ["4.2.25", "user", ["rpc create_submission", { ...idea, organization_id: ":full_organization" }], "PLAN_LIMIT_REACHED"],
   ["4.2.25", "author", ["rpc update_submission", { id: ":idea", changes: changed }], 200, is(true), afterwards("nobody", "GET /submissions/:idea", 200, changed)],
   ["4.2.25", "author", ["rpc update_submission", { id: ":idea", changes: { tracker_issue_url: "https://tracker.example/1" } }], "FORBIDDEN"],
   ["4.2.25", "user", ["rpc update_submission", { id: ":idea", changes: changed }], 200, is(false), afterwards("nobody", "GET /submissions/:idea", 200, { title: "A dark theme" })],
@@ -249,5 +249,5 @@ export default section("4.2 Submissions", [
   ["4.2.26", "agent", ["tool search_submissions", { q: "dark" }, { needs: ":idea" }], 200, { submissions: [{ id: ":idea" }] }],
   ["4.2.26", "agent", ["tool search_submissions", {}], "VALIDATION_ERROR q"],
   ["4.2.26", "agent", ["tool update_submission", { submission_id: ":idea", ...changed }], 200, { submission: changed }],
-  ["4.2.26", "user", [create, idea, { headers: { "x-organization": ":full_board.slug" } }], "PLAN_LIMIT_REACHED", error({ details: [] })],
+  ["4.2.26", "user", [create, idea, { headers: { "x-organization": ":full_organization.slug" } }], "PLAN_LIMIT_REACHED", error({ details: [] })],
 ]);

@@ -36,7 +36,7 @@ export default section("4.4 Comments", [
   [
     "4.4.5",
     "nobody",
-    "GET /comments/:answered_comment?expand=replies",
+    "GET /comments/:replied?expand=replies",
     200,
     { reply_count: 101 },
     at(

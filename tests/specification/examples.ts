@@ -3,7 +3,8 @@ import type { Answer } from "./request.ts";
 import type { Scene } from "./scene.ts";
 
 const maxLength = 600;
-const shortened = (text: string) => (text.length > maxLength ? `${text.slice(0, maxLength)} …` : text);
+// By code points: half of a character cannot be stored.
+const shortened = (text: string) => (text.length > maxLength ? `${[...text].slice(0, maxLength).join("")} …` : text);
 const textOfBody = (body: unknown) => (typeof body === "string" ? body : JSON.stringify(body));
 
 /** The requests of a row and their answers, with stable names in place of ids, times and secrets. */

@@ -39,7 +39,7 @@ export const comments = {
     return { id };
   },
   /** With 101 replies. */
-  answered_comment: async (scene) => {
+  replied: async (scene) => {
     const made = await comment(scene);
     await sql`insert into public.comments (submission_id, parent_id, author_id, body)
       select ${await scene.id("idea")}, ${made.id ?? ""}, ${await scene.id("author")}, 'Reply ' || n from generate_series(1, 101) n`;

@@ -22,8 +22,8 @@ export const makers = {
 
 const areas = [people, keys, addresses, organizations, submissions, comments, surveys, agents, webhooks];
 const names = areas.flatMap((area) => Object.keys(area));
-const twice = names.filter((name, n) => names.indexOf(name) < n);
-if (twice.length > 0) throw new Error(`Two makers have one name: ${twice.join(", ")}`);
+const repeated = names.filter((name, index) => names.indexOf(name) < index);
+if (repeated.length > 0) throw new Error(`two makers have the same name: ${repeated.join(", ")}`);
 
 /** Keys are named with a scope, such as "key surveys:read", or have every scope. */
 type KeyName = keyof typeof keys;

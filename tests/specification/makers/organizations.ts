@@ -32,7 +32,7 @@ export const organizations = {
   /** An organization that approves submissions before they are shown. */
   moderated: async () => ({ ...(await newOrganization({ require_approval: true })) }),
   /** An organization whose plan allows no further submission. */
-  full_board: async () => ({ ...(await newOrganization({ max_submissions: 0 })) }),
+  full_organization: async () => ({ ...(await newOrganization({ max_submissions: 0 })) }),
   /** An invite of the guest. */
   invite: async (scene) => {
     const as = { token: "", ...(await scene.get("admin")) };
