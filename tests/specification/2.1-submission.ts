@@ -113,7 +113,7 @@ export default section("2.1 Submission", [
   ["2.1.17", "key", [create, { ...idea, author_email: 5 }], "VALIDATION_ERROR author_email"],
   ["2.1.17", "key", [create, { ...byAddress, author_name: of(101) }], "VALIDATION_ERROR author_name"],
   ["2.1.17", "key", [create, { ...byAddress, author_name: "" }], "VALIDATION_ERROR author_name"],
-  ["2.1.18", "key", [create, { ...byAddress, author_name: "Grace" }], 201, afterwards("key", [create, { ...byAddress, author_name: "Grace H." }], 201), afterwards("nobody", "GET /submissions?expand=author", 200, each("author.name", ["Grace H.", "Grace H."]))],
+  ["2.1.18", "key", [create, { ...byAddress, author_name: "Grace" }], 201, afterwards("key", [create, { ...idea, author_email: ":mailbox.ID", author_name: "Grace H." }], 201), afterwards("nobody", "GET /submissions?expand=author", 200, each("author.name", ["Grace H.", "Grace H."]))],
   ["2.1.18", "key", [create, byAddress], 201, afterwards("nobody", newest, 200, [{ author: { name: "Anonymous" } }]), choice("no name is derived from an address")],
   ["2.1.18", "key", [create, { ...idea, author_email: ":user.email" }], 201, afterwards("user", newest, 200, [{ author: { name: "Anonymous", is_team_member: false } }]), choice("an address does not prove an account")],
   ["2.1.19", "key", [create, byName], 201, afterwards("nobody", newest, 200, [{ author: { name: "Grace Hopper", is_team_member: false } }])],

@@ -1,4 +1,4 @@
-import { afterwards, choice, each, holds, is, keys, of, section, types } from "./row.ts";
+import { afterwards, choice, each, error, holds, is, keys, of, section, types } from "./row.ts";
 
 const idea = { title: "A dark theme", description: "The pages are too bright at night.", type: "idea" };
 const change = "PATCH /submissions/:idea/status";
@@ -7,6 +7,9 @@ const history = "GET /submissions/:idea/status-changes";
 const fields = "submission_id previous_status new_status changed_by note changed_at";
 const newest = "GET /submissions?limit=1";
 const isChange = types({ submission_id: "uuid", previous_status: "string", new_status: "string", changed_by: "string", note: "string or null", changed_at: "time" });
+
+const statuses = ["open", "under_review", "planned", "in_progress", "completed", "declined"];
+const moves = statuses.flatMap((from) => statuses.filter((to) => to !== from).map((to) => ["3.1.3", "admin", [change, { status: from }], 200, afterwards("admin", [change, { status: to }], 200, { previous_status: from, new_status: to }), afterwards("nobody", "GET /submissions/:idea", 200, { status: to })] as const));
 
 export default section("3.1 States of a submission", [
   ["3.1.1", "user", ["POST /submissions", idea], 201, { status: "open", vote_count: 1 }, afterwards("user", newest, 200, [{ author_id: ":user", vote_count: 1, status: "open" }]), afterwards("user", "GET /me/votes", 200, [{ title: "A dark theme", vote_count: 1 }])],
@@ -17,10 +20,15 @@ export default section("3.1 States of a submission", [
   ["3.1.2", "admin", [change, { ...planned, note: of(2000, "😀") }], 200],
   ["3.1.2", "admin", [change, { ...planned, note: of(2001, "😀") }], "VALIDATION_ERROR note"],
   ["3.1.2", "admin", [change, { ...planned, notify: "no" }], "VALIDATION_ERROR notify"],
+  ...([null, "", "  \n "] as const).map((note) => ["3.1.2", "admin", [change, { ...planned, note }], 200, { note: null }] as const),
+  ["3.1.2", "admin", [change, { ...planned, note: "  why " }], 200, { note: "why" }],
+  ["3.1.2", "admin", ["PATCH /submissions/:merged/status", planned], "SUBMISSION_MERGED", error({ merged_into_id: ":idea" })],
+  ["3.1.2", "admin", [change, { status: "Planned" }], "VALIDATION_ERROR status"],
+  ["3.1.2", "admin", [change, { ...planned, note: 1 }], "VALIDATION_ERROR note"],
   ["3.1.2", "admin", [change, {}], "VALIDATION_ERROR status"],
   ["3.1.2", "admin", "PATCH /submissions/:nothing/status", "VALIDATION_ERROR status"],
   ["3.1.2", "admin", ["PATCH /submissions/:nothing/status", planned], "NOT_FOUND"],
-  ...(["under_review", "planned", "in_progress", "completed", "declined"] as const).map((status) => ["3.1.3", "admin", [change, { status }], 200, { new_status: status }, afterwards("admin", [change, { status: "open" }], 200, { previous_status: status, new_status: "open" })] as const),
+  ...moves,
   ["3.1.3", "admin", [change, { status: "duplicate" }], "VALIDATION_ERROR status"],
   ["3.1.3", "admin", [change, { status: "done" }], "VALIDATION_ERROR status"],
   ["3.1.3", "agent", ["tool set_submission_status", { submission_id: ":idea", ...planned }], 200, afterwards("nobody", "GET /submissions/:idea", 200, planned)],
@@ -33,6 +41,7 @@ export default section("3.1 States of a submission", [
   ["3.1.4", "key submissions:write", [change, planned], "FORBIDDEN"],
   ["3.1.5", "admin", [change, planned], 200, afterwards("author", "GET /me/notifications", 200, [{ type: "status_changed", submission_id: ":idea" }])],
   ["3.1.5", "admin", [change, { ...planned, notify: false }], 200, afterwards("author", "GET /me/notifications", 200, is([]))],
+  ["3.1.5", "user", "POST /submissions/:idea/follow", 201, afterwards("admin", [change, planned], 200), afterwards("user", "GET /me/notifications", 200, [{ type: "status_changed" }]), afterwards("admin", "GET /me/notifications", 200, is([]))],
   ["3.1.6", "admin", [change, planned], 200, afterwards("admin", [change, { status: "completed" }], 200), afterwards("nobody", history, 200, keys(fields), isChange, each("new_status", ["completed", "planned"]))],
   ["3.1.6", "nobody", history, 200, is([]), choice("the history has changes only")],
   ["3.1.6", "nobody", ["GET /submissions/:changed/status-changes"], 200, holds((data: unknown[]) => data.length === 200)],

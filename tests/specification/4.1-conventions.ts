@@ -9,7 +9,7 @@ const hasTotal = body(at("meta", keys("total")));
 const noMeta = body(at("meta", is({})));
 const limits = headers({ "x-ratelimit-limit": /^\d+$/, "x-ratelimit-remaining": /^\d+$/, "x-ratelimit-reset": /^\d{10}$/, "x-request-id": /^[0-9a-f-]{36}$/ });
 const language = (accepted: string, chosen: string) => ["4.1.12", "nobody", ["GET /organizations/:organization/categories", undefined, { headers: { "accept-language": accepted } }], 200, headers({ "content-language": chosen })] as const;
-const many = (query: string) => [`GET /submissions?author=:many&${query}`] as const;
+const many = (query: string) => [`GET /submissions?author=:author&${query}`, undefined, { needs: ":many" }] as const;
 const cursorOf = ({ meta }: { meta?: unknown }) => (meta as { next_cursor: string }).next_cursor;
 const count = (number: number) => holds((data: unknown[]) => data.length === number);
 
@@ -105,6 +105,7 @@ export default [
       ["4.1.6", "nobody", many("limit=100&q=submission"), 200, meta({ total: 1050, total_pages: 11 })],
       ["4.1.6", "nobody", ["GET /submissions/search?q=submission", undefined, { needs: ":many" }], 200, meta({ total: 1050 })],
       ["4.1.7", "nobody", many("page=1000&limit=100"), 200, is([]), meta({ page: 1000, total: 1050, total_pages: 11 })],
+      ["4.1.7", "nobody", "GET /submissions?page=1001&limit=100", "VALIDATION_ERROR page"],
       ["4.1.7", "nobody", ["GET /submissions?page=101&limit=100", undefined, { needs: ":many" }], 200, is([]), meta({ total: 1050 })],
     ],
     { shared: true },

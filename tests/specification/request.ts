@@ -4,7 +4,7 @@ import type { Database } from "../../shared/database.types.ts";
 import { type ErrorCode, errorOfSqlState, errors } from "../../shared/errors.ts";
 import { api, expectError, expectLowercaseError, type Method, send as sendAny } from "../api/client.ts";
 import type { HttpAnswer } from "../http.ts";
-import { type Asked, client, listen, type ReceivedChange } from "../realtime/listening.ts";
+import { type Asked, client, listen, type ReceivedChange, settled } from "../realtime/listening.ts";
 import { stack, supabase, type User } from "../stack.ts";
 import type { CallerName } from "./makers/index.ts";
 import type { Scene } from "./scene.ts";
@@ -35,6 +35,7 @@ export type Request =
   | readonly [`listen ${Tables}`, asked: Omit<Asked, "table"> & { channel?: string }]
   | `tool ${string}`
   | readonly [`tool ${string}`, args?: object, params?: object]
+  | `method ${string}`
   | readonly [`method ${string}`, params?: object]
   | `page /${string}`;
 
@@ -181,6 +182,7 @@ async function hearing(
   caller: object | undefined,
   { channel, ...asked }: Asked & { channel?: string },
 ): Promise<Answer> {
+  await settled(); // Changes before this are not heard.
   const heard = await listen(client(caller as User | undefined), asked, channel);
   const nothing = { status: 200, headers: {}, text: "", body: undefined, data: undefined };
   return { ...nothing, heard, expectComes: (comes) => expectStatus(nothing, comes) };

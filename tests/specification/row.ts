@@ -4,7 +4,7 @@ import { type Answer, type Comes, type Request, send } from "./request.ts";
 import type { Scene } from "./scene.ts";
 
 /** The number of a line of docs/specification.md, such as 4.3.2. */
-export type Line = `${number}.${number}` | `${number}.${number}.${number}`;
+type Line = `${number}.${number}` | `${number}.${number}.${number}`;
 
 /** Looks at an answer; `scene` fills in what the row has made. */
 type Look = (answer: Answer, scene: Scene) => unknown;

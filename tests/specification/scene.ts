@@ -53,8 +53,9 @@ export class Scene implements Made {
     let result = text.replaceAll(id, "<organization>");
     for (const [name, thing] of this.made) {
       for (const [field, value] of Object.entries(await thing)) {
-        if (value !== undefined && value.length > 20)
-          result = result.replaceAll(value, field === "id" ? `<${name}>` : `<${name}.${field}>`);
+        if (value === undefined || value.length <= 20) continue;
+        const shown = field === "id" ? `<${name}>` : `<${name}.${field}>`;
+        result = result.replaceAll(value, shown).replaceAll(value.toUpperCase(), shown);
       }
     }
     return result
@@ -62,6 +63,6 @@ export class Scene implements Made {
       .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.]*(Z|[+-]\d\d:\d\d)/g, "<time>")
       .replaceAll(/\b(fcs_[a-z]+_)\w+/g, "$1<secret>")
       .replaceAll(/http:\/\/(127\.0\.0\.1|localhost):\d+/g, "<base_url>")
-      .replaceAll(/"(\w*cursor)":"[^"]+"/g, '"$1":"<cursor>"');
+      .replaceAll(/(cursor"?[:=]"?)[\w-]{9,}/g, "$1<cursor>");
   }
 }

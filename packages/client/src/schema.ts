@@ -4151,7 +4151,7 @@ export interface components {
             /** @description Null without numeric or text answers. */
             sentiment: components["schemas"]["Sentiment"] | null;
             sentiment_score: number | null;
-            /** @description Null if the response was not started before. */
+            /** @description Null if the person neither started nor read the survey before. */
             started_at: string | null;
             /**
              * Format: date-time
@@ -4193,7 +4193,7 @@ export interface components {
         SurveyStarted: {
             /**
              * Format: date-time
-             * @description Time of the first start.
+             * @description Time of the first call.
              */
             started_at: string;
             /** Format: uuid */

@@ -20,6 +20,11 @@ export const makers = {
   ...webhooks,
 } satisfies Record<string, Maker>;
 
+const areas = [people, keys, addresses, organizations, submissions, comments, surveys, agents, webhooks];
+const names = areas.flatMap((area) => Object.keys(area));
+const repeated = names.filter((name, index) => names.indexOf(name) < index);
+if (repeated.length > 0) throw new Error(`two makers have the same name: ${repeated.join(", ")}`);
+
 /** Keys are named with a scope, such as "key surveys:read", or have every scope. */
 type KeyName = keyof typeof keys;
 export type CallerName = "nobody" | keyof typeof people | KeyName | `${KeyName} ${Scope}`;

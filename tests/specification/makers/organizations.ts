@@ -1,5 +1,6 @@
+import { api } from "../../api/client.ts";
 import { newOrganization, newSubmission, only } from "../../api/world.ts";
-import { sql } from "../../stack.ts";
+import { sql, stack } from "../../stack.ts";
 import type { Made, Maker, Thing } from "./maker.ts";
 
 async function label(
@@ -31,5 +32,20 @@ export const organizations = {
   /** An organization that approves submissions before they are shown. */
   moderated: async () => ({ ...(await newOrganization({ require_approval: true })) }),
   /** An organization whose plan allows no further submission. */
-  full: async () => ({ ...(await newOrganization({ max_submissions: 0 })) }),
+  full_organization: async () => ({ ...(await newOrganization({ max_submissions: 0 })) }),
+  /** An invite of the guest. */
+  invite: async (scene) => {
+    const as = { token: "", ...(await scene.get("admin")) };
+    const path = `/api/organizations/${(await scene.organization).id}/invites`;
+    const body = { email: (await scene.get("guest")).email, role: "member" };
+    const { data } = (await api("POST", path, { as, body })).body as { data: { id: string; token: string } };
+    return { id: data.id, token: data.token };
+  },
+  /** The service's own pages; the id is their origin. */
+  site: async () => ({ id: new URL(stack.site_url).origin }),
+  /** A cookie with the user's session. */
+  session: async (scene) => {
+    const session = JSON.stringify({ access_token: (await scene.get("user")).token });
+    return { id: `sb-127-auth-token=base64-${Buffer.from(session).toString("base64url")}` };
+  },
 } satisfies Record<string, Maker>;

@@ -1,5 +1,5 @@
 import { scopes as allScopes, type Scope } from "../../../shared/scopes.ts";
-import { newKey, newOrganization, newUser, type User, unknownKey } from "../../api/world.ts";
+import { newGuest, newKey, newOrganization, newUser, type User, unknownKey } from "../../api/world.ts";
 import { newAgent } from "../../mcp/agents.ts";
 import { sql } from "../../stack.ts";
 import type { Made, Maker, Thing } from "./maker.ts";
@@ -38,6 +38,16 @@ export const people = {
   },
   /** Has no request left in this minute. */
   busy: async () => exhausted(person(await newUser()), "level_user"),
+  /** Has a confirmed address, and so may accept an invite. */
+  guest: async () => person(await newGuest("Gus Guest")),
+  /** An agent whose key is of the past. */
+  expired_agent: async (scene: Made) => {
+    const { id, token } = await newAgent({
+      organization: await scene.organization,
+      expiresAt: new Date(Date.now() - 1000),
+    });
+    return { id, token };
+  },
   /** Sends a token that nobody issued. */
   impostor: async () => ({ id: "", token: "garbage" }),
   /** A key of the right form that was never issued. */
@@ -76,7 +86,8 @@ export const keys = {
     ),
   agent: async (scene: Made, name: string) => {
     const { id, token } = await newAgent({ organization: await scene.organization, scopes: scopesOf(name) });
-    return { id, token };
+    const [key] = await sql<{ id: string }[]>`select id from private.api_keys where profile_id = ${id}`;
+    return { id, key_id: key?.id, token };
   },
 } satisfies Record<string, Maker>;
 

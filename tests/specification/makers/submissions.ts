@@ -1,4 +1,4 @@
-import { merge, newComment, newOrganization, newSubmission } from "../../api/world.ts";
+import { merge, newComment, newOrganization, newSubmission, only } from "../../api/world.ts";
 import { sql } from "../../stack.ts";
 import type { Made, Maker, Thing } from "./maker.ts";
 
@@ -70,13 +70,14 @@ export const submissions = {
   /** A submission whose title and description contain HTML. */
   marked_up: (scene) =>
     submission(scene, { title: "The <b>bold</b> & bright lamp", description: "The lamp should be <i>brighter</i>." }),
-  /** 1,050 submissions by the author. */
+  /** 1,050 submissions by the author; the newest is the first. */
   many: async (scene) => {
     const { id } = await scene.organization;
-    const author = await scene.id("author");
-    await sql`insert into public.submissions (organization_id, author_id, title, description, type)
-      select ${id}, ${author}, 'Submission ' || n, 'A description that is long enough.', 'idea' from generate_series(1, 1050) n`;
-    return { id: author };
+    const [first] = await sql<{ id: string }[]>`
+      insert into public.submissions (organization_id, author_id, title, description, type, created_at)
+      select ${id}, ${await scene.id("author")}, 'Submission ' || n, 'A description that is long enough.', 'idea', now() - n * interval '1 second'
+      from generate_series(1, 1050) n returning id`;
+    return { id: only(first).id };
   },
   /** By the key that can only write, and by a person whom it named. */
   by_writer: (scene) => submission(scene, { title: "An idea by a writing key" }, "key submissions:write"),

@@ -64,6 +64,8 @@ DROP FUNCTION "private"."agent_self"();
 
 DROP FUNCTION "private"."agent_shape"(private.agents);
 
+DROP FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text);
+
 DROP FUNCTION "private"."claim_deliveries"(integer, integer);
 
 DROP FUNCTION "private"."count_discrepancies"();
@@ -101,6 +103,8 @@ DROP FUNCTION "private"."resolve_caller"(uuid, bytea);
 DROP FUNCTION "private"."search_query"(text);
 
 DROP FUNCTION "private"."stream_events"(uuid);
+
+DROP FUNCTION "private"."submissions_with_text"(uuid[], text);
 
 DROP FUNCTION "private"."survey_figures"(uuid[]);
 
@@ -3171,7 +3175,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], site_url text DEFAULT NULL::text, OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
+CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_temp'
@@ -3208,7 +3212,6 @@ begin
     ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.internal_write', 'off', true);
-  ignored := set_config('feedback.site_url', coalesce(site_url, ''), true);
   ignored := set_config('request.jwt.claims', case admission.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
@@ -3222,7 +3225,7 @@ begin
 end
 $function$;
 
-ALTER FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) OWNER TO "postgres";
+ALTER FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.audit(action text, target_type text, target_id uuid, details jsonb DEFAULT '{}'::jsonb, organization_id uuid DEFAULT NULL::uuid)
  RETURNS void
@@ -3972,6 +3975,19 @@ begin
       where s.id = can_see_respondents.survey_id and s.audience = 'everyone');
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid, tag_id uuid, author_id uuid, q text, OUT submission_ids uuid[], OUT is_complete boolean, OUT is_few boolean)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+  select f.submission_ids, cardinality(f.submission_ids) < 5001, true
+  from private.list_submissions(organization_id, q, status, type, category_id, tag_id, author_id,
+    'created_at', false, null, null, 0, 5001) f
+$function$;
+
+ALTER FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.change_mail_preferences(organization_id uuid, profile_id uuid, changes jsonb)
  RETURNS json
@@ -5228,18 +5244,17 @@ CREATE OR REPLACE FUNCTION private.count_in_scope(scope private.search_scope, is
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   own_id constant uuid := scope.organization_id;
   all_of_them constant boolean := is_whole or own_id = any (scope.team_ids);
-  with_tag private.search_scope := scope;
+  counted bigint;
 begin
   if num_nonnulls(scope.tag_id, scope.author_id) = 2 then
-    with_tag.tag_id := null;
-    return (select count(*) from public.submissions s
-      where s.author_id = scope.author_id and private.in_search_scope(with_tag, s)
-        and s.id in (select t.submission_id from public.submission_tags t
-          where t.organization_id = own_id and t.tag_id = scope.tag_id));
+    execute 'select count(*) from public.submissions s where ' || private.scope_conditions(scope)
+      || private.tag_condition(scope) into counted;
+    return counted;
   end if;
   return coalesce((
     select sum(c.total) from (
@@ -5269,34 +5284,48 @@ CREATE OR REPLACE FUNCTION private.count_matches(scope private.search_scope, p p
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_temp'
+ SET enable_hashjoin TO 'on'
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
+  max_hidden constant integer := 5000;
+  own_id constant uuid := scope.organization_id;
   board constant private.search_statistics := scope.board;
-  size constant bigint := private.filter_size(scope);
-  passing constant double precision := least(1, greatest(size, 1) / greatest(board.size, 1)::float8);
-  share constant double precision := least(1, greatest(p.text_share, 1 / greatest(board.size, 1)::float8));
-  counted bigint := 0; part record;
+  hidden uuid[]; counted bigint := 0; wanted integer; part record;
 begin
   if p.text_any is null then return 0; end if;
-  -- A look at the words of a row costs about as much as three rows of the index of words.
-  if 3 * least(size, most / share) < least(board.size * share, most / passing) then
-    execute format('select count(*) from (select from public.submissions s where %s
-      and (select m.lexemes operator(pg_catalog.@@) $1 from private.submission_search m
-        where m.submission_id = s.id) limit %s) s',
-      private.scope_conditions(scope) || private.tag_condition(scope), most)
-    into counted using p.text_any;
-    return counted;
+  if num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id, scope.author_id,
+    scope.agent_category_ids) = 0 then
+    hidden := array(
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is not null
+        limit max_hidden)
+      union
+      (select s.id from public.submissions s where s.organization_id = own_id and not s.is_public
+        and not private.can_see_submission(s.is_public, s.author_id, s.organization_id, scope.caller_id,
+          scope.team_ids) is true limit max_hidden));
+    if cardinality(hidden) < max_hidden then
+      wanted := most + cardinality(hidden);
+      for part in
+        select p.text_any as query where p.words is not null and board.size * p.text_share <= 2 * wanted
+        union all
+        select p.text_any && g.query from private.search_groups(board, p.text_share, wanted / 12, null) g
+        -- Exclusions alone would match those of other organizations.
+        where p.words is null or board.size * p.text_share > 2 * wanted
+      loop
+        counted := counted + (select count(*) from (select from private.submission_search m
+          where m.lexemes operator(pg_catalog.@@) part.query limit wanted - counted) m);
+        exit when counted >= wanted;
+      end loop;
+      return least(most, counted - case when counted >= wanted then cardinality(hidden) else (
+        select count(*) from unnest(hidden) h (id) join private.submission_search m on m.submission_id = h.id
+        where m.lexemes operator(pg_catalog.@@) p.text_any) end);
+    end if;
   end if;
-  if board.size * share <= 2 * most / passing then
-    return (select count(*) from private.some_matches(scope, p.text_any, most));
-  end if;
-  for part in
-    select g.query from private.search_groups(board, (share * passing)::real, most, null) g
-  loop
-    counted := counted + (select count(*)
-      from private.some_matches(scope, p.text_any && part.query, (most - counted)::integer));
-    exit when counted >= most;
-  end loop;
+  execute format('select count(*) from (select from private.submission_search m
+      join public.submissions s on s.id = m.submission_id
+      where m.lexemes operator(pg_catalog.@@) $1 and %s limit %s) s',
+    private.scope_conditions(scope) || private.tag_condition(scope), most)
+  into counted using p.text_any;
   return counted;
 end
 $function$;
@@ -7964,6 +7993,8 @@ CREATE OR REPLACE FUNCTION private.list_submissions(organization_id uuid, q text
  SET search_path TO 'pg_temp'
  SET jit TO 'off'
  SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+ SET max_parallel_workers_per_gather TO '0'
 AS $function$
 #variable_conflict use_column
 declare
@@ -7977,7 +8008,7 @@ declare
     when 'title' then 's.title collate "und-x-icu"' else 's.created_at' end;
   direction constant text := case when is_ascending then 'asc' else 'desc' end;
   in_order constant text := format('order by %s %s, s.id %2$s', key, direction);
-  page constant text := format('%s limit %s offset %s', in_order, wanted, skipped);
+  page constant text := format(' limit %s offset %s', wanted, skipped);
   after constant text := case when after_id is null then '' else format(' and (%s, s.id) %s ($1::%s, $2)', key,
     case when is_ascending then '>' else '<' end,
     case sort when 'created_at' then 'timestamptz' when 'title' then 'text' else 'integer' end) end;
@@ -7986,12 +8017,22 @@ declare
       then ' and s.status = ' || quote_literal(status) end,
     case when sort = 'created_at' then coalesce(' and s.author_id = ' || quote_literal(author_id),
       ' and s.category_id = ' || quote_literal(category_id)) end, '');
-  walk constant text := 'select array(select s.id from (select * from public.submissions s
-    where s.organization_id = %L and s.merged_into_id is null%s ' || in_order || ' limit %s) s where %s '
-      || page || ')';
-  conditions text := private.scope_conditions(scope);
-  p private.parsed_search; found_ids uuid[]; hidden uuid[]; matches double precision; board bigint;
+  filters constant integer := num_nonnulls(status, type, category_id, tag_id, author_id, q,
+    scope.agent_category_ids);
+  without_tag private.search_scope := scope;
+  walked private.search_scope := row(own_id, null, null, null, null, null, null, null, null, null);
+  conditions text; p private.parsed_search; found_ids uuid[]; hidden uuid[]; matches double precision;
+  board bigint;
 begin
+  -- Many rows are skipped by an index alone, which does not say who may see each.
+  if skipped >= 1000 and not sees_all then
+    hidden := array(select s.id from public.submissions s where s.organization_id = own_id
+      and not s.is_public and s.author_id is distinct from scope.caller_id limit max_hidden + 1);
+  end if;
+  without_tag.tag_id := null;
+  conditions := private.scope_conditions(without_tag, cardinality(hidden) <= max_hidden) || after
+    || case when cardinality(hidden) <= max_hidden then ' and s.id <> all ($3)' else '' end;
+
   total_is_capped := false;
   if q is null then
     total := private.count_in_scope(scope);
@@ -8010,24 +8051,18 @@ begin
     total := least(total, max_counted);
   end if;
 
-  if q is null and scope.agent_category_ids is null
-    and num_nonnulls(status, type, category_id, tag_id, author_id) = (sorted_filter <> '')::integer then
-    -- Many rows are skipped in the index alone, without a look at who may see each.
-    if skipped >= 1000 and not sees_all then
-      hidden := array(select s.id from public.submissions s where s.organization_id = own_id
-        and not s.is_public and s.author_id is distinct from scope.caller_id limit max_hidden + 1);
-    end if;
-    execute case
-      when sees_all then format(walk, own_id, sorted_filter || after, 'null', 'true')
-      when cardinality(hidden) <= max_hidden
-        then format(walk, own_id, sorted_filter || after || ' and s.id <> all ($3)', 'null', 'true')
-      else format(walk, own_id, sorted_filter || after, 'null', conditions) end
-    into submission_ids using after_value, after_id, hidden;
+  if filters = (sorted_filter <> '')::integer then
+    execute format('select array(select s.id from public.submissions s where %s %s%s)', conditions, in_order,
+      page) into submission_ids using after_value, after_id, hidden;
     return;
   end if;
-
   matches := private.filter_size(scope);
-  board := (select sum(c.total) from private.submission_counts c where c.organization_id = own_id);
+  -- The index of the order has these rows.
+  walked.status := case when sort in ('created_at', 'votes') then status end;
+  walked.author_id := case when sort = 'created_at' and status is null then author_id end;
+  walked.category_id := case when sort = 'created_at' and num_nonnulls(status, author_id) = 0
+    then category_id end;
+  board := private.count_in_scope(walked, true);
   if q is not null then
     matches := case when total_is_capped then greatest(total, matches * p.text_share) else total end;
   end if;
@@ -8035,23 +8070,30 @@ begin
   if found_ids is null
     and (skipped + wanted)::double precision * board * (case when q is null then 1 else 4 end)
       < matches * matches then
-    execute format(walk, own_id, sorted_filter || after, matches::bigint, concat_ws(' and ', conditions,
-      case when tag_id is not null then format(
-        '(select true from public.submission_tags m where m.submission_id = s.id and m.tag_id = %L)', tag_id) end,
-      case when q is not null then '(select m.lexemes operator(pg_catalog.@@) $4
-        from private.submission_search m where m.submission_id = s.id)' end))
-    into submission_ids using after_value, after_id, null, p.text_any;
+    execute format('select array(select s.id from (select * from public.submissions s
+        where s.organization_id = %L and s.merged_into_id is null%s %s limit %s) s where %s %3$s%6$s)',
+      own_id, sorted_filter || after, in_order, matches::bigint, concat_ws(' and ', conditions,
+        case when tag_id is not null then '(select true from public.submission_tags m
+          where m.submission_id = s.id and m.tag_id = $6)' end,
+        case when q is not null then '(select m.lexemes operator(pg_catalog.@@) $4
+          from private.submission_search m where m.submission_id = s.id)' end), page)
+    into submission_ids using after_value, after_id, hidden, p.text_any, null, tag_id;
     if cardinality(submission_ids) = wanted then return; end if;
   end if;
-  execute format('select array(select s.id from (
-      select s.id, s.created_at, s.vote_count, s.comment_count, s.title from %s where %s%s offset 0) s %s)',
-    case when found_ids is not null then 'unnest($3) l (id) join public.submissions s on s.id = l.id'
-      when q is not null then '(select m.submission_id from private.submission_search m
-          where m.lexemes operator(pg_catalog.@@) $4 offset 0) m
-        cross join lateral (select * from public.submissions s where s.id = m.submission_id offset 0) s'
+  perform set_config('enable_sort', 'on', true);
+  execute format('select array(select s.id from (select s.id, %s as place from %s where %s offset 0) s
+      order by s.place %s, s.id %4$s%5$s)', key,
+    case when found_ids is not null then 'unnest($5) l (id) join public.submissions s on s.id = l.id'
+      -- The planner expects too many matches of rare words.
+      when filters = 1 and q is not null or p.text_share * (scope.board).size <= 2000
+        then '(select m.submission_id from private.submission_search m
+            where m.lexemes operator(pg_catalog.@@) $4 offset 0) m
+          cross join lateral (select * from public.submissions s where s.id = m.submission_id offset 0) s'
+      when q is not null then 'private.submission_search m join public.submissions s
+        on s.id = m.submission_id and m.lexemes operator(pg_catalog.@@) $4'
       else 'public.submissions s' end,
-    conditions || private.tag_condition(scope), after, page)
-  into submission_ids using after_value, after_id, found_ids, p.text_any;
+    conditions || private.tag_condition(scope), direction, page)
+  into submission_ids using after_value, after_id, hidden, p.text_any, found_ids;
 end
 $function$;
 
@@ -8078,7 +8120,8 @@ AS $function$
 begin
   return query
     select st.submission_id, json_agg(json_build_object(
-      'name', private.localized(t.name, t.translations, locale), 'slug', t.slug) order by t.slug)
+      'name', private.localized(t.name, t.translations, locale),
+      'slug', t.slug) order by t.slug)
     from public.submission_tags st join public.tags t on t.id = st.tag_id
     where st.submission_id = any (submission_ids) group by 1;
 end
@@ -11618,29 +11661,34 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.scope_conditions(scope private.search_scope)
+CREATE OR REPLACE FUNCTION private.scope_conditions(scope private.search_scope, is_filter boolean DEFAULT false)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_temp'
 AS $function$
-  select concat_ws(' and ',
-    format('s.organization_id = %L and s.merged_into_id is null', (scope).organization_id),
-    case when not coalesce((scope).organization_id = any ((scope).team_ids), false)
-      then format('private.can_see_submission(s.is_public, s.author_id, s.organization_id, %L, %L)',
-        (scope).caller_id, (scope).team_ids) end,
-    's.category_id = any (' || quote_literal((scope).agent_category_ids) || ')',
-    's.status = ' || quote_literal((scope).status), 's.type = ' || quote_literal((scope).type),
-    's.category_id = ' || quote_literal((scope).category_id),
-    's.author_id = ' || quote_literal((scope).author_id),
-    -- These conditions exclude nothing, and let submissions_kind_idx find a category.
-    (select format('s.type = any (%L) and s.status = any (%L)', array_agg(distinct c.type),
-        array_agg(distinct c.status)) from private.submission_counts c
-      where (scope).category_id is not null and num_nonnulls((scope).status, (scope).type) > 0
-        and c.organization_id = (scope).organization_id having count(*) > 0))
+declare conditions text := format('s.organization_id = %L and s.merged_into_id is null', scope.organization_id);
+begin
+  if not is_filter and scope.organization_id = any (scope.team_ids) is not true then
+    conditions := conditions || format(
+      ' and private.can_see_submission(s.is_public, s.author_id, s.organization_id, %L, %L)', scope.caller_id,
+      scope.team_ids);
+  end if;
+  conditions := concat_ws(' and ', conditions,
+    's.category_id = any (' || quote_literal(scope.agent_category_ids) || ')',
+    's.status = ' || quote_literal(scope.status), 's.type = ' || quote_literal(scope.type),
+    's.category_id = ' || quote_literal(scope.category_id), 's.author_id = ' || quote_literal(scope.author_id));
+  if scope.category_id is not null and num_nonnulls(scope.status, scope.type) = 1 then
+    -- This condition excludes nothing, and lets submissions_kind_idx find the category.
+    conditions := conditions || (select format(' and s.type = any (%L) and s.status = any (%L)',
+        array_agg(distinct c.type), array_agg(distinct c.status)) from private.submission_counts c
+      where c.organization_id = scope.organization_id);
+  end if;
+  return conditions;
+end
 $function$;
 
-ALTER FUNCTION "private"."scope_conditions"(private.search_scope) OWNER TO "postgres";
+ALTER FUNCTION "private"."scope_conditions"(private.search_scope, boolean) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.score_survey_response(response_id uuid, judged jsonb)
  RETURNS void
@@ -11706,6 +11754,24 @@ end
 $function$;
 
 ALTER FUNCTION "private"."search_groups"(private.search_statistics, real, integer, private.search_hit) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.search_scope(organization_id uuid, status text DEFAULT NULL::text, type text DEFAULT NULL::text, category_id uuid DEFAULT NULL::uuid, tag_id uuid DEFAULT NULL::uuid, author_id uuid DEFAULT NULL::uuid)
+ RETURNS private.search_scope
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  -- A function in SQL would be planned at each call.
+  return row(organization_id, status, type, category_id, tag_id, author_id, private.caller_id(),
+    private.team_organization_ids(), private.agent_category_ids(),
+    coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
+      row(organization_id, 0, null, null)::private.search_statistics))::private.search_scope;
+end
+$function$;
+
+ALTER FUNCTION "private"."search_scope"(uuid, text, text, uuid, uuid, uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.senders_of_due_mails()
  RETURNS SETOF uuid
@@ -12655,13 +12721,15 @@ $function$;
 
 CREATE OR REPLACE FUNCTION private.tag_condition(scope private.search_scope)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_temp'
 AS $function$
-  select coalesce(format(' and s.id in (select m.submission_id from public.submission_tags m
-    where m.organization_id = %L and m.tag_id = ', (scope).organization_id) || quote_literal((scope).tag_id)
-    || ')', '')
+begin
+  return coalesce(format(' and s.id in (select m.submission_id from public.submission_tags m
+    where m.organization_id = %L and m.tag_id = ', scope.organization_id) || quote_literal(scope.tag_id) || ')',
+    '');
+end
 $function$;
 
 ALTER FUNCTION "private"."tag_condition"(private.search_scope) OWNER TO "postgres";
@@ -13849,8 +13917,6 @@ DROP FUNCTION "private"."broadcast_responses"();
 
 DROP FUNCTION "private"."broadcasts_changes"();
 
-DROP FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text);
-
 DROP FUNCTION "private"."count_added_comment_votes"();
 
 DROP FUNCTION "private"."count_removed_comment_votes"();
@@ -13922,8 +13988,6 @@ DROP FUNCTION "private"."run_import"(uuid, jsonb, jsonb);
 DROP FUNCTION "private"."similar_candidates"(uuid, text);
 
 DROP FUNCTION "private"."start_import"(uuid, text, text, boolean, boolean);
-
-DROP FUNCTION "private"."submissions_with_text"(uuid[], text);
 
 DROP FUNCTION "private"."sum_replies"(integer);
 
@@ -14462,6 +14526,15 @@ RETURN (('('::text || (SELECT string_agg(DISTINCT (((''''::text || "left"((searc
 
 ALTER FUNCTION "private"."search_query"(uuid, text[]) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+RETURN private.count_in_scope(private.search_scope(organization_id, status, type, CASE WHEN (category_ids IS NOT NULL) THEN COALESCE((category_ids)[1], '00000000-0000-0000-0000-000000000000'::uuid) ELSE NULL::uuid END));
+
+ALTER FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.search_tiers(organization_id uuid, votes integer, submission_id uuid)
  RETURNS text[]
  LANGUAGE sql
@@ -14521,23 +14594,14 @@ RETURN (COALESCE((data ->> 'submission_id'::text), ((data -> 'submission'::text)
 
 ALTER FUNCTION "private"."submission_of"(jsonb) OWNER TO "postgres";
 
-CREATE OR REPLACE FUNCTION private.search_scope(organization_id uuid, status text DEFAULT NULL::text, type text DEFAULT NULL::text, category_id uuid DEFAULT NULL::uuid, tag_id uuid DEFAULT NULL::uuid, author_id uuid DEFAULT NULL::uuid)
- RETURNS private.search_scope
+CREATE OR REPLACE FUNCTION private.submissions_with_text(submission_ids uuid[], q text)
+ RETURNS uuid[]
  LANGUAGE sql
- STABLE SECURITY DEFINER
+ IMMUTABLE
  SET search_path TO 'pg_temp'
-RETURN ROW(organization_id, status, type, category_id, tag_id, author_id, private.caller_id(), private.team_organization_ids(), private.agent_category_ids(), COALESCE((SELECT b.*::private.search_statistics AS b FROM private.search_statistics b WHERE (b.organization_id = search_scope.organization_id)), ROW(organization_id, (0)::bigint, NULL::bigint[], NULL::timestamp with time zone)::private.search_statistics))::private.search_scope;
+RETURN submission_ids;
 
-CREATE OR REPLACE FUNCTION private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
- RETURNS bigint
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_temp'
-RETURN private.count_in_scope(private.search_scope(organization_id, status, type, CASE WHEN (category_ids IS NOT NULL) THEN COALESCE((category_ids)[1], '00000000-0000-0000-0000-000000000000'::uuid) ELSE NULL::uuid END));
-
-ALTER FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]) OWNER TO "postgres";
-
-ALTER FUNCTION "private"."search_scope"(uuid, text, text, uuid, uuid, uuid) OWNER TO "postgres";
+ALTER FUNCTION "private"."submissions_with_text"(uuid[], text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.token_bytes(metadata jsonb)
  RETURNS integer
@@ -15508,13 +15572,13 @@ GRANT EXECUTE ON FUNCTION "private"."are_mail_choices"(jsonb) TO "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."are_mail_choices"(jsonb) TO "service_role";
 
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) TO "feedback_api";
+GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "feedback_api";
 
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."audit_draft"(uuid, uuid, text[]) FROM PUBLIC;
 
@@ -15583,6 +15647,16 @@ REVOKE ALL ON FUNCTION "private"."budget_day"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."budget_day"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."budget_day"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) TO "anon", "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) TO "service_key";
 
 REVOKE ALL ON FUNCTION "private"."change_mail_preferences"(uuid, uuid, jsonb) FROM PUBLIC;
 
@@ -16548,11 +16622,11 @@ REVOKE ALL ON FUNCTION "private"."save_idempotent_response"(text, text) FROM "au
 
 GRANT EXECUTE ON FUNCTION "private"."save_idempotent_response"(text, text) TO "authenticated";
 
-REVOKE ALL ON FUNCTION "private"."scope_conditions"(private.search_scope) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."scope_conditions"(private.search_scope, boolean) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION "private"."scope_conditions"(private.search_scope) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."scope_conditions"(private.search_scope, boolean) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."scope_conditions"(private.search_scope) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."scope_conditions"(private.search_scope, boolean) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."search_class"(private.parsed_search, tsvector, tsvector) FROM PUBLIC;
 
@@ -16699,6 +16773,16 @@ REVOKE ALL ON FUNCTION "private"."submission_of"(jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."submission_of"(jsonb) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."submission_of"(jsonb) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."submissions_with_text"(uuid[], text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."submissions_with_text"(uuid[], text) TO "anon", "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."submissions_with_text"(uuid[], text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."submissions_with_text"(uuid[], text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."submissions_with_text"(uuid[], text) TO "service_key";
 
 REVOKE ALL ON FUNCTION "private"."sum_subtotals"() FROM PUBLIC;
 
@@ -16971,6 +17055,9 @@ from public.submissions s
   cross join lateral private.submission_lexemes(s.organization_id, s.title, s.description) l
   cross join lateral unnest(l.known) w (word)
 where s.moderation_state = 'approved';
+
+insert into private.submission_subtotals
+select n.* from public.organizations o cross join lateral private.compute_subtotals(o.id) n;
 
 select private.update_first_replies(array(select distinct c.submission_id from public.comments c where c.is_official));
 

@@ -1,0 +1,91 @@
+import { expect } from "vitest";
+import { afterwards, at, headers, is, keys, section, types } from "./row.ts";
+
+const submit = { title: "Keyboard shortcuts", description: "Let me do all of it without a mouse, please.", type: "idea" };
+const create = ["POST /submissions", submit] as const;
+const from = (origin: string, more: Record<string, string> = {}) => ({ headers: { origin, ...more } });
+const closed = ({ headers }: { headers: object }) => expect(Object.keys(headers).filter((name) => name.startsWith("access-control-"))).toEqual([]);
+const app = "https://app.example.org";
+const allow = ["PUT /admin/origins", { origins: [app] }] as const;
+const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+const spam = { target_type: "submission", target_id: ":idea", action: "spam", reason: "Ads by a@b.example from 203.0.113.7 and [2001:db8::1]" };
+
+export default section("5 Authentication", [
+  ["5.1", "key", "GET /surveys", 200],
+  ["5.1", "user", "GET /me/votes", 200],
+  ["5.1", "nobody", ["GET /submissions", undefined, { headers: { authorization: "Basic YTpi" } }], "UNAUTHORIZED"],
+  ["5.1", "impostor", "GET /submissions", "UNAUTHORIZED"],
+  ["5.1", "unissued", "GET /submissions", "UNAUTHORIZED"],
+  ["5.1", "expired", "GET /submissions", "UNAUTHORIZED"],
+  ["5.2", "admin", ["POST /admin/api-keys", { name: "Backend", scopes: ["submissions:write"] }], 201, keys("id name scopes prefix last_four expires_at revoked_at last_used_at created_at created_by secret"), types({ id: "uuid", secret: "string", scopes: "strings", expires_at: "time or null", created_at: "time" })],
+  ["5.2", "admin", ["GET /admin/api-keys", undefined, { needs: ":key" }], 200, keys("id name scopes prefix last_four expires_at revoked_at last_used_at created_at created_by"), [{ id: ":key.key_id" }]],
+  ["5.2", "admin", "DELETE /admin/api-keys/:key.key_id", 200, afterwards("key", "GET /submissions", "UNAUTHORIZED")],
+  ["5.2", "admin", ["POST /admin/api-keys/:key.key_id/rotate", { overlap_seconds: 0 }], 201, types({ secret: "string" }), afterwards("key", "GET /submissions", "UNAUTHORIZED")],
+  ["5.2", "admin", "POST /admin/api-keys/:key.key_id/rotate", 201, afterwards("key", "GET /submissions", 200)],
+  ["5.2", "key", "GET /admin/api-keys", "FORBIDDEN"],
+  ["5.2", "member", "GET /admin/api-keys", "FORBIDDEN"],
+  ["5.2", "nobody", "GET /admin/api-keys", "UNAUTHORIZED"],
+
+  ["5.3", "nobody", "GET /submissions", 200],
+  ["5.3", "nobody", "GET /submissions/:idea", 200],
+  ["5.3", "nobody", "GET /submissions/:idea/comments", 200],
+  ["5.3", "nobody", "GET /organizations/:organization/categories", 200],
+  ["5.3", "nobody", "GET /organizations/:organization/tags", 200],
+  ["5.4", "user", create, 201],
+  ["5.4", "user", "POST /submissions/:idea/vote", 201],
+  ["5.4", "user", ["POST /submissions/:idea/comments", { body: "Hello" }], 201],
+  ["5.4", "nobody", create, "UNAUTHORIZED"],
+  ["5.4", "nobody", "POST /submissions/:idea/vote", "UNAUTHORIZED"],
+  ["5.4", "nobody", ["POST /submissions/:idea/comments", { body: "Hello" }], "UNAUTHORIZED"],
+  ["5.5", "admin", "GET /submissions/:idea/voters", 200],
+  ["5.5", "admin", "GET /surveys", 200],
+  ["5.5", "admin", "GET /admin/moderation", 200],
+  ["5.5", "admin", "GET /admin/analytics", 200],
+  ["5.5", "user", "GET /submissions/:idea/voters", "FORBIDDEN"],
+  ["5.5", "user", "GET /surveys", "FORBIDDEN"],
+  ["5.5", "member", "GET /surveys", "FORBIDDEN"],
+  ["5.5", "outsider", "GET /admin/moderation", "FORBIDDEN"],
+  ["5.5", "user", ["POST /admin/bulk", { action: "delete", ids: [":idea"] }], "FORBIDDEN"],
+  ["5.5", "nobody", "GET /admin/analytics", "UNAUTHORIZED"],
+  ["5.6", "agent", "method tools/list", 200],
+  ["5.6", "key", "method tools/list", "UNAUTHORIZED"],
+  ["5.6", "agent", "GET /submissions", "UNAUTHORIZED"],
+  ["5.6", "agent", "GET /admin/api-keys", "UNAUTHORIZED"],
+
+  ["5.7", "key submissions:write", create, 201, keys("id url")],
+  ["5.7", "key submissions:read", create, "FORBIDDEN"],
+  ["5.7", "unissued", create, "UNAUTHORIZED"],
+  ["5.7", "expired", create, "UNAUTHORIZED"],
+  ["5.8", "admin", ["POST /admin/api-keys", { name: "All", scopes: ["surveys:read", "surveys:write", "surveys:publish", "responses:read", "submissions:read", "submissions:write", "submissions:moderate", "analytics:read"] }], 201],
+  ["5.8", "admin", ["POST /admin/api-keys", { name: "More", scopes: ["webhooks:read", "webhooks:write", "members:write", "organization:write"] }], 201],
+  ["5.8", "admin", ["POST /admin/api-keys", { name: "Wild", scopes: ["*"] }], "VALIDATION_ERROR scopes.0"],
+  ["5.8", "admin", ["POST /admin/api-keys", { name: "Loud", scopes: ["Submissions:Read"] }], "VALIDATION_ERROR scopes.0"],
+  ["5.9", "key surveys:read", "GET /surveys", 200],
+  ["5.9", "key surveys:write", "GET /surveys", "FORBIDDEN"],
+  ["5.9", "key surveys:write", ["POST /surveys", { title: "How was it?" }], 201],
+  ["5.9", "key surveys:read", ["POST /surveys", { title: "How was it?" }], "FORBIDDEN"],
+  ["5.9", "key surveys:publish", "POST /surveys/:published_survey/publish", 200],
+  ["5.9", "key surveys:write", "POST /surveys/:published_survey/publish", "FORBIDDEN"],
+  ["5.9", "key responses:read", "GET /surveys/:published_survey/responses", 200],
+  ["5.9", "key surveys:read", "GET /surveys/:published_survey/responses", "FORBIDDEN"],
+  ["5.9", "key analytics:read", "GET /surveys/:published_survey/analytics", 200],
+  ["5.9", "key responses:read", "GET /surveys/:published_survey/analytics", "FORBIDDEN"],
+  ["5.9", "key submissions:moderate", ["PATCH /submissions/:idea/status", { status: "planned" }], 200],
+  ["5.9", "key submissions:write", ["PATCH /submissions/:idea/status", { status: "planned" }], "FORBIDDEN"],
+
+  ["5.10", "nobody", ["GET /me/votes", undefined, { headers: { cookie: ":session" } }], 200, is([])],
+  ["5.10", "nobody", ["POST /submissions/:idea/vote", undefined, from(":site", { cookie: ":session" })], 201, { user_id: ":user" }],
+  ["5.10", "nobody", ["POST /submissions/:idea/vote", undefined, { headers: { cookie: ":session" } }], "FORBIDDEN"],
+  ["5.10", "nobody", ["POST /submissions/:idea/vote", undefined, from("https://evil.example", { cookie: ":session" })], "FORBIDDEN"],
+  ["5.11", "nobody", ["POST /mcp/tools", list, { headers: { cookie: ":session" } }], 401],
+  ["5.11", "nobody", ["POST /mcp/tools", list, { headers: { cookie: "sb-127-auth-token=:agent.token; key=:agent.token" } }], 401],
+  ["5.11", "nobody", ["POST /mcp/tools?token=:agent.token&access_token=:agent.token", list], 401],
+  ["5.12", "nobody", ["GET /submissions", undefined, from("https://evil.example")], 200, closed],
+  ["5.12", "nobody", ["GET /submissions", undefined, from(":site")], 200, ({ headers }, scene) => scene.id("site").then((site) => expect(headers["access-control-allow-origin"]).toBe(site))],
+  ["5.12", "admin", allow, 200, keys("origins"), afterwards("nobody", ["GET /submissions", undefined, from(app)], 200, headers({ "access-control-allow-origin": app, "access-control-allow-credentials": "true" }))],
+  ["5.12", "admin", allow, 200, afterwards("nobody", ["GET /submissions", undefined, from(`${app}.evil.example`)], 200, closed)],
+  ["5.12", "admin", allow, 200, afterwards("nobody", ["POST /submissions/:idea/vote", undefined, from(app, { cookie: ":session" })], 201)],
+  ["5.12", "admin", ["PUT /admin/origins", { origins: ["*"] }], "VALIDATION_ERROR origins.0"],
+  ["5.13", "admin", ["POST /admin/moderation", spam], 200, afterwards("admin", "GET /admin/audit", 200, at("0", { action: "submission.spam", details: { reason: "Ads by *** from *** and [***]" } }))],
+  ["5.13", "admin", ["POST /admin/moderation", spam], 200, afterwards("admin", "GET /admin/audit", 200, ({ text }) => expect(text).not.toMatch(/203\.0|2001:db8|a@b/))],
+]);
