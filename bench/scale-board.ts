@@ -55,6 +55,7 @@ export async function fillScaleBoard(
       "public.profiles",
       "private.submission_search",
       "private.submission_counts",
+      "private.submission_subtotals",
     ])
       await sql.unsafe(`vacuum (analyze) ${table}`);
   } finally {

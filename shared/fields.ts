@@ -29,8 +29,8 @@ export const calendarDay = z.iso
   .refine((value) => value >= "1000", "must be in the years 1000 to 9999");
 
 // Postgres takes offsets of less than 16 hours.
-const isoTime =
-  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d{1,9})?)?(?:Z|([+-](?:0\d|1[0-5]))(?::?([0-5]\d))?)$/;
+export const isoTime =
+  /^([1-9]\d{3}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d)(:[0-5]\d(?:\.\d{1,9})?)?(?:Z|([+-](?:0\d|1[0-5]))(?::?([0-5]\d))?)$/;
 
 /**
  * An ISO 8601 time with an offset as RFC 3339, Postgres and Date.parse read it: with seconds, and with minutes in the
@@ -59,7 +59,12 @@ export const dayOrMoment = z
     (value) => calendarDay.safeParse(value).success || timeOf(value) !== undefined,
     "must be an ISO 8601 date or time with an offset, such as 2027-01-31 or 2027-01-31T12:00:00Z",
   )
-  .meta({ anyOf: ["date", "date-time"].map((format) => ({ type: "string", format, pattern: "^[1-9]" })) });
+  .meta({
+    anyOf: [
+      { type: "string", format: "date", pattern: "^[1-9]" },
+      { type: "string", format: "date-time", pattern: isoTime.source },
+    ],
+  });
 
 /** Output only: as Postgres writes it, in UTC with an offset. */
 export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 with an offset.");

@@ -82,7 +82,7 @@ export const surveyResponse = z
         "Anonymous if the person was erased; null if the profile is gone, and for keys without submissions:moderate if the audience is voters or followers.",
       ),
     answers: z.array(answerGiven).describe("In question order, with option texts; unanswered questions are omitted."),
-    started_at: timestamp.nullable().describe("Null if the response was not started before."),
+    started_at: timestamp.nullable().describe("Null if the person neither started nor read the survey before."),
     submitted_at: timestamp,
     duration_seconds: z.number().min(0).nullable().describe("From start to submission, in seconds."),
     sentiment: sentiment.nullable().describe("Null without numeric or text answers."),
@@ -96,7 +96,7 @@ const surveyResponseCreated = z
   .meta({ id: "SurveyResponseCreated", description: "A created response." });
 
 const surveyStarted = z
-  .object({ survey_id: uuid, started_at: timestamp.describe("Time of the first start.") })
+  .object({ survey_id: uuid, started_at: timestamp.describe("Time of the first call.") })
   .meta({ id: "SurveyStarted", description: "When the caller started to answer." });
 
 export const surveyResponseListAnswer = listOf(surveyResponse, fullMeta);

@@ -11,7 +11,7 @@ const neutral = "#52525b";
 export function figureOf(id: string, name: string | null): string {
   const initials = name ? initialsOf(name) : "";
   const color = figureColors[Number.parseInt(id.slice(0, 8), 16) % figureColors.length];
-  return xml`<svg xmlns="http://www.w3.org/2000/svg" class="avatar" viewBox="0 0 28 28" aria-hidden="true"><circle cx="14" cy="14" r="14" fill="${
+  return xml`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 28 28"><circle cx="14" cy="14" r="14" fill="${
     initials ? color : neutral
   }"/>${
     initials

@@ -472,7 +472,8 @@ begin
 end
 $$;
 
--- URL of a person's picture: their own, or the one that the pages make (functions/web/figure.ts).
+-- URL of a person's picture: their own, or the one that the pages make (functions/web/figure.ts). The edge
+-- functions set the address of the pages in each transaction; null without it.
 create function private.avatar(person public.profiles) returns text
 language sql stable
 return coalesce((person).avatar_url,

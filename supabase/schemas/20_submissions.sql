@@ -388,7 +388,8 @@ language plpgsql stable security definer set search_path = pg_temp rows 50 as $$
 begin
   return query
     select st.submission_id, json_agg(json_build_object(
-      'name', private.localized(t.name, t.translations, locale), 'slug', t.slug) order by t.slug)
+      'name', private.localized(t.name, t.translations, locale),
+      'slug', t.slug) order by t.slug)
     from public.submission_tags st join public.tags t on t.id = st.tag_id
     where st.submission_id = any (submission_ids) group by 1;
 end

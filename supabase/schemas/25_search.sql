@@ -412,11 +412,16 @@ comment on type private.search_hit is
 create function private.search_scope(organization_id uuid, status text default null, type text default null,
   category_id uuid default null, tag_id uuid default null, author_id uuid default null)
   returns private.search_scope
-language sql stable security definer set search_path = pg_temp
-return row(organization_id, status, type, category_id, tag_id, author_id, private.caller_id(),
-  private.team_organization_ids(), private.agent_category_ids(),
-  coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
-    row(organization_id, 0, null, null)::private.search_statistics))::private.search_scope;
+language plpgsql stable security definer set search_path = pg_temp
+  set plan_cache_mode = force_generic_plan as $$
+begin
+  -- A function in SQL would be planned at each call.
+  return row(organization_id, status, type, category_id, tag_id, author_id, private.caller_id(),
+    private.team_organization_ids(), private.agent_category_ids(),
+    coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
+      row(organization_id, 0, null, null)::private.search_statistics))::private.search_scope;
+end
+$$;
 
 -- Whether a submission has the tag.
 create function private.has_tag(submission_id uuid, tag_id uuid) returns boolean
@@ -439,18 +444,16 @@ return s.organization_id = scope.organization_id and s.merged_into_id is null
 -- Number of listed submissions in a scope: those that the caller can see, or with is_whole all of them.
 create function private.count_in_scope(scope private.search_scope, is_whole boolean default false)
   returns bigint
-language plpgsql stable set search_path = pg_temp as $$
+language plpgsql stable set search_path = pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   own_id constant uuid := scope.organization_id;
   all_of_them constant boolean := is_whole or own_id = any (scope.team_ids);
-  with_tag private.search_scope := scope;
+  counted bigint;
 begin
   if num_nonnulls(scope.tag_id, scope.author_id) = 2 then
-    with_tag.tag_id := null;
-    return (select count(*) from public.submissions s
-      where s.author_id = scope.author_id and private.in_search_scope(with_tag, s)
-        and s.id in (select t.submission_id from public.submission_tags t
-          where t.organization_id = own_id and t.tag_id = scope.tag_id));
+    execute 'select count(*) from public.submissions s where ' || private.scope_conditions(scope)
+      || private.tag_condition(scope) into counted;
+    return counted;
   end if;
   return coalesce((
     select sum(c.total) from (
@@ -473,41 +476,40 @@ begin
 end
 $$;
 
--- Number of listed submissions the caller can see; null matches every status, type or category.
--- definer: reads counters.
-create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
-  returns bigint
-language sql stable security definer set search_path = pg_temp
-return private.count_in_scope(private.search_scope(organization_id, status, type,
-  case when category_ids is not null
-    then coalesce(category_ids[1], '00000000-0000-0000-0000-000000000000') end));
-grant execute on function private.count_submissions to anon, authenticated, service_key;
-
--- The conditions of private.in_search_scope for a row s as SQL that the planner can read, without the tag.
-create function private.scope_conditions(scope private.search_scope) returns text
-language sql stable set search_path = pg_temp as $$
-  select concat_ws(' and ',
-    format('s.organization_id = %L and s.merged_into_id is null', (scope).organization_id),
-    case when not coalesce((scope).organization_id = any ((scope).team_ids), false)
-      then format('private.can_see_submission(s.is_public, s.author_id, s.organization_id, %L, %L)',
-        (scope).caller_id, (scope).team_ids) end,
-    's.category_id = any (' || quote_literal((scope).agent_category_ids) || ')',
-    's.status = ' || quote_literal((scope).status), 's.type = ' || quote_literal((scope).type),
-    's.category_id = ' || quote_literal((scope).category_id),
-    's.author_id = ' || quote_literal((scope).author_id),
-    -- These conditions exclude nothing, and let submissions_kind_idx find a category.
-    (select format('s.type = any (%L) and s.status = any (%L)', array_agg(distinct c.type),
-        array_agg(distinct c.status)) from private.submission_counts c
-      where (scope).category_id is not null and num_nonnulls((scope).status, (scope).type) > 0
-        and c.organization_id = (scope).organization_id having count(*) > 0))
+-- The conditions of private.in_search_scope for a row s as SQL that the planner can read; with is_filter only
+-- the filters, without who may see the row; without the tag.
+create function private.scope_conditions(scope private.search_scope, is_filter boolean default false)
+  returns text
+language plpgsql stable set search_path = pg_temp as $$
+declare conditions text := format('s.organization_id = %L and s.merged_into_id is null', scope.organization_id);
+begin
+  if not is_filter and scope.organization_id = any (scope.team_ids) is not true then
+    conditions := conditions || format(
+      ' and private.can_see_submission(s.is_public, s.author_id, s.organization_id, %L, %L)', scope.caller_id,
+      scope.team_ids);
+  end if;
+  conditions := concat_ws(' and ', conditions,
+    's.category_id = any (' || quote_literal(scope.agent_category_ids) || ')',
+    's.status = ' || quote_literal(scope.status), 's.type = ' || quote_literal(scope.type),
+    's.category_id = ' || quote_literal(scope.category_id), 's.author_id = ' || quote_literal(scope.author_id));
+  if scope.category_id is not null and num_nonnulls(scope.status, scope.type) = 1 then
+    -- This condition excludes nothing, and lets submissions_kind_idx find the category.
+    conditions := conditions || (select format(' and s.type = any (%L) and s.status = any (%L)',
+        array_agg(distinct c.type), array_agg(distinct c.status)) from private.submission_counts c
+      where c.organization_id = scope.organization_id);
+  end if;
+  return conditions;
+end
 $$;
 
--- The condition of the tag of a scope, for private.scope_conditions.
+-- The condition of the tag of a scope, to follow private.scope_conditions.
 create function private.tag_condition(scope private.search_scope) returns text
-language sql stable set search_path = pg_temp as $$
-  select coalesce(format(' and s.id in (select m.submission_id from public.submission_tags m
-    where m.organization_id = %L and m.tag_id = ', (scope).organization_id) || quote_literal((scope).tag_id)
-    || ')', '')
+language plpgsql stable set search_path = pg_temp as $$
+begin
+  return coalesce(format(' and s.id in (select m.submission_id from public.submission_tags m
+    where m.organization_id = %L and m.tag_id = ', scope.organization_id) || quote_literal(scope.tag_id) || ')',
+    '');
+end
 $$;
 
 -- At most this many submissions pass the filters of a scope, whoever may see them.
@@ -521,8 +523,8 @@ begin
 end
 $$;
 
--- Groups of tiers in the order of results, as queries: the first group is expected to have the wanted number of matches, each following group about
--- 16 times as many as those before it.
+-- Groups of tiers in the order of results, as queries: the first group is expected to have the wanted number
+-- of matches, each following group about 16 times as many as those before it.
 create function private.search_groups(board private.search_statistics, share real, wanted integer,
   after private.search_hit, out query tsquery)
   returns setof tsquery
@@ -678,38 +680,51 @@ begin
 end
 $$;
 
--- Number of matches of a query, up to a limit. Reads first the rows with the most votes, or those that pass
--- the filters where these are fewer.
+-- Number of matches of a query, up to a limit. Without filters the index of words counts them, together with
+-- the few that the caller cannot see, which are counted separately.
 create function private.count_matches(scope private.search_scope, p private.parsed_search, most integer)
   returns bigint
-language plpgsql stable set search_path = pg_temp as $$
+language plpgsql stable set search_path = pg_temp set enable_hashjoin = on set plan_cache_mode = force_custom_plan
+  as $$
 declare
+  max_hidden constant integer := 5000;
+  own_id constant uuid := scope.organization_id;
   board constant private.search_statistics := scope.board;
-  size constant bigint := private.filter_size(scope);
-  passing constant double precision := least(1, greatest(size, 1) / greatest(board.size, 1)::float8);
-  share constant double precision := least(1, greatest(p.text_share, 1 / greatest(board.size, 1)::float8));
-  counted bigint := 0; part record;
+  hidden uuid[]; counted bigint := 0; wanted integer; part record;
 begin
   if p.text_any is null then return 0; end if;
-  -- A look at the words of a row costs about as much as three rows of the index of words.
-  if 3 * least(size, most / share) < least(board.size * share, most / passing) then
-    execute format('select count(*) from (select from public.submissions s where %s
-      and (select m.lexemes operator(pg_catalog.@@) $1 from private.submission_search m
-        where m.submission_id = s.id) limit %s) s',
-      private.scope_conditions(scope) || private.tag_condition(scope), most)
-    into counted using p.text_any;
-    return counted;
+  if num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id, scope.author_id,
+    scope.agent_category_ids) = 0 then
+    hidden := array(
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is not null
+        limit max_hidden)
+      union
+      (select s.id from public.submissions s where s.organization_id = own_id and not s.is_public
+        and not private.can_see_submission(s.is_public, s.author_id, s.organization_id, scope.caller_id,
+          scope.team_ids) is true limit max_hidden));
+    if cardinality(hidden) < max_hidden then
+      wanted := most + cardinality(hidden);
+      for part in
+        select p.text_any as query where p.words is not null and board.size * p.text_share <= 2 * wanted
+        union all
+        select p.text_any && g.query from private.search_groups(board, p.text_share, wanted / 12, null) g
+        -- Exclusions alone would match those of other organizations.
+        where p.words is null or board.size * p.text_share > 2 * wanted
+      loop
+        counted := counted + (select count(*) from (select from private.submission_search m
+          where m.lexemes operator(pg_catalog.@@) part.query limit wanted - counted) m);
+        exit when counted >= wanted;
+      end loop;
+      return least(most, counted - case when counted >= wanted then cardinality(hidden) else (
+        select count(*) from unnest(hidden) h (id) join private.submission_search m on m.submission_id = h.id
+        where m.lexemes operator(pg_catalog.@@) p.text_any) end);
+    end if;
   end if;
-  if board.size * share <= 2 * most / passing then
-    return (select count(*) from private.some_matches(scope, p.text_any, most));
-  end if;
-  for part in
-    select g.query from private.search_groups(board, (share * passing)::real, most, null) g
-  loop
-    counted := counted + (select count(*)
-      from private.some_matches(scope, p.text_any && part.query, (most - counted)::integer));
-    exit when counted >= most;
-  end loop;
+  execute format('select count(*) from (select from private.submission_search m
+      join public.submissions s on s.id = m.submission_id
+      where m.lexemes operator(pg_catalog.@@) $1 and %s limit %s) s',
+    private.scope_conditions(scope) || private.tag_condition(scope), most)
+  into counted using p.text_any;
   return counted;
 end
 $$;
@@ -847,7 +862,7 @@ create function private.list_submissions(organization_id uuid, q text, status te
   out submission_ids uuid[], out total bigint, out total_is_capped boolean, out match text,
   out did_you_mean text, out marks text)
 language plpgsql stable security definer set search_path = pg_temp set jit = off set enable_seqscan = off
-  as $$
+  set enable_sort = off set max_parallel_workers_per_gather = 0 as $$
 #variable_conflict use_column
 declare
   max_counted constant integer := 10000;
@@ -860,7 +875,7 @@ declare
     when 'title' then 's.title collate "und-x-icu"' else 's.created_at' end;
   direction constant text := case when is_ascending then 'asc' else 'desc' end;
   in_order constant text := format('order by %s %s, s.id %2$s', key, direction);
-  page constant text := format('%s limit %s offset %s', in_order, wanted, skipped);
+  page constant text := format(' limit %s offset %s', wanted, skipped);
   after constant text := case when after_id is null then '' else format(' and (%s, s.id) %s ($1::%s, $2)', key,
     case when is_ascending then '>' else '<' end,
     case sort when 'created_at' then 'timestamptz' when 'title' then 'text' else 'integer' end) end;
@@ -869,12 +884,22 @@ declare
       then ' and s.status = ' || quote_literal(status) end,
     case when sort = 'created_at' then coalesce(' and s.author_id = ' || quote_literal(author_id),
       ' and s.category_id = ' || quote_literal(category_id)) end, '');
-  walk constant text := 'select array(select s.id from (select * from public.submissions s
-    where s.organization_id = %L and s.merged_into_id is null%s ' || in_order || ' limit %s) s where %s '
-      || page || ')';
-  conditions text := private.scope_conditions(scope);
-  p private.parsed_search; found_ids uuid[]; hidden uuid[]; matches double precision; board bigint;
+  filters constant integer := num_nonnulls(status, type, category_id, tag_id, author_id, q,
+    scope.agent_category_ids);
+  without_tag private.search_scope := scope;
+  walked private.search_scope := row(own_id, null, null, null, null, null, null, null, null, null);
+  conditions text; p private.parsed_search; found_ids uuid[]; hidden uuid[]; matches double precision;
+  board bigint;
 begin
+  -- Many rows are skipped by an index alone, which does not say who may see each.
+  if skipped >= 1000 and not sees_all then
+    hidden := array(select s.id from public.submissions s where s.organization_id = own_id
+      and not s.is_public and s.author_id is distinct from scope.caller_id limit max_hidden + 1);
+  end if;
+  without_tag.tag_id := null;
+  conditions := private.scope_conditions(without_tag, cardinality(hidden) <= max_hidden) || after
+    || case when cardinality(hidden) <= max_hidden then ' and s.id <> all ($3)' else '' end;
+
   total_is_capped := false;
   if q is null then
     total := private.count_in_scope(scope);
@@ -893,24 +918,18 @@ begin
     total := least(total, max_counted);
   end if;
 
-  if q is null and scope.agent_category_ids is null
-    and num_nonnulls(status, type, category_id, tag_id, author_id) = (sorted_filter <> '')::integer then
-    -- Many rows are skipped in the index alone, without a look at who may see each.
-    if skipped >= 1000 and not sees_all then
-      hidden := array(select s.id from public.submissions s where s.organization_id = own_id
-        and not s.is_public and s.author_id is distinct from scope.caller_id limit max_hidden + 1);
-    end if;
-    execute case
-      when sees_all then format(walk, own_id, sorted_filter || after, 'null', 'true')
-      when cardinality(hidden) <= max_hidden
-        then format(walk, own_id, sorted_filter || after || ' and s.id <> all ($3)', 'null', 'true')
-      else format(walk, own_id, sorted_filter || after, 'null', conditions) end
-    into submission_ids using after_value, after_id, hidden;
+  if filters = (sorted_filter <> '')::integer then
+    execute format('select array(select s.id from public.submissions s where %s %s%s)', conditions, in_order,
+      page) into submission_ids using after_value, after_id, hidden;
     return;
   end if;
-
   matches := private.filter_size(scope);
-  board := (select sum(c.total) from private.submission_counts c where c.organization_id = own_id);
+  -- The index of the order has these rows.
+  walked.status := case when sort in ('created_at', 'votes') then status end;
+  walked.author_id := case when sort = 'created_at' and status is null then author_id end;
+  walked.category_id := case when sort = 'created_at' and num_nonnulls(status, author_id) = 0
+    then category_id end;
+  board := private.count_in_scope(walked, true);
   if q is not null then
     matches := case when total_is_capped then greatest(total, matches * p.text_share) else total end;
   end if;
@@ -918,23 +937,30 @@ begin
   if found_ids is null
     and (skipped + wanted)::double precision * board * (case when q is null then 1 else 4 end)
       < matches * matches then
-    execute format(walk, own_id, sorted_filter || after, matches::bigint, concat_ws(' and ', conditions,
-      case when tag_id is not null then format(
-        '(select true from public.submission_tags m where m.submission_id = s.id and m.tag_id = %L)', tag_id) end,
-      case when q is not null then '(select m.lexemes operator(pg_catalog.@@) $4
-        from private.submission_search m where m.submission_id = s.id)' end))
-    into submission_ids using after_value, after_id, null, p.text_any;
+    execute format('select array(select s.id from (select * from public.submissions s
+        where s.organization_id = %L and s.merged_into_id is null%s %s limit %s) s where %s %3$s%6$s)',
+      own_id, sorted_filter || after, in_order, matches::bigint, concat_ws(' and ', conditions,
+        case when tag_id is not null then '(select true from public.submission_tags m
+          where m.submission_id = s.id and m.tag_id = $6)' end,
+        case when q is not null then '(select m.lexemes operator(pg_catalog.@@) $4
+          from private.submission_search m where m.submission_id = s.id)' end), page)
+    into submission_ids using after_value, after_id, hidden, p.text_any, null, tag_id;
     if cardinality(submission_ids) = wanted then return; end if;
   end if;
-  execute format('select array(select s.id from (
-      select s.id, s.created_at, s.vote_count, s.comment_count, s.title from %s where %s%s offset 0) s %s)',
-    case when found_ids is not null then 'unnest($3) l (id) join public.submissions s on s.id = l.id'
-      when q is not null then '(select m.submission_id from private.submission_search m
-          where m.lexemes operator(pg_catalog.@@) $4 offset 0) m
-        cross join lateral (select * from public.submissions s where s.id = m.submission_id offset 0) s'
+  perform set_config('enable_sort', 'on', true);
+  execute format('select array(select s.id from (select s.id, %s as place from %s where %s offset 0) s
+      order by s.place %s, s.id %4$s%5$s)', key,
+    case when found_ids is not null then 'unnest($5) l (id) join public.submissions s on s.id = l.id'
+      -- The planner expects too many matches of rare words.
+      when filters = 1 and q is not null or p.text_share * (scope.board).size <= 2000
+        then '(select m.submission_id from private.submission_search m
+            where m.lexemes operator(pg_catalog.@@) $4 offset 0) m
+          cross join lateral (select * from public.submissions s where s.id = m.submission_id offset 0) s'
+      when q is not null then 'private.submission_search m join public.submissions s
+        on s.id = m.submission_id and m.lexemes operator(pg_catalog.@@) $4'
       else 'public.submissions s' end,
-    conditions || private.tag_condition(scope), after, page)
-  into submission_ids using after_value, after_id, found_ids, p.text_any;
+    conditions || private.tag_condition(scope), direction, page)
+  into submission_ids using after_value, after_id, hidden, p.text_any, found_ids;
 end
 $$;
 
@@ -1158,5 +1184,30 @@ create function private.highlight(value text, q text, words tsquery, whole boole
 language sql immutable set search_path = pg_temp
 return private.highlight(value,
   (select string_agg('\m' || w, '|') from unnest(private.split_words(q)) w), whole);
+
+-- The filtered lists of release 0.1.0: the newest 5,000 matches.
+create function private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid,
+  tag_id uuid, author_id uuid, q text, out submission_ids uuid[], out is_complete boolean, out is_few boolean)
+language sql stable set search_path = pg_temp as $$
+  select f.submission_ids, cardinality(f.submission_ids) < 5001, true
+  from private.list_submissions(organization_id, q, status, type, category_id, tag_id, author_id,
+    'created_at', false, null, null, 0, 5001) f
+$$;
+
+-- The walks of release 0.1.0, which sorts the candidates above instead.
+create function private.submissions_with_text(submission_ids uuid[], q text) returns uuid[]
+language sql immutable set search_path = pg_temp
+return submission_ids;
+
+-- The totals of release 0.1.0: null matches every status, type or category. definer: reads counters.
+create function private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
+  returns bigint
+language sql stable security definer set search_path = pg_temp
+return private.count_in_scope(private.search_scope(organization_id, status, type,
+  case when category_ids is not null
+    then coalesce(category_ids[1], '00000000-0000-0000-0000-000000000000') end));
 grant execute on function private.find_submissions(uuid, text, text, integer), private.search_query(text),
-  private.highlight(text, text, tsquery, boolean) to anon, authenticated, service_key;
+  private.highlight(text, text, tsquery, boolean),
+  private.candidate_submissions(uuid, text, text, uuid, uuid, uuid, text),
+  private.submissions_with_text(uuid[], text), private.count_submissions(uuid, text, text, uuid[])
+  to anon, authenticated, service_key;

@@ -50,7 +50,7 @@ end
 $$;
 
 -- For the board: how many submissions the caller sees in lists, {total, statuses, types, categories}, each by
--- name or id. definer: reads counts, by the same rule as private.count_submissions.
+-- name or id. definer: reads counts, by the same rule as private.count_in_scope.
 create function private.board_counts(organization_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare

@@ -239,7 +239,6 @@ create function private.assume_caller(
   origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean,
   access text,               -- public, person, caller or agent
   required_scopes text[],    -- if access is caller, a key needs one of them
-  site_url text default null, -- address of the pages, for private.avatar
   out max_requests integer, out remaining integer, out reset_at bigint, out origin_allowed boolean)
 language plpgsql set search_path = pg_temp as $$
 declare
@@ -274,7 +273,6 @@ begin
     ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.internal_write', 'off', true);
-  ignored := set_config('feedback.site_url', coalesce(site_url, ''), true);
   ignored := set_config('request.jwt.claims', case admission.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
@@ -323,7 +321,7 @@ $$;
 grant execute on function private.admit_request(uuid, uuid, text, bytea, boolean, text, text[], text, text,
   text, boolean, text, uuid, boolean),
   private.assume_caller(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text,
-    uuid, boolean, text, text[], text),
+    uuid, boolean, text, text[]),
   private.admit_request(uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean),
   private.assume_caller(text, uuid, bytea, boolean, text, text[], text, text, text, boolean, text, uuid,
     boolean, text, text[]),

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { commentCreatedAnswer } from "../../shared/comments.ts";
-import { followAnswer } from "../../shared/follows.ts";
 import { notificationListAnswer, notificationsReadAnswer } from "../../shared/notifications.ts";
 import { sql } from "../stack.ts";
 import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
@@ -32,24 +31,6 @@ const comment = async (as: Caller, parent_id?: string) => {
 };
 
 describe("a follow", () => {
-  it("returns 201 when created, and 200 when it existed", async () => {
-    const expected = { data: { submission_id: id, is_following: true } };
-    expect(expectJson(await follow(follower), 201, followAnswer)).toEqual(expected);
-    expect(expectJson(await follow(follower), 200, followAnswer)).toEqual(expected);
-  });
-
-  it("is removed, and removing it again succeeds", async () => {
-    await follow(follower);
-    const expected = { data: { submission_id: id, is_following: false } };
-    expect(expectJson(await unfollow(follower), 200, followAnswer)).toEqual(expected);
-    expect(expectJson(await unfollow(follower), 200, followAnswer)).toEqual(expected);
-  });
-
-  it("of the author exists from the start, and can be removed", async () => {
-    expectJson(await follow(author), 200, followAnswer);
-    expect(expectJson(await unfollow(author), 200, followAnswer).data.is_following).toBe(false);
-  });
-
   it("stores why it was created", async () => {
     await follow(follower);
     await vote(other);
@@ -83,13 +64,6 @@ describe("recipients of notifications", () => {
     expect([await types(follower), await types(other)]).toEqual([[], []]);
   });
 
-  it("a comment notifies the author and all followers, except its writer", async () => {
-    for (const as of [follower, other]) await follow(as);
-    const comment_id = await comment(other);
-    expect([await types(author), await types(follower), await types(other)]).toEqual([["comment"], ["comment"], []]);
-    expect((await inbox(follower)).data[0]).toMatchObject({ comment_id, submission_id: id });
-  });
-
   it("a reply notifies the author of the parent comment once", async () => {
     const parent = await comment(follower);
     await read(author);
@@ -98,36 +72,10 @@ describe("recipients of notifications", () => {
     expect((await inbox(author, "?unread=true")).data.map(({ type }) => type)).toEqual(["comment"]);
   });
 
-  it("an official comment notifies all followers", async () => {
-    await follow(follower);
-    await comment(admin);
-    expect([await types(author), await types(follower), await types(admin)]).toEqual([
-      ["official_comment"],
-      ["official_comment"],
-      [],
-    ]);
-  });
-
   it("an official reply notifies the author of the parent once", async () => {
     const parent = await comment(follower);
     await comment(admin, parent);
     expect(await types(follower)).toEqual(["reply"]);
-  });
-
-  it("a status change notifies followers", async () => {
-    await follow(follower);
-    await api("PATCH", `/api/submissions/${id}/status`, { as: admin, body: { status: "planned" } });
-    expect([await types(author), await types(follower), await types(admin)]).toEqual([
-      ["status_changed"],
-      ["status_changed"],
-      [],
-    ]);
-  });
-
-  it("an action never notifies its actor", async () => {
-    await vote(author);
-    await comment(author, await comment(author));
-    expect(await types(author)).toEqual([]);
   });
 
   it("a former follower is not notified", async () => {
@@ -141,12 +89,6 @@ describe("recipients of notifications", () => {
     await vote(follower);
     await vote(follower);
     expect(await types(author)).toEqual(["vote"]);
-  });
-
-  it("a vote on a comment notifies nobody", async () => {
-    const own = await comment(author);
-    await api("POST", `/api/comments/${own}/vote`, { as: follower });
-    expect(await types(author)).toEqual([]);
   });
 });
 

@@ -80,6 +80,16 @@ describe("the organization of a request", () => {
     expect(await ids({ headers: { "x-organization": "" } })).toEqual(await ids({}));
   });
 
+  it("is the one that is named, if header or parameter is empty", async () => {
+    const headers = { "x-organization": "" };
+    const { organization, submission } = foreign;
+    for (const query of [`?organization=${organization.slug}`, `?organization=&organiz%61tion=${organization.id}`]) {
+      expect(await ids({ headers }, query)).toEqual([submission]);
+      expectError(await api("GET", `/api/submissions${query}`, { as: own.key, headers }), "NOT_FOUND");
+    }
+    expect(await ids({ on: organization }, "?organization=&organization=%20")).toEqual([submission]);
+  });
+
   it("is the key's own, with and without a header", async () => {
     for (const { organization, key, submission } of [own, foreign, hidden]) {
       expect(await ids({ as: key })).toEqual([submission]);
@@ -92,6 +102,8 @@ describe("the organization of a request", () => {
     "nowhere",
     "00000000-0000-4000-8000-000000000000",
     "no slug",
+    // The header was sent twice.
+    `${own.organization.slug}, ${own.organization.slug}`,
     "'; --",
     "../..",
     "%",

@@ -141,7 +141,7 @@ insert into helpers values
     'current_organization_id', 'survey_organization_ids', 'can_see_submission', 'comment_vote_of',
     'remove_comment_vote', 'written_comment', 'my_vote', 'vote_of', 'is_following', 'my_votes',
     'remove_vote', 'submission_voters', 'find_submissions', 'list_submissions',
-    'count_submissions', 'tags_of', 'localized_tags_of',
+    'candidate_submissions', 'submissions_with_text', 'count_submissions', 'tags_of', 'localized_tags_of',
     'highlight',
     'escape_html', 'similar_submissions', 'search_query', 'in_organization', 'require_survey',
     'survey_targeting', 'survey_analytics']),

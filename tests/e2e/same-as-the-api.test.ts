@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { expect, it } from "vitest";
-import { type ErrorCode, type ErrorEnvelope, errors } from "../../shared/errors.ts";
+import type { ErrorEnvelope } from "../../shared/errors.ts";
 import { api, sql } from "../stack.ts";
-import { done, idea, newcomer, type Person, say, submit } from "./web-app.ts";
+import { done, idea, newcomer, type Person, submit } from "./web-app.ts";
 
 const [ada, ben, cleo] = await Promise.all([newcomer("Ada"), newcomer("Ben"), newcomer("Cleo")]);
 
@@ -66,47 +65,4 @@ it.each<[string, Step[]]>([
   const rows = await traces(one);
   expect(rows).toEqual(await traces(other));
   expect(rows[0]?.events.length).toBeGreaterThan(0);
-});
-
-const [open, merged, full] = await Promise.all([submit(ada), submit(ada), randomUUID()]);
-await sql`update submissions set status = 'duplicate', merged_into_id = ${open} where id = ${merged}`;
-await sql`insert into organizations (id, slug, name, max_submissions) values (${full}, ${`full-${full}`}, 'Full', 0)`;
-const old = await say(ben, open);
-await sql`update comments set created_at = now() - private.comment_edit_window() - interval '1 second' where id = ${old}`;
-
-const late = { body: "Too late." };
-const more = idea();
-const link = { tracker_issue_url: "https://tracker.example/1" };
-it.each<[string, ErrorCode, string | null, ReturnType<Step>]>([
-  ["a vote for a missing submission", "NOT_FOUND", "submission_id", vote(randomUUID(), "")],
-  ["a vote for a merged submission", "SUBMISSION_MERGED", null, vote(merged, "")],
-  ["a reply to a missing comment", "NOT_FOUND", "parent_id", reply(open, randomUUID())],
-  ["an issue link by an author", "FORBIDDEN", null, edit(link)(open, "")],
-  [
-    "a late edit",
-    "FORBIDDEN",
-    "body",
-    [ben, "update_comment", { id: old, ...late }, "PATCH", `/api/comments/${old}`, late],
-  ],
-  [
-    "more than the plan allows",
-    "PLAN_LIMIT_REACHED",
-    null,
-    [
-      ada,
-      "create_submission",
-      { ...more, organization_id: full },
-      "POST",
-      `/api/submissions?organization=${full}`,
-      more,
-    ],
-  ],
-])("supabase-js and the API refuse alike: %s", async (_, code, field, step) => {
-  const { status, body } = await throughApi(...step);
-  const { error } = await direct(...step);
-  expect([status, body.error.code]).toEqual([errors[code].status, code]);
-  expect(error).toMatchObject({ code: errors[code].sqlstate, message: body.error.message });
-  const { merged_into_id } = body.error;
-  expect(JSON.parse(error?.details ?? "")).toEqual({ code, field, merged_into_id });
-  expect(merged_into_id).toBe(code === "SUBMISSION_MERGED" ? open : undefined);
 });

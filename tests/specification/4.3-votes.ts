@@ -1,4 +1,4 @@
-import { afterwards, choice, each, error, is, keys, meta, section } from "./row.ts";
+import { afterwards, choice, each, error, hears, is, keys, meta, section } from "./row.ts";
 
 const vote = "POST /submissions/:idea/vote";
 const unvote = "DELETE /submissions/:idea/vote";
@@ -14,6 +14,7 @@ export default section("4.3 Votes", [
   ["4.3.2", "user", vote, 201, afterwards("user", vote, 200, { user_id: ":user", vote_count: 2 }), afterwards("user", show, 200, { vote_count: 2 })],
   ["4.3.3", "user", vote, 201, afterwards("nobody", show, 200, { vote_count: 2 })],
   ["4.3.3", "user", vote, 201, afterwards("other", vote, 201, { vote_count: 3 }), afterwards("user", unvote, 200, { vote_count: 2 }), afterwards("admin", "GET /submissions/:idea/voters", 200, each("user_id", [":other", ":author"]))],
+  ["4.3.3", "nobody", ["listen votes", { event: "*", filter: "submission_id=eq.:idea", channel: "votes:submission=:idea" }], 200, afterwards("user", vote, 201), hears({ eventType: "INSERT", new: { submission_id: ":idea" } }), afterwards("user", unvote, 200), hears({ eventType: "INSERT" }, { eventType: "DELETE" })],
   ["4.3.4", "user", vote, 201, afterwards("user", show, 200, { is_following: true })],
   ["4.3.5", "user", vote, 201, afterwards("author", "GET /me/notifications", 200, [{ type: "vote", submission_id: ":idea", comment_id: null, read_at: null }])],
   ["4.3.5", "author", unvote, 200, afterwards("author", vote, 201), afterwards("author", "GET /me/notifications", 200, is([]))],

@@ -1,4 +1,4 @@
-import { afterwards, at, choice, each, is, keys, meta, of, section } from "./row.ts";
+import { afterwards, at, choice, each, holds, is, keys, meta, of, section } from "./row.ts";
 
 const list = "GET /submissions/:idea/comments";
 const create = "POST /submissions/:idea/comments";
@@ -33,6 +33,17 @@ export default section("4.4 Comments", [
   ["4.4.4", "nobody", `${list}?order=up`, "VALIDATION_ERROR order"],
   ["4.4.4", "nobody", `${list}?parent_id=first`, "VALIDATION_ERROR parent_id"],
   ["4.4.5", "nobody", ["GET /comments/:comment?expand=replies", undefined, { needs: ":reply" }], 200, keys(`${all} replies`), { replies: [{ id: ":reply", body: "A reply" }] }],
+  [
+    "4.4.5",
+    "nobody",
+    "GET /comments/:answered?expand=replies",
+    200,
+    { reply_count: 101 },
+    at(
+      "replies",
+      holds((data: unknown[]) => data.length === 100),
+    ),
+  ],
   ["4.4.5", "nobody", "GET /comments/:comment", 200, keys(all)],
   ["4.4.5", "nobody", "GET /comments/:comment?expand=author", "VALIDATION_ERROR expand"],
   ["4.4.6", "user", [create, said], 201, keys("id body author is_official created_at"), { body: "Well said.", author: { id: ":user", name: "Una User" }, is_official: false }],
@@ -91,6 +102,7 @@ export default section("4.4 Comments", [
   ["4.4.13", "other", [create, { ...said, parent_id: ":by_user" }], 201, afterwards("user", news, 200, [{ type: "reply", submission_id: ":idea" }])],
   ["4.4.13", "author", [create, said], 201, afterwards("author", news, 200, is([]))],
   ["4.4.14", "member", [create, said], 201, { is_official: true }, afterwards("author", news, 200, [{ type: "official_comment" }])],
+  ["4.4.14", "other", "POST /submissions/:idea/follow", 201, afterwards("admin", [create, said], 201), afterwards("other", news, 200, [{ type: "official_comment" }]), afterwards("admin", news, 200, is([]))],
   ["4.4.14", "owner", [create, said], 201, { is_official: true }],
   ["4.4.14", "admin", [create, said], 201, { is_official: true }],
   ["4.4.14", "outsider", [create, said], 201, { is_official: false }],

@@ -11,7 +11,7 @@ export async function exampleOf({ steps = [] }: Answer, scene: Scene): Promise<s
   const lines = steps.flatMap(({ as, request, answer: { sent, status, body, text } }) => {
     const [what, args] = typeof request === "string" ? [request] : request;
     const asked = [what.replace(/^([A-Z]+) /, "$1 /api"), textOfBody(sent ?? args)].filter(Boolean).join(" ");
-    return [shortened(`${as}: ${asked}`), `→ ${status} ${body === undefined ? text : JSON.stringify(body)}`];
+    return [`${as}: ${asked}`, `→ ${status} ${body === undefined ? text : JSON.stringify(body)}`];
   });
   const described = await Promise.all(lines.map((line) => scene.described(line)));
   return `\`\`\`\n${described.map(shortened).join("\n")}\n\`\`\``;

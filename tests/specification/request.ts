@@ -9,7 +9,7 @@ import { stack, supabase, type User } from "../stack.ts";
 import type { CallerName } from "./makers/index.ts";
 import type { Scene } from "./scene.ts";
 
-type Tables = keyof Database["public"]["Tables"];
+type Tables = keyof (Database["public"]["Tables"] & Database["public"]["Views"]);
 type Functions = keyof Database["public"]["Functions"];
 type Table = ReturnType<SupabaseClient["from"]>;
 
@@ -47,20 +47,8 @@ type JsonRpcError = -32700 | -32600 | -32601 | -32602 | -32603 | -32000 | -32001
  * What must come: a status, an error of the service, or the code of another refusal: of JSON-RPC, Postgres or
  * PostgREST.
  */
-export type Comes =
-  | 200
-  | 201
-  | 204
-  | 302
-  | 303
-  | 304
-  | 400
-  | 401
-  | 404
-  | 405
-  | JsonRpcError
-  | ServiceError
-  | `sqlstate ${string}`;
+export type Comes = Status | JsonRpcError | ServiceError | `sqlstate ${string}`;
+type Status = 200 | 201 | 204 | 301 | 302 | 303 | 304 | 400 | 401 | 404 | 405;
 
 /** An answer in the same form for every way of asking. */
 export type Answer = {
@@ -113,7 +101,8 @@ async function byRest(method: Method, path: string, call: Call, scene: Scene): P
     ...(raw === undefined ? { body } : { raw }),
     headers: { ...(raw !== undefined && { "content-type": "application/json" }), ...headers },
   });
-  const isLowercase = isKey && method === "POST" && path.split("?")[0] === "/submissions";
+  // A token that is no access token is taken for a key.
+  const isLowercase = token?.split(".").length === 1 && method === "POST" && path.split("?")[0] === "/submissions";
   return {
     ...byHttp(answer),
     sent: raw ?? body,

@@ -4,7 +4,7 @@ import { type Answer, type Comes, type Request, send } from "./request.ts";
 import type { Scene } from "./scene.ts";
 
 /** The number of a line of docs/specification.md, such as 4.3.2. */
-export type Line = `${number}.${number}` | `${number}.${number}.${number}`;
+type Line = `${number}.${number}` | `${number}.${number}.${number}`;
 
 /** Looks at an answer; `scene` fills in what the row has made. */
 type Look = (answer: Answer, scene: Scene) => unknown;
@@ -91,6 +91,12 @@ export const at =
 const part = (data: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], data);
 
+/** The checks hold for the whole body. */
+export const body =
+  (...checks: Check[]): Look =>
+  (answer, scene) =>
+    look({ ...answer, data: answer.body }, checks, scene);
+
 /** A part of the body beside `data`. */
 export const meta =
   (expected: Readonly<Record<string, unknown>>): Look =>
@@ -102,6 +108,12 @@ export const is =
   (expected: unknown): Look =>
   async ({ data }, scene) =>
     expect(data).toEqual(await scene.fill(expected));
+
+/** A condition holds for the data. */
+export const holds =
+  (condition: (data: never) => boolean): Look =>
+  ({ data, text }) =>
+    expect(condition(data as never), `${condition}: ${text.slice(0, 1000)}`).toBe(true);
 
 /** A field of the list's items, in their order. */
 export const each =
@@ -145,7 +157,7 @@ export const of = (length: number, character = "x"): string => character.repeat(
 export async function run([as, request, comes, ...checks]: Step, scene: Scene): Promise<Answer> {
   const answer = await send(as, await scene.fill(request), scene);
   answer.steps = [{ as, request, answer }];
-  answer.expectComes(comes);
+  answer.expectComes(await scene.fill(comes));
   await look(answer, checks, scene);
   return answer;
 }

@@ -2,7 +2,7 @@ import { newOrganization, type Organization } from "../api/world.ts";
 import { makers, nameOf } from "./makers/index.ts";
 import type { Made, Maker, Thing } from "./makers/maker.ts";
 
-// A name in a text: ":idea" is its id, ":idea.title" another field. The colon of "surveys:read" follows a letter.
+// A name in a text: ":idea" is its id, ":idea.ID" that in capitals, ":idea.title" another field. The colon of "surveys:read" follows a letter.
 const named = /(?<!\w):([a-z]\w*(?: \w+:\w+)?)(?:\.(\w+))?/gi;
 
 /** What a row has made: an organization of its own, and each thing that the row names, when it is first named. */
@@ -38,7 +38,8 @@ export class Scene implements Made {
     let result = "";
     let end = 0;
     for (const { 0: all, 1: name = "", 2: field = "id", index } of text.matchAll(named)) {
-      const value = (await this.get(name))[field];
+      const thing = await this.get(name);
+      const value = field === "ID" ? thing.id.toUpperCase() : thing[field];
       if (value === undefined) throw new Error(`:${name} has no ${field}`);
       result += text.slice(end, index) + value;
       end = index + all.length;
@@ -52,8 +53,9 @@ export class Scene implements Made {
     let result = text.replaceAll(id, "<organization>");
     for (const [name, thing] of this.made) {
       for (const [field, value] of Object.entries(await thing)) {
-        if (value !== undefined && value.length > 20)
-          result = result.replaceAll(value, field === "id" ? `<${name}>` : `<${name}.${field}>`);
+        if (value === undefined || value.length <= 20) continue;
+        const shown = field === "id" ? `<${name}>` : `<${name}.${field}>`;
+        result = result.replaceAll(value, shown).replaceAll(value.toUpperCase(), shown);
       }
     }
     return result
@@ -61,6 +63,6 @@ export class Scene implements Made {
       .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.]*(Z|[+-]\d\d:\d\d)/g, "<time>")
       .replaceAll(/\b(fcs_[a-z]+_)\w+/g, "$1<secret>")
       .replaceAll(/http:\/\/(127\.0\.0\.1|localhost):\d+/g, "<base_url>")
-      .replaceAll(/"(\w*cursor)":"[^"]+"/g, '"$1":"<cursor>"');
+      .replaceAll(/(cursor"?[:=]"?)[\w-]{9,}/g, "$1<cursor>");
   }
 }

@@ -1,4 +1,4 @@
-/// <reference types="vite/types/importMeta.d.ts" />
+import { readdirSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
 import { textOf } from "../docs/markdown.ts";
 import { hangUp } from "../realtime/listening.ts";
@@ -7,10 +7,9 @@ import { type Row, run, type Section } from "./row.ts";
 import { Scene } from "./scene.ts";
 
 const byNumber = new Intl.Collator("en", { numeric: true }).compare;
-const files = import.meta.glob<{ default: Section | Section[] }>("./[0-9]*.ts", { eager: true });
-const sections = Object.keys(files)
-  .sort(byNumber)
-  .flatMap((name) => files[name]?.default ?? []);
+const files = readdirSync(import.meta.dirname).filter((name) => /^\d.*-.*\.ts$/.test(name));
+const imported = files.toSorted(byNumber).map((name) => import(`./${name.replace(/\.ts$/, "")}.ts`));
+const sections = (await Promise.all(imported)).flatMap((file: { default: Section | Section[] }) => file.default);
 const examples = new Map<string, string>();
 afterAll(hangUp);
 

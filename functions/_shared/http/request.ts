@@ -4,7 +4,6 @@ import { isUuid } from "../../../shared/fields.ts";
 import { type Locale, negotiateLocale } from "../../../shared/locales.ts";
 import { networkOf } from "../../../shared/network-address.ts";
 import { isPathParameter } from "../../../shared/path-parameters.ts";
-import { trimText } from "../../../shared/text.ts";
 import { type Credential, credentialOf, keyedHash } from "../callers/credential.ts";
 import { identifiedToken, sessionToken } from "../callers/session-cookie.ts";
 import type { Admission, Statement } from "../database/run.ts";
@@ -64,7 +63,7 @@ function sentIn(c: Context): Parameters {
   const sent: Parameters = new Map();
   for (const [name, value] of new URL(c.req.url).searchParams) {
     const values = sent.get(name);
-    if (trimText(value) === "") continue;
+    if (value.trim() === "") continue;
     if (values) values.push(value);
     else sent.set(name, [value]);
   }

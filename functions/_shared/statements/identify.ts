@@ -6,7 +6,7 @@ import type {
   newIdentifySecretAnswer,
 } from "../../../shared/identify.ts";
 import type { Statement } from "../database/pipeline.ts";
-import { environment } from "../runtime/environment.ts";
+import { siteAddress } from "./requests.ts";
 import { call, type Data, type DataOf, read } from "./shapes.ts";
 
 /** An organization and its signing secrets, encrypted. */
@@ -42,7 +42,7 @@ export function openSession(
   return (sql) => sql`
     select private.open_session(${organizationId}, ${secretId}, ${sub}, ${email}, ${name ?? null}, ${avatar_url ?? null},
       ${tokenDigest}, ${tokenEndsAt.toISOString()}, ${digest}, ${`${lifetimeSeconds} seconds`})::text as data
-    from set_config('feedback.site_url', ${environment.siteUrl}, true)`;
+    from ${siteAddress(sql)}`;
 }
 
 export const endSession = (digest: Uint8Array) => read<boolean>("end_session", digest);

@@ -13,11 +13,14 @@ export function chargeRequest(admission: Admission): Statement<Verdict & Admissi
     from private.admit_request(${caller(sql, admission)}, true)`;
 }
 
+/** Tells the transaction the address of the pages, for private.avatar. */
+export const siteAddress = (sql: Sql) => sql`set_config('feedback.site_url', ${environment.siteUrl}, true)`;
+
 /** First statement of a request's transaction: the following statements run as the caller. */
 export function assumeCaller(admission: Admission, charge: boolean): Statement<Verdict> {
   const { requestId, access, scopes } = admission;
   return (sql) => sql`select max_requests, remaining, reset_at, origin_allowed
-    from private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes}, ${environment.siteUrl})`;
+    from ${siteAddress(sql)}, private.assume_caller(${requestId}, ${caller(sql, admission)}, ${charge}, ${access}, ${scopes})`;
 }
 
 function caller(sql: Sql, admission: Admission) {

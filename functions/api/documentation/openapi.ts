@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type ErrorStatus, errorEnvelope, lowercaseErrorEnvelope } from "../../../shared/errors.ts";
+import { isoTime } from "../../../shared/fields.ts";
 import { locales } from "../../../shared/locales.ts";
 import { organizationReference } from "../../../shared/organizations.ts";
 import { category, tag, tagReference } from "../../../shared/taxonomy.ts";
@@ -212,7 +213,7 @@ function tidy({ jsonSchema }: { jsonSchema: Schema }) {
 
 const patternsOfFormats: Record<string, string> = {
   date: "^[1-9]",
-  "date-time": "^[1-9]",
+  "date-time": isoTime.source,
   uri: "^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s\\\\/?#@]+([/?#][^\\s\\\\]*)?\\s*$",
 };
 

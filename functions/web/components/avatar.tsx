@@ -1,4 +1,3 @@
-import { raw } from "hono/html";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { figureOf } from "../figure.ts";
 import { useFrame } from "../rendering.ts";
@@ -21,9 +20,8 @@ export const Avatar = ({ id, name, url }: { id: string; name: string; url: strin
   const src = url && URL.canParse(url) ? new URL(url).href : "";
   // Keys have the organization's name. They and the nameless have the neutral figure, as in `/avatars/<id>.svg`.
   const isNeutral = name === "Anonymous" || name === organization?.name;
-  return starts.some((start) => src.startsWith(start)) ? (
-    <img class="avatar" src={src} alt="" width="28" height="28" loading="lazy" referrerpolicy="no-referrer" />
-  ) : (
-    raw(figureOf(id, isNeutral ? null : name))
-  );
+  const shown = starts.some((start) => src.startsWith(start))
+    ? src
+    : `data:image/svg+xml,${encodeURIComponent(figureOf(id, isNeutral ? null : name))}`;
+  return <img class="avatar" src={shown} alt="" width="28" height="28" loading="lazy" referrerpolicy="no-referrer" />;
 };

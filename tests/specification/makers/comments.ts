@@ -38,6 +38,13 @@ export const comments = {
     await sql`insert into public.comment_votes (comment_id, user_id) values (${id}, ${await scene.id("user")})`;
     return { id };
   },
+  /** With 101 replies. */
+  answered: async (scene) => {
+    const made = await comment(scene);
+    await sql`insert into public.comments (submission_id, parent_id, author_id, body)
+      select ${await scene.id("idea")}, ${made.id ?? ""}, ${await scene.id("author")}, 'Reply ' || n from generate_series(1, 101) n`;
+    return made;
+  },
   /** Comments by the author, from an old one to a new one, the middle one with a vote, and an official one at the end. */
   discussion: async (scene) => {
     const oldest = await comment(scene, "author", { body: "First", minutes: 9 });

@@ -10,6 +10,12 @@ const member =
   async (scene) =>
     person(await newUser(`The ${role}`, { organization: await scene.organization, role }));
 
+/** Whoever has used all requests of this level. */
+async function exhausted<Caller extends Thing>(caller: Caller, rule: string): Promise<Caller> {
+  await sql`insert into private.rate_counters ${sql({ rule, subject: caller.id, started_at: new Date(), used: 1e6 })}`;
+  return caller;
+}
+
 export const people = {
   author: async () => person(await newUser("Ada Author")),
   user: async () => person(await newUser("Una User")),
@@ -25,6 +31,13 @@ export const people = {
   /** The admin of another organization. */
   outsider: async () =>
     person(await newUser("Olga Outsider", { organization: await newOrganization(), role: "admin" })),
+  /** The owner of an organization whose plan allows nothing more; `slug` is its organization's. */
+  at_limit: async () => {
+    const organization = await newOrganization({ max_submissions: 0, max_surveys: 0 });
+    return { ...person(await newUser("Lea Limit", { organization, role: "owner" })), slug: organization.slug };
+  },
+  /** Has no request left in this minute. */
+  busy: async () => exhausted(person(await newUser()), "level_user"),
   /** Has a confirmed address, and so may accept an invite. */
   guest: async () => person(await newGuest("Gus Guest")),
   /** An agent whose key is of the past. */
@@ -56,6 +69,21 @@ export const keys = {
     const { profileId, token } = await newKey(await scene.organization, allScopes, new Date(Date.now() - 1000));
     return { id: profileId, token };
   },
+  /** A key of an organization whose plan allows nothing more. */
+  at_limit_key: async () => {
+    const { profileId, token } = await newKey(await newOrganization({ max_submissions: 0 }), allScopes);
+    return { id: profileId, token };
+  },
+  /** A key without requests left. */
+  busy_key: async (scene: Made) => {
+    const { profileId, token } = await newKey(await scene.organization, allScopes);
+    return exhausted({ id: profileId, token }, "level_key");
+  },
+  busy_agent: async (scene: Made) =>
+    exhausted(
+      await newAgent({ organization: await scene.organization }).then(({ id, token }) => ({ id, token })),
+      "agent_standard",
+    ),
   agent: async (scene: Made, name: string) => {
     const { id, token } = await newAgent({ organization: await scene.organization, scopes: scopesOf(name) });
     const [key] = await sql<{ id: string }[]>`select id from private.api_keys where profile_id = ${id}`;

@@ -70,6 +70,8 @@ DROP FUNCTION "private"."claim_deliveries"(integer, integer);
 
 DROP FUNCTION "private"."count_discrepancies"();
 
+DROP FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]);
+
 DROP FUNCTION "private"."create_organization"(text, text, text, text);
 
 DROP FUNCTION "private"."find_submissions"(uuid, text, text, integer);
@@ -101,6 +103,8 @@ DROP FUNCTION "private"."resolve_caller"(uuid, bytea);
 DROP FUNCTION "private"."search_query"(text);
 
 DROP FUNCTION "private"."stream_events"(uuid);
+
+DROP FUNCTION "private"."submissions_with_text"(uuid[], text);
 
 DROP FUNCTION "private"."survey_figures"(uuid[]);
 
@@ -252,6 +256,12 @@ ALTER TABLE "private"."stopped_account_mail" ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE "private"."stopped_account_mail" OWNER TO "postgres";
 
+CREATE TABLE "private"."submission_subtotals" ("organization_id" uuid NOT NULL, "author_id" uuid, "tag_id" uuid, "is_public" boolean NOT NULL, "status" text NOT NULL, "type" text NOT NULL, "category_id" uuid, "total" bigint NOT NULL, "is_sum" boolean NOT NULL DEFAULT false, CONSTRAINT "counts_an_author_or_a_tag" CHECK ((num_nonnulls(author_id, tag_id) = 1)));
+
+ALTER TABLE "private"."submission_subtotals" ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE "private"."submission_subtotals" OWNER TO "postgres";
+
 CREATE TABLE "private"."survey_requests" ("survey_id" uuid NOT NULL, "profile_id" uuid NOT NULL, "organization_id" uuid NOT NULL, "created_at" timestamp with time zone NOT NULL DEFAULT now(), "reminded_at" timestamp with time zone, CONSTRAINT "survey_requests_pkey" PRIMARY KEY (survey_id, profile_id));
 
 ALTER TABLE "private"."survey_requests" ENABLE ROW LEVEL SECURITY;
@@ -281,6 +291,10 @@ ALTER TYPE "private"."search_hit" OWNER TO "postgres";
 CREATE TYPE "private"."search_scope" AS ("organization_id" uuid, "status" text, "type" text, "category_id" uuid, "tag_id" uuid, "author_id" uuid, "caller_id" uuid, "team_ids" uuid[], "agent_category_ids" uuid[], "board" private.search_statistics);
 
 ALTER TYPE "private"."search_scope" OWNER TO "postgres";
+
+CREATE TYPE "private"."tag_change" AS ("submission_id" uuid, "tag_id" uuid, "change" integer);
+
+ALTER TYPE "private"."tag_change" OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.accept_invite(digest bytea, invite_id uuid DEFAULT NULL::uuid)
  RETURNS TABLE(joined boolean, data json)
@@ -3161,7 +3175,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], site_url text DEFAULT NULL::text, OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
+CREATE OR REPLACE FUNCTION private.assume_caller(request_id text, user_id uuid, session_id uuid, aal text, digest bytea, invalid_credential boolean, address text, operations text[], organization text, on_behalf text, origin text, needs_origin boolean, resource text, resource_id uuid, charge boolean, access text, required_scopes text[], OUT max_requests integer, OUT remaining integer, OUT reset_at bigint, OUT origin_allowed boolean)
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_temp'
@@ -3198,7 +3212,6 @@ begin
     ignored := set_config('feedback.agent_id', admission.profile_id::text, true);
   end if;
   ignored := set_config('feedback.internal_write', 'off', true);
-  ignored := set_config('feedback.site_url', coalesce(site_url, ''), true);
   ignored := set_config('request.jwt.claims', case admission.kind
     when 'user' then format('{"sub":"%s","role":"authenticated"}', admission.profile_id)
     else '{"role":"anon"}' end, true);
@@ -3212,7 +3225,7 @@ begin
 end
 $function$;
 
-ALTER FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) OWNER TO "postgres";
+ALTER FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.audit(action text, target_type text, target_id uuid, details jsonb DEFAULT '{}'::jsonb, organization_id uuid DEFAULT NULL::uuid)
  RETURNS void
@@ -3416,7 +3429,7 @@ begin
     perform private.raise_error('FORBIDDEN', 'This key lacks the scope submissions:write.');
   end if;
   if author_of_key.email is null then
-    -- The lock makes an erasure wait, or this transaction waits for it, after which the name has another author.
+    -- The row is locked: an erasure waits, or this transaction waits for it and inserts another author.
     select p.id into author_id from public.profiles p
     where p.named_by_key and p.organization_id = private.key_organization_id()
       and p.name = private.person_name(author_of_key.name) for share;
@@ -3963,79 +3976,15 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid, tag_id uuid, author_id uuid, q text, OUT submission_ids uuid[], OUT is_complete boolean, OUT is_few boolean, OUT match text, OUT did_you_mean text, OUT marks text)
+CREATE OR REPLACE FUNCTION private.candidate_submissions(organization_id uuid, status text, type text, category_id uuid, tag_id uuid, author_id uuid, q text, OUT submission_ids uuid[], OUT is_complete boolean, OUT is_few boolean)
  RETURNS record
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
+ LANGUAGE sql
+ STABLE
  SET search_path TO 'pg_temp'
- SET enable_seqscan TO 'off'
- SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
-#variable_conflict use_column
-declare
-  own_id constant uuid := candidate_submissions.organization_id;
-  few constant double precision := least(sqrt(50 * (select coalesce(sum(c.total), 0)
-    from private.submission_counts c where c.organization_id = own_id)), 2000);
-  max_matches constant integer := 5000;
-  max_matches_of_words constant integer := 501;
-  carry_tag boolean := tag_id is null;
-begin
-  if q is not null then
-    select array(select (h).submission_id from unnest(f.hits) h), cardinality(f.hits) < max_matches_of_words
-      and f.stopped is null, f.match, f.did_you_mean, f.marks
-    into submission_ids, is_complete, match, did_you_mean, marks
-    from private.find_submissions(own_id, q, status, type, category_id, tag_id, author_id, null,
-      max_matches_of_words) f;
-    is_few := is_complete;
-    return;
-  end if;
-  if (status is not null or type is not null or category_id is not null) and coalesce((
-    select sum(c.total) from private.submission_counts c
-    where c.organization_id = own_id
-      and (candidate_submissions.status is null or c.status = candidate_submissions.status)
-      and (candidate_submissions.type is null or c.type = candidate_submissions.type)
-      and (candidate_submissions.category_id is null or c.category_id = candidate_submissions.category_id)),
-        0) <= few then
-    submission_ids := array(
-      select s.id from (
-        select distinct c.status, c.type, c.category_id from private.submission_counts c
-        where c.organization_id = own_id
-          and (candidate_submissions.status is null or c.status = candidate_submissions.status)
-          and (candidate_submissions.type is null or c.type = candidate_submissions.type)
-          and (candidate_submissions.category_id is null
-            or c.category_id = candidate_submissions.category_id)) k
-        cross join lateral (
-          select s.id from public.submissions s
-          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status
-            and s.type = k.type
-            and s.category_id = k.category_id
-          union all
-          select s.id from public.submissions s
-          where s.organization_id = own_id and s.merged_into_id is null and s.status = k.status
-            and s.type = k.type
-            and s.category_id is null and k.category_id is null) s);
-    is_complete := true;
-  elsif author_id is not null then
-    submission_ids := array(select s.id from public.submissions s
-      where s.author_id = candidate_submissions.author_id and s.organization_id = own_id
-        limit max_matches + 1);
-  elsif tag_id is not null then
-    submission_ids := array(select st.submission_id from public.submission_tags st
-      where st.organization_id = own_id and st.tag_id = candidate_submissions.tag_id limit max_matches + 1);
-    carry_tag := true;
-  end if;
-  is_complete := coalesce(is_complete or cardinality(submission_ids) <= max_matches, false);
-  -- With a second filter a scan may read many rows that only one of them matches.
-  is_few := is_complete and (cardinality(submission_ids) <= few
-    or num_nonnulls(status, type, category_id, tag_id, author_id) > 1);
-  if not is_complete then submission_ids := submission_ids[1:1001]; end if;
-  if not carry_tag then
-    submission_ids := array(
-      select l.id from unnest(submission_ids) l (id) cross join lateral (
-        select from public.submission_tags st
-          where st.submission_id = l.id and st.tag_id = candidate_submissions.tag_id offset 0) st);
-  end if;
-end
+  select f.submission_ids, cardinality(f.submission_ids) < 5001, true
+  from private.list_submissions(organization_id, q, status, type, category_id, tag_id, author_id,
+    'created_at', false, null, null, 0, 5001) f
 $function$;
 
 ALTER FUNCTION "private"."candidate_submissions"(uuid, text, text, uuid, uuid, uuid, text) OWNER TO "postgres";
@@ -4462,6 +4411,8 @@ begin
   perform private.lock_personal_rows(author_id, organization_id);
   perform set_config('feedback.internal_write', 'on', true);
   update public.submissions s set author_id = claimer_id where s.author_id = claim_author.author_id;
+  update private.submission_subtotals n set author_id = claimer_id
+    where n.author_id = claim_author.author_id;
   update public.comments c set author_id = claimer_id where c.author_id = claim_author.author_id;
   perform private.claim_votes(organization_id, author_id, claimer_id);
   delete from public.comment_votes v using public.comment_votes o
@@ -4988,6 +4939,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.compute_subtotals(organization_id uuid)
+ RETURNS SETOF private.submission_subtotals
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+  select s.organization_id, l.author_id, l.tag_id, s.is_public, s.status, s.type, s.category_id, count(*), true
+  from public.submissions s cross join lateral (select s.author_id, null::uuid as tag_id union all
+    select null, t.tag_id from public.submission_tags t where t.submission_id = s.id) l
+  where s.merged_into_id is null
+    and (compute_subtotals.organization_id is null or s.organization_id = compute_subtotals.organization_id)
+  group by 1, 2, 3, 4, 5, 6, 7
+$function$;
+
+ALTER FUNCTION "private"."compute_subtotals"(uuid) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.copy_tags_to_target(root uuid, sources uuid[], tags uuid[])
  RETURNS void
  LANGUAGE plpgsql
@@ -5108,9 +5075,48 @@ begin
     and exists (select from public.organizations o where o.id = s.organization_id)
   group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict on constraint one_count_of_a_kind do update set total = c.total + excluded.total;
+  insert into private.submission_subtotals (organization_id, author_id, is_public, status, type, category_id,
+    total)
+  select s.organization_id, s.author_id, s.is_public, s.status, s.type, s.category_id, sign * count(*)
+  from changed s where s.merged_into_id is null
+    and exists (select from public.organizations o where o.id = s.organization_id)
+  group by 1, 2, 3, 4, 5, 6;
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.count_changed_tags()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+declare changes private.tag_change[];
+begin
+  if tg_op = 'INSERT' then
+    changes := array(select row(a.submission_id, a.tag_id, 1)::private.tag_change from added a);
+  elsif tg_op = 'DELETE' then
+    changes := array(select row(r.submission_id, r.tag_id, -1)::private.tag_change from removed r);
+  else
+    changes := array(select row(c.submission_id, c.tag_id, sum(c.change))::private.tag_change
+      from (select a.submission_id, a.tag_id, 1 as change from added a
+        union all select r.submission_id, r.tag_id, -1 from removed r) c
+      group by c.submission_id, c.tag_id having sum(c.change) <> 0);
+  end if;
+  perform 1 from public.submissions s where s.id in (select c.submission_id from unnest(changes) c)
+    order by s.id for no key update;
+  insert into private.submission_subtotals (organization_id, tag_id, is_public, status, type, category_id,
+    total)
+  select s.organization_id, c.tag_id, s.is_public, s.status, s.type, s.category_id, sum(c.change)
+  from unnest(changes) c join public.submissions s on s.id = c.submission_id
+  where s.merged_into_id is null
+    and exists (select from public.organizations o where o.id = s.organization_id)
+  group by 1, 2, 3, 4, 5, 6;
+  return null;
+end
+$function$;
+
+ALTER FUNCTION "private"."count_changed_tags"() OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.count_comment_votes()
  RETURNS trigger
@@ -5167,6 +5173,13 @@ AS $function$
     on (c.organization_id, c.is_public, c.status, c.type) = (t.organization_id, t.is_public, t.status, t.type)
       and coalesce(c.category_id, c.organization_id) = coalesce(t.category_id, t.organization_id)
   where coalesce(c.total, 0) <> coalesce(t.total, 0)
+  union all
+  select 'submission_subtotals', n.organization_id, n.stored, n.truth from (
+    select n.organization_id, sum(n.stored)::bigint as stored, sum(n.truth)::bigint as truth
+    from (select n.*, n.total as stored, 0 as truth from private.submission_subtotals n
+      union all select n.*, 0, n.total from private.compute_subtotals(null) n) n
+    group by n.organization_id, n.author_id, n.tag_id, n.is_public, n.status, n.type, n.category_id) n
+  where n.stored <> n.truth
   union all
   select 'submission_days', coalesce(d.organization_id, t.organization_id), d.total, t.total
   from (select o.id as organization_id, span, s.day, s.status, s.category_id, s.source,
@@ -5226,6 +5239,99 @@ $function$;
 
 ALTER FUNCTION "private"."count_discrepancies"() OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.count_in_scope(scope private.search_scope, is_whole boolean DEFAULT false)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  own_id constant uuid := scope.organization_id;
+  all_of_them constant boolean := is_whole or own_id = any (scope.team_ids);
+  counted bigint;
+begin
+  if num_nonnulls(scope.tag_id, scope.author_id) = 2 then
+    execute 'select count(*) from public.submissions s where ' || private.scope_conditions(scope)
+      || private.tag_condition(scope) into counted;
+    return counted;
+  end if;
+  return coalesce((
+    select sum(c.total) from (
+      select c.is_public, c.status, c.type, c.category_id, c.total from private.submission_counts c
+      where c.organization_id = own_id and scope.author_id is null and scope.tag_id is null
+      union all
+      select c.is_public, c.status, c.type, c.category_id, c.total from private.submission_subtotals c
+      where c.organization_id = own_id and c.author_id = scope.author_id
+      union all
+      select c.is_public, c.status, c.type, c.category_id, c.total from private.submission_subtotals c
+      where c.organization_id = own_id and c.tag_id = scope.tag_id) c
+    where (c.is_public or all_of_them) and (scope.status is null or c.status = scope.status)
+      and (scope.type is null or c.type = scope.type)
+      and (scope.category_id is null or c.category_id = scope.category_id)
+      and (scope.agent_category_ids is null or c.category_id = any (scope.agent_category_ids))), 0)
+  + case when all_of_them or scope.caller_id is null then 0 else (
+    select count(*) from public.submissions s
+    where s.organization_id = own_id and s.author_id = scope.caller_id and not s.is_public
+      and private.in_search_scope(scope, s)) end;
+end
+$function$;
+
+ALTER FUNCTION "private"."count_in_scope"(private.search_scope, boolean) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.count_matches(scope private.search_scope, p private.parsed_search, most integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+ SET enable_hashjoin TO 'on'
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  max_hidden constant integer := 5000;
+  own_id constant uuid := scope.organization_id;
+  board constant private.search_statistics := scope.board;
+  hidden uuid[]; counted bigint := 0; wanted integer; part record;
+begin
+  if p.text_any is null then return 0; end if;
+  if num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id, scope.author_id,
+    scope.agent_category_ids) = 0 then
+    hidden := array(
+      (select s.id from public.submissions s where s.organization_id = own_id and s.merged_into_id is not null
+        limit max_hidden)
+      union
+      (select s.id from public.submissions s where s.organization_id = own_id and not s.is_public
+        and not private.can_see_submission(s.is_public, s.author_id, s.organization_id, scope.caller_id,
+          scope.team_ids) is true limit max_hidden));
+    if cardinality(hidden) < max_hidden then
+      wanted := most + cardinality(hidden);
+      for part in
+        select p.text_any as query where p.words is not null and board.size * p.text_share <= 2 * wanted
+        union all
+        select p.text_any && g.query from private.search_groups(board, p.text_share, wanted / 12, null) g
+        -- Exclusions alone would match those of other organizations.
+        where p.words is null or board.size * p.text_share > 2 * wanted
+      loop
+        counted := counted + (select count(*) from (select from private.submission_search m
+          where m.lexemes operator(pg_catalog.@@) part.query limit wanted - counted) m);
+        exit when counted >= wanted;
+      end loop;
+      return least(most, counted - case when counted >= wanted then cardinality(hidden) else (
+        select count(*) from unnest(hidden) h (id) join private.submission_search m on m.submission_id = h.id
+        where m.lexemes operator(pg_catalog.@@) p.text_any) end);
+    end if;
+  end if;
+  execute format('select count(*) from (select from private.submission_search m
+      join public.submissions s on s.id = m.submission_id
+      where m.lexemes operator(pg_catalog.@@) $1 and %s limit %s) s',
+    private.scope_conditions(scope) || private.tag_condition(scope), most)
+  into counted using p.text_any;
+  return counted;
+end
+$function$;
+
+ALTER FUNCTION "private"."count_matches"(private.search_scope, private.parsed_search, integer) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.count_moved_submission()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -5244,6 +5350,15 @@ begin
   ) m (organization_id, is_public, status, type, category_id, change)
   group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict on constraint one_count_of_a_kind do update set total = c.total + excluded.total;
+  insert into private.submission_subtotals (organization_id, author_id, tag_id, is_public, status, type,
+    category_id, total)
+  select new.organization_id, l.author_id, l.tag_id, m.is_public, m.status, m.type, m.category_id, m.change
+  from (values (old.is_public, old.status, old.type, old.category_id, old.merged_into_id, -1),
+      (new.is_public, new.status, new.type, new.category_id, new.merged_into_id, 1))
+      m (is_public, status, type, category_id, merged_into_id, change)
+    cross join (select new.author_id, null::uuid as tag_id union all
+      select null, t.tag_id from public.submission_tags t where t.submission_id = new.id) l
+  where m.merged_into_id is null;
   return null;
 end
 $function$;
@@ -5352,36 +5467,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
- RETURNS bigint
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_temp'
-AS $function$
-#variable_conflict use_column
-declare
-  all_of_them boolean := count_submissions.organization_id = any (private.team_organization_ids());
-  caller uuid := private.caller_id();
-  kept_to uuid[] := private.agent_category_ids();
-begin
-  return coalesce((
-    select sum(c.total) from private.submission_counts c
-    where c.organization_id = count_submissions.organization_id and (c.is_public or all_of_them)
-      and (count_submissions.status is null or c.status = count_submissions.status)
-      and (count_submissions.type is null or c.type = count_submissions.type)
-      and (category_ids is null or c.category_id = any (category_ids))
-      and (kept_to is null or c.category_id = any (kept_to))), 0)
-  + case when all_of_them or caller is null then 0 else (
-    select count(*) from public.submissions s
-    where s.organization_id = count_submissions.organization_id and s.author_id = caller and not s.is_public
-      and s.merged_into_id is null
-      and (count_submissions.status is null or s.status = count_submissions.status)
-      and (count_submissions.type is null or s.type = count_submissions.type)
-      and (category_ids is null or s.category_id = any (category_ids))
-      and (kept_to is null or s.category_id = any (kept_to))) end;
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.count_survey_responses(survey_id uuid, sentiment text, since timestamp with time zone, until timestamp with time zone)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -5404,6 +5489,24 @@ begin
       and r.submitted_at >= coalesce(since, '-infinity') and r.submitted_at <= coalesce(until, 'infinity'));
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.count_tags_of_deleted()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  insert into private.submission_subtotals (organization_id, tag_id, is_public, status, type, category_id,
+    total)
+  select old.organization_id, t.tag_id, old.is_public, old.status, old.type, old.category_id, -1
+  from public.submission_tags t where t.submission_id = old.id
+    and exists (select from public.organizations o where o.id = old.organization_id);
+  return old;
+end
+$function$;
+
+ALTER FUNCTION "private"."count_tags_of_deleted"() OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.count_unconfirmed_request(email text)
  RETURNS void
@@ -6420,6 +6523,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.filter_size(scope private.search_scope)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+declare by_author private.search_scope := scope; by_tag private.search_scope := scope;
+begin
+  by_author.tag_id := null;
+  by_tag.author_id := null;
+  return least(private.count_in_scope(by_author, true), private.count_in_scope(by_tag, true));
+end
+$function$;
+
+ALTER FUNCTION "private"."filter_size"(private.search_scope) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.find_agent(agent_id uuid)
  RETURNS private.agents
  LANGUAGE plpgsql
@@ -6442,18 +6561,15 @@ CREATE OR REPLACE FUNCTION private.find_idempotent_response(key text, request by
  SECURITY DEFINER
  SET search_path TO 'pg_temp'
 AS $function$
-declare
-  earlier private.idempotency_keys;
-  own_id uuid := private.key_id();
-  person_id uuid := case when not private.is_key() then private.caller_id() end;
+declare earlier private.idempotency_keys; own_id uuid := private.caller_id();
 begin
-  insert into private.idempotency_keys as k (organization_id, key_id, profile_id, key, request)
-  values (private.key_organization_id(), own_id, person_id, find_idempotent_response.key,
+  insert into private.idempotency_keys as k (organization_id, profile_id, key, request)
+  values (private.key_organization_id(), own_id, find_idempotent_response.key,
     find_idempotent_response.request)
   on conflict do nothing;
   if found then return null; end if;
   select * into earlier from private.idempotency_keys k
-    where (k.key_id = own_id or k.profile_id = person_id) and k.key = find_idempotent_response.key;
+    where k.profile_id = own_id and k.key = find_idempotent_response.key;
   if earlier.request is distinct from find_idempotent_response.request then
     perform private.raise_error('CONFLICT', 'This Idempotency-Key was used for another request.',
       'Idempotency-Key');
@@ -6527,7 +6643,7 @@ $function$;
 
 ALTER FUNCTION "private"."find_submissions"(uuid, text, text, integer) OWNER TO "postgres";
 
-CREATE OR REPLACE FUNCTION private.find_submissions(organization_id uuid, q text, status text, type text, category_id uuid, tag_id uuid, author_id uuid, after private.search_hit, wanted integer, OUT hits private.search_hit[], OUT stopped private.search_hit, OUT match text, OUT did_you_mean text, OUT marks text)
+CREATE OR REPLACE FUNCTION private.find_submissions(organization_id uuid, q text, status text, type text, category_id uuid, tag_id uuid, author_id uuid, after private.search_hit, wanted integer, is_counted boolean DEFAULT false, OUT hits private.search_hit[], OUT total bigint, OUT match text, OUT did_you_mean text, OUT marks text)
  RETURNS record
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
@@ -6544,20 +6660,20 @@ declare
   p constant private.parsed_search := private.parse_search(organization_id, q);
   scope constant private.search_scope := private.search_scope(organization_id, status, type, category_id,
     tag_id, author_id);
-  found record; corrections jsonb; word record; max_partial constant integer := 100;
+  corrections jsonb; word record; max_partial constant integer := 100; max_total constant integer := 10001;
 begin
   hits := '{}';
   match := 'all';
   marks := p.marks;
   if p.text_any is not null and after.class is distinct from 8 then
-    found := private.full_matches(scope, p, wanted, after);
-    hits := found.hits[:wanted];
-    stopped := found.stopped;
+    hits := (private.full_matches(scope, p, wanted, after))[:wanted];
+    total := case when after is null and cardinality(hits) < wanted then cardinality(hits)
+      when is_counted then private.count_matches(scope, p, max_total) end;
   end if;
-  if cardinality(hits) = 0 and stopped is null and p.words is not null
+  if cardinality(hits) = 0 and p.words is not null
     and (after.class is null or after.class = 8) then
-    select f.hits[coalesce(after.votes, 0) + 1:coalesce(after.votes, 0) + wanted], f.corrections
-      into hits, corrections from private.partial_matches(scope, p, max_partial) f;
+    select f.hits[coalesce(after.votes, 0) + 1:coalesce(after.votes, 0) + wanted], cardinality(f.hits), f.corrections
+      into hits, total, corrections from private.partial_matches(scope, p, max_partial) f;
     hits := coalesce(hits, '{}');
     if cardinality(hits) > 0 or after.class = 8 then match := 'any'; end if;
     for word in select * from jsonb_each_text(corrections) loop
@@ -6569,7 +6685,7 @@ begin
 end
 $function$;
 
-ALTER FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer) OWNER TO "postgres";
+ALTER FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer, boolean) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.finish_import(import_id uuid, problem text)
  RETURNS json
@@ -6716,8 +6832,8 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.full_matches(scope private.search_scope, p private.parsed_search, wanted integer, after private.search_hit, OUT hits private.search_hit[], OUT stopped private.search_hit)
- RETURNS record
+CREATE OR REPLACE FUNCTION private.full_matches(scope private.search_scope, p private.parsed_search, wanted integer, after private.search_hit, OUT hits private.search_hit[])
+ RETURNS private.search_hit[]
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_temp'
@@ -6725,7 +6841,6 @@ AS $function$
 declare
   board constant private.search_statistics := scope.board;
   few constant integer := 400;
-  max_read constant integer := 20000;
   is_rare boolean := p.words is not null and board.size * p.text_share <= few;
   is_rare_in_title boolean := board.size * p.title_share <= few;
   -- The query of each class, and the query that matches of the class must not match.
@@ -6737,16 +6852,16 @@ declare
   has_filters constant boolean := num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id,
     scope.author_id, scope.agent_category_ids) > 0;
   step integer := coalesce(after.class, 1);
-  last integer; query tsquery; share real; part record; expected real := 0; known integer;
+  last integer; query tsquery; share real; part record; known integer; size bigint; passing real := 1;
   is_probed boolean := false; restarts boolean; only_ids uuid[];
 begin
   hits := '{}';
   if has_filters and not is_rare then
-    select c.submission_ids into only_ids
-    from private.candidate_submissions(scope.organization_id, scope.status, scope.type, scope.category_id,
-      scope.tag_id, scope.author_id, null) c
-    where c.is_complete and cardinality(c.submission_ids) <= 1000;
-    if only_ids is not null then
+    size := private.filter_size(scope);
+    passing := greatest(size, 1) / greatest(board.size, size, 1)::real;
+    if size <= greatest(1000, sqrt(wanted * board.size::float8)) then
+      execute format('select array(select s.id from public.submissions s where %s)',
+        private.scope_conditions(scope) || private.tag_condition(scope)) into only_ids;
       hits := array(
         select row(s.id, k.class, s.vote_count, 1.1 - k.class * 0.1)::private.search_hit
         from unnest(only_ids) l (id)
@@ -6771,11 +6886,11 @@ begin
     known := cardinality(hits);
     restarts := false;
     for part in
-      select 1 as n, null::tsquery as query, 0 as expected, 0 as last_votes, null::uuid as last_id
+      select 1 as n, null::tsquery as query
       where is_rare or step < 5 and is_rare_in_title
       union all
-      select row_number() over (), g.query, g.expected, g.last_votes, g.last_id
-      from private.search_groups(board, share, wanted, case when after.class = step then after end) g
+      select row_number() over (), g.query
+      from private.search_groups(board, share * passing, wanted, case when after.class = step then after end) g
       where not (is_rare or step < 5 and is_rare_in_title)
     loop
       -- Common words that rarely occur together make few matches: this class starts again.
@@ -6790,17 +6905,12 @@ begin
         restarts := is_rare or step < 5 and is_rare_in_title;
         exit when restarts;
       end if;
-      if has_filters and expected > 0 and expected + part.expected > max_read then return; end if;
       hits := hits || array(select h from private.read_submissions(scope, p,
         case when part.query is null then query else query && part.query end, step, last, after) h);
-      stopped := null;
       if cardinality(hits) >= wanted then return; end if;
-      expected := expected + part.expected;
-      stopped := row(part.last_id, step, part.last_votes, 0)::private.search_hit;
     end loop;
     if restarts then hits := hits[:known]; else step := last + 1; end if;
   end loop;
-  stopped := null;
 end
 $function$;
 
@@ -7876,6 +7986,119 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.list_submissions(organization_id uuid, q text, status text, type text, category_id uuid, tag_id uuid, author_id uuid, sort text, is_ascending boolean, after_value text, after_id uuid, skipped integer, wanted integer, OUT submission_ids uuid[], OUT total bigint, OUT total_is_capped boolean, OUT match text, OUT did_you_mean text, OUT marks text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+ SET max_parallel_workers_per_gather TO '0'
+AS $function$
+#variable_conflict use_column
+declare
+  max_counted constant integer := 10000;
+  max_hidden constant integer := 10000;
+  own_id constant uuid := organization_id;
+  scope constant private.search_scope := private.search_scope(organization_id, status, type, category_id,
+    tag_id, author_id);
+  sees_all constant boolean := coalesce(own_id = any (scope.team_ids), false);
+  key constant text := case sort when 'votes' then 's.vote_count' when 'comments' then 's.comment_count'
+    when 'title' then 's.title collate "und-x-icu"' else 's.created_at' end;
+  direction constant text := case when is_ascending then 'asc' else 'desc' end;
+  in_order constant text := format('order by %s %s, s.id %2$s', key, direction);
+  page constant text := format(' limit %s offset %s', wanted, skipped);
+  after constant text := case when after_id is null then '' else format(' and (%s, s.id) %s ($1::%s, $2)', key,
+    case when is_ascending then '>' else '<' end,
+    case sort when 'created_at' then 'timestamptz' when 'title' then 'text' else 'integer' end) end;
+  -- The filter that the index of the order has.
+  sorted_filter constant text := coalesce(case when sort in ('created_at', 'votes')
+      then ' and s.status = ' || quote_literal(status) end,
+    case when sort = 'created_at' then coalesce(' and s.author_id = ' || quote_literal(author_id),
+      ' and s.category_id = ' || quote_literal(category_id)) end, '');
+  filters constant integer := num_nonnulls(status, type, category_id, tag_id, author_id, q,
+    scope.agent_category_ids);
+  without_tag private.search_scope := scope;
+  walked private.search_scope := row(own_id, null, null, null, null, null, null, null, null, null);
+  conditions text; p private.parsed_search; found_ids uuid[]; hidden uuid[]; matches double precision;
+  board bigint;
+begin
+  -- Many rows are skipped by an index alone, which does not say who may see each.
+  if skipped >= 1000 and not sees_all then
+    hidden := array(select s.id from public.submissions s where s.organization_id = own_id
+      and not s.is_public and s.author_id is distinct from scope.caller_id limit max_hidden + 1);
+  end if;
+  without_tag.tag_id := null;
+  conditions := private.scope_conditions(without_tag, cardinality(hidden) <= max_hidden) || after
+    || case when cardinality(hidden) <= max_hidden then ' and s.id <> all ($3)' else '' end;
+
+  total_is_capped := false;
+  if q is null then
+    total := private.count_in_scope(scope);
+  else
+    p := private.parse_search(own_id, q);
+    match := 'all';
+    marks := p.marks;
+    total := private.count_matches(scope, p, max_counted + 1);
+    if total = 0 then
+      select array(select h.submission_id from unnest(f.hits) h), f.match, f.did_you_mean, f.marks
+        into found_ids, match, did_you_mean, marks
+      from private.find_submissions(own_id, q, status, type, category_id, tag_id, author_id, null, 100) f;
+      total := cardinality(found_ids);
+    end if;
+    total_is_capped := total > max_counted;
+    total := least(total, max_counted);
+  end if;
+
+  if filters = (sorted_filter <> '')::integer then
+    execute format('select array(select s.id from public.submissions s where %s %s%s)', conditions, in_order,
+      page) into submission_ids using after_value, after_id, hidden;
+    return;
+  end if;
+  matches := private.filter_size(scope);
+  -- The index of the order has these rows.
+  walked.status := case when sort in ('created_at', 'votes') then status end;
+  walked.author_id := case when sort = 'created_at' and status is null then author_id end;
+  walked.category_id := case when sort = 'created_at' and num_nonnulls(status, author_id) = 0
+    then category_id end;
+  board := private.count_in_scope(walked, true);
+  if q is not null then
+    matches := case when total_is_capped then greatest(total, matches * p.text_share) else total end;
+  end if;
+  -- A walk with words looks up the words of each row.
+  if found_ids is null
+    and (skipped + wanted)::double precision * board * (case when q is null then 1 else 4 end)
+      < matches * matches then
+    execute format('select array(select s.id from (select * from public.submissions s
+        where s.organization_id = %L and s.merged_into_id is null%s %s limit %s) s where %s %3$s%6$s)',
+      own_id, sorted_filter || after, in_order, matches::bigint, concat_ws(' and ', conditions,
+        case when tag_id is not null then '(select true from public.submission_tags m
+          where m.submission_id = s.id and m.tag_id = $6)' end,
+        case when q is not null then '(select m.lexemes operator(pg_catalog.@@) $4
+          from private.submission_search m where m.submission_id = s.id)' end), page)
+    into submission_ids using after_value, after_id, hidden, p.text_any, null, tag_id;
+    if cardinality(submission_ids) = wanted then return; end if;
+  end if;
+  perform set_config('enable_sort', 'on', true);
+  execute format('select array(select s.id from (select s.id, %s as place from %s where %s offset 0) s
+      order by s.place %s, s.id %4$s%5$s)', key,
+    case when found_ids is not null then 'unnest($5) l (id) join public.submissions s on s.id = l.id'
+      -- The planner expects too many matches of rare words.
+      when filters = 1 and q is not null or p.text_share * (scope.board).size <= 2000
+        then '(select m.submission_id from private.submission_search m
+            where m.lexemes operator(pg_catalog.@@) $4 offset 0) m
+          cross join lateral (select * from public.submissions s where s.id = m.submission_id offset 0) s'
+      when q is not null then 'private.submission_search m join public.submissions s
+        on s.id = m.submission_id and m.lexemes operator(pg_catalog.@@) $4'
+      else 'public.submissions s' end,
+    conditions || private.tag_condition(scope), direction, page)
+  into submission_ids using after_value, after_id, hidden, p.text_any, found_ids;
+end
+$function$;
+
+ALTER FUNCTION "private"."list_submissions"(uuid, text, text, text, uuid, uuid, uuid, text, boolean, text, uuid, integer, integer) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.local_date(value text, time_zone text)
  RETURNS date
  LANGUAGE plpgsql
@@ -7897,7 +8120,8 @@ AS $function$
 begin
   return query
     select st.submission_id, json_agg(json_build_object(
-      'name', private.localized(t.name, t.translations, locale), 'slug', t.slug) order by t.slug)
+      'name', private.localized(t.name, t.translations, locale),
+      'slug', t.slug) order by t.slug)
     from public.submission_tags st join public.tags t on t.id = st.tag_id
     where st.submission_id = any (submission_ids) group by 1;
 end
@@ -8612,6 +8836,13 @@ begin
   from public.submissions s cross join (values (from_id, -1), (to_id, 1)) m (category_id, change)
   where s.id = any (ids) and s.merged_into_id is null group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
   on conflict on constraint one_count_of_a_kind do update set total = c.total + excluded.total;
+  insert into private.submission_subtotals (organization_id, author_id, tag_id, is_public, status, type,
+    category_id, total)
+  select s.organization_id, l.author_id, l.tag_id, s.is_public, s.status, s.type, m.category_id, sum(m.change)
+  from public.submissions s cross join (values (from_id, -1), (to_id, 1)) m (category_id, change)
+    cross join lateral (select s.author_id, null::uuid as tag_id union all
+      select null, t.tag_id from public.submission_tags t where t.submission_id = s.id) l
+  where s.id = any (ids) and s.merged_into_id is null group by 1, 2, 3, 4, 5, 6, 7;
   return cardinality(ids);
 end
 $function$;
@@ -10362,6 +10593,9 @@ begin
   from public.submissions s where s.organization_id = recount_submissions.organization_id
     and s.merged_into_id is null
   group by 1, 2, 3, 4, 5;
+  delete from private.submission_subtotals n where n.organization_id = recount_submissions.organization_id;
+  insert into private.submission_subtotals
+  select n.* from private.compute_subtotals(recount_submissions.organization_id) n;
 end
 $function$;
 
@@ -11370,6 +11604,7 @@ begin
   done := jsonb_build_object(
     'fanouts', private.run_fanouts(),
     'activity', private.sum_activity(),
+    'subtotals', private.sum_subtotals(),
     'surveys', private.close_surveys(),
     'boards', private.broadcast_counts());
   trimmed := private.trim_rows();
@@ -11422,11 +11657,38 @@ CREATE OR REPLACE FUNCTION private.save_idempotent_response(key text, answer tex
 AS $function$
 begin
   update private.idempotency_keys k set answer = save_idempotent_response.answer
-  where case when private.is_key() then k.key_id = private.key_id()
-      else k.profile_id = private.caller_id() end
-    and k.key = save_idempotent_response.key;
+  where k.profile_id = private.caller_id() and k.key = save_idempotent_response.key;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.scope_conditions(scope private.search_scope, is_filter boolean DEFAULT false)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+declare conditions text := format('s.organization_id = %L and s.merged_into_id is null', scope.organization_id);
+begin
+  if not is_filter and scope.organization_id = any (scope.team_ids) is not true then
+    conditions := conditions || format(
+      ' and private.can_see_submission(s.is_public, s.author_id, s.organization_id, %L, %L)', scope.caller_id,
+      scope.team_ids);
+  end if;
+  conditions := concat_ws(' and ', conditions,
+    's.category_id = any (' || quote_literal(scope.agent_category_ids) || ')',
+    's.status = ' || quote_literal(scope.status), 's.type = ' || quote_literal(scope.type),
+    's.category_id = ' || quote_literal(scope.category_id), 's.author_id = ' || quote_literal(scope.author_id));
+  if scope.category_id is not null and num_nonnulls(scope.status, scope.type) = 1 then
+    -- This condition excludes nothing, and lets submissions_kind_idx find the category.
+    conditions := conditions || (select format(' and s.type = any (%L) and s.status = any (%L)',
+        array_agg(distinct c.type), array_agg(distinct c.status)) from private.submission_counts c
+      where c.organization_id = scope.organization_id);
+  end if;
+  return conditions;
+end
+$function$;
+
+ALTER FUNCTION "private"."scope_conditions"(private.search_scope, boolean) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.score_survey_response(response_id uuid, judged jsonb)
  RETURNS void
@@ -11458,18 +11720,15 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.search_groups(board private.search_statistics, share real, wanted integer, after private.search_hit, OUT query tsquery, OUT expected real, OUT last_votes integer, OUT last_id uuid)
- RETURNS SETOF record
+CREATE OR REPLACE FUNCTION private.search_groups(board private.search_statistics, share real, wanted integer, after private.search_hit, OUT query tsquery)
+ RETURNS SETOF tsquery
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_temp'
 AS $function$
 begin
   return query
-  select string_agg(quote_literal(left(board.organization_id::text, 8) || '#' || g.tier), '|')::tsquery,
-    (sum(g.size) * share)::real, min(g.votes),
-    (min(g.id_prefix)
-      || substr('00000000-0000-0000-0000-000000000000', char_length(min(g.id_prefix)) + 1))::uuid
+  select string_agg(quote_literal(left(board.organization_id::text, 8) || '#' || g.tier), '|')::tsquery
   from (
     select t.*, floor(ln(greatest(0.25,
       (sum(t.size) over (order by t.n desc) - t.size) * share / wanted)::float8) / ln(16)) as group_n
@@ -11495,6 +11754,24 @@ end
 $function$;
 
 ALTER FUNCTION "private"."search_groups"(private.search_statistics, real, integer, private.search_hit) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.search_scope(organization_id uuid, status text DEFAULT NULL::text, type text DEFAULT NULL::text, category_id uuid DEFAULT NULL::uuid, tag_id uuid DEFAULT NULL::uuid, author_id uuid DEFAULT NULL::uuid)
+ RETURNS private.search_scope
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  -- A function in SQL would be planned at each call.
+  return row(organization_id, status, type, category_id, tag_id, author_id, private.caller_id(),
+    private.team_organization_ids(), private.agent_category_ids(),
+    coalesce((select b from private.search_statistics b where b.organization_id = search_scope.organization_id),
+      row(organization_id, 0, null, null)::private.search_statistics))::private.search_scope;
+end
+$function$;
+
+ALTER FUNCTION "private"."search_scope"(uuid, text, text, uuid, uuid, uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.senders_of_due_mails()
  RETURNS SETOF uuid
@@ -11973,26 +12250,6 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.submissions_with_text(submission_ids uuid[], q text)
- RETURNS uuid[]
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_temp'
- SET enable_seqscan TO 'off'
-AS $function$
-declare
-  own_id constant uuid := (select c.organization_id from private.submission_search c
-    where c.submission_id = submission_ids[1]);
-  p constant private.parsed_search := private.parse_search(own_id, q);
-begin
-  return array(
-    select c.submission_id from unnest(submission_ids) l (id)
-      cross join lateral (
-        select c.submission_id from private.submission_search c
-        where c.submission_id = l.id and c.lexemes operator(pg_catalog.@@) p.text_any offset 0) c);
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION private.submit_survey_response(survey_id uuid, answers jsonb, locale text, sentiment jsonb)
  RETURNS json
  LANGUAGE plpgsql
@@ -12110,6 +12367,35 @@ begin
   return summed;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.sum_subtotals()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_temp'
+AS $function$
+declare own_id uuid; authors uuid[]; tags uuid[]; summed integer;
+begin
+  select o.id into own_id from public.organizations o
+  where exists (select from private.submission_subtotals n where n.organization_id = o.id and not n.is_sum)
+  order by random() limit 1 for no key update skip locked;
+  select array_agg(distinct n.author_id), array_agg(distinct n.tag_id) into authors, tags
+  from (select n.author_id, n.tag_id from private.submission_subtotals n
+    where n.organization_id = own_id and not n.is_sum limit 5000) n;
+  with replaced as (
+    delete from private.submission_subtotals n
+    where n.organization_id = own_id and (n.author_id = any (authors) or n.tag_id = any (tags))
+    returning n.*
+  )
+  insert into private.submission_subtotals
+  select r.organization_id, r.author_id, r.tag_id, r.is_public, r.status, r.type, r.category_id,
+    sum(r.total), true
+  from replaced r group by 1, 2, 3, 4, 5, 6, 7 having sum(r.total) <> 0;
+  get diagnostics summed = row_count;
+  return summed;
+end
+$function$;
+
+ALTER FUNCTION "private"."sum_subtotals"() OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.suppress_address(organization_id uuid, profile_id uuid, address text, reason text)
  RETURNS void
@@ -12432,6 +12718,21 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.tag_condition(scope private.search_scope)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return coalesce(format(' and s.id in (select m.submission_id from public.submission_tags m
+    where m.organization_id = %L and m.tag_id = ', scope.organization_id) || quote_literal(scope.tag_id) || ')',
+    '');
+end
+$function$;
+
+ALTER FUNCTION "private"."tag_condition"(private.search_scope) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.tags_of(submission_ids uuid[])
  RETURNS TABLE(submission_id uuid, slugs json)
@@ -13568,7 +13869,19 @@ ALTER TABLE "private"."erased_participations" DROP CONSTRAINT "erased_participat
 
 ALTER TABLE "private"."former_addresses" DROP CONSTRAINT "former_addresses_profile_id_fkey";
 
+ALTER TABLE "private"."idempotency_keys" DROP CONSTRAINT "idempotency_keys_key_id_fkey";
+
 ALTER TABLE "private"."idempotency_keys" DROP CONSTRAINT "idempotency_keys_pkey";
+
+-- Stored responses of a key belong to its profile; of two with one name the newer one stays.
+alter table private.idempotency_keys add column profile_id uuid;
+update private.idempotency_keys i set profile_id = k.profile_id from private.api_keys k where k.id = i.key_id;
+delete from private.idempotency_keys i using private.idempotency_keys j
+where j.profile_id = i.profile_id and j.key = i.key and (j.created_at, j.key_id) > (i.created_at, i.key_id);
+-- squawk-ignore adding-not-nullable-field
+alter table private.idempotency_keys alter column profile_id set not null;
+-- squawk-ignore ban-drop-column
+alter table private.idempotency_keys drop column key_id;
 
 ALTER TABLE "private"."replies_due" DROP CONSTRAINT "replies_due_organization_id_fkey";
 
@@ -13684,6 +13997,8 @@ DROP FUNCTION "private"."word_selectivity"(tsquery, tsvector[]);
 
 DROP FUNCTION "private"."write_valid_records"(private.imports, jsonb);
 
+
+
 -- squawk-ignore ban-drop-column
 ALTER TABLE "private"."submission_search" DROP COLUMN "document";
 
@@ -13706,8 +14021,6 @@ DROP TABLE "private"."replies_due";
 DROP TABLE "private"."reply_days";
 
 ALTER TABLE "private"."agent_streams" ADD COLUMN "is_sentence" boolean NOT NULL DEFAULT false;
-
-ALTER TABLE "private"."idempotency_keys" ADD COLUMN "profile_id" uuid;
 
 ALTER TABLE "private"."imports" ADD COLUMN "records_done" integer NOT NULL DEFAULT 0;
 
@@ -13741,9 +14054,6 @@ ALTER TABLE "public"."organizations" ADD COLUMN "max_unconfirmed_mails" integer 
 ALTER TABLE "public"."profiles" ADD COLUMN "named_by_key" boolean NOT NULL DEFAULT false;
 
 ALTER TABLE "public"."submissions" ADD COLUMN "is_changed_by_author" boolean NOT NULL DEFAULT false;
-
--- squawk-ignore ban-drop-not-null
-ALTER TABLE "private"."idempotency_keys" ALTER COLUMN "key_id" DROP NOT NULL;
 
 -- squawk-ignore ban-drop-not-null
 ALTER TABLE "private"."idempotency_keys" ALTER COLUMN "organization_id" DROP NOT NULL;
@@ -14126,7 +14436,7 @@ CREATE OR REPLACE FUNCTION private.personal_columns()
  IMMUTABLE
  SET search_path TO 'pg_temp'
 BEGIN ATOMIC
- VALUES ('public.submissions'::text,'author_id'::text,'reassign'::text,true,'submissions'::text,'id, title, description, type, status, source, updated_at, created_at'::text), ('public.comments'::text,'author_id'::text,'reassign'::text,true,'comments'::text,'id, submission_id, parent_id, body, updated_at, created_at'::text), ('public.votes'::text,'user_id'::text,'reassign'::text,true,'votes'::text,'submission_id, created_at'::text), ('public.comment_votes'::text,'user_id'::text,'reassign'::text,true,'comment_votes'::text,'comment_id, created_at'::text), ('private.merged_votes'::text,'user_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.status_changes'::text,'changed_by'::text,'reassign'::text,true,'status_changes'::text,'submission_id, previous_status, new_status, note, created_at'::text), ('private.api_keys'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.agents'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.identify_secrets'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.webhooks'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.follows'::text,'user_id'::text,'delete'::text,true,'follows'::text,'submission_id, reason, created_at'::text), ('public.notifications'::text,'user_id'::text,'delete'::text,false,'notifications'::text,'type, submission_id, comment_id, read_at, created_at'::text), ('private.mails'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_items'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_choices'::text,'profile_id'::text,'delete'::text,false,'mail_choices'::text,'kind, choice'::text), ('private.mail_mutes'::text,'profile_id'::text,'delete'::text,false,'mail_mutes'::text,'submission_id, created_at'::text), ('private.survey_requests'::text,'profile_id'::text,'delete'::text,false,'survey_requests'::text,'survey_id, reminded_at, created_at'::text), ('private.invites'::text,'invited_by'::text,'delete'::text,false,NULL::text,NULL::text), ('private.invites'::text,'accepted_by'::text,'delete'::text,false,NULL::text,NULL::text), ('public.memberships'::text,'user_id'::text,NULL::text,true,'memberships'::text,'role, created_at'::text), ('public.survey_responses'::text,'user_id'::text,NULL::text,true,NULL::text,NULL::text), ('private.survey_starts'::text,'user_id'::text,NULL::text,true,'survey_starts'::text,'survey_id, started_at'::text), ('private.author_trust'::text,'user_id'::text,NULL::text,false,'trust'::text,'is_trusted, created_at'::text), ('private.mail_suppressions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identified_people'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identify_sessions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.external_ids'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text);
+ VALUES ('public.submissions'::text,'author_id'::text,'reassign'::text,true,'submissions'::text,'id, title, description, type, status, source, updated_at, created_at'::text), ('private.submission_subtotals'::text,'author_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.comments'::text,'author_id'::text,'reassign'::text,true,'comments'::text,'id, submission_id, parent_id, body, updated_at, created_at'::text), ('public.votes'::text,'user_id'::text,'reassign'::text,true,'votes'::text,'submission_id, created_at'::text), ('public.comment_votes'::text,'user_id'::text,'reassign'::text,true,'comment_votes'::text,'comment_id, created_at'::text), ('private.merged_votes'::text,'user_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.status_changes'::text,'changed_by'::text,'reassign'::text,true,'status_changes'::text,'submission_id, previous_status, new_status, note, created_at'::text), ('private.api_keys'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.agents'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.identify_secrets'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.webhooks'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.follows'::text,'user_id'::text,'delete'::text,true,'follows'::text,'submission_id, reason, created_at'::text), ('public.notifications'::text,'user_id'::text,'delete'::text,false,'notifications'::text,'type, submission_id, comment_id, read_at, created_at'::text), ('private.mails'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_items'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_choices'::text,'profile_id'::text,'delete'::text,false,'mail_choices'::text,'kind, choice'::text), ('private.mail_mutes'::text,'profile_id'::text,'delete'::text,false,'mail_mutes'::text,'submission_id, created_at'::text), ('private.survey_requests'::text,'profile_id'::text,'delete'::text,false,'survey_requests'::text,'survey_id, reminded_at, created_at'::text), ('private.invites'::text,'invited_by'::text,'delete'::text,false,NULL::text,NULL::text), ('private.invites'::text,'accepted_by'::text,'delete'::text,false,NULL::text,NULL::text), ('public.memberships'::text,'user_id'::text,NULL::text,true,'memberships'::text,'role, created_at'::text), ('public.survey_responses'::text,'user_id'::text,NULL::text,true,NULL::text,NULL::text), ('private.survey_starts'::text,'user_id'::text,NULL::text,true,'survey_starts'::text,'survey_id, started_at'::text), ('private.author_trust'::text,'user_id'::text,NULL::text,false,'trust'::text,'is_trusted, created_at'::text), ('private.mail_suppressions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identified_people'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identify_sessions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.external_ids'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text);
 END;
 
 ALTER FUNCTION "private"."personal_columns"() OWNER TO "postgres";
@@ -14216,6 +14526,15 @@ RETURN (('('::text || (SELECT string_agg(DISTINCT (((''''::text || "left"((searc
 
 ALTER FUNCTION "private"."search_query"(uuid, text[]) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.count_submissions(organization_id uuid, status text, type text, category_ids uuid[])
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+RETURN private.count_in_scope(private.search_scope(organization_id, status, type, CASE WHEN (category_ids IS NOT NULL) THEN COALESCE((category_ids)[1], '00000000-0000-0000-0000-000000000000'::uuid) ELSE NULL::uuid END));
+
+ALTER FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.search_tiers(organization_id uuid, votes integer, submission_id uuid)
  RETURNS text[]
  LANGUAGE sql
@@ -14275,14 +14594,14 @@ RETURN (COALESCE((data ->> 'submission_id'::text), ((data -> 'submission'::text)
 
 ALTER FUNCTION "private"."submission_of"(jsonb) OWNER TO "postgres";
 
-CREATE OR REPLACE FUNCTION private.search_scope(organization_id uuid, status text DEFAULT NULL::text, type text DEFAULT NULL::text, category_id uuid DEFAULT NULL::uuid, tag_id uuid DEFAULT NULL::uuid, author_id uuid DEFAULT NULL::uuid)
- RETURNS private.search_scope
+CREATE OR REPLACE FUNCTION private.submissions_with_text(submission_ids uuid[], q text)
+ RETURNS uuid[]
  LANGUAGE sql
- STABLE SECURITY DEFINER
+ IMMUTABLE
  SET search_path TO 'pg_temp'
-RETURN ROW(organization_id, status, type, category_id, tag_id, author_id, private.caller_id(), private.team_organization_ids(), private.agent_category_ids(), COALESCE((SELECT b.*::private.search_statistics AS b FROM private.search_statistics b WHERE (b.organization_id = search_scope.organization_id)), ROW(organization_id, (0)::bigint, NULL::bigint[], NULL::timestamp with time zone)::private.search_statistics))::private.search_scope;
+RETURN submission_ids;
 
-ALTER FUNCTION "private"."search_scope"(uuid, text, text, uuid, uuid, uuid) OWNER TO "postgres";
+ALTER FUNCTION "private"."submissions_with_text"(uuid[], text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.token_bytes(metadata jsonb)
  RETURNS integer
@@ -14389,16 +14708,10 @@ from auth.users u where u.id = p.auth_user_id and u.email_confirmed_at is null a
 ALTER TABLE "private"."account_undos" ADD CONSTRAINT "account_undos_user_id_fkey" FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
 
 -- squawk-ignore constraint-missing-not-valid, disallowed-unique-constraint
-ALTER TABLE "private"."idempotency_keys" ADD CONSTRAINT "idempotency_keys_are_of_keys" UNIQUE (key_id, key);
-
--- squawk-ignore constraint-missing-not-valid, disallowed-unique-constraint
-ALTER TABLE "private"."idempotency_keys" ADD CONSTRAINT "idempotency_keys_are_of_people" UNIQUE (profile_id, key);
+ALTER TABLE "private"."idempotency_keys" ADD CONSTRAINT "idempotency_keys_are_of_a_caller" UNIQUE (profile_id, key);
 
 -- squawk-ignore adding-foreign-key-constraint, constraint-missing-not-valid
 ALTER TABLE "private"."idempotency_keys" ADD CONSTRAINT "idempotency_keys_profile_id_fkey" FOREIGN KEY (profile_id) REFERENCES public.profiles(id) ON DELETE CASCADE;
-
--- squawk-ignore constraint-missing-not-valid
-ALTER TABLE "private"."idempotency_keys" ADD CONSTRAINT "is_of_a_key_or_a_person" CHECK ((num_nonnulls(key_id, profile_id) = 1));
 
 ALTER TABLE "private"."identified_people" ADD CONSTRAINT "identified_people_organization_id_fkey" FOREIGN KEY (organization_id) REFERENCES public.organizations(id) ON DELETE CASCADE;
 
@@ -14446,6 +14759,8 @@ ALTER TABLE "private"."search_statistics" ADD CONSTRAINT "search_statistics_orga
 
 ALTER TABLE "private"."search_words" ADD CONSTRAINT "search_words_organization_id_fkey" FOREIGN KEY (organization_id) REFERENCES public.organizations(id) ON DELETE CASCADE;
 
+ALTER TABLE "private"."submission_subtotals" ADD CONSTRAINT "submission_subtotals_organization_id_fkey" FOREIGN KEY (organization_id) REFERENCES public.organizations(id) ON DELETE CASCADE;
+
 ALTER TABLE "private"."survey_requests" ADD CONSTRAINT "survey_requests_profile_id_fkey" FOREIGN KEY (profile_id) REFERENCES public.profiles(id) ON DELETE CASCADE;
 
 ALTER TABLE "private"."survey_requests" ADD CONSTRAINT "survey_requests_survey_is_of_the_same_organization" FOREIGN KEY (organization_id, survey_id) REFERENCES public.surveys(organization_id, id) ON DELETE CASCADE;
@@ -14491,6 +14806,11 @@ CREATE VIEW "private"."personal_rows" WITH (security_invoker=true) AS  SELECT su
     submissions.organization_id,
     true AS takes_part
    FROM public.submissions
+UNION ALL
+ SELECT submission_subtotals.author_id AS profile_id,
+    submission_subtotals.organization_id,
+    false AS takes_part
+   FROM private.submission_subtotals
 UNION ALL
  SELECT comments.author_id AS profile_id,
     comments.organization_id,
@@ -14715,6 +15035,12 @@ CREATE INDEX stopped_account_mail_stopped_at_idx ON private.stopped_account_mail
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX submission_search_lexemes_idx ON private.submission_search USING gin (lexemes);
 
+CREATE INDEX submission_subtotals_author_idx ON private.submission_subtotals USING btree (author_id, organization_id) WHERE (author_id IS NOT NULL);
+
+CREATE INDEX submission_subtotals_new_idx ON private.submission_subtotals USING btree (organization_id) WHERE (NOT is_sum);
+
+CREATE INDEX submission_subtotals_tag_idx ON private.submission_subtotals USING btree (organization_id, tag_id);
+
 CREATE INDEX survey_requests_profile_idx ON private.survey_requests USING btree (profile_id);
 
 CREATE INDEX survey_requests_survey_idx ON private.survey_requests USING btree (organization_id, survey_id);
@@ -14806,6 +15132,12 @@ CREATE TRIGGER reject_name_of_team BEFORE UPDATE OF name ON public.profiles FOR 
 
 CREATE TRIGGER sync_language_of_user AFTER UPDATE OF locale ON public.profiles FOR EACH ROW WHEN (((new.locale IS DISTINCT FROM old.locale) AND (new.auth_user_id IS NOT NULL))) EXECUTE FUNCTION private.sync_language_of_user();
 
+CREATE TRIGGER count_added AFTER INSERT ON public.submission_tags REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION private.count_changed_tags();
+
+CREATE TRIGGER count_changed AFTER UPDATE ON public.submission_tags REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION private.count_changed_tags();
+
+CREATE TRIGGER count_removed AFTER DELETE ON public.submission_tags REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION private.count_changed_tags();
+
 CREATE TRIGGER by_function_only BEFORE INSERT OR DELETE OR UPDATE ON public.submissions FOR EACH STATEMENT WHEN ((SESSION_USER <> 'feedback_api'::name)) EXECUTE FUNCTION private.reject_table_write('create_submission', 'update_submission', 'delete_submission');
 
 CREATE TRIGGER index_votes AFTER UPDATE OF vote_count ON public.submissions FOR EACH ROW WHEN ((length(ltrim(((old.vote_count)::bit(32))::text, '0'::text)) <> length(ltrim(((new.vote_count)::bit(32))::text, '0'::text)))) EXECUTE FUNCTION private.index_votes();
@@ -14825,6 +15157,8 @@ CREATE TRIGGER tell_moderated AFTER UPDATE OF moderation_state ON public.submiss
 CREATE TRIGGER tell_removed AFTER DELETE ON public.submissions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION private.broadcast_submissions();
 
 CREATE TRIGGER tell_waiting AFTER INSERT ON public.submissions FOR EACH ROW WHEN ((new.moderation_state <> 'approved'::text)) EXECUTE FUNCTION private.broadcast_moderation();
+
+CREATE TRIGGER uncount_tags BEFORE DELETE ON public.submissions FOR EACH ROW WHEN ((old.merged_into_id IS NULL)) EXECUTE FUNCTION private.count_tags_of_deleted();
 
 CREATE TRIGGER audit AFTER INSERT OR DELETE OR UPDATE ON public.survey_options FOR EACH ROW WHEN (private.is_moderating(NULL::uuid)) EXECUTE FUNCTION private.audit_questions();
 
@@ -14896,7 +15230,7 @@ COMMENT ON TABLE "private"."agent_streams" IS 'Tool calls that run when their st
 
 COMMENT ON TABLE "private"."author_trust" IS 'The team''s decisions about authors: trusted authors need no approval; the others always need it, regardless of earlier approvals.';
 
-COMMENT ON TABLE "private"."idempotency_keys" IS 'Responses to POST requests with an Idempotency-Key, by a key, or to a form with an id, by a person; kept for a day. request is the SHA-256 of route, path, query and body.';
+COMMENT ON TABLE "private"."idempotency_keys" IS 'Responses to POST requests with an Idempotency-Key, by a key, or to a form with an id, by a person; kept for a day. profile_id: the person, or the profile of the key, which its rotation keeps. request is the SHA-256 of route, path, query and body.';
 
 COMMENT ON TABLE "private"."identified_people" IS 'People an organization identified: its own name for the person (sub of a token) and the e-mail author they are. The address in a token decides once, when the subject is new.';
 
@@ -14940,6 +15274,8 @@ COMMENT ON TABLE "private"."stopped_account_mail" IS 'Mailboxes, as keyed hashes
 
 COMMENT ON TABLE "private"."submission_search" IS 'Search data of submissions: lexemes for search, title_lexemes those of the title only; title and content (lowercase, without accents) for similarity.';
 
+COMMENT ON TABLE "private"."submission_subtotals" IS 'Numbers of listed submissions of an author, or with a tag: the sum of total. Triggers insert changes and update no row, so that no writer waits for another; the schedule replaces the rows of an author or a tag by their sums (is_sum).';
+
 COMMENT ON TABLE "private"."survey_requests" IS 'Whom a team asked by mail to answer a survey, and reminded: each once.';
 
 COMMENT ON TABLE "private"."survey_starts" IS 'Surveys that a user has started and not answered yet. Submitting moves started_at to the response. by_reading: the user has read the survey and not called start_survey, which sets started_at anew.';
@@ -14963,6 +15299,8 @@ COMMENT ON TYPE "private"."parsed_search" IS 'A query in its ways to match, each
 COMMENT ON TYPE "private"."search_hit" IS 'A match: class 1 has the phrase in the title, 2 all words, 3 with other endings, 4 as beginnings; 5 has some of them in the title; 6 has them in the text, 7 as beginnings; 8 does not have all words, and votes is its rank.';
 
 COMMENT ON TYPE "private"."search_scope" IS 'The submissions that a search may find: an organization''s, with filters, that the caller can see.';
+
+COMMENT ON TYPE "private"."tag_change" IS 'A tag of a submission that was added (change 1) or removed (-1).';
 
 COMMENT ON VIEW "private"."personal_rows" IS 'Who is named in which organization, by private.personal_columns.';
 
@@ -15234,13 +15572,13 @@ GRANT EXECUTE ON FUNCTION "private"."are_mail_choices"(jsonb) TO "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."are_mail_choices"(jsonb) TO "service_role";
 
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) TO "feedback_api";
+GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "feedback_api";
 
-REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[], text) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."assume_caller"(text, uuid, uuid, text, bytea, boolean, text, text[], text, text, text, boolean, text, uuid, boolean, text, text[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."audit_draft"(uuid, uuid, text[]) FROM PUBLIC;
 
@@ -15380,6 +15718,18 @@ REVOKE ALL ON FUNCTION "private"."claim_votes"(uuid, uuid, uuid) FROM "postgres"
 
 GRANT EXECUTE ON FUNCTION "private"."claim_votes"(uuid, uuid, uuid) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."compute_subtotals"(uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."compute_subtotals"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."compute_subtotals"(uuid) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."count_changed_tags"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."count_changed_tags"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."count_changed_tags"() TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."count_comment_votes"() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."count_comment_votes"() FROM "postgres";
@@ -15392,11 +15742,39 @@ REVOKE ALL ON FUNCTION "private"."count_discrepancies"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."count_discrepancies"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."count_in_scope"(private.search_scope, boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."count_in_scope"(private.search_scope, boolean) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."count_in_scope"(private.search_scope, boolean) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."count_matches"(private.search_scope, private.parsed_search, integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."count_matches"(private.search_scope, private.parsed_search, integer) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."count_matches"(private.search_scope, private.parsed_search, integer) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."count_request"() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."count_request"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."count_request"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]) TO "anon", "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."count_submissions"(uuid, text, text, uuid[]) TO "service_key";
+
+REVOKE ALL ON FUNCTION "private"."count_tags_of_deleted"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."count_tags_of_deleted"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."count_tags_of_deleted"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."count_unconfirmed_request"(text) FROM PUBLIC;
 
@@ -15452,6 +15830,12 @@ REVOKE ALL ON FUNCTION "private"."enforce_plan_limit"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."enforce_plan_limit"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."filter_size"(private.search_scope) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."filter_size"(private.search_scope) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."filter_size"(private.search_scope) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."find_idempotent_response"(text, bytea) FROM "authenticated";
 
 GRANT EXECUTE ON FUNCTION "private"."find_idempotent_response"(text, bytea) TO "authenticated";
@@ -15466,15 +15850,15 @@ GRANT EXECUTE ON FUNCTION "private"."find_submissions"(uuid, text, text, integer
 
 GRANT EXECUTE ON FUNCTION "private"."find_submissions"(uuid, text, text, integer) TO "service_key";
 
-REVOKE ALL ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer, boolean) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer) TO "anon", "authenticated";
+GRANT EXECUTE ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer, boolean) TO "anon", "authenticated";
 
-REVOKE ALL ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer, boolean) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer, boolean) TO "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer) TO "service_key";
+GRANT EXECUTE ON FUNCTION "private"."find_submissions"(uuid, text, text, text, uuid, uuid, uuid, private.search_hit, integer, boolean) TO "service_key";
 
 REVOKE ALL ON FUNCTION "private"."fold_text"(text) FROM PUBLIC;
 
@@ -15725,6 +16109,16 @@ REVOKE ALL ON FUNCTION "private"."known_words"(private.search_scope, text) FROM 
 REVOKE ALL ON FUNCTION "private"."known_words"(private.search_scope, text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."known_words"(private.search_scope, text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."list_submissions"(uuid, text, text, text, uuid, uuid, uuid, text, boolean, text, uuid, integer, integer) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."list_submissions"(uuid, text, text, text, uuid, uuid, uuid, text, boolean, text, uuid, integer, integer) TO "anon", "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."list_submissions"(uuid, text, text, text, uuid, uuid, uuid, text, boolean, text, uuid, integer, integer) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."list_submissions"(uuid, text, text, text, uuid, uuid, uuid, text, boolean, text, uuid, integer, integer) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."list_submissions"(uuid, text, text, text, uuid, uuid, uuid, text, boolean, text, uuid, integer, integer) TO "service_key";
 
 REVOKE ALL ON FUNCTION "private"."localized_tags_of"(uuid[], text) FROM PUBLIC;
 
@@ -16228,6 +16622,12 @@ REVOKE ALL ON FUNCTION "private"."save_idempotent_response"(text, text) FROM "au
 
 GRANT EXECUTE ON FUNCTION "private"."save_idempotent_response"(text, text) TO "authenticated";
 
+REVOKE ALL ON FUNCTION "private"."scope_conditions"(private.search_scope, boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."scope_conditions"(private.search_scope, boolean) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."scope_conditions"(private.search_scope, boolean) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."search_class"(private.parsed_search, tsvector, tsvector) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."search_class"(private.parsed_search, tsvector, tsvector) FROM "postgres";
@@ -16374,6 +16774,22 @@ REVOKE ALL ON FUNCTION "private"."submission_of"(jsonb) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."submission_of"(jsonb) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."submissions_with_text"(uuid[], text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."submissions_with_text"(uuid[], text) TO "anon", "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."submissions_with_text"(uuid[], text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."submissions_with_text"(uuid[], text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."submissions_with_text"(uuid[], text) TO "service_key";
+
+REVOKE ALL ON FUNCTION "private"."sum_subtotals"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."sum_subtotals"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."sum_subtotals"() TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."suppress_address"(uuid, uuid, text, text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."suppress_address"(uuid, uuid, text, text) FROM "postgres";
@@ -16405,6 +16821,12 @@ REVOKE ALL ON FUNCTION "private"."sync_language_of_user"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."sync_language_of_user"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."sync_language_of_user"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."tag_condition"(private.search_scope) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."tag_condition"(private.search_scope) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."tag_condition"(private.search_scope) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."take_removed_logos"(text[]) FROM PUBLIC;
 
@@ -16598,6 +17020,10 @@ ALTER TABLE "public"."organizations" ADD CONSTRAINT "mail_defaults_are_choices" 
 -- squawk-ignore constraint-missing-not-valid
 ALTER TABLE "public"."tags" ADD CONSTRAINT "name_is_visible" CHECK ((private.trim_text(name) <> ''::text));
 
+-- A key is shown under the name of its organization.
+update public.profiles p set name = o.name
+from public.organizations o where p.kind = 'key' and o.id = p.organization_id and p.name is distinct from o.name;
+
 insert into private.organization_slugs (slug, organization_id)
 select slug, id from public.organizations on conflict do nothing;
 
@@ -16629,6 +17055,9 @@ from public.submissions s
   cross join lateral private.submission_lexemes(s.organization_id, s.title, s.description) l
   cross join lateral unnest(l.known) w (word)
 where s.moderation_state = 'approved';
+
+insert into private.submission_subtotals
+select n.* from public.organizations o cross join lateral private.compute_subtotals(o.id) n;
 
 select private.update_first_replies(array(select distinct c.submission_id from public.comments c where c.is_official));
 
