@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { digestOf } from "../../shared/api-keys.ts";
 import { api, type Method } from "../api/client.ts";
 import { newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { sql } from "../stack.ts";
@@ -18,54 +17,6 @@ const newKey = async (id: string, fields: object = {}) =>
   (await ask("POST", `/${id}/keys`, { scopes: ["submissions:read"], ...fields })).data;
 const works = async (token: string) => (await rpc({ token }, "tools/list")).status;
 
-test("an agent is created, changed, listed and retired, and its content is kept", async () => {
-  const { status, data: agent } = await ask("POST", "", {
-    name: "Triage bot",
-    tier: "professional",
-    description: "Sorts",
-  });
-  expect([status, agent]).toMatchObject([201, { tier: "professional", description: "Sorts", retired_at: null }]);
-  expect((await ask("PATCH", `/${agent.id}`, { name: "Sorter", description: null })).data).toMatchObject({
-    name: "Sorter",
-    tier: "professional",
-    description: null,
-  });
-  const { secret: token } = await newKey(agent.id, { scopes: ["submissions:write", "submissions:read"] });
-  const { id } = await resultOf<{ id: string }>({ token }, "create_submission", {
-    title: "Made by an agent",
-    description: "And there when it is gone.",
-    type: "idea",
-  });
-  expect((await ask("DELETE", `/${agent.id}`)).data.retired_at).not.toBeNull();
-  expect(await works(token)).toBe(401);
-  const detail = await api("GET", `/api/submissions/${id}?expand=author`, {});
-  expect(detail.body).toMatchObject({ data: { author: { id: agent.id, name: "Sorter" } } });
-  expect((await ask("POST", `/${agent.id}/keys`, { scopes: [] })).status).toBe(409);
-  expect((await ask("GET", "")).data).toContainEqual(expect.objectContaining({ id: agent.id, name: "Sorter" }));
-});
-
-test("a key returns its secret once, rotates with an overlap, and is revoked without affecting its agent", async () => {
-  const agent = await created();
-  const key = await newKey(agent.id);
-  expect(key).toMatchObject({ prefix: "fcs_agt_", name: "Triage bot", secret: expect.stringMatching(/^fcs_agt_/) });
-  const listed = await ask("GET", `/${agent.id}/keys`);
-  expect(listed.data).toMatchObject([{ id: key.id, scopes: ["submissions:read"] }]);
-  expect(JSON.stringify(listed.data)).not.toContain(key.secret);
-  const rotated = await ask("POST", `/${agent.id}/keys/${key.id}/rotate`, {});
-  expect([rotated.status, await works(key.secret), await works(rotated.data.secret)]).toEqual([201, 200, 200]);
-  await ask("POST", `/${agent.id}/keys/${rotated.data.id}/rotate`, { overlap_seconds: 0 });
-  expect(await works(rotated.data.secret)).toBe(401);
-  expect((await ask("DELETE", `/${agent.id}/keys/${key.id}`)).data.revoked_at).not.toBeNull();
-  expect(await works(key.secret)).toBe(401);
-  const next = await newKey(agent.id, { expires_at: new Date(Date.now() + 60_000).toISOString() });
-  expect(await works(next.secret)).toBe(200);
-  const [stored] = await sql`select digest, last_four from private.api_keys where id = ${next.id}`;
-  expect([Buffer.from(stored?.digest), stored?.last_four]).toEqual([
-    Buffer.from(digestOf(next.secret)),
-    next.secret.slice(-4),
-  ]);
-});
-
 test("keys of agents and of the organization are separate", async () => {
   const agent = await created();
   const key = await newKey(agent.id);
@@ -82,61 +33,6 @@ test("keys of agents and of the organization are separate", async () => {
 });
 
 describe("policies restrict an agent", () => {
-  const policies = (id: string, body: object) => ask("PUT", `/${id}/policies`, body);
-  const all = {
-    read_only: false,
-    confirm_destructive: false,
-    tools: null,
-    category_ids: null,
-    survey_ids: null,
-    calls_a_day: null,
-  };
-
-  test("omitted fields restrict nothing, and set fields can be reset", async () => {
-    const agent = await created();
-    expect((await ask("GET", `/${agent.id}/policies`)).data).toEqual(all);
-    expect((await policies(agent.id, { read_only: true, tools: ["list_submissions"], calls_a_day: 5 })).data).toEqual({
-      ...all,
-      read_only: true,
-      tools: ["list_submissions"],
-      calls_a_day: 5,
-    });
-    expect((await policies(agent.id, {})).data).toEqual(all);
-    expect((await policies(agent.id, { category_ids: [agent.id] })).status).toBe(400);
-    expect((await policies(agent.id, { calls_a_day: 0 })).status).toBe(400);
-  });
-
-  test("read_only allows reading tools only, whatever the key's scopes", async () => {
-    const reader = await newAgent({ policies: { read_only: true } });
-    const { tools } = (await rpc(reader, "tools/list")).result as {
-      tools: { name: string; annotations: { readOnlyHint: boolean } }[];
-    };
-    expect(tools.length).toBeGreaterThan(3);
-    expect(tools.every(({ annotations }) => annotations.readOnlyHint)).toBe(true);
-    const id = await newSubmission(reader.organization, admin);
-    expect((await callTool(reader, "vote_submission", { submission_id: id })).error.code).toBe(-32001);
-  });
-
-  test("tools allows the listed ones only, in the list and in calls", async () => {
-    const narrow = await newAgent({ policies: { tools: ["get_submission"] } });
-    expect((await rpc(narrow, "tools/list")).result).toMatchObject({ tools: [{ name: "get_submission" }] });
-    expect((await callTool(narrow, "list_submissions")).error).toMatchObject({ code: -32001, message: /policies/ });
-  });
-
-  test("confirm_destructive requires confirm: true, as an argument or beside the arguments", async () => {
-    const confirming = await newAgent({ policies: { confirm_destructive: true } });
-    const id = await newSubmission(confirming.organization, admin);
-    const planned = (args: object, params = {}) =>
-      callTool(confirming, "set_submission_status", { submission_id: id, status: "planned", ...args }, params);
-    expect((await planned({})).error).toMatchObject({
-      code: -32602,
-      data: { validation_errors: [expect.stringMatching(/^confirm /)] },
-    });
-    expect((await planned({ confirm: true })).result).toMatchObject({ new_status: "planned" });
-    expect((await planned({ status: "open" }, { confirm: true })).result).toMatchObject({ new_status: "open" });
-    expect((await callTool(confirming, "vote_submission", { submission_id: id })).result).toBeDefined();
-  });
-
   test("category_ids hide all other categories, in every tool and every count", async () => {
     const own = await newOrganization();
     const [mobile] = await sql<{ id: string }[]>`

@@ -17,17 +17,6 @@ async function open(as: { token: string }, name?: string, args?: object, params:
 }
 const names = ({ events }: { events: { event: string }[] }) => events.map(({ event }) => event);
 
-test("a streamed call sends progress, the result of the call, and done", async () => {
-  await newSubmission(agent.organization, agent);
-  const { request_id, stream_url } = await open(agent, "list_submissions", { limit: 1 });
-  expect(new URL(stream_url).pathname).toBe(`/api/mcp/stream/${request_id}`);
-  const stream = await readStream(stream_url, agent);
-  expect(names(stream)).toEqual(["progress", "progress", "result", "done"]);
-  expect(stream.events[0]?.data).toEqual({ step: "started", percent: 0 });
-  expect(stream.events[2]?.data).toEqual(await resultOf(agent, "list_submissions", { limit: 1 }));
-  expect(stream.events[3]?.data).toEqual({ success: true });
-});
-
 test("it runs once for several concurrent readers, and each receives the same", async () => {
   const args = { title: "Made once only", description: "However many listen to how it is made.", type: "idea" };
   const { stream_url } = await open(agent, "create_submission", args);
@@ -43,25 +32,6 @@ test("a reader that reconnects with Last-Event-ID receives the rest", async () =
   const whole = await readStream(stream_url, agent);
   const rest = await readStream(stream_url, agent, whole.events[1]?.id);
   expect(rest.events).toEqual(whole.events.slice(2));
-});
-
-test("a call that fails during execution sends the reason, and success: false", async () => {
-  const id = await newSubmission(agent.organization, await newUser());
-  const { stream_url } = await open(agent, "vote_submission", { submission_id: id });
-  await sql`delete from public.submissions where id = ${id}`;
-  const stream = await readStream(stream_url, agent);
-  expect(names(stream)).toEqual(["progress", "result", "done"]);
-  expect(stream.events[1]?.data).toMatchObject({ error: { code: -32602, message: "There is no such submission." } });
-  expect(stream.events[2]?.data).toEqual({ success: false });
-  expect((await readStream(stream_url, agent)).events).toEqual(stream.events);
-});
-
-test("a missing scope and an unknown tool are rejected before a stream exists, whatever the arguments", async () => {
-  const reader = await newAgent({ scopes: ["submissions:read"] });
-  const stream = { stream: true };
-  expect((await callTool(agent, "no_tool", {}, stream)).error.code).toBe(-32602);
-  for (const args of [{ submission_id: randomUUID() }, { submission_id: 1 }])
-    expect((await callTool(reader, "remove_vote", args, stream)).error.code).toBe(-32001);
 });
 
 test("a stream of wrong arguments or without the confirmation ends with the error of the call and success: false", async () => {
@@ -103,28 +73,6 @@ describe("a streamed sentence", () => {
       await sql`select used from private.rate_counters where rule = 'agent_day' and subject = ${own.id}`;
     expect(counter).toEqual({ used: 4 });
     expect((await readStream(stream_url, own)).events).toEqual(stream.events);
-  });
-
-  test.each([
-    ["is not understood", "xyzzy plugh", { candidates: expect.any(Array) }],
-    ["needs confirmation", `Remove my vote from ${randomUUID()}`, { parsed_tool: "remove_vote" }],
-  ])("that %s ends with the error and success: false", async (_, input, data) => {
-    const { error } = await rpc(agent, "tools/call", { mode: "natural_language", input });
-    expect(error).toMatchObject({ code: -32602, data });
-    const stream = await readStream((await say(agent, input)).stream_url, agent);
-    expect(names(stream)).toEqual(["progress", "result", "done"]);
-    expect(stream.events[1]?.data).toEqual({ error });
-    expect(stream.events[2]?.data).toEqual({ success: false });
-  });
-
-  test("with its confirmation runs", async () => {
-    const id = await newSubmission(agent.organization, await newUser());
-    await resultOf(agent, "vote_submission", { submission_id: id });
-    const { stream_url } = await say(agent, `Remove my vote from ${id}`, { confirm: true });
-    expect((await readStream(stream_url, agent)).events.at(-2)?.data).toMatchObject({
-      parsed_tool: "remove_vote",
-      execution_result: { vote_count: 1 },
-    });
   });
 
   test("that was refused counts as a pending stream", async () => {

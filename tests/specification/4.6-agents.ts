@@ -28,6 +28,8 @@ const names = [
   "get_survey_analytics",
   "analyze_sentiment",
 ];
+const ofSurvey = { survey_id: ":published_survey" };
+const respond = ["POST /surveys/:published_survey/responses", { answers: [{ question_id: ":published_survey.question", value: 10 }] }] as const;
 const say = (input: string, params: object = {}) => ["method tools/call", { mode: "natural_language", input, ...params }] as const;
 /** A body as it is, with its headers. */
 const post = (raw: string, headers: Record<string, string> = {}) => ["POST /mcp/tools", undefined, { raw, headers, anywhere: true }] as const;
@@ -85,7 +87,7 @@ export default section("4.6 Agents", [
   ["4.6.6", "agent", ["tool create_survey", { title: "How was it?", questions, description: "One question.", settings: { show_branding: false } }], 200, { status: "draft" }],
   ["4.6.6", "agent", ["tool create_survey", { questions }], "VALIDATION_ERROR title"],
   ["4.6.6", "agent", ["tool create_survey", { title: "How was it?" }], "VALIDATION_ERROR questions"],
-  ["4.6.6", "agent", ["tool create_survey", { title: "", questions: [{ type: "nps" }] }], "VALIDATION_ERROR title questions.0.text"],
+  ["4.6.6", "agent", ["tool create_survey", { title: "", questions: [{ type: "nps" }, { type: "multiple_choice", text: "Which?" }] }], "VALIDATION_ERROR title questions.0.text questions.1.options"],
   ["4.6.7", "agent", ["method tools/call", { name: "list_surveys" }], 200, { surveys: [], page: 1, total: 0, has_next: false }, choice("arguments may be left out")],
   ["4.6.7", "agent", ["tool get_survey", { survey_id: ":published_survey" }], 200, afterwards("agent", "tool list_surveys", 200, { surveys: [{ id: ":published_survey", title: "How was it?", status: "published", response_count: 0 }], total: 1 })],
   ["4.6.7", "agent", ["tool analyze_sentiment", { texts: ["I love it.", "This is awful."], locale: "en" }], 200, { positive_count: 1, negative_count: 1, scored_count: 2 }, types({ overall: "number" }), at("items", each("sentiment", ["positive", "negative"]))],
@@ -104,6 +106,15 @@ export default section("4.6 Agents", [
   ["4.6.7", "agent", "tool no_such_tool", -32602, error({ validation_errors: [expect.stringMatching(/no such tool/)] })],
   ["4.6.7", "agent", "tool __proto__", -32602, error({ validation_errors: [expect.stringMatching(/no such tool/)] })],
 
+  ["4.6.7", "agent", ["tool analyze_sentiment", {}], "VALIDATION_ERROR arguments"],
+  ["4.6.7", "agent", ["tool analyze_sentiment", { texts: Array(101).fill("x") }], "VALIDATION_ERROR texts"],
+  ["4.6.7", "agent", ["tool update_survey", { survey_id: ":draft_survey", title: "How is it?" }], 200, { survey: { id: ":draft_survey", title: "How is it?", status: "draft" } }],
+  ["4.6.7", "agent", ["tool publish_survey", { survey_id: ":draft_survey" }], 200, { survey: { status: "published" } }, afterwards("agent", ["tool publish_survey", { survey_id: ":draft_survey" }], 200, { survey: { status: "published" } })],
+  ["4.6.7", "agent", ["tool update_survey", { survey_id: ":published_survey", title: "Too late" }], "CONFLICT"],
+  ["4.6.7", "user", respond, 201, afterwards("agent", ["tool list_survey_responses", ofSurvey], 200, { responses: [{ respondent: { name: "Una User" }, answers: [{ value: 10 }] }], total: 1, untrusted_text: ["responses.answers.value", "responses.respondent.name"] })],
+  ["4.6.7", "user", respond, 201, afterwards("agent", ["tool get_survey_analytics", ofSurvey], 200, { analytics: { response_count: 1, nps_score: 100 } }), afterwards("agent", ["tool analyze_sentiment", ofSurvey], 200, { sentiment: "positive", positive_count: 1 })],
+  ["4.6.7", "user", respond, 201, afterwards("agent", ["tool delete_survey", ofSurvey], "SURVEY_HAS_RESPONSES"), afterwards("agent", ["tool delete_survey", { ...ofSurvey, force: true }], 200, is({ deleted: true, survey_id: ":published_survey" }))],
+  ["4.6.7", "agent", respond, "UNAUTHORIZED", choice("agents answer no surveys for people")],
   ["4.6.8", "agent", say("List submissions"), 200, keys("parsed_tool parsed_params execution_result"), types({ parsed_tool: "string", parsed_params: "object", execution_result: "object" }), { parsed_tool: "list_submissions", execution_result: { submissions: [], total: 0 } }],
   ["4.6.8", "agent", say('Find submissions about "dark theme"'), 200, { parsed_tool: "search_submissions", parsed_params: { q: "dark theme" } }],
   ["4.6.8", "agent", say("xyzzy plugh"), -32602, error({ code: "VALIDATION_ERROR", validation_errors: [expect.any(String)], candidates: expect.any(Array) })],
@@ -116,9 +127,12 @@ export default section("4.6 Agents", [
   ["4.6.10", "agent", subscribe(["survey.response.created"], { survey_id: ":published_survey" }), 200, keys("subscription_id stream_url"), types({ subscription_id: "uuid", stream_url: "string" }), hasPath("subscribe", "subscription_id")],
   ["4.6.10", "agent", subscribe(["submission.created"]), 200, choice("filters may be left out")],
   ["4.6.10", "agent", subscribe([]), "VALIDATION_ERROR events"],
+  ["4.6.10", "agent", subscribe(["*"]), "VALIDATION_ERROR events.0"],
+  ["4.6.10", "agent", subscribe("submission.created"), "VALIDATION_ERROR events"],
+  ["4.6.10", "agent", subscribe(Array(51).fill("submission.created")), "VALIDATION_ERROR events"],
   ["4.6.10", "agent", subscribe(["member.joined"]), "VALIDATION_ERROR events.0"],
   ["4.6.10", "agent", subscribe(["survey.closed"], { survey_id: "1" }), "VALIDATION_ERROR filters.survey_id"],
-  ["4.6.10", "agent submissions:read", subscribe(["survey.response.created"]), "FORBIDDEN"],
+  ["4.6.10", "agent submissions:read", subscribe(["submission.created", "survey.response.created"]), "FORBIDDEN", error({ scope: "responses:read" })],
 
   ["4.6.11", "nobody", "method tools/list", "UNAUTHORIZED"],
   ["4.6.11", "impostor", "method tools/list", "UNAUTHORIZED"],

@@ -56,21 +56,18 @@ const webhooks = section("6.1 Webhook deliveries", [
 
 const progress = { step: "string", percent: "number" } as const;
 const envelope = { id: "string", event: "string", org_id: "uuid", timestamp: "time", data: "object" } as const;
+const ofBoard = ["method subscribe", { events: ["vote.created", "submission.created"] }] as const;
+const sentence = (input: string, params: object = {}) => ["method tools/call", { mode: "natural_language", input, stream: true, ...params }] as const;
 const finished = "progress progress result done";
 const streamed = section("6.2 Agent streams", [
   ["6.2.1", "agent", ["tool list_submissions", { limit: 1 }, { stream: true }], 200, streams("agent", finished, at("0", keys("step percent"), types(progress), { step: "started", percent: 0 }), at("1", keys("step percent"), types(progress)), at("2", { submissions: [], total: 0 }), at("3", is({ success: true })))],
-  ["6.2.1", "agent", ["tool create_survey", { title: "How was it?", questions: [{ type: "nps", text: "And?" }] }, { stream: true }], 200, streams("agent", "progress progress result done", at("2", keys("survey_id status url"), { status: "draft" }))],
+  ["6.2.1", "agent", ["tool create_survey", { title: "How was it?", questions: [{ type: "nps", text: "And?" }] }, { stream: true }], 200, streams("agent", finished, at("2", keys("survey_id status url"), { status: "draft" }))],
   ["6.2.2", "agent", ["tool vote_submission", { submission_id: ":merged" }, { stream: true }], 200, streams("agent", "progress result done", at("1", { error: { code: -32602, data: { code: "SUBMISSION_MERGED", merged_into_id: ":idea" } } }), at("2", is({ success: false })))],
   ["6.2.2", "agent", ["tool list_submissions", { limit: 0 }, { stream: true }], 200, streams("agent", "progress result done", at("1", { error: { code: -32602, data: { code: "VALIDATION_ERROR", validation_errors: ["limit must be a whole number from 1 to 100"] } } }), at("2", is({ success: false })))],
-  ["6.2.2", "agent", ["method tools/call", { mode: "natural_language", input: "xyzzy plugh", stream: true }], 200, streams("agent", "progress result done", at("1", { error: { code: -32602, data: { candidates: expect.any(Array) } } }), at("2", is({ success: false })))],
-  [
-    "6.2.3",
-    "agent",
-    ["method subscribe", { events: ["vote.created", "submission.created"] }],
-    200,
-    afterwards("user", vote, 201),
-    streams("agent", "submission.created vote.created", exactly(envelope), types(envelope), at("1", { event: "vote.created", org_id: ":organization", data: { submission_id: ":idea", vote_count: 2 } })),
-  ],
+  ["6.2.2", "agent", sentence("xyzzy plugh"), 200, streams("agent", "progress result done", at("1", { error: { code: -32602, data: { candidates: expect.any(Array) } } }), at("2", is({ success: false })))],
+  ["6.2.2", "agent", sentence("Remove my vote from :idea"), 200, streams("agent", "progress result done", at("1", { error: { code: -32602, data: { parsed_tool: "remove_vote" } } }), at("2", is({ success: false })))],
+  ["6.2.2", "agent", sentence("Remove my vote from :idea", { confirm: true }), 200, streams("agent", finished, at("2", { parsed_tool: "remove_vote", execution_result: { vote_count: 1 } }))],
+  ["6.2.3", "agent", ofBoard, 200, afterwards("user", vote, 201), streams("agent", "submission.created vote.created", exactly(envelope), types(envelope), at("1", { event: "vote.created", org_id: ":organization", data: { submission_id: ":idea", vote_count: 2 } }))],
   ["6.2.4", "agent", ofSurvey, 200, afterwards("user", respond, 201), streams("agent", "survey.response.created", at("0.data", exactly(response), types(response), { survey_id: ":published_survey" }))],
   ["6.2.4", "agent", ofSurvey, 200, afterwards("user", respondTo("other_survey"), 201), afterwards("user", respond, 201), streams("agent", "survey.response.created", at("0.data", { survey_id: ":published_survey" }))],
 ]);
@@ -121,6 +118,7 @@ const notifications = section("6.4 Notifications", [
   ["6.4.8", "author", read([]), "VALIDATION_ERROR body"],
   ["6.4.8", "nobody", read(), "UNAUTHORIZED"],
   ["6.4.9", "user", vote, 201, afterwards("user", say(), 201, async ({ data }, scene) => afterwards("user", `DELETE /comments/${(data as { id: string }).id}`, 200)({ steps: [] } as never, scene)), told("vote")],
+  ["6.4.9", "user", vote, 201, afterwards("author", "DELETE /submissions/:idea", 200), afterwards("author", inbox, 200, is([]), meta({ total: 0 }))],
 ]);
 
 export default [webhooks, streamed, realtime, notifications];
