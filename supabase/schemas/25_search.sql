@@ -360,9 +360,10 @@ begin
       on true
     group by w.n, w.part
   ), shares as materialized (
-    select case when c.has_or then max(coalesce(s.in_title, 0)) else min(coalesce(s.in_title, 0)) end
-        as in_title,
-      case when c.has_or then max(coalesce(s.in_text, 0)) else min(coalesce(s.in_text, 0)) end as in_text
+    select case when c.has_or then least(coalesce(sum(s.in_title), 0), 1)
+        else min(coalesce(s.in_title, 0)) end as in_title,
+      case when c.has_or then least(coalesce(sum(s.in_text), 0), 1)
+        else min(coalesce(s.in_text, 0)) end as in_text
     from combined c cross join word_shares s
     group by c.has_or
   )
@@ -664,15 +665,37 @@ begin
 end
 $$;
 
--- Some of the matches of a query.
-create function private.some_matches(scope private.search_scope, query tsquery, max_matches integer)
-  returns table (submission_id uuid)
+-- The submissions that pass the filters of a scope, if it has filters and these are few; otherwise null.
+create function private.few_in_scope(scope private.search_scope) returns uuid[]
+language plpgsql stable set search_path = pg_temp as $$
+declare max_few constant integer := 300; ids uuid[];
+begin
+  if num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id, scope.author_id,
+    scope.agent_category_ids) > 0 and private.filter_size(scope) <= max_few then
+    execute format('select array(select s.id from public.submissions s where %s)',
+      private.scope_conditions(scope) || private.tag_condition(scope)) into ids;
+  end if;
+  return ids;
+end
+$$;
+
+-- Some of the matches of a query: among all, the first max_read (null: all), or among the few.
+create function private.some_matches(scope private.search_scope, query tsquery, max_matches integer,
+  few uuid[] default null, max_read integer default null) returns table (submission_id uuid)
 language plpgsql stable set search_path = pg_temp as $$
 begin
+  if few is not null then
+    return query
+      select c.submission_id from unnest(few) l (id)
+        cross join lateral (select c.submission_id, c.lexemes from private.submission_search c
+          where c.submission_id = l.id offset 0) c
+      where c.lexemes operator(pg_catalog.@@) query limit max_matches;
+    return;
+  end if;
   return query
     select c.submission_id
     from (select c.submission_id from private.submission_search c
-        where c.lexemes operator(pg_catalog.@@) query offset 0) c
+        where c.lexemes operator(pg_catalog.@@) query offset 0 limit max_read) c
       cross join lateral (select s as whole from public.submissions s where s.id = c.submission_id offset 0) s
     where private.in_search_scope(scope, s.whole) limit max_matches;
 end
@@ -714,8 +737,10 @@ begin
 end
 $$;
 
--- At most six words of submissions that contain the word or are spelled like it, most similar first.
-create function private.known_words(scope private.search_scope, word text, out known text, out quality real)
+-- At most six words of submissions that contain the word or are spelled like it, most similar first. Looks for
+-- 20 words, in 1,000 submissions each, so that the work does not depend on the size of the board.
+create function private.known_words(scope private.search_scope, word text, few uuid[], out known text,
+  out quality real)
   returns setof record
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -726,9 +751,9 @@ begin
     where w.organization_id = scope.organization_id and w.word <> known_words.word
       and (w.word operator(extensions.%) known_words.word
         or w.word operator(pg_catalog.~~) ('%' || known_words.word || '%'))
-    group by w.word) n
+    group by w.word order by quality desc, w.word limit 20) n
   where n.quality >= 0.3 and exists (select from private.some_matches(scope,
-    private.search_query(scope.organization_id, array[n.word])::tsquery, 1))
+    private.search_query(scope.organization_id, array[n.word])::tsquery, 1, few, 1000))
   order by n.quality desc, n.word limit 6;
 end
 $$;
@@ -741,6 +766,7 @@ language plpgsql stable set search_path = pg_temp set enable_hashjoin = on as $$
 declare
   max_read constant integer := 100;
   board constant private.search_statistics := scope.board;
+  few constant uuid[] := private.few_in_scope(scope);
 begin
   with words as materialized (
     select w.n, w.word, w.title_query, row_number() over (order by w.share, w.n) as place,
@@ -754,13 +780,13 @@ begin
     order by w.share, w.n limit 8
   ), near as materialized (
     select w.n, k.known, k.quality, private.search_query(scope.organization_id, array[k.known]) as query
-    from words w cross join lateral private.known_words(scope, w.word) k
+    from words w cross join lateral private.known_words(scope, w.word, few) k
     where char_length(w.word) > 3 and not private.is_unspaced(w.word) and w.place < 6
   ), found as materialized (
     select r.n, h.submission_id as id, max(r.quality) as quality
     from (select w.n, w.query, 1 as quality from words w
         union all select n.n, n.query::tsquery, 0.9 * n.quality from near n) r
-      cross join lateral private.some_matches(scope, r.query, max_read) h
+      cross join lateral private.some_matches(scope, r.query, max_read, few, 1000) h
     group by r.n, h.submission_id
   ), weights as materialized (
     select w.n, w.word, w.common, k.best,
@@ -873,7 +899,10 @@ declare
     where s.organization_id = %L and s.merged_into_id is null%s ' || in_order || ' limit %s) s where %s '
       || page || ')';
   conditions text := private.scope_conditions(scope);
+  with_words constant text := '(select m.lexemes operator(pg_catalog.@@) $4
+    from private.submission_search m where m.submission_id = s.id)';
   p private.parsed_search; found_ids uuid[]; hidden uuid[]; matches double precision; board bigint;
+  reads_words boolean := false;
 begin
   total_is_capped := false;
   if q is null then
@@ -912,6 +941,8 @@ begin
   matches := private.filter_size(scope);
   board := (select sum(c.total) from private.submission_counts c where c.organization_id = own_id);
   if q is not null then
+    -- A look at the words of a row costs about as much as three rows of the index of words.
+    reads_words := found_ids is null and 3 * matches >= board * p.text_share;
     matches := case when total_is_capped then greatest(total, matches * p.text_share) else total end;
   end if;
   -- A walk with words looks up the words of each row.
@@ -921,19 +952,20 @@ begin
     execute format(walk, own_id, sorted_filter || after, matches::bigint, concat_ws(' and ', conditions,
       case when tag_id is not null then format(
         '(select true from public.submission_tags m where m.submission_id = s.id and m.tag_id = %L)', tag_id) end,
-      case when q is not null then '(select m.lexemes operator(pg_catalog.@@) $4
-        from private.submission_search m where m.submission_id = s.id)' end))
+      case when q is not null then with_words end))
     into submission_ids using after_value, after_id, null, p.text_any;
     if cardinality(submission_ids) = wanted then return; end if;
   end if;
   execute format('select array(select s.id from (
       select s.id, s.created_at, s.vote_count, s.comment_count, s.title from %s where %s%s offset 0) s %s)',
     case when found_ids is not null then 'unnest($3) l (id) join public.submissions s on s.id = l.id'
-      when q is not null then '(select m.submission_id from private.submission_search m
+      when reads_words then '(select m.submission_id from private.submission_search m
           where m.lexemes operator(pg_catalog.@@) $4 offset 0) m
         cross join lateral (select * from public.submissions s where s.id = m.submission_id offset 0) s'
       else 'public.submissions s' end,
-    conditions || private.tag_condition(scope), after, page)
+    conditions || private.tag_condition(scope)
+      || case when q is not null and found_ids is null and not reads_words then ' and ' || with_words else '' end,
+    after, page)
   into submission_ids using after_value, after_id, found_ids, p.text_any;
 end
 $$;
