@@ -360,9 +360,10 @@ begin
       on true
     group by w.n, w.part
   ), shares as materialized (
-    select case when c.has_or then max(coalesce(s.in_title, 0)) else min(coalesce(s.in_title, 0)) end
-        as in_title,
-      case when c.has_or then max(coalesce(s.in_text, 0)) else min(coalesce(s.in_text, 0)) end as in_text
+    select case when c.has_or then least(coalesce(sum(s.in_title), 0), 1)
+        else min(coalesce(s.in_title, 0)) end as in_title,
+      case when c.has_or then least(coalesce(sum(s.in_text), 0), 1)
+        else min(coalesce(s.in_text, 0)) end as in_text
     from combined c cross join word_shares s
     group by c.has_or
   )
@@ -666,15 +667,37 @@ begin
 end
 $$;
 
--- Some of the matches of a query.
-create function private.some_matches(scope private.search_scope, query tsquery, max_matches integer)
-  returns table (submission_id uuid)
+-- The submissions that pass the filters of a scope, if it has filters and these are few; otherwise null.
+create function private.few_in_scope(scope private.search_scope) returns uuid[]
+language plpgsql stable set search_path = pg_temp as $$
+declare max_few constant integer := 300; ids uuid[];
+begin
+  if num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id, scope.author_id,
+    scope.agent_category_ids) > 0 and private.filter_size(scope) <= max_few then
+    execute format('select array(select s.id from public.submissions s where %s)',
+      private.scope_conditions(scope) || private.tag_condition(scope)) into ids;
+  end if;
+  return ids;
+end
+$$;
+
+-- Some of the matches of a query: among all, the first max_read (null: all), or among the few.
+create function private.some_matches(scope private.search_scope, query tsquery, max_matches integer,
+  few uuid[] default null, max_read integer default null) returns table (submission_id uuid)
 language plpgsql stable set search_path = pg_temp as $$
 begin
+  if few is not null then
+    return query
+      select c.submission_id from unnest(few) l (id)
+        cross join lateral (select c.submission_id, c.lexemes from private.submission_search c
+          where c.submission_id = l.id offset 0) c
+      where c.lexemes operator(pg_catalog.@@) query limit max_matches;
+    return;
+  end if;
   return query
     select c.submission_id
     from (select c.submission_id from private.submission_search c
-        where c.lexemes operator(pg_catalog.@@) query offset 0) c
+        where c.lexemes operator(pg_catalog.@@) query offset 0 limit max_read) c
       cross join lateral (select s as whole from public.submissions s where s.id = c.submission_id offset 0) s
     where private.in_search_scope(scope, s.whole) limit max_matches;
 end
@@ -729,8 +752,10 @@ begin
 end
 $$;
 
--- At most six words of submissions that contain the word or are spelled like it, most similar first.
-create function private.known_words(scope private.search_scope, word text, out known text, out quality real)
+-- At most six words of submissions that contain the word or are spelled like it, most similar first. Looks for
+-- 20 words, in 1,000 submissions each, so that the work does not depend on the size of the board.
+create function private.known_words(scope private.search_scope, word text, few uuid[], out known text,
+  out quality real)
   returns setof record
 language plpgsql stable set search_path = pg_temp as $$
 begin
@@ -741,9 +766,9 @@ begin
     where w.organization_id = scope.organization_id and w.word <> known_words.word
       and (w.word operator(extensions.%) known_words.word
         or w.word operator(pg_catalog.~~) ('%' || known_words.word || '%'))
-    group by w.word) n
+    group by w.word order by quality desc, w.word limit 20) n
   where n.quality >= 0.3 and exists (select from private.some_matches(scope,
-    private.search_query(scope.organization_id, array[n.word])::tsquery, 1))
+    private.search_query(scope.organization_id, array[n.word])::tsquery, 1, few, 1000))
   order by n.quality desc, n.word limit 6;
 end
 $$;
@@ -756,6 +781,7 @@ language plpgsql stable set search_path = pg_temp set enable_hashjoin = on as $$
 declare
   max_read constant integer := 100;
   board constant private.search_statistics := scope.board;
+  few constant uuid[] := private.few_in_scope(scope);
 begin
   with words as materialized (
     select w.n, w.word, w.title_query, row_number() over (order by w.share, w.n) as place,
@@ -769,13 +795,13 @@ begin
     order by w.share, w.n limit 8
   ), near as materialized (
     select w.n, k.known, k.quality, private.search_query(scope.organization_id, array[k.known]) as query
-    from words w cross join lateral private.known_words(scope, w.word) k
+    from words w cross join lateral private.known_words(scope, w.word, few) k
     where char_length(w.word) > 3 and not private.is_unspaced(w.word) and w.place < 6
   ), found as materialized (
     select r.n, h.submission_id as id, max(r.quality) as quality
     from (select w.n, w.query, 1 as quality from words w
         union all select n.n, n.query::tsquery, 0.9 * n.quality from near n) r
-      cross join lateral private.some_matches(scope, r.query, max_read) h
+      cross join lateral private.some_matches(scope, r.query, max_read, few, 1000) h
     group by r.n, h.submission_id
   ), weights as materialized (
     select w.n, w.word, w.common, k.best,

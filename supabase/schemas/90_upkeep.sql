@@ -45,7 +45,6 @@ begin
   done := jsonb_build_object(
     'fanouts', private.run_fanouts(),
     'activity', private.sum_activity(),
-    'subtotals', private.sum_subtotals(),
     'surveys', private.close_surveys(),
     'boards', private.broadcast_counts());
   trimmed := private.trim_rows();
@@ -63,8 +62,8 @@ begin
     perform private.call_function('/mail-dispatch');
   end if;
   perform private.refresh_search();
-  -- This runs last, because it locks submissions until the transaction ends.
-  return done || jsonb_build_object('labels', private.run_retirements());
+  -- These run last, because they lock an organization and submissions until the transaction ends.
+  return done || jsonb_build_object('subtotals', private.sum_subtotals(), 'labels', private.run_retirements());
 end
 $$;
 

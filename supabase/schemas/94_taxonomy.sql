@@ -228,7 +228,8 @@ begin
   ids := array(select st.submission_id from public.submission_tags st
     join public.submissions s on s.id = st.submission_id
     where st.organization_id = replace_tag.organization_id and st.tag_id = from_id limit batch
-    for key share of s skip locked for update of st skip locked);
+    -- private.count_changed_tags locks the submissions too: whoever holds one may wait for its tags.
+    for no key update of s skip locked for update of st skip locked);
   -- The submission's own tag takes precedence over a merged one, which is then recorded in the journal.
   insert into private.merged_tags (source_id, tag_id, organization_id)
   select coalesce(f.merged_from, t.merged_from), to_id, f.organization_id

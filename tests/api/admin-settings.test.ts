@@ -233,9 +233,7 @@ describe.each([
     )) as [string, string, string];
     for (const id of [held, free]) await file(id, from.id);
     await sql.begin(async (transaction) => {
-      if (kind === "tags")
-        await transaction`select from public.submission_tags where submission_id = ${held} for update`;
-      else await transaction`select from public.submissions where id = ${held} for no key update`;
+      await transaction`select from public.submissions where id = ${held} for no key update`;
       const answer = await asAdmin("POST", `${root}/${from.id}/merge`, { body: { into_id: into.id } });
       expect(expectJson(answer, 200, merged).data.moved).toBe(2);
       expect(await filed(into.id)).toEqual([free]);

@@ -341,14 +341,15 @@ do $$ begin
   update private.idempotency_keys set created_at = now() - interval '25 hours' where key = 'k1';
   update private.rate_counters set started_at = now() - interval '3 hours' where rule = 'vote_create';
   update private.outbox set created_at = now() - interval '31 days' where type = 'comment.created';
-  perform private.run_schedule();
+  -- Each run sums the subtotals of one organization.
+  perform private.run_schedule() from public.organizations;
 end $$;
 select is((select string_agg(distinct key, ', ') from private.idempotency_keys), 'f1, k2', 'stored responses are deleted after a day');
 select is_empty($$ select from private.rate_counters where rule = 'vote_create' $$, 'rate counters are deleted after two hours');
 select isnt_empty($$ select from private.rate_counters $$, 'newer rate counters are kept');
 select is_empty($$ select from private.outbox where type = 'comment.created' $$, 'events are deleted after 30 days');
 select isnt_empty($$ select from private.outbox $$, 'newer events are kept');
-select is(private.run_schedule(), '{"fanouts": 0, "surveys": 0, "activity": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0, "deliveries": 0, "agent_streams": 0, "labels": 0, "boards": 0, "imports": 0, "mails": 0, "sessions": 0}', 'a second run does nothing');
+select is(private.run_schedule(), '{"fanouts": 0, "surveys": 0, "activity": 0, "subtotals": 0, "rate_counters": 0, "idempotency_keys": 0, "events": 0, "deliveries": 0, "agent_streams": 0, "labels": 0, "boards": 0, "imports": 0, "mails": 0, "sessions": 0}', 'a further run does nothing');
 
 select * from finish();
 rollback;
