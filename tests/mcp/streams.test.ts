@@ -56,12 +56,17 @@ test("a call that fails during execution sends the reason, and success: false", 
   expect((await readStream(stream_url, agent)).events).toEqual(stream.events);
 });
 
-test("a missing scope and an unknown tool are rejected before a stream exists, whatever the arguments", async () => {
+test("a missing scope, an unknown tool and texts that cannot be stored are rejected before a stream exists", async () => {
   const reader = await newAgent({ scopes: ["submissions:read"] });
   const stream = { stream: true };
   expect((await callTool(agent, "no_tool", {}, stream)).error.code).toBe(-32602);
   for (const args of [{ submission_id: randomUUID() }, { submission_id: 1 }])
     expect((await callTool(reader, "remove_vote", args, stream)).error.code).toBe(-32001);
+  for (const args of [{ q: "a\0" }, { "a\0": 1 }, { q: ["\ud800"] }])
+    expect((await callTool(reader, "list_submissions", args, stream)).error.data).toMatchObject({
+      code: "VALIDATION_ERROR",
+      validation_errors: [expect.stringMatching(/^arguments must not contain /)],
+    });
 });
 
 test("a stream of wrong arguments or without the confirmation ends with the error of the call and success: false", async () => {
