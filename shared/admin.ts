@@ -7,7 +7,11 @@ import { text } from "./text.ts";
 
 // In ------------------------------------------------------------------------------------------------------------
 
-const future = moment.refine((value) => Date.parse(value) > Date.now(), "must be in the future");
+// The year of its UTC time has four digits, as its output has.
+const future = moment.refine(
+  (value) => Date.parse(value) > Date.now() && Date.parse(value) < Date.UTC(9999, 11, 31),
+  "must be in the future, and at most 9999-12-30 in UTC",
+);
 
 export const apiKeyCreate = z
   .object({

@@ -18,7 +18,7 @@ export const mcp = new Hono()
   .post("/tools", serveDialect)
   .get("/stream/:id", onlyGet, serveStream)
   .get("/subscribe/:id", onlyGet, serveSubscription)
-  .on(["GET", "POST", "DELETE"], "/", serveStandard)
+  .all("/", serveStandard)
   .all("/tools", refuseMethod("/mcp/tools", "POST"))
   .all("/stream/:id", refuseMethod("/mcp/stream/:id", "GET"))
   .all("/subscribe/:id", refuseMethod("/mcp/subscribe/:id", "GET"));

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import { text } from "../../shared/text.ts";
+import { text, unstorableWithin } from "../../shared/text.ts";
 import { ApiError } from "../_shared/http/api-error.ts";
 import { readJson } from "../_shared/http/body.ts";
 import { respond } from "../_shared/http/serve.ts";
@@ -84,6 +84,9 @@ async function call(request: AgentRequest, params: object): Promise<object> {
   if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
   const { name, arguments: given, stream, confirm } = parsed.data;
   const requested = { name, arguments: given, confirmed: confirm };
+  // A stream stores the arguments before they are checked.
+  const complaint = stream ? unstorableWithin(given) : undefined;
+  if (complaint) return refuse(request, invalidParams([`arguments ${complaint}`]));
   return stream ? openStream(request, requested) : callTool(request, requested);
 }
 

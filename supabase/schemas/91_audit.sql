@@ -46,7 +46,7 @@ create function private.without_addresses(value text) returns text
 language plpgsql immutable set search_path = pg_temp as $$
 declare
   -- Four or more numbers, so that a longer version is masked too.
-  ip4 constant text := '\d+(?:\.\d+){3,}';
+  ip4 constant text := '[0-9０-９]+(?:[.．][0-9０-９]+){3,}';
   hex constant text := '[0-9a-f]{1,4}';
   tail constant text := format('(?:%s:)*(?:%s|%s)', hex, ip4, hex);
   -- With ::, or with eight parts, of which an IPv4 address counts as two; then perhaps a zone.
@@ -55,7 +55,7 @@ declare
 begin
   value := regexp_replace(value, ip6, '\1***', 'gi');
   value := regexp_replace(value, ip4, '***', 'g');
-  return regexp_replace(value, '[^\s"@]+@[^\s"@]+', '***', 'g');
+  return regexp_replace(value, '[^\s@＠﹫]+(?:[@＠﹫]|%40)[^\s"@＠﹫]+', '***', 'gi');
 end
 $$;
 

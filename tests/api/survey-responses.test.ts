@@ -88,6 +88,10 @@ describe("starting a survey", () => {
     for (const as of [undefined, admin, await newKey(organization, [...scopes])]) await read(fresh.id, as);
     await api("HEAD", `/api/surveys/${fresh.id}`, { as: person });
     await read(fresh.id, person, "", { "Sec-Purpose": "prefetch;prerender" });
+    const session = Buffer.from(JSON.stringify({ access_token: person.token })).toString("base64url");
+    const cookie = `sb-127-auth-token=base64-${session}`;
+    expect(await read(fresh.id, undefined, "?expand=analytics", { cookie, "Sec-Fetch-Site": "cross-site" })).toBe(403);
+    expect(await read(fresh.id, undefined, "", { cookie, "Sec-Fetch-Site": "cross-site" })).toBe(200);
     expect(await read(fresh.id, person, "?expand=analytics")).toBe(403);
     await change(fresh.id, "pause", admin);
     expect(await read(fresh.id, person)).toBe(200);

@@ -88,7 +88,9 @@ select is(tests.see('anon', $$ select count(*) from memberships $$), '42501', 'a
 
 -- Visibility follows the board and moderation
 create function pg_temp.seen() returns text language sql as
-  $$ select concat_ws('/', tests.see('anon', 'select count(*) from submissions'), tests.see('anon', 'select count(*) from comments')) $$;
+  $$ select concat_ws('/', tests.see('anon', 'select count(*) from submissions'), tests.see('anon', 'select count(*) from comments'),
+    (select 'other pictures' where tests.see('anon', 'select string_agg(id::text, '','' order by id) from profiles where kind <> ''key''')
+      is distinct from (select string_agg(id::text, ',' order by id) from profiles where private.pictured_name(id) is not null))) $$;
 do $$ begin update organizations set visibility = 'private' where slug = 'acme'; end $$;
 select is(pg_temp.seen(), '1/0', 'submissions and comments of a board that becomes private are hidden');
 select is(tests.see('mia', 'select count(*) from submissions'), '5', 'its team still sees them');

@@ -1,7 +1,7 @@
 -- The audit log: complete, visible to the own organization only, and append-only.
 begin;
 set local search_path = public, extensions;
-select plan(42);
+select plan(43);
 do $$ begin perform tests.start(); end $$;
 
 create function pg_temp.audit_as(who text, statement text) returns void language plpgsql as $$
@@ -34,7 +34,8 @@ select lives_ok($$ select private.audit('submission.reject', 'submission', null,
 select is((select details ->> 'reason' from private.audit_log where action = 'submission.reject'), E'see\n*** \\n\t***', 'addresses after line breaks are masked, and nothing else');
 select is(private.without_addresses(address), masked, format('%s is masked', address)) from (values
   ('from 203.0.113.7, [2001:db8::1]:443, 198.51.100.2:80, 203.0.113.0/24 and 2001:db8::/32.', 'from ***, [***]:443, ***:80, ***/24 and ***/32.'),
-  ('IP:2001:DB8:0:0:0:0:0:1 ::1 fe80::1%eth0 ::ffff:1.2.3.4 1:2:3:4:5:6:192.0.2.1 64:ff9b::192.0.2.33 a@[::1]', 'IP:*** *** *** *** *** *** ***')) as a (address, masked);
+  ('IP:2001:DB8:0:0:0:0:0:1 ::1 fe80::1%eth0 ::ffff:1.2.3.4 1:2:3:4:5:6:192.0.2.1 64:ff9b::192.0.2.33 a@[::1]', 'IP:*** *** *** *** *** *** ***'),
+  ('a＠b.example a﹫b.example a%40b.example "b"@c.example １９２．０.２．7', '*** *** *** *** ***')) as a (address, masked);
 select is(private.without_addresses(text), text, 'versions, times, UUIDs, colors, MAC addresses and names of code are kept')
   from (values ('1.2.3 10:30:00 2026-11-25T10:00:00.123456+00:00 6f1ed002-ab59-4c31-8b9c-5d2b0b7a1f3c #6b7280 00:1a:2b:3c:4d:5e std::dead a :: b')) as a (text);
 select private.audit('organization.update', 'organization', null, jsonb_build_object('changes', repeat('x', 30000)), tests.id('acme'));

@@ -115,6 +115,7 @@ describe("invalid input", () => {
     ["a name of 101 characters", { name: "n".repeat(101) }, "name"],
     ["an expiry in the past", { expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
     ["an expiry without an offset", { expires_at: "2090-01-01T00:00:00" }, "expires_at"],
+    ["an expiry that is in the year 10000 in UTC", { expires_at: "9999-12-31T23:59:59-15:59" }, "expires_at"],
     ["an expiry that is no time", { expires_at: "soon" }, "expires_at"],
   ])("%s", async (_what, fields, field) => {
     const { organization, admin } = await team();

@@ -150,6 +150,9 @@ describe("over HTTP", () => {
       (await raw(`{"jsonrpc":"2.0","id":1,"method":"ping","params":${"[".repeat(5000)}${"]".repeat(5000)}}`)).status,
     ).toBe(400);
     expect((await raw(JSON.stringify(body("ping", { x: "x".repeat(1024 * 1024) })))).status).toBe(413);
-    expect((await send("GET", "/api/mcp", { as: agent, headers })).status).toBe(405);
+    for (const method of ["GET", "PUT", "PATCH", "DELETE"] as const) {
+      const { status, headers: received } = await send(method, "/api/mcp", { as: agent, headers });
+      expect([status, received.allow]).toEqual([405, "POST"]);
+    }
   });
 });

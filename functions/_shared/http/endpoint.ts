@@ -15,7 +15,7 @@ export type Input<Query = unknown, Body = unknown, Param extends string = string
   locale: Locale;
   /** Whether an organization key calls, rather than a user or an anonymous client. */
   byKey: boolean;
-  /** Whether a signed-in user gets the response to see it: not for HEAD and prefetches. */
+  /** Whether a signed-in user gets the response to see it: not for HEAD, prefetches and links of other sites. */
   isReadByUser: boolean;
   /** Id for the row this request creates, if any. */
   newId: string;

@@ -113,7 +113,8 @@ export async function parse(
 
 function isRead(c: Context): boolean {
   const purpose = c.req.header("Sec-Purpose") ?? c.req.header("Purpose") ?? "";
-  return c.req.method === "GET" && !purpose.startsWith("prefetch");
+  const isForeign = isByCookie(c) && c.req.header("Sec-Fetch-Site") === "cross-site";
+  return c.req.method === "GET" && !purpose.startsWith("prefetch") && !isForeign;
 }
 
 function check(schema: z.ZodType, value: unknown): unknown {

@@ -6523,6 +6523,25 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION private.few_in_scope(scope private.search_scope)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+declare max_few constant integer := 300; ids uuid[];
+begin
+  if num_nonnulls(scope.status, scope.type, scope.category_id, scope.tag_id, scope.author_id,
+    scope.agent_category_ids) > 0 and private.filter_size(scope) <= max_few then
+    execute format('select array(select s.id from public.submissions s where %s)',
+      private.scope_conditions(scope) || private.tag_condition(scope)) into ids;
+  end if;
+  return ids;
+end
+$function$;
+
+ALTER FUNCTION "private"."few_in_scope"(private.search_scope) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.filter_size(scope private.search_scope)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -7952,7 +7971,7 @@ $function$;
 
 ALTER FUNCTION "private"."keep_maker_in_team"() OWNER TO "postgres";
 
-CREATE OR REPLACE FUNCTION private.known_words(scope private.search_scope, word text, OUT known text, OUT quality real)
+CREATE OR REPLACE FUNCTION private.known_words(scope private.search_scope, word text, few uuid[], OUT known text, OUT quality real)
  RETURNS SETOF record
  LANGUAGE plpgsql
  STABLE
@@ -7966,14 +7985,14 @@ begin
     where w.organization_id = scope.organization_id and w.word <> known_words.word
       and (w.word operator(extensions.%) known_words.word
         or w.word operator(pg_catalog.~~) ('%' || known_words.word || '%'))
-    group by w.word) n
+    group by w.word order by quality desc, w.word limit 20) n
   where n.quality >= 0.3 and exists (select from private.some_matches(scope,
-    private.search_query(scope.organization_id, array[n.word])::tsquery, 1))
+    private.search_query(scope.organization_id, array[n.word])::tsquery, 1, few, 1000))
   order by n.quality desc, n.word limit 6;
 end
 $function$;
 
-ALTER FUNCTION "private"."known_words"(private.search_scope, text) OWNER TO "postgres";
+ALTER FUNCTION "private"."known_words"(private.search_scope, text, uuid[]) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.latest_migration()
  RETURNS text
@@ -9553,9 +9572,10 @@ begin
       on true
     group by w.n, w.part
   ), shares as materialized (
-    select case when c.has_or then max(coalesce(s.in_title, 0)) else min(coalesce(s.in_title, 0)) end
-        as in_title,
-      case when c.has_or then max(coalesce(s.in_text, 0)) else min(coalesce(s.in_text, 0)) end as in_text
+    select case when c.has_or then least(coalesce(sum(s.in_title), 0), 1)
+        else min(coalesce(s.in_title, 0)) end as in_title,
+      case when c.has_or then least(coalesce(sum(s.in_text), 0), 1)
+        else min(coalesce(s.in_text, 0)) end as in_text
     from combined c cross join word_shares s
     group by c.has_or
   )
@@ -9599,6 +9619,7 @@ AS $function$
 declare
   max_read constant integer := 100;
   board constant private.search_statistics := scope.board;
+  few constant uuid[] := private.few_in_scope(scope);
 begin
   with words as materialized (
     select w.n, w.word, w.title_query, row_number() over (order by w.share, w.n) as place,
@@ -9612,13 +9633,13 @@ begin
     order by w.share, w.n limit 8
   ), near as materialized (
     select w.n, k.known, k.quality, private.search_query(scope.organization_id, array[k.known]) as query
-    from words w cross join lateral private.known_words(scope, w.word) k
+    from words w cross join lateral private.known_words(scope, w.word, few) k
     where char_length(w.word) > 3 and not private.is_unspaced(w.word) and w.place < 6
   ), found as materialized (
     select r.n, h.submission_id as id, max(r.quality) as quality
     from (select w.n, w.query, 1 as quality from words w
         union all select n.n, n.query::tsquery, 0.9 * n.quality from near n) r
-      cross join lateral private.some_matches(scope, r.query, max_read) h
+      cross join lateral private.some_matches(scope, r.query, max_read, few, 1000) h
     group by r.n, h.submission_id
   ), weights as materialized (
     select w.n, w.word, w.common, k.best,
@@ -10988,7 +11009,8 @@ begin
   ids := array(select st.submission_id from public.submission_tags st
     join public.submissions s on s.id = st.submission_id
     where st.organization_id = replace_tag.organization_id and st.tag_id = from_id limit batch
-    for key share of s skip locked for update of st skip locked);
+    -- private.count_changed_tags locks the submissions too: whoever holds one may wait for its tags.
+    for no key update of s skip locked for update of st skip locked);
   -- The submission's own tag takes precedence over a merged one, which is then recorded in the journal.
   insert into private.merged_tags (source_id, tag_id, organization_id)
   select coalesce(f.merged_from, t.merged_from), to_id, f.organization_id
@@ -11604,7 +11626,6 @@ begin
   done := jsonb_build_object(
     'fanouts', private.run_fanouts(),
     'activity', private.sum_activity(),
-    'subtotals', private.sum_subtotals(),
     'surveys', private.close_surveys(),
     'boards', private.broadcast_counts());
   trimmed := private.trim_rows();
@@ -11622,8 +11643,8 @@ begin
     perform private.call_function('/mail-dispatch');
   end if;
   perform private.refresh_search();
-  -- This runs last, because it locks submissions until the transaction ends.
-  return done || jsonb_build_object('labels', private.run_retirements());
+  -- These run last, because they lock an organization and submissions until the transaction ends.
+  return done || jsonb_build_object('subtotals', private.sum_subtotals(), 'labels', private.run_retirements());
 end
 $function$;
 
@@ -11996,23 +12017,31 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.some_matches(scope private.search_scope, query tsquery, max_matches integer)
+CREATE OR REPLACE FUNCTION private.some_matches(scope private.search_scope, query tsquery, max_matches integer, few uuid[] DEFAULT NULL::uuid[], max_read integer DEFAULT NULL::integer)
  RETURNS TABLE(submission_id uuid)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_temp'
 AS $function$
 begin
+  if few is not null then
+    return query
+      select c.submission_id from unnest(few) l (id)
+        cross join lateral (select c.submission_id, c.lexemes from private.submission_search c
+          where c.submission_id = l.id offset 0) c
+      where c.lexemes operator(pg_catalog.@@) query limit max_matches;
+    return;
+  end if;
   return query
     select c.submission_id
     from (select c.submission_id from private.submission_search c
-        where c.lexemes operator(pg_catalog.@@) query offset 0) c
+        where c.lexemes operator(pg_catalog.@@) query offset 0 limit max_read) c
       cross join lateral (select s as whole from public.submissions s where s.id = c.submission_id offset 0) s
     where private.in_search_scope(scope, s.whole) limit max_matches;
 end
 $function$;
 
-ALTER FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer) OWNER TO "postgres";
+ALTER FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer, uuid[], integer) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.start_submission()
  RETURNS trigger
@@ -13361,7 +13390,7 @@ CREATE OR REPLACE FUNCTION private.without_addresses(value text)
 AS $function$
 declare
   -- Four or more numbers, so that a longer version is masked too.
-  ip4 constant text := '\d+(?:\.\d+){3,}';
+  ip4 constant text := '[0-9０-９]+(?:[.．][0-9０-９]+){3,}';
   hex constant text := '[0-9a-f]{1,4}';
   tail constant text := format('(?:%s:)*(?:%s|%s)', hex, ip4, hex);
   -- With ::, or with eight parts, of which an IPv4 address counts as two; then perhaps a zone.
@@ -13370,7 +13399,7 @@ declare
 begin
   value := regexp_replace(value, ip6, '\1***', 'gi');
   value := regexp_replace(value, ip4, '***', 'g');
-  return regexp_replace(value, '[^\s"@]+@[^\s"@]+', '***', 'g');
+  return regexp_replace(value, '[^\s@＠﹫]+(?:[@＠﹫]|%40)[^\s"@＠﹫]+', '***', 'gi');
 end
 $function$;
 
@@ -15830,6 +15859,12 @@ REVOKE ALL ON FUNCTION "private"."enforce_plan_limit"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."enforce_plan_limit"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."few_in_scope"(private.search_scope) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."few_in_scope"(private.search_scope) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."few_in_scope"(private.search_scope) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."filter_size"(private.search_scope) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."filter_size"(private.search_scope) FROM "postgres";
@@ -16104,11 +16139,11 @@ REVOKE ALL ON FUNCTION "private"."key_id"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."key_id"() TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."known_words"(private.search_scope, text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."known_words"(private.search_scope, text, uuid[]) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION "private"."known_words"(private.search_scope, text) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."known_words"(private.search_scope, text, uuid[]) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."known_words"(private.search_scope, text) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."known_words"(private.search_scope, text, uuid[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."list_submissions"(uuid, text, text, text, uuid, uuid, uuid, text, boolean, text, uuid, integer, integer) FROM PUBLIC;
 
@@ -16720,11 +16755,11 @@ REVOKE ALL ON FUNCTION "private"."similar_pairs"(uuid, integer) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."similar_pairs"(uuid, integer) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer, uuid[], integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer, uuid[], integer) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."some_matches"(private.search_scope, tsquery, integer, uuid[], integer) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."split_words"(text) FROM PUBLIC;
 
