@@ -484,7 +484,7 @@ create function private.scope_conditions(scope private.search_scope, is_filter b
 language plpgsql stable set search_path = pg_temp as $$
 declare conditions text := format('s.organization_id = %L and s.merged_into_id is null', scope.organization_id);
 begin
-  if not is_filter and scope.organization_id = any (scope.team_ids) is not true then
+  if is_filter is not true and scope.organization_id = any (scope.team_ids) is not true then
     conditions := conditions || format(
       ' and private.can_see_submission(s.is_public, s.author_id, s.organization_id, %L, %L)', scope.caller_id,
       scope.team_ids);
