@@ -3,6 +3,7 @@ import { auditAnswer } from "../../shared/audit.ts";
 import { erasedAnswer, peopleAnswer } from "../../shared/people.ts";
 import { submissionCreatedByKey, submissionDetailAnswer } from "../../shared/submissions.ts";
 import { sql, stack, supabase } from "../stack.ts";
+import { until } from "../until.ts";
 import { api, expectJson, getJson } from "./client.ts";
 import { longEnough, newKey, newOrganization, newSubmission, newTeam } from "./world.ts";
 
@@ -70,6 +71,23 @@ test("a key without an author has the name that its organization has now; its ow
   });
   expect(audit.data[0]?.actor).toEqual({ id: key.profileId, name: "Key of a test" });
   expect(await figureOf(key.profileId)).toBe(await neutral);
+});
+
+test("a key that is made while its organization is renamed has the new name", async () => {
+  const renamed = await newOrganization();
+  const { making } = await sql.begin(async (tx) => {
+    await tx`update public.organizations set name = 'Renamed' where id = ${renamed.id}`;
+    const making = newKey(renamed, ["submissions:write"]);
+    const waits = async () => {
+      const found = await sql`
+        select from pg_stat_activity where wait_event_type = 'Lock' and query like '%private.create_api_key%'`;
+      return found.length > 0;
+    };
+    await Promise.race([making, until(waits)]);
+    return { making };
+  });
+  const { profileId } = await making;
+  expect(await sql`select name from public.profiles where id = ${profileId}`).toEqual([{ name: "Renamed" }]);
 });
 
 describe("the picture at /avatars", () => {

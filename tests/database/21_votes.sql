@@ -89,7 +89,7 @@ from (values
   ('rita', 'FB403', 'another organization''s admin cannot'),
   ('rival key with submissions:moderate', 'FB403', 'a key of another organization cannot'),
   ('acme key with submissions:read', 'FB403', 'a key that may only read cannot'),
-  ('anon', 'FB403', 'an anonymous user cannot')) as t (who, outcome, claim);
+  ('anon', 'FB401', 'nobody without signing in')) as t (who, outcome, claim);
 
 -- Removing votes
 do $$ begin delete from private.outbox; delete from notifications; end $$;
