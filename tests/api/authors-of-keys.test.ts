@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { auditAnswer } from "../../shared/audit.ts";
 import { erasedAnswer, peopleAnswer } from "../../shared/people.ts";
 import { submissionCreatedByKey, submissionDetailAnswer } from "../../shared/submissions.ts";
-import { voteAnswer } from "../../shared/votes.ts";
 import { sql, stack, supabase } from "../stack.ts";
 import { until } from "../until.ts";
 import { api, expectJson, getJson } from "./client.ts";
@@ -33,22 +32,6 @@ describe("an author with a name only", () => {
     for (const other of [...others, await by({ author_name: "Nell" }, elsewhere)]) expect(other?.id).not.toBe(ids[0]);
   });
 
-  test("votes once, comments and takes both back", async () => {
-    const target = await newSubmission(organization, admin);
-    const body = { author_name: "Nell" };
-    const vote = (method: "POST" | "DELETE") => api(method, `/api/submissions/${target}/vote`, { as: key, body });
-    const first = expectJson(await vote("POST"), 201, voteAnswer).data;
-    expect(expectJson(await vote("POST"), 200, voteAnswer).data).toEqual(first);
-    expect((await vote("DELETE")).body).toMatchObject({ data: { user_id: first.user_id, vote_count: 1 } });
-    const comment = await api("POST", `/api/submissions/${target}/comments`, {
-      as: key,
-      body: { ...body, body: "Yes" },
-    });
-    const { data } = comment.body as { data: { id: string; author: object } };
-    expect(data.author).toEqual({ id: first.user_id, name: "Nell" });
-    expect((await api("DELETE", `/api/comments/${data.id}`, { as: key })).status).toBe(200);
-  });
-
   test("is found and erased by admins, after which the name is another person", async () => {
     const author = await by({ author_name: "Erasmus Gone" });
     expect(await figureOf(author?.id)).toContain(">EG<");
@@ -61,11 +44,6 @@ describe("an author with a name only", () => {
     );
     expect(await figureOf(author?.id)).toBe(await neutral);
     expect((await by({ author_name: "Erasmus Gone" }))?.id).not.toBe(author?.id);
-  });
-
-  test.each(["\u202e\u2066", " \u3000 ", "a\0b", "x".repeat(101), 7])("is not named %j", async (author_name) => {
-    const answer = await api("POST", "/api/submissions", { as: key, body: idea({ author_name }) });
-    expect(answer.status).toBe(400);
   });
 });
 
