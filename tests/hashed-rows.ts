@@ -1,7 +1,7 @@
 import { sql } from "./stack.ts";
 
 // Tables whose rows the schedule and the dispatchers change, regardless of requests.
-const derived = "(_activity|_backlogs|_days|_due|_statistics|_zones)$";
+const derived = "(_activity|_backlogs|_days|_due|_statistics|_subtotals|_zones)$";
 
 const tables = await sql<{ name: string }[]>`
   select format('%I.%I', c.table_schema, c.table_name) as name from information_schema.columns c

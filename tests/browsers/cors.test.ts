@@ -130,14 +130,6 @@ describe("a request", () => {
     isClosed(await api("GET", "/api/submissions", { as: key, headers: { origin: foreign } }));
   });
 
-  test("is answered for any origin, but a page of a forbidden one cannot read the response", async () => {
-    const answer = await api("GET", `/api/submissions/${submissionId}`, {
-      headers: { origin: "https://evil.example" },
-    });
-    expect(answer.status).toBe(200);
-    isClosed(answer);
-  });
-
   test.each<[string, number, () => Promise<[Parameters<typeof api>[0], string, Call]>]>([
     ["invalid", 400, async () => ["GET", "/api/submissions?limit=0", { on: organization }]],
     ["without a credential", 401, async () => ["POST", `/api/submissions/${submissionId}/vote`, {}]],
@@ -230,7 +222,6 @@ describe("allowed origins", () => {
   });
 
   test.each([
-    "*",
     "null",
     "https://*",
     "https://*.example.org",

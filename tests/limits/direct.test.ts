@@ -1,5 +1,5 @@
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import WebSocket from "ws";
 import { withDatabase } from "../../local/postgres/database.ts";
 import { ownStack, type Person } from "../own-stack.ts";
@@ -54,12 +54,11 @@ async function used(rule: Buckets, person: Person): Promise<number> {
   return row?.used ?? 0;
 }
 
-/** The same action through both interfaces; it is the nth of as many as the limit needs. */
+/** An action by supabase-js; it is the nth of as many as the limit needs. */
 interface Action {
   rule: Buckets;
   limit: number;
-  prepare(person: Person, count: number): Promise<string[]>;
-  byApi(person: Person, thing: string): Promise<{ status: number }>;
+  prepare(count: number): Promise<string[]>;
   direct(app: SupabaseClient, thing: string): PromiseLike<Outcome>;
 }
 
@@ -67,85 +66,16 @@ const actions = {
   "a comment": {
     rule: "comment_create",
     limit: 20,
-    prepare: async (_person, count) => Array.from({ length: count }, () => submissionId),
-    byApi: ({ token }, id) =>
-      own.call("POST", `/api/submissions/${id}/comments`, { token, body: { body: "By the API" } }),
+    prepare: async (count) => Array.from({ length: count }, () => submissionId),
     direct: (app, id) => app.rpc("create_comment", { submission_id: id, body: "Direct" }),
-  },
-  "an edit of a comment": {
-    rule: "comment_update",
-    limit: 10,
-    prepare: newComments,
-    byApi: ({ token }, id) => own.call("PATCH", `/api/comments/${id}`, { token, body: { body: "By the API" } }),
-    direct: (app, id) => app.rpc("update_comment", { id, body: "Direct" }),
-  },
-  "a comment's deletion": {
-    rule: "comment_delete",
-    limit: 10,
-    prepare: newComments,
-    byApi: ({ token }, id) => own.call("DELETE", `/api/comments/${id}`, { token }),
-    direct: (app, id) => app.rpc("delete_comment", { id }),
   },
   "a vote": {
     rule: "vote_create",
     limit: 30,
-    prepare: (_person, count) => newSubmissions(count),
-    byApi: ({ token }, id) => own.call("POST", `/api/submissions/${id}/vote`, { token }),
+    prepare: newSubmissions,
     direct: (app, id) => app.rpc("vote", { submission_id: id }),
   },
-  "deleting a vote": {
-    rule: "vote_delete",
-    limit: 30,
-    prepare: async ({ id }, count) => {
-      const ids = await newSubmissions(count);
-      await own.sql`insert into public.votes (submission_id, user_id) select unnest(${ids}::uuid[]), ${id}`;
-      return ids;
-    },
-    byApi: ({ token }, id) => own.call("DELETE", `/api/submissions/${id}/vote`, { token }),
-    direct: (app, id) => app.rpc("unvote", { submission_id: id }),
-  },
-  "a comment's vote": {
-    rule: "vote_create",
-    limit: 30,
-    prepare: (_person, count) => newComments(author, count),
-    byApi: ({ token }, id) => own.call("POST", `/api/comments/${id}/vote`, { token }),
-    direct: (app, id) => app.rpc("vote_comment", { comment_id: id }),
-  },
-  "deleting a vote for a comment": {
-    rule: "vote_delete",
-    limit: 30,
-    prepare: async ({ id }, count) => {
-      const ids = await newComments(author, count);
-      await own.sql`insert into public.comment_votes (comment_id, user_id) select unnest(${ids}::uuid[]), ${id}`;
-      return ids;
-    },
-    byApi: ({ token }, id) => own.call("DELETE", `/api/comments/${id}/vote`, { token }),
-    direct: (app, id) => app.rpc("unvote_comment", { comment_id: id }),
-  },
 } satisfies Record<string, Action>;
-
-describe.each(Object.entries<Action>(actions))("%s", (_what, { rule, limit, prepare, byApi, direct }) => {
-  test(`after ${limit} by the API, supabase-js is refused the next`, async () => {
-    const person = await own.person();
-    const things = await prepare(person, limit + 1);
-    const answers = await Promise.all(things.slice(0, limit).map((thing) => byApi(person, thing)));
-    expect(answers.filter(({ status }) => status >= 300)).toEqual([]);
-    expect(isLimited(await direct(browser(person), things[limit] ?? ""))).toBe(true);
-    expect(await used(rule, person)).toBe(limit);
-  });
-
-  test(`after ${limit} by supabase-js, the API is refused the next`, async () => {
-    const person = await own.person();
-    const app = browser(person);
-    const things = await prepare(person, limit + 1);
-    // The calls are sequential, because they charge the same counter: concurrent ones would wait longer than a client's
-    // statement may run.
-    for (const thing of things.slice(0, limit)) expect((await direct(app, thing)).error).toBeNull();
-    expect((await byApi(person, things[limit] ?? "")).status).toBe(429);
-    expect(isLimited(await direct(app, things[limit] ?? ""))).toBe(true);
-    expect(await used(rule, person)).toBe(limit);
-  });
-});
 
 test("many rows in one statement are rejected, not charged and not written", async () => {
   const person = await own.person();
@@ -171,7 +101,7 @@ test.each(["a comment", "a vote"] as const)("of 40 times %s at once exactly the 
   const { rule, limit, prepare, direct }: Action = actions[what];
   const person = await own.person();
   const app = browser(person);
-  const outcomes = await Promise.all((await prepare(person, 40)).map((thing) => direct(app, thing)));
+  const outcomes = await Promise.all((await prepare(40)).map((thing) => direct(app, thing)));
   expect(outcomes.filter((outcome) => isLimited(outcome)).length).toBe(40 - limit);
   expect(await used(rule, person)).toBe(limit);
   const [written] = await own.sql`

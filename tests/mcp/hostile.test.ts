@@ -186,9 +186,3 @@ test.each([
     expect(answer.text.length).toBeLessThan(1_000);
   }
 });
-
-test("an id of 255 characters is repeated", async () => {
-  const body = { jsonrpc: "2.0", id: "x".repeat(255), method: "tools/list" };
-  const answer = await send("POST", "/api/mcp/tools", { as: agent, body });
-  expect([answer.status, answer.body]).toMatchObject([200, { id: body.id }]);
-});

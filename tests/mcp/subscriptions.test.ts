@@ -12,9 +12,6 @@ const [agent, author] = [await newAgent(), await newUser("Ann Author")];
 async function subscribe(as: { token: string }, events: string[], filters?: object): Promise<string> {
   const response = await rpc(as, "subscribe", { events, filters });
   if (!response.result) throw new Error(JSON.stringify(response.error));
-  expect(new URL(String(response.result.stream_url)).pathname).toBe(
-    `/api/mcp/subscribe/${response.result.subscription_id}`,
-  );
   return String(response.result.stream_url);
 }
 

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { newSubmission } from "../api/world.ts";
 import { callTool, newAgent, resultOf } from "./agents.ts";
 
 const agent = await newAgent();
@@ -28,29 +27,4 @@ test("survey_ids restrict an agent to those surveys, in every tool", async () =>
   expect((await callTool(restricted, "update_survey", { survey_id: outside, title: "Mine" })).error.code).toBe(-32602);
   expect((await callTool(restricted, "create_survey", { title: "Another", questions })).error.code).toBe(-32001);
   expect((await callTool(restricted, "publish_survey", { survey_id: inside })).result).toBeDefined();
-});
-
-test("sentiment of texts is returned in their order, that of a submission with its comments", async () => {
-  const texts = ["I love it", "It crashes all the time and I hate it", "It is blue"];
-  const response = await resultOf<{ items: { sentiment: string }[] }>(agent, "analyze_sentiment", {
-    texts,
-    locale: "en",
-  });
-  expect(response.items.map(({ sentiment }) => sentiment)).toEqual(["positive", "negative", "neutral"]);
-  expect(response).toMatchObject({
-    engine: expect.any(String),
-    positive_count: 1,
-    neutral_count: 1,
-    negative_count: 1,
-  });
-  const submission_id = await newSubmission(agent.organization, agent, {
-    title: "I love this so much",
-    description: "It is wonderful, thank you.",
-  });
-  expect(await resultOf(agent, "analyze_sentiment", { submission_id })).toMatchObject({
-    sentiment: "positive",
-    positive_count: 1,
-  });
-  for (const args of [{}, { texts, submission_id }, { texts: [] }, { texts: Array.from({ length: 101 }, () => "x") }])
-    expect((await callTool(agent, "analyze_sentiment", args)).error.code).toBe(-32602);
 });

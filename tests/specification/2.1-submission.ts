@@ -38,6 +38,7 @@ export default section("2.1 Submission", [
   ["2.1.2", "user", ["rpc create_submission", { ...idea, organization_id: ":organization", title: of(200, "😀") }], 200],
   ["2.1.2", "user", ["rpc create_submission", { ...idea, organization_id: ":organization", title: of(201, "😀") }], "sqlstate 23514"],
   ["2.1.2", "user", ["rpc create_submission", { ...idea, organization_id: ":organization", title: of(4, "日") }], "sqlstate 23514"],
+  ["2.1.2", "user", ["rpc create_submission", { ...idea, organization_id: ":organization", title: "\u3000\u00A0abcd\n" }], "sqlstate 23514"],
   ["2.1.2", "agent", ["tool create_submission", { ...idea, title: of(200, "日") }], 200],
   ["2.1.2", "agent", ["tool create_submission", { ...idea, title: of(201, "😀") }], "VALIDATION_ERROR title"],
   ["2.1.2", "agent", ["tool create_submission", { ...idea, title: of(4, "😀") }], "VALIDATION_ERROR title"],

@@ -1,4 +1,4 @@
-import { afterwards, at, choice, each, holds, is, keys, meta, of, section } from "./row.ts";
+import { afterwards, at, choice, each, error, holds, is, keys, meta, of, section } from "./row.ts";
 
 const list = "GET /submissions/:idea/comments";
 const create = "POST /submissions/:idea/comments";
@@ -76,6 +76,7 @@ export default section("4.4 Comments", [
   ["4.4.7", "user", ["rpc create_comment", { submission_id: ":idea", body: of(2000, "😀") }], 200],
   ["4.4.7", "user", ["rpc create_comment", { submission_id: ":idea", body: of(2001, "😀") }], "sqlstate 23514"],
   ["4.4.7", "user", ["rpc create_comment", { submission_id: ":idea", body: " " }], "sqlstate 23514"],
+  ["4.4.7", "user", ["rpc create_comment", { submission_id: ":idea", body: "\u3000 x\n" }], 200, afterwards("nobody", list, 200, [{ body: "x" }])],
   ["4.4.7", "agent", ["tool add_comment", { submission_id: ":idea", body: of(2000, "日") }], 200],
   ["4.4.7", "agent", ["tool add_comment", { submission_id: ":idea", body: of(2001, "日") }], "VALIDATION_ERROR body"],
   ["4.4.8", "user", [create, { ...said, parent_id: "first" }], "VALIDATION_ERROR parent_id"],
@@ -145,6 +146,7 @@ export default section("4.4 Comments", [
   ["4.4.20", "user", ["PATCH /comments/:nothing", changed], "NOT_FOUND"],
   ["4.4.20", "user", "DELETE /comments/:nothing", "NOT_FOUND"],
   ["4.4.20", "user", ["rpc create_comment", { submission_id: ":nothing", ...said }], "NOT_FOUND submission_id"],
+  ["4.4.20", "user", ["rpc create_comment", { submission_id: ":merged", ...said }], "SUBMISSION_MERGED", error({ merged_into_id: ":idea" })],
   ["4.4.20", "agent", ["tool add_comment", { submission_id: ":nothing", ...said }], "NOT_FOUND"],
 
   ["4.4.21", "user", ["rpc create_comment", { submission_id: ":idea", ...said }], 200, afterwards("nobody", list, 200, [{ body: "Well said.", author: { id: ":user" } }]), afterwards("author", news, 200, [{ type: "comment" }])],

@@ -144,6 +144,7 @@ const writing = section("4.5 Surveys", [
 
   ["4.5.18", "admin", patch({ title: "Another", description: "Short" }), 200, keys(detail), { title: "Another", description: "Short", status: "draft" }],
   ["4.5.18", "admin", patch({ settings: { show_branding: false } }), 200, at("settings", is({ allow_multiple_responses: false, show_branding: false }))],
+  ["4.5.18", "admin", patch({ settings: { allow_multiple_responses: true } }), 200, afterwards("admin", patch({ settings: { show_branding: false } }), 200, at("settings", is({ allow_multiple_responses: true, show_branding: false })))],
   ["4.5.18", "admin", ["PATCH /surveys/:full", { settings: { redirect_url: null }, closes_at: null, description: null, targeting: null }], 200, keys(detail), { title: "A survey", description: "" }],
   ["4.5.18", "admin", ["PATCH /surveys/:draft?expand=questions", { questions: [{ type: "text", text: "Why?" }] }], 200, at("questions", each("text", ["Why?"])), afterwards("admin", ["PATCH /surveys/:draft?expand=questions", { questions: [] }], 200, { questions: [] })],
   ["4.5.18", "agent", ["tool update_survey", { survey_id: ":draft", title: "Another" }], 200, at("survey", { title: "Another" })],

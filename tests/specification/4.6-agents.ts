@@ -51,7 +51,7 @@ export default section("4.6 Agents", [
   ["4.6.1", "agent", post(call({ id: null })), 200, ({ body }) => expect(body).toMatchObject({ id: null })],
   ["4.6.1", "agent", post(call({ id: -1.5 })), 200, ({ body }) => expect(body).toMatchObject({ id: -1.5 })],
   ["4.6.1", "agent", post(call({ id: "é💡" })), 200, ({ body }) => expect(body).toMatchObject({ id: "é💡" })],
-  ["4.6.1", "agent", post(call({ id: of(255, "i") })), 200],
+  ["4.6.1", "agent", post(call({ id: of(255, "i") })), 200, ({ body }) => expect(body).toMatchObject({ id: of(255, "i") })],
   ["4.6.1", "agent", post(call({ id: of(256, "i") })), 400, refused(-32600)],
   ["4.6.2", "agent", "method tools/drop", -32601, ({ body }) => expect(body).toEqual({ jsonrpc: "2.0", id: 1, error: { code: -32601, message: expect.any(String), data: { code: "NOT_FOUND" } } })],
   ["4.6.2", "agent", "method toString", -32601, error({ code: "NOT_FOUND" })],
@@ -108,6 +108,9 @@ export default section("4.6 Agents", [
 
   ["4.6.7", "agent", ["tool analyze_sentiment", {}], "VALIDATION_ERROR arguments"],
   ["4.6.7", "agent", ["tool analyze_sentiment", { texts: Array(101).fill("x") }], "VALIDATION_ERROR texts"],
+  ["4.6.7", "agent", ["tool analyze_sentiment", { texts: [] }], "VALIDATION_ERROR texts"],
+  ["4.6.7", "agent", ["tool analyze_sentiment", { texts: ["x"], submission_id: ":idea" }], "VALIDATION_ERROR arguments"],
+  ["4.6.7", "author", ["PATCH /submissions/:idea", { title: "I love this so much", description: "It is wonderful, thank you." }], 200, afterwards("agent", ["tool analyze_sentiment", { submission_id: ":idea" }], 200, { sentiment: "positive", positive_count: 1 })],
   ["4.6.7", "agent", ["tool update_survey", { survey_id: ":draft_survey", title: "How is it?" }], 200, { survey: { id: ":draft_survey", title: "How is it?", status: "draft" } }],
   ["4.6.7", "agent", ["tool publish_survey", { survey_id: ":draft_survey" }], 200, { survey: { status: "published" } }, afterwards("agent", ["tool publish_survey", { survey_id: ":draft_survey" }], 200, { survey: { status: "published" } })],
   ["4.6.7", "agent", ["tool update_survey", { survey_id: ":published_survey", title: "Too late" }], "CONFLICT"],

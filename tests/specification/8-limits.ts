@@ -77,6 +77,7 @@ export default section("8 Limits", [
   ["8.7", "user", list, 200, used("level_user", "user"), afterwards("user", list, "RATE_LIMIT_EXCEEDED", error(wait)), used("level_user", "user", 60), afterwards("user", list, 200)],
   ["8.7", "key", submit({}), 201, used("submission_create_key", "key"), afterwards("key", submit({}), "RATE_LIMIT_EXCEEDED", headers(limited)), used("submission_create_key", "key", 60), afterwards("key", submit({}), 201)],
   ["8.7", "user", vote, 201, used("vote_create", "user"), afterwards("user", ["rpc vote_comment", { comment_id: ":comment" }], "RATE_LIMIT_EXCEEDED", error(wait))],
+  ["8.7", "user", sayByRpc("Hello"), 200, used("comment_create", "user"), afterwards("user", say("Hello"), "RATE_LIMIT_EXCEEDED"), afterwards("user", sayByRpc("Hello"), "RATE_LIMIT_EXCEEDED", error(wait))],
   ["8.7", "agent", "method tools/list", 200, used("agent_standard", "agent"), afterwards("agent", "tool list_submissions", "RATE_LIMIT_EXCEEDED", error(wait), headers({ "retry-after": whole })), used("agent_standard", "agent", 60), afterwards("agent", "tool list_submissions", 200)],
   ["8.7", "user", vote, 201, used("vote_create", "user"), afterwards("user", vote, "RATE_LIMIT_EXCEEDED"), afterwards("user", list, 200), afterwards("other", vote, 201)],
   ["8.8", "nobody", list, 200, counts("level_public", 30, 60)],
@@ -106,6 +107,7 @@ export default section("8 Limits", [
   ["8.18", "user", vote, 201, counts("vote_create", 30, 3600), afterwards("user", "POST /comments/:comment/vote", 201, counts("vote_create", 30, 3600, 2))],
   ["8.18", "user", ["rpc vote", { submission_id: ":idea" }], 200, counts("vote_create", 30, 3600), afterwards("user", ["rpc vote_comment", { comment_id: ":comment" }], 200, counts("vote_create", 30, 3600, 2))],
   ["8.19", "user", "DELETE /submissions/:voted/vote", 200, counts("vote_delete", 30, 3600), afterwards("user", "DELETE /comments/:voted_comment/vote", 200, counts("vote_delete", 30, 3600, 2))],
+  ["8.19", "user", ["rpc unvote", { submission_id: ":voted" }], 200, counts("vote_delete", 30, 3600), afterwards("user", ["rpc unvote_comment", { comment_id: ":voted_comment" }], 200, counts("vote_delete", 30, 3600, 2))],
   ["8.20", "user", "GET /me/votes", 200, counts("vote_list", 100, 60)],
   ["8.20", "admin", "GET /submissions/:idea/voters", 200, counts("vote_list", 100, 60)],
 

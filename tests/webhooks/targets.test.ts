@@ -120,12 +120,6 @@ test.each([...privateAddresses.map((address) => `https://${hostOf(address)}/`), 
   },
 );
 
-test("a webhook cannot be moved to such an address", async () => {
-  const hook = await newHook(world, ["org.updated"]);
-  const answer = await api("PATCH", hook.path, { as: world.key, body: { url: "https://10.0.0.1/" } });
-  expect(answer.status).toBe(400);
-});
-
 test("a caller who may not manage webhooks gets the same 403 or 404 for every host", async () => {
   const { organization } = world;
   const member = await newUser("Member", { organization, role: "member" });
