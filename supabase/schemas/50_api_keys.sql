@@ -26,7 +26,8 @@ comment on table private.api_keys is
 create index api_keys_organization_idx on private.api_keys (organization_id, created_at desc);
 
 -- Creates a key and the profile it acts as. The profile has the organization's name, because the key's is for
--- admins only. The caller generates the secret, which never reaches the database; digest is its SHA-256.
+-- admins only; the organization is locked, so that a concurrent change of its name is not missed. The caller
+-- generates the secret, which never reaches the database; digest is its SHA-256.
 create function private.create_api_key(
   organization_id uuid, name text, scopes text[], digest bytea, prefix text, last_four text,
   expires_at timestamptz default null, created_by uuid default null)
@@ -34,7 +35,7 @@ returns uuid language plpgsql set search_path = pg_temp as $$
 declare key_profile uuid; key_id uuid;
 begin
   insert into public.profiles (kind, organization_id, name)
-  select 'key', o.id, o.name from public.organizations o where o.id = create_api_key.organization_id
+  select 'key', o.id, o.name from public.organizations o where o.id = create_api_key.organization_id for share
     returning id into key_profile;
   insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
     expires_at, created_by)

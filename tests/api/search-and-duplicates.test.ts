@@ -102,17 +102,6 @@ describe("search", () => {
     expect(data[0]?.relevance).toBeGreaterThan(data[1]?.relevance ?? Number.POSITIVE_INFINITY);
   });
 
-  it("returns {id, title, description, relevance, highlight} with raw texts", async () => {
-    const { data } = await search("bold");
-    expect(data[0]).toEqual({
-      id: ids.markup,
-      title: "Allow <b>bold</b> & <script>alert(1)</script>",
-      description: `The "quoted" <img src=x onerror=alert(1)> formatting & more.`,
-      relevance: expect.any(Number),
-      highlight: { title: expect.any(String), description: expect.any(String) },
-    });
-  });
-
   const escapes: Record<string, string> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'" };
 
   it.each([
@@ -153,26 +142,12 @@ describe("search", () => {
     expect(data.map(({ highlight }) => highlight.title)).toContain(html);
   });
 
-  it("highlights the description too", async () => {
-    const { data } = await search("tired");
-    expect(data[0]?.highlight.description).toContain("<mark>tired</mark>");
-  });
-
   it("returns a private board's submissions to its team and its keys only", async () => {
     expectError(await api("GET", "/api/submissions/search?q=zebra", { on: hidden }), "NOT_FOUND");
     expectError(await api("GET", "/api/submissions/search?q=zebra", { on: hidden, as: author }), "NOT_FOUND");
     expect(names((await find("q=zebra", { on: hidden, as: insider })).data)).toEqual(["secret"]);
     expect(names((await find("q=zebra", { on: hidden, as: reader })).data)).toEqual(["secret"]);
     expect(names((await find("q=secret", { as: insider })).data)).toEqual([]);
-  });
-
-  it("excludes pending submissions, except for their author and the team", async () => {
-    const moderated = await newOrganization({ require_approval: true });
-    const admin = await newUser("Olga", { organization: moderated, role: "member" });
-    const body = { title: "Waiting walrus", description: longEnough, type: "idea" };
-    expect((await api("POST", "/api/submissions", { as: author, on: moderated, body })).status).toBe(201);
-    const seen = async (as?: Caller) => (await find("q=walrus", { on: moderated, ...(as && { as }) })).meta.total;
-    expect([await seen(), await seen(await newUser()), await seen(author), await seen(admin)]).toEqual([0, 0, 1, 1]);
   });
 });
 
@@ -206,14 +181,6 @@ describe("the duplicate check", () => {
     expect(list.map(({ similarity }) => similarity)).toEqual(
       list.map(({ similarity }) => similarity).toSorted((a, b) => b - a),
     );
-  });
-
-  it("creates nothing", async () => {
-    const count = async () =>
-      (await sql`select 1 from public.submissions where organization_id = ${organization.id}`).length;
-    const before = await count();
-    await similar({ title: "Dark theme for the app" }, { as: author });
-    expect(await count()).toBe(before);
   });
 
   it("returns at most 5, or the requested number", async () => {

@@ -9,7 +9,6 @@ import {
   newOrganization,
   newSubmission,
   newUser,
-  only,
   stored,
   type User,
 } from "./world.ts";
@@ -63,6 +62,7 @@ describe.each(kinds)("a vote on a $kind", ({ kind, own, cast, removed, make, row
     await unvote(key, { author_email: voter.email });
     expect((await votes(id)).some(({ user_id }) => user_id === voter.id)).toBe(true);
     expect(await count()).toBe(own + 1);
+    expect(await countMistakes(organization)).toEqual([]);
   });
 
   it("of a user whose address has voted by a key is refused", async () => {
@@ -84,54 +84,26 @@ describe.each(kinds)("a vote on a $kind", ({ kind, own, cast, removed, make, row
     });
     expect(expectJson(answer, 200, removed).data.vote_count).toBe(own);
   });
-
-  it("leaves counts exact", async () => {
-    await vote(voter);
-    expect(await countMistakes(organization)).toEqual([]);
-  });
 });
 
 describe("a vote on a submission", () => {
-  it("by a key makes the author of the address follow if they asked for it, also after the vote", async () => {
-    const id = await newSubmission(organization, author);
-    const person = { author_email: address() };
-    const votes = (more = {}) => api("POST", `/api/submissions/${id}/vote`, { as: key, body: { ...person, ...more } });
-    const follows = () => sql`select f.reason from public.follows f join public.profiles p on p.id = f.user_id
-      where f.submission_id = ${id} and p.email = ${person.author_email}`;
-    expectJson(await votes(), 201, voteAnswer);
-    expectJson(await votes({ follow: false }), 200, voteAnswer);
-    expect(await follows()).toEqual([]);
-    expectJson(await votes({ follow: true }), 200, voteAnswer);
-    expect(await follows()).toEqual([{ reason: "vote" }]);
-    expectError(await votes({ follow: "yes" }), "VALIDATION_ERROR", "follow");
-  });
-
-  it("publishes a count without the voter's name", async () => {
-    const [id, voter] = [await newSubmission(organization, author), await newUser()];
-    await api("POST", `/api/submissions/${id}/vote`, { as: voter });
-    await api("DELETE", `/api/submissions/${id}/vote`, { as: voter });
-    const events = await sql`select type, data from private.outbox where subject_id = ${id} order by xid, id`;
-    expect(events.slice(1)).toEqual([
-      { type: "submission.vote_added", data: { submission_id: id, vote_count: 2 } },
-      { type: "submission.vote_removed", data: { submission_id: id, vote_count: 1 } },
-    ]);
-  });
-});
-
-describe("the voters of a submission", () => {
-  it("are in no public response", async () => {
-    const id = await newSubmission(organization, author);
-    const voter = await newUser("Vera Voter");
-    await api("POST", `/api/submissions/${id}/vote`, { as: voter });
-    const shown = await api("GET", `/api/submissions/${id}?expand=author,category,tags,comments`, {
-      as: await newUser(),
-    });
-    const list = await api("GET", "/api/submissions?limit=100", { on: organization });
-    const notifications = await api("GET", "/api/me/notifications", { as: author });
-    for (const { text } of [shown, list, notifications]) {
-      expect(text).not.toContain(only(voter).id);
-      expect(text).not.toContain("Vera Voter");
-    }
-    expect(notifications.text).toContain(id);
-  });
+  it.each([
+    ["vote", "vote", {}],
+    ["comment", "comments", { body: "By mail" }],
+  ])(
+    "or a comment by a key makes the author of the address follow if they asked for it: %s",
+    async (reason, path, body) => {
+      const id = await newSubmission(organization, author);
+      const author_email = address();
+      const post = async (more = {}) =>
+        (await api("POST", `/api/submissions/${id}/${path}`, { as: key, body: { ...body, author_email, ...more } }))
+          .status;
+      const follows = () => sql`select f.reason from public.follows f join public.profiles p on p.id = f.user_id
+      where f.submission_id = ${id} and p.email = ${author_email}`;
+      for (const more of [{}, { follow: false }]) expect(await post(more)).toBeLessThan(300);
+      expect(await follows()).toEqual([]);
+      expect(await post({ follow: true })).toBeLessThan(300);
+      expect(await follows()).toEqual([{ reason }]);
+    },
+  );
 });

@@ -68,7 +68,7 @@ from (values
   ('acme key with submissions:moderate', 'alice@example.test, bob@example.test, carol@example.test', 'and a key with submissions:moderate'),
   ('rival key with submissions:moderate', 'FB403', 'a key of another organization cannot'),
   ('acme key with submissions:read', 'FB403', 'a key that may only read cannot'),
-  ('anon', 'FB401', 'an anonymous user cannot')) as t (who, outcome, claim);
+  ('anon', 'FB401', 'nobody without signing in')) as t (who, outcome, claim);
 
 -- Removing votes
 select is(tests.try('alice', format('delete from votes where id = %L', id)), '0', 'an author cannot delete another user''s vote')

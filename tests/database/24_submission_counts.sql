@@ -1,4 +1,4 @@
--- The maintained totals of a list equal what the caller would count, for every caller and after every change.
+-- The rows of a list and its maintained total equal what the caller sees, for every caller and after every change.
 begin;
 set local search_path = public, extensions;
 select plan(7);
@@ -9,7 +9,7 @@ grant select on askers to public;
 insert into askers values ('anon'), ('alice'), ('bob'), ('mia'), ('adam'), ('rita'), ('vera'), ('acme key'),
   ('acme key with submissions:read'), ('rival key with submissions:read');
 
--- Maintained and counted totals for every caller, organization and filter; returns a row for each difference.
+-- Lists and what the caller sees, for every caller, organization and filter; returns a row for each difference.
 create function pg_temp.differences() returns table (asker text, slug text, filter text, kept text, counted text) language plpgsql as $$
 declare status text; type text; tag uuid; author uuid; organization record; asker record;
 begin
@@ -23,10 +23,10 @@ begin
               differences.slug := organization.slug;
               filter := concat_ws(' ', status, type, tag, author);
               kept := tests.see(asker.who, format(
-                'select total from private.list_submissions(%L, null, %L, %L, null, %L, %L, ''votes'', false, null, null, 0, 1)',
+                'select concat(total, submission_ids) from private.list_submissions(%L, null, %L, %L, null, %L, %L, ''votes'', false, null, null, 0, 50)',
                 organization.id, status, type, tag, author));
               counted := tests.see(asker.who, format($q$
-                select count(*) from public.submissions s where organization_id = %L and merged_into_id is null
+                select concat(count(*), coalesce(array_agg(s.id order by s.vote_count desc, s.id desc), '{}')) from public.submissions s where organization_id = %L and merged_into_id is null
                   and status = coalesce(%L, status) and type = coalesce(%L, type) and author_id = coalesce(%L, author_id)
                   and (%L is null or exists (select from public.submission_tags t where t.submission_id = s.id and t.tag_id = %5$L)) $q$,
                 organization.id, status, type, author, tag));

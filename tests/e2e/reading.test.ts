@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "vitest";
 import { api, manyUsers, sql, stack } from "../stack.ts";
-import { client, done, newcomer, say, submit } from "./web-app.ts";
+import { client, done } from "./web-app.ts";
 
 const visitor = client();
 const organization_id = stack.demo?.organization.id ?? "";
@@ -90,18 +90,6 @@ describe("a visitor of a web app, without a session", () => {
     const columns = "id,slug,name,visibility";
     expect(done(await visitor.from("organizations").select(columns).eq("slug", "demo").single())).toEqual(shown);
   });
-});
-
-it("a new submission has one vote immediately, by both interfaces, and its comments are embedded", async () => {
-  const author = await newcomer("Ada Author");
-  const id = await submit(author);
-  await say(author, id, await say(author, id));
-  const columns = "id,vote_count,comment_count,comments(count),author:profiles!author_id(id,name)";
-  const direct = await visitor.from("submissions").select(columns).eq("id", id).single();
-  const shown = { id, vote_count: 1, comment_count: 2, author: { id: author.id, name: "Ada Author" } };
-  expect(done(direct)).toEqual({ ...shown, comments: [{ count: 2 }] });
-  const { body } = await api<{ data: object }>(`/api/submissions/${id}?expand=author`);
-  expect(body.data).toMatchObject(shown);
 });
 
 type Query = ReturnType<ReturnType<typeof visitor.from>["select"]>;

@@ -48,23 +48,12 @@ export function idea() {
 /** A new submission by the user, created through the data API: its id. */
 export const submit = async (by: Person): Promise<string> => done(await by.app.rpc("create_submission", idea()));
 
-/** A new comment by the user, created through the data API: its id. */
-export const say = async (by: Person, submission_id: string, parent_id?: string): Promise<string> =>
-  done(await by.app.rpc("create_comment", { submission_id, parent_id, body: "Well said." }));
-
 type Outcome<Data> = { data: Data; error: unknown; status: number };
 
 /** The data of a request that must succeed. */
 export function done<Data>({ data, error }: Outcome<Data>): NonNullable<Data> {
   if (error) throw new Error(`refused: ${JSON.stringify(error)}`);
   return data as NonNullable<Data>;
-}
-
-/** A rejection: SQLSTATE as the code, a message for people, and details as JSON. */
-export function expectError(outcome: Outcome<unknown>, sqlstate: string, details: Record<string, unknown> = {}) {
-  expect(outcome.error).toMatchObject({ code: sqlstate, message: expect.stringMatching(/\w/) });
-  const { details: text } = outcome.error as { details: string };
-  expect(JSON.parse(text)).toMatchObject(details);
 }
 
 export function expectCode(outcome: Outcome<unknown>, code: string) {

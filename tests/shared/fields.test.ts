@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import {
   dayOrMoment,
   emailAddress,
-  expandOf,
   moment,
   shortArrayOf,
   slug,
@@ -118,24 +117,6 @@ test("an array above its limit is rejected at any size, without validating its i
   expect(result.error?.issues).toMatchObject([{ path: [], message: "must have at most 2 items" }]);
   expect(accepts(shortArrayOf(uuid, 2), Array(2).fill("11111111-1111-1111-1111-111111111111"))).toBe(true);
 });
-
-const expand = expandOf("author", "tags");
-
-test.each([
-  [undefined, []],
-  ["tags", ["tags"]],
-  ["tags,author", ["author", "tags"]],
-  [" tags , tags ", ["tags"]],
-])("expand=%j is parsed as %j", (value, expected) => expect(expand.parse(value)).toEqual(expected));
-
-test.each(["", ",", "tags,", "owner", "tags,owner", "Tags", "__proto__", "constructor", `${"tags,".repeat(100)}tags`])(
-  "expand=%j is rejected with the allowed names",
-  (value) => {
-    expect(expand.safeParse(value).error?.issues).toMatchObject([
-      { path: [], message: "must be a comma-separated list of author, tags" },
-    ]);
-  },
-);
 
 const time = "2026-11-25T08:00:00+00:00";
 

@@ -1,10 +1,5 @@
 import { expect, test } from "vitest";
 import { cursor, fullMeta, pageMeta, pageQuery } from "../../shared/pagination.ts";
-import { validationDetails } from "../../shared/validation.ts";
-
-test("the default is the first page of 50", () => {
-  expect(pageQuery.parse({})).toEqual({ page: 1, limit: 50 });
-});
 
 test.each([
   [
@@ -17,35 +12,6 @@ test.each([
   ],
   [{ page: "007" }, { page: 7, limit: 50 }],
 ])("%j is parsed as numbers", (query, expected) => expect(pageQuery.parse(query)).toEqual(expected));
-
-test.each([
-  "0",
-  "-1",
-  "1.5",
-  "1e2",
-  "0x10",
-  "",
-  " 1",
-  "one",
-  "NaN",
-  "Infinity",
-  "1000001",
-  "9".repeat(400),
-  "١",
-  "1,2",
-])("page=%j is rejected with the range", (page) => {
-  const result = pageQuery.safeParse({ page });
-  expect(result.success ? [] : validationDetails(result.error)).toEqual([
-    { field: "page", message: "must be a whole number from 1 to 1000000" },
-  ]);
-});
-
-test.each(["0", "101", "-5", "50.0", "all"])("limit=%j is rejected with the range", (limit) => {
-  const result = pageQuery.safeParse({ limit });
-  expect(result.success ? [] : validationDetails(result.error)).toEqual([
-    { field: "limit", message: "must be a whole number from 1 to 100" },
-  ]);
-});
 
 test("the largest offset fits an integer of Postgres", () => {
   const { page, limit } = pageQuery.parse({ page: "1000000", limit: "100" });

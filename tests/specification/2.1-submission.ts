@@ -6,6 +6,7 @@ const show = "GET /submissions/:idea";
 const shown = "GET /submissions/:labelled";
 const list = ["GET /submissions", undefined, { needs: ":labelled" }] as const;
 const statuses = ["open", "under_review", "planned", "in_progress", "completed", "declined", "duplicate"];
+const texts = 'أضف \u200f(ABC) עברית \u202e fed \u202c \u2066x\u2069 e\u0301 Å\u0327 "it\'s" \\ \\u0041 %s $1 👨‍👩‍👧‍👦🏳️‍🌈 𠮷野家𝒳𝒴';
 const isListed = types({ id: "uuid", title: "string", description: "string", type: ["idea", "problem"], status: statuses, vote_count: "integer", comment_count: "integer", author_id: "uuid", category_id: "uuid or null", tags: "strings", created_at: "time", updated_at: "time" });
 const isDetail = types({ tracker_issue_url: "string or null", is_following: "boolean", user_vote: "object or null", merged_into_id: "uuid or null", moderation_state: ["approved", "pending", "rejected", "spam"] });
 const isNewer = (data: { created_at: string; updated_at: string }) => Date.parse(data.updated_at) > Date.parse(data.created_at);
@@ -57,6 +58,7 @@ export default section("2.1 Submission", [
   ["2.1.3", "user", ["rpc create_submission", { ...idea, organization_id: ":organization", description: of(19, "😀") }], "sqlstate 23514"],
   ["2.1.3", "agent", ["tool create_submission", { ...idea, description: of(5000, "😀") }], 200],
   ["2.1.3", "agent", ["tool create_submission", { ...idea, description: of(5001, "日") }], "VALIDATION_ERROR description"],
+  ["2.1.3", "user", [create, { ...idea, title: texts, description: `${texts}\r\ntwo\n\n\tthree` }], 201, { title: texts }, afterwards("nobody", newest, 200, [{ title: texts, description: `${texts}\r\ntwo\n\n\tthree` }])],
   ["2.1.4", "user", [create, { ...idea, type: "problem" }], 201, afterwards("nobody", newest, 200, [{ type: "problem" }])],
   ["2.1.4", "user", [create, { ...idea, type: "question" }], "VALIDATION_ERROR type"],
   ["2.1.4", "user", [create, { ...idea, type: "IDEA" }], "VALIDATION_ERROR type"],
@@ -75,6 +77,8 @@ export default section("2.1 Submission", [
   ["2.1.10", "nobody", shown, 200, { tags: ["speed"] }],
   ["2.1.10", "nobody", list, 200, [{ tags: ["speed"] }]],
   ["2.1.10", "nobody", `${shown}?expand=tags`, 200, at("tags", is([{ name: "Speed", slug: "speed" }]))],
+  ["2.1.10", "admin", ["from submission_tags", [":organization", ":idea", ":tag"], (table, organization_id, submission_id, tag_id) => table.insert({ organization_id, submission_id, tag_id })], 201, afterwards("nobody", show, 200, { tags: ["speed"] })],
+  ["2.1.10", "admin", ["from submission_tags", [":labelled"], (table, id) => table.delete().eq("submission_id", id)], 204, afterwards("nobody", shown, 200, { tags: [] })],
   ["2.1.11", "admin", ["PATCH /submissions/:idea", { tracker_issue_url: "https://tracker.example/1" }], 200, { tracker_issue_url: "https://tracker.example/1" }],
   ["2.1.11", "nobody", show, 200, { tracker_issue_url: null }],
   ["2.1.12", "nobody", show, 200, { is_following: false }],
@@ -114,6 +118,7 @@ export default section("2.1 Submission", [
   ["2.1.17", "key", [create, { ...idea, author_email: 5 }], "VALIDATION_ERROR author_email"],
   ["2.1.17", "key", [create, { ...byAddress, author_name: of(101) }], "VALIDATION_ERROR author_name"],
   ["2.1.17", "key", [create, { ...byAddress, author_name: "" }], "VALIDATION_ERROR author_name"],
+  ...["\u202e\u2066", " \u3000 ", "a\0b", 7].map((author_name) => ["2.1.17", "key", [create, { ...byAddress, author_name }], "VALIDATION_ERROR author_name"] as const),
   ["2.1.18", "key", [create, { ...byAddress, author_name: "Grace" }], 201, afterwards("key", [create, { ...idea, author_email: ":mailbox.ID", author_name: "Grace H." }], 201), afterwards("nobody", "GET /submissions?expand=author", 200, each("author.name", ["Grace H.", "Grace H."]))],
   ["2.1.18", "key", [create, byAddress], 201, afterwards("nobody", newest, 200, [{ author: { name: "Anonymous" } }]), choice("no name is derived from an address")],
   ["2.1.18", "key", [create, { ...idea, author_email: ":user.email" }], 201, afterwards("user", newest, 200, [{ author: { name: "Anonymous", is_team_member: false } }]), choice("an address does not prove an account")],
@@ -122,5 +127,5 @@ export default section("2.1 Submission", [
   ["2.1.20", "key", [create, idea], 201, afterwards("nobody", newest, 200, [{ author: { id: ":key", name: "Organization of a test" } }])],
 
   ["2.1.21", "nobody", hit, 200, keys("id title description relevance highlight"), types({ id: "uuid", title: "string", description: "string", relevance: "number", highlight: "object" })],
-  ["2.1.21", "nobody", hit, 200, at("0.highlight", keys("title description"), { title: "The &lt;b&gt;bold&lt;/b&gt; &amp; bright <mark>lamp</mark>" })],
+  ["2.1.21", "nobody", hit, 200, [{ title: "The <b>bold</b> & bright lamp" }], at("0.highlight", keys("title description"), { title: "The &lt;b&gt;bold&lt;/b&gt; &amp; bright <mark>lamp</mark>" })],
 ]);

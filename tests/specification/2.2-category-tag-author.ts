@@ -1,4 +1,4 @@
-import { at, each, headers, holds, keys, section, types } from "./row.ts";
+import { afterwards, at, each, headers, holds, is, keys, section, types } from "./row.ts";
 
 const categories = "GET /organizations/:organization/categories";
 const tags = "GET /organizations/:organization/tags";
@@ -25,6 +25,9 @@ export default section("2.2 Category, tag, author", [
   ["2.2.4", "nobody", "GET /submissions/:idea?expand=author", 200, at("author", fields, isAuthor, { id: ":author", name: "Ada Author", is_team_member: false })],
   ["2.2.4", "nobody", ["GET /submissions?expand=author", undefined, { needs: ":idea" }], 200, at("0.author", fields, isAuthor)],
   ["2.2.4", "nobody", "GET /comments/:official", 200, at("author", fields, isAuthor, { is_team_member: true })],
+  ["2.2.4", "outsider", ["POST /submissions/:idea/comments", { body: "Hello" }], 201, afterwards("nobody", "GET /submissions/:idea/comments", 200, at("0.author", { id: ":outsider", is_team_member: false }))],
+  ["2.2.4", "author", ["rpc update_profile", { changes: { name: "Ada A.", avatar_url: "https://img.example/a.png" } }], 200, is(true), afterwards("nobody", "GET /submissions/:idea?expand=author", 200, at("author", { name: "Ada A.", avatar: "https://img.example/a.png" }))],
+  ["2.2.4", "author", ["rpc update_profile", { changes: { email: "other@app.example" } }], "VALIDATION_ERROR changes.email"],
   ["2.2.5", "nobody", "GET /submissions/:idea?expand=author", 200, at("author", isAuthor, figure)],
   ["2.2.5", "nobody", "GET /submissions/:by_key?expand=author", 200, at("author", isAuthor, figure)],
   ["2.2.5", "nobody", "GET /submissions/:by_nameless?expand=author", 200, at("author", isAuthor, figure)],

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { afterwards, at, choice, each, section } from "./row.ts";
 
 const publish = "POST /surveys/:draft/publish";
@@ -47,6 +48,7 @@ export default section("3.2 States of a survey", [
     { status: "draft", version_of: ":open", response_count: 0, title: "A survey" },
     at("questions", each("order", [1, 2, 3, 4, 5, 6])),
     at("questions.2.options", each("text", ["Web", "iOS", "Android"])),
+    async ({ text }, scene) => expect(text).not.toContain((await scene.get("open")).nps),
     choice("the specification has no operation for it"),
     afterwards("admin", "GET /surveys/:open", 200, { status: "published" }),
   ],

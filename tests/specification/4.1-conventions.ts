@@ -11,6 +11,10 @@ const limits = headers({ "x-ratelimit-limit": /^\d+$/, "x-ratelimit-remaining": 
 const language = (accepted: string, chosen: string) => ["4.1.12", "nobody", ["GET /organizations/:organization/categories", undefined, { headers: { "accept-language": accepted } }], 200, headers({ "content-language": chosen })] as const;
 const many = (query: string) => [`GET /submissions?author=:author&${query}`, undefined, { needs: ":many" }] as const;
 const cursorOf = ({ meta }: { meta?: unknown }) => (meta as { next_cursor: string }).next_cursor;
+const badLimits = ["limit=0", "limit=101", "limit=1e1", "limit=%2B5", "limit=-1", "limit=x", "limit=50.0", "limit=all"];
+const badPages = [...badLimits, "page=0", "page=-1", "page=0x1", "page=1.5", "page=1,2", "page=%201", "page=NaN", "page=Infinity", "page=%D9%A1", "page=1000001", "page=99999999999999999999"];
+const nameless = ["00000000-0000-4000-8000-000000000000", "no slug", "'; --", "../..", "%", of(101), of(4000), "null", ":organization.slug, :organization.slug"];
+const unusual = ["__proto__=1&constructor=2&toString=3", "q[]=1&status[eq]=2", "%00=1", "&&&=", "limit=5#fragment", `x=${of(6000, "y")}`];
 const count = (number: number) => holds((data: unknown[]) => data.length === number);
 
 export default [
@@ -36,7 +40,7 @@ export default [
     ["4.1.4", "nobody", list("?limit=2"), 200, count(2), meta({ page: 1, limit: 2, total: 3, total_pages: 2, has_next: true, has_prev: false })],
     ["4.1.4", "nobody", list("?limit=2&page=2"), 200, count(1), meta({ page: 2, has_next: false, has_prev: true })],
     ["4.1.4", "nobody", list("?limit=100"), 200, count(3), meta({ limit: 100 })],
-    ...["limit=0", "limit=101", "limit=1e1", "limit=%2B5", "limit=-1", "limit=x", "page=0", "page=-1", "page=0x1", "page=1.5", "page=99999999999999999999"].map((query) => ["4.1.4", "nobody", `GET /submissions?${query}`, `VALIDATION_ERROR ${query.split("=")[0]}`] as const),
+    ...badPages.map((query) => ["4.1.4", "nobody", `GET /submissions?${query}`, `VALIDATION_ERROR ${query.split("=")[0]}`] as const),
     ["4.1.5", "nobody", list(""), 200, body(at("meta", full)), meta({ total: 3, total_pages: 1, has_next: false, has_prev: false })],
     ["4.1.5", "user", ["GET /me/votes", undefined, { needs: ":voted" }], 200, hasTotal],
     ["4.1.5", "admin", "GET /submissions/:voted/voters", 200, hasTotal],
@@ -56,7 +60,7 @@ export default [
     ["4.1.11", "nobody", "GET /submissions/:labelled?expand=author,%20tags", 200, { author: { id: ":author" }, tags: [{ slug: "speed" }] }],
     ["4.1.11", "nobody", "GET /submissions/:labelled?expand=author%2Cauthor", 200, at("author", { id: ":author" })],
     ["4.1.11", "nobody", "GET /submissions/:labelled", 200, { author_id: ":author", category_id: ":category", tags: ["speed"] }],
-    ...["foo", "author,foo", "AUTHOR", "author,,tags", "votes"].map((names) => ["4.1.11", "nobody", `GET /submissions/:idea?expand=${names}`, "VALIDATION_ERROR expand"] as const),
+    ...["foo", "author,foo", "AUTHOR", "author,,tags", "votes", "author,", ",", "__proto__", "constructor"].map((names) => ["4.1.11", "nobody", `GET /submissions/:idea?expand=${names}`, "VALIDATION_ERROR expand"] as const),
     ...["foo", "author,foo", "comments"].map((names) => ["4.1.11", "nobody", `GET /submissions?expand=${names}`, "VALIDATION_ERROR expand"] as const),
     ...["en", "es", "fr", "de", "ru", "pt-BR", "ja", "it"].map((name) => language(name, name)),
     language("de-AT", "de"),
@@ -81,6 +85,8 @@ export default [
     ["4.1.14", "admin", "GET /admin/analytics?from=2026-11-25T10:00:00", "VALIDATION_ERROR from"],
     ["4.1.15", "nobody", list("?unknown=1&expand[]=author"), 200, count(3)],
     ["4.1.15", "user", [create, { ...idea, unknown: true }], 201],
+    ...unusual.map((query) => ["4.1.15", "nobody", list(`?${query}`), 200, count(3)] as const),
+    ["4.1.15", "nobody", ["GET /submissions", undefined, { raw: "{nonsense", headers: { "content-type": "text/plain" } }], 200],
     ["4.1.16", "nobody", "GET /no-such-path", "NOT_FOUND"],
     ["4.1.16", "nobody", "PUT /submissions/:idea", "NOT_FOUND"],
     ["4.1.16", "nobody", "GET /submissions/:idea/vote", "NOT_FOUND"],
@@ -91,6 +97,15 @@ export default [
     ["4.1.17", "nobody", ["GET /submissions", undefined, { headers: { "x-organization": ":private.slug" } }], "NOT_FOUND"],
     ["4.1.17", "nobody", ["GET /submissions?organization=no-such", undefined, { anywhere: true }], "NOT_FOUND"],
     ["4.1.17", "key", ["GET /submissions", undefined, { headers: { "x-organization": ":private.slug" } }], "NOT_FOUND"],
+    ["4.1.17", "nobody", ["GET /submissions", undefined, { headers: { "x-organization": ":organization.ID" }, needs: ":idea" }], 200, each("id", [":idea"])],
+    ["4.1.17", "nobody", ["GET /submissions?organization=:organization", undefined, { headers: { "x-organization": "" }, needs: ":idea" }], 200, each("id", [":idea"])],
+    ["4.1.17", "nobody", ["GET /submissions?organization=:private.slug", undefined, { headers: { "x-organization": ":organization.slug" }, needs: ":idea" }], 200, each("id", [":idea"])],
+    ["4.1.17", "key", ["GET /submissions", undefined, { headers: { "x-organization": ":organization.slug" }, needs: ":idea" }], 200, each("id", [":idea"])],
+    ["4.1.17", "key", ["GET /submissions?organization=:organization", undefined, { needs: ":idea" }], 200, each("id", [":idea"])],
+    ["4.1.17", "user", [create, idea, { anywhere: true }], 201],
+    ["4.1.17", "nobody", ["GET /submissions?organization=a%00b", undefined, { anywhere: true }], "NOT_FOUND"],
+    ...nameless.map((name) => ["4.1.17", "nobody", [`GET /submissions?organization=${encodeURIComponent(name)}`, undefined, { anywhere: true }], "NOT_FOUND"] as const),
+    ...nameless.flatMap((name) => (["nobody", "key"] as const).map((as) => ["4.1.17", as, ["GET /submissions", undefined, { headers: { "x-organization": name } }], "NOT_FOUND"] as const)),
     ["4.1.18", "nobody", "GET /submissions/nonsense", "NOT_FOUND"],
     ["4.1.18", "nobody", "GET /submissions?author=nonsense", "VALIDATION_ERROR author"],
     ["4.1.18", "user", ["POST /submissions/:idea/comments", { body: "x", parent_id: "nonsense" }], "VALIDATION_ERROR parent_id", error({ code: "VALIDATION_ERROR" })],

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { afterwards, at, body, choice, each, error, headers, holds, is, keys, meta, of, section, types } from "./row.ts";
 
 const idea = { title: "A dark theme", description: "The pages are too bright at night.", type: "idea" };
@@ -100,13 +101,14 @@ export default section("4.2 Submissions", [
   ["4.2.6", "nobody", list("?tag=no-such"), 200, is([])],
   ["4.2.6", "nobody", list("?author=:nothing"), 200, is([])],
   ["4.2.6", "nobody", list("?status=duplicate"), 200, is([])],
+  ["4.2.6", "nobody", list("?category=:foreign_category"), 200, is([])],
   ["4.2.7", "nobody", ["GET /submissions", undefined, { needs: ":merged" }], 200, each("id", [":idea"]), meta({ total: 1 })],
   ["4.2.7", "nobody", ["GET /submissions", undefined, { needs: ":pending" }], 200, is([]), meta({ total: 0 })],
   ["4.2.7", "author", ["GET /submissions", undefined, { needs: ":pending" }], 200, each("id", [":pending"]), meta({ total: 1 })],
   ["4.2.7", "member", ["GET /submissions", undefined, { needs: ":pending" }], 200, each("id", [":pending"])],
   ["4.2.7", "user", ["GET /submissions", undefined, { needs: ":pending" }], 200, is([])],
 
-  ["4.2.8", "nobody", "GET /submissions/:idea", 200, keys(detail), { id: ":idea", title: "A dark theme", type: "idea", status: "open" }],
+  ["4.2.8", "nobody", "GET /submissions/:idea", 200, keys(detail), { id: ":idea", title: "A dark theme", type: "idea", status: "open", moderation_state: "approved" }],
   ["4.2.8", "nobody", "GET /submissions/:nothing", "NOT_FOUND"],
   ["4.2.8", "nobody", "GET /submissions/:private.submission", "NOT_FOUND"],
   ...expansions,
@@ -158,6 +160,7 @@ export default section("4.2 Submissions", [
   ["4.2.17", "author", [edit, { ...changed, status: "planned", vote_count: 9, type: "problem", author_id: ":other" }], 200, { ...changed, status: "open", vote_count: 1, type: "idea", author_id: ":author" }],
 
   ["4.2.18", "author", [edit, { ...changed, description: "It is still too bright at night.", category_id: ":category" }], 200, keys(detail), { ...changed, description: "It is still too bright at night.", category_id: ":category" }],
+  ["4.2.18", "author", "GET /submissions/:labelled", 200, (answer, scene) => afterwards("author", ["PATCH /submissions/:labelled", changed], 200, is({ ...(answer.data as object), ...changed, updated_at: expect.any(String) }))(answer, scene)],
   ["4.2.18", "author", ["PATCH /submissions/:labelled", { category_id: null }], 200, { category_id: null, title: "A labelled idea" }],
   ["4.2.18", "author", [edit, { title: " \u3000 Trimmed \uFEFF\n" }], 200, { title: "Trimmed" }],
   ["4.2.18", "admin", [edit, { tracker_issue_url: "https://tracker.example/1" }], 200, afterwards("admin", [edit, { tracker_issue_url: null }], 200, { tracker_issue_url: null })],
@@ -218,6 +221,7 @@ export default section("4.2 Submissions", [
   ...badDrafts.map(([draft, fields]) => ["4.2.22", "nobody", [check, draft], `VALIDATION_ERROR ${fields}`] as const),
   ["4.2.22", "key", [check, {}], "VALIDATION_ERROR title"],
   ["4.2.22", "agent", ["tool find_similar_submissions", { title: "A dark theme" }], 200, { has_duplicates: false }],
+  ["4.2.22", "nobody", [check, { title: "A dark theme" }, { needs: ":idea" }], 200, { has_duplicates: true }, afterwards("nobody", "GET /submissions", 200, meta({ total: 1 }))],
   ["4.2.23", "nobody", ["GET /organizations/:organization/categories", undefined, { needs: ":category" }], 200, each("name", ["Mobile"])],
   ["4.2.23", "nobody", ["GET /organizations/:organization/tags", undefined, { needs: ":tag" }], 200, each("name", ["Speed"])],
   ["4.2.23", "nobody", "GET /organizations/:nothing/categories", "NOT_FOUND"],
@@ -232,6 +236,10 @@ export default section("4.2 Submissions", [
   ["4.2.24", "key submissions:write", merging, "FORBIDDEN"],
   ["4.2.24", "admin", ["POST /admin/merge", {}], "VALIDATION_ERROR source_ids target_id"],
   ["4.2.24", "agent", ["tool merge_submissions", { source_ids: [":voted"], target_id: ":idea" }, { confirm: true }], 200, afterwards("nobody", "GET /submissions/:voted", 200, { merged_into_id: ":idea" })],
+  ["4.2.24", "admin", ["POST /admin/merge", { source_ids: [], target_id: ":idea" }], "VALIDATION_ERROR source_ids"],
+  ["4.2.24", "admin", ["POST /admin/merge", { source_ids: Array(21).fill(":nothing"), target_id: ":idea" }], "VALIDATION_ERROR source_ids"],
+  ["4.2.24", "admin", ["POST /admin/merge", { source_ids: ["x"], target_id: ":idea" }], "VALIDATION_ERROR source_ids.0"],
+  ["4.2.24", "admin", ["POST /admin/merge", { source_ids: [":voted"] }], "VALIDATION_ERROR target_id"],
 
   ["4.2.25", "user", ["rpc create_submission", { ...idea, ...organizationId }], 200, afterwards("user", newest, 200, [{ title: "A dark theme", status: "open", vote_count: 1, author_id: ":user" }]), afterwards("user", "GET /me/votes", 200, [{ title: "A dark theme" }])],
   ["4.2.25", "user", ["rpc create_submission", { ...idea, organization_id: ":full_organization" }], "PLAN_LIMIT_REACHED"],
@@ -242,6 +250,8 @@ export default section("4.2 Submissions", [
   ["4.2.25", "user", ["rpc delete_submission", { id: ":idea" }], 200, is(false), afterwards("nobody", "GET /submissions/:idea", 200)],
   ["4.2.25", "nobody", ["from submissions", [":idea"], (table, id) => table.select("id,title,description,type,status,vote_count,comment_count,author_id,category_id,created_at,updated_at").eq("id", id)], 200, [{ id: ":idea", title: "A dark theme", status: "open", vote_count: 1, author_id: ":author" }]],
   ["4.2.25", "nobody", ["from submissions", [":pending"], (table, id) => table.select("id").eq("id", id)], 200, is([])],
+  ["4.2.25", "user", ["rpc create_submission", { ...idea, ...organizationId, id: ":nothing" }], "sqlstate PGRST202"],
+  ["4.2.25", "nobody", "GET /submissions/:idea", 200, afterwards("user", ["rpc search_submissions", { q: "dark", ...organizationId, max_results: 1 }], 200, [{ id: ":idea", title: "A dark theme", match: "all" }])],
   ["4.2.26", "agent", ["tool create_submission", idea], 200, isCreated, { title: "A dark theme", status: "open", vote_count: 1 }],
   ["4.2.26", "agent", ["tool get_submission", { submission_id: ":idea" }], 200, { submission: { id: ":idea", title: "A dark theme" } }],
   ["4.2.26", "agent", ["tool get_submission", { submission_id: ":nothing" }], "NOT_FOUND"],

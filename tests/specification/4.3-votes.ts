@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { afterwards, choice, each, error, hears, is, keys, meta, section } from "./row.ts";
 
 const vote = "POST /submissions/:idea/vote";
@@ -6,6 +7,7 @@ const like = "POST /comments/:comment/vote";
 const unlike = "DELETE /comments/:comment/vote";
 const show = "GET /submissions/:idea";
 const forged = { user_id: ":other", author_email: ":other.email", vote_count: 50, submission_id: ":problem", created_at: "2000-01-01" };
+const ownIdea = { title: "A dark theme", description: "The pages are too bright at night.", type: "idea" };
 const named = { author_email: ":mailbox", author_name: "Grace" };
 
 export default section("4.3 Votes", [
@@ -46,6 +48,8 @@ export default section("4.3 Votes", [
   ["4.3.11", "key", [vote, { author_email: "nobody" }], "VALIDATION_ERROR author_email"],
   ["4.3.11", "key", [vote, { author_email: ":mailbox", author_name: "x".repeat(101) }], "VALIDATION_ERROR author_name"],
   ["4.3.11", "key", [vote, { author_email: ":mailbox", follow: "yes" }], "VALIDATION_ERROR follow"],
+  ["4.3.11", "key", [vote, { author_name: "Grace" }], 201, afterwards("key", [vote, { author_name: "Grace" }], 200, { vote_count: 2 }), afterwards("key", [unvote, { author_name: "Grace" }], 200, { vote_count: 1 })],
+  ["4.3.11", "key", ["POST /submissions", { ...ownIdea, author_email: ":mailbox" }], 201, (answer, scene) => afterwards("key", [`POST /submissions/${(answer.data as { id: string }).id}/vote`, { author_email: ":mailbox" }], 200, { vote_count: 1 })(answer, scene)],
   ["4.3.12", "user", "POST /submissions/:merged/vote", "SUBMISSION_MERGED", error({ merged_into_id: ":idea" }), afterwards("user", "GET /submissions/:merged", 200, { vote_count: 0 })],
   ["4.3.12", "user", ["rpc vote", { submission_id: ":merged" }], "SUBMISSION_MERGED", error({ merged_into_id: ":idea" })],
   ["4.3.12", "agent", ["tool vote_submission", { submission_id: ":merged" }], "SUBMISSION_MERGED", error({ merged_into_id: ":idea" })],
@@ -105,6 +109,7 @@ export default section("4.3 Votes", [
   ["4.3.21", "user", ["rpc vote_comment", { comment_id: ":comment" }], 200, is(true), afterwards("user", ["rpc vote_comment", { comment_id: ":comment" }], 200, is(false))],
   ["4.3.21", "user", ["rpc unvote_comment", { comment_id: ":voted_comment" }], 200, is(true), afterwards("user", ["rpc unvote_comment", { comment_id: ":voted_comment" }], 200, is(false))],
   ["4.3.21", "user", ["rpc vote", { submission_id: ":idea" }], 200, afterwards("author", "GET /me/notifications", 200, [{ type: "vote" }])],
+  ["4.3.21", "user", ["rpc my_votes", { submission_ids: [":voted", ":nothing"] }], 200, [{ submission_id: ":voted", voted_at: expect.any(String) }]],
   ["4.3.22", "agent", ["tool vote_submission", { submission_id: ":idea" }], 200, { submission_id: ":idea", vote_count: 2 }, afterwards("agent", ["tool vote_submission", { submission_id: ":idea" }], 200, { vote_count: 2 })],
   ["4.3.22", "agent", ["tool vote_submission", { submission_id: ":idea" }], 200, afterwards("agent", ["tool remove_vote", { submission_id: ":idea" }], 200, { vote_count: 1 })],
 ]);

@@ -60,6 +60,7 @@ export default section("5 Authentication", [
   ["5.8", "admin", ["POST /admin/api-keys", { name: "More", scopes: ["webhooks:read", "webhooks:write", "members:write", "organization:write"] }], 201],
   ["5.8", "admin", ["POST /admin/api-keys", { name: "Wild", scopes: ["*"] }], "VALIDATION_ERROR scopes.0"],
   ["5.8", "admin", ["POST /admin/api-keys", { name: "Loud", scopes: ["Submissions:Read"] }], "VALIDATION_ERROR scopes.0"],
+  ["5.8", "admin", ["POST /admin/api-keys", { name: "More", scopes: ["surveys:delete", "submissions:read "] }], "VALIDATION_ERROR scopes.0 scopes.1"],
   ["5.9", "key surveys:read", "GET /surveys", 200],
   ["5.9", "key surveys:write", "GET /surveys", "FORBIDDEN"],
   ["5.9", "key surveys:write", ["POST /surveys", { title: "How was it?" }], 201],
@@ -86,6 +87,6 @@ export default section("5 Authentication", [
   ["5.12", "admin", allow, 200, afterwards("nobody", ["GET /submissions", undefined, from(`${app}.evil.example`)], 200, closed)],
   ["5.12", "admin", allow, 200, afterwards("nobody", ["POST /submissions/:idea/vote", undefined, from(app, { cookie: ":session" })], 201)],
   ["5.12", "admin", ["PUT /admin/origins", { origins: ["*"] }], "VALIDATION_ERROR origins.0"],
-  ["5.13", "admin", ["POST /admin/moderation", spam], 200, afterwards("admin", "GET /admin/audit", 200, at("0", { action: "submission.spam", details: { reason: "Ads by *** from *** and [***]" } }))],
+  ["5.13", "admin", ["POST /admin/moderation", spam], 200, afterwards("admin", "GET /admin/audit", 200, at("0", { action: "submission.spam", details: { state: { from: "approved", to: "spam" }, reason: "Ads by *** from *** and [***]" } }))],
   ["5.13", "admin", ["POST /admin/moderation", spam], 200, afterwards("admin", "GET /admin/audit", 200, ({ text }) => expect(text).not.toMatch(/203\.0|2001:db8|a@b/))],
 ]);

@@ -37,6 +37,7 @@ const webhooks = section("6.1 Webhook deliveries", [
   ["6.1.2", "admin", register("submission.created"), 201, afterwards("user", ["POST /submissions", { ...idea, title: hostile }], 201), receives("submission.created", at("submission", { title: hostile }))],
   ["6.1.3", "admin", register("submission.status_changed", ":idea"), 201, afterwards("admin", plan, 200), receives("submission.status_changed", exactly(status), types(status), { submission_id: ":idea", previous_status: "open", new_status: "planned", changed_by: "The admin", note: "In spring." })],
   ["6.1.3", "admin", register("submission.status_changed", ":idea"), 201, afterwards("admin", ["PATCH /submissions/:idea/status", { status: "in_progress" }], 200), receives("submission.status_changed", { note: "" })],
+  ["6.1.3", "admin", register("submission.status_changed", ":idea"), 201, afterwards("admin", ["PATCH /submissions/:idea/status", { status: "planned", notify: false }], 200), receives("submission.status_changed", { new_status: "planned" })],
   ["6.1.4", "admin", register("submission.vote_added", ":idea"), 201, afterwards("user", vote, 201), receives("submission.vote_added", exactly(votes), types(votes), { submission_id: ":idea", vote_count: 2 })],
   ["6.1.4", "admin", register("submission.vote_added", ":idea"), 201, afterwards("user", ["rpc vote", { submission_id: ":idea" }], 200), receives("submission.vote_added", { submission_id: ":idea", vote_count: 2 })],
   ["6.1.5", "admin", register("submission.vote_removed", ":voted"), 201, afterwards("user", "DELETE /submissions/:voted/vote", 200), receives("submission.vote_removed", exactly(votes), types(votes), { submission_id: ":voted", vote_count: 1 })],
@@ -117,6 +118,8 @@ const notifications = section("6.4 Notifications", [
   ["6.4.8", "author", read({ ids: [":nothing", "x"] }), "VALIDATION_ERROR ids.1"],
   ["6.4.8", "author", read([]), "VALIDATION_ERROR body"],
   ["6.4.8", "nobody", read(), "UNAUTHORIZED"],
+  ["6.4.8", "user", vote, 201, afterwards("user", say(), 201), afterwards("author", inbox, 200, (answer, scene) => afterwards("author", read({ ids: [(answer.data as { id: string }[])[0]?.id] }), 200, is({ read: 1 }))(answer, scene)), afterwards("author", `${inbox}?unread=true`, 200, each("type", ["vote"]))],
+  ["6.4.8", "user", vote, 201, afterwards("author", ["rpc mark_notifications_read", { ids: [":nothing"] }], 200, is(0)), afterwards("author", ["rpc mark_notifications_read", {}], 200, is(1)), afterwards("author", `${inbox}?unread=true`, 200, is([]))],
   ["6.4.9", "user", vote, 201, afterwards("user", say(), 201, async ({ data }, scene) => afterwards("user", `DELETE /comments/${(data as { id: string }).id}`, 200)({ steps: [] } as never, scene)), told("vote")],
   ["6.4.9", "user", vote, 201, afterwards("author", "DELETE /submissions/:idea", 200), afterwards("author", inbox, 200, is([]), meta({ total: 0 }))],
 ]);

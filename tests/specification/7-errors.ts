@@ -80,6 +80,7 @@ export default section("7 Errors", [
   ["7.6", "author", typed("application/json ; charset=utf-8"), 200],
   ["7.6", "author", typed("application/merge-patch+json"), 200],
   ["7.6", "author", [edit, undefined, { raw: `{"title": "Another title", "more": ${of(100_000, "[")}${of(100_000, "]")}}` }], 200],
+  ["7.6", "user", ["POST /submissions", undefined, { raw: '{"__proto__": {"title": "From a prototype"}, "constructor": 5, "type": "idea"}' }], "VALIDATION_ERROR title description"],
 
   ["7.7", "author", [edit, { title: "A title with \0 in it" }], "VALIDATION_ERROR title"],
   ["7.7", "author", [edit, { title: "Half a pair \ud83d", description: "A pair in reverse \ude00\ud83d, long enough" }], "VALIDATION_ERROR title description"],
@@ -116,6 +117,9 @@ export default section("7 Errors", [
   ["7.12", "user", ["PUT /submissions/:idea", idea], "NOT_FOUND", choice("a method that a path does not have is 404")],
   ["7.12", "user", ["PATCH /submissions", idea], "NOT_FOUND"],
   ["7.12", "user", "DELETE /submissions", "NOT_FOUND"],
+  ["7.12", "nobody", "GET /submissions//", "NOT_FOUND"],
+  ["7.12", "nobody", "GET /.env", "NOT_FOUND"],
+  ["7.12", "user", ["POST /nothing", {}], "NOT_FOUND"],
   ["7.13", "agent", "GET /mcp/tools", 405, headers({ allow: "POST" }), jsonRpc(-32600, null), choice("HTTP asks for Allow here")],
   ["7.13", "nobody", "GET /mcp/tools", 401, jsonRpc(-32000, null)],
   ["7.14", "admin", "POST /surveys/:archived/publish", "CONFLICT status", status(409), choice("the specification names no 409")],

@@ -5564,7 +5564,7 @@ AS $function$
 declare key_profile uuid; key_id uuid;
 begin
   insert into public.profiles (kind, organization_id, name)
-  select 'key', o.id, o.name from public.organizations o where o.id = create_api_key.organization_id
+  select 'key', o.id, o.name from public.organizations o where o.id = create_api_key.organization_id for share
     returning id into key_profile;
   insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
     expires_at, created_by)
@@ -8040,8 +8040,8 @@ declare
     scope.agent_category_ids);
   without_tag private.search_scope := scope;
   walked private.search_scope := row(own_id, null, null, null, null, null, null, null, null, null);
-  conditions text; p private.parsed_search; found_ids uuid[]; hidden uuid[]; matches double precision;
-  board bigint;
+  conditions text; p private.parsed_search; found_ids uuid[]; hidden uuid[]; knows_hidden boolean;
+  matches double precision; board bigint;
 begin
   -- Many rows are skipped by an index alone, which does not say who may see each.
   if skipped >= 1000 and not sees_all then
@@ -8049,8 +8049,9 @@ begin
       and not s.is_public and s.author_id is distinct from scope.caller_id limit max_hidden + 1);
   end if;
   without_tag.tag_id := null;
-  conditions := private.scope_conditions(without_tag, cardinality(hidden) <= max_hidden) || after
-    || case when cardinality(hidden) <= max_hidden then ' and s.id <> all ($3)' else '' end;
+  knows_hidden := coalesce(cardinality(hidden) <= max_hidden, false);
+  conditions := private.scope_conditions(without_tag, knows_hidden) || after
+    || case when knows_hidden then ' and s.id <> all ($3)' else '' end;
 
   total_is_capped := false;
   if q is null then
@@ -11690,7 +11691,7 @@ CREATE OR REPLACE FUNCTION private.scope_conditions(scope private.search_scope, 
 AS $function$
 declare conditions text := format('s.organization_id = %L and s.merged_into_id is null', scope.organization_id);
 begin
-  if not is_filter and scope.organization_id = any (scope.team_ids) is not true then
+  if is_filter is not true and scope.organization_id = any (scope.team_ids) is not true then
     conditions := conditions || format(
       ' and private.can_see_submission(s.is_public, s.author_id, s.organization_id, %L, %L)', scope.caller_id,
       scope.team_ids);
