@@ -63,7 +63,10 @@ export class Scene implements Made {
       .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.]*(Z|[+-]\d\d:\d\d)/g, "<time>")
       .replaceAll(/\b(fcs_[a-z]+_|whsec_)[\w+/=-]{10,}/g, "$1<secret>")
       .replaceAll(/\b(wh|evt)_[0-9a-f]{32}\b/g, "$1_<id>")
-      .replaceAll(/"(last_four|duration_ms|avg_completion_time)":("\S{4}"|[1-9\d.]*[1-9][\d.]*)/g, '"$1":"<$1>"')
+      .replaceAll(
+        /"(last_four|address|id|duration_ms|avg_completion_time)":("\S{4}"|"[0-9a-f]{32}"|[\d.]+)/g,
+        '"$1":"<$1>"',
+      )
       .replaceAll(/http:\/\/(127\.0\.0\.1|localhost):\d+/g, "<base_url>")
       .replaceAll(/(cursor"?[:=]"?)[\w-]{9,}/g, "$1<cursor>");
   }
