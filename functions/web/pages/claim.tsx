@@ -9,7 +9,7 @@ import { page, plain, seeOther } from "../page.tsx";
 import { optional } from "../shown.ts";
 import { withReturn } from "./account.tsx";
 
-const linked = z.object({ token: z.string().max(500) });
+const linked = z.object({ token: z.string().max(500).default("") });
 
 /** The author of a signed mail link. */
 function authorOf(token: string): MailLink {

@@ -111,7 +111,7 @@ function ofLink({ kind, name, email }: AccountOfLink, { messages: { account } }:
   return kind === "confirmed" ? account.linkOfAccount(email, name) : account.linkOfNew(email, name);
 }
 
-const undoToken = z.object({ token: z.string().max(500) });
+const undoToken = z.object({ token: z.string().max(500).default("") });
 
 /** From the mail about a changed address or password: gives the account back to the owner of the address. */
 const undoLink = page({

@@ -35,7 +35,7 @@ const changes = z.object({
   unmute: uuid.optional(),
 });
 const saved = z.literal("true").optional();
-const linked = z.object({ token: z.string().max(500) });
+const linked = z.object({ token: z.string().max(500).default("") });
 const linkedPreferences = linked.extend({ saved, mute: uuid.optional() });
 
 /** The content of a link; 404 if it is forged or expired. */
