@@ -19,6 +19,7 @@ export const mcp = new Hono()
   .get("/stream/:id", onlyGet, serveStream)
   .get("/subscribe/:id", onlyGet, serveSubscription)
   .on(["GET", "POST", "DELETE"], "/", serveStandard)
+  // The methods above are routes of their own in docs/security.md; every other one is a 405.
   .all("/", serveStandard)
   .all("/tools", refuseMethod("/mcp/tools", "POST"))
   .all("/stream/:id", refuseMethod("/mcp/stream/:id", "GET"))

@@ -236,9 +236,7 @@ export function submissionDetail(id: string, expand: Expand, locale: LocaleValue
       ${shows("category") ? sql`'category', (${categoryShape(sql, locale)})` : sql`'category_id', s.category_id`},
       'tags', ${
         shows("tags")
-          ? sql`coalesce((
-            select json_agg(json_build_object('name', private.localized(t.name, t.translations, ${locale}), 'slug', t.slug) order by t.slug)
-            from public.submission_tags st join public.tags t on t.id = st.tag_id where st.submission_id = s.id), '[]')`
+          ? sql`coalesce((select t.tags from private.localized_tags_of(array[s.id], ${locale}) t), '[]')`
           : tagSlugs(sql)
       },
       ${

@@ -699,7 +699,7 @@ export const admin: AdminTexts = {
       "submissions:write": "Einreichen, abstimmen und kommentieren, auch für Personen",
       "submissions:moderate": "Status, Zusammenführen, Moderation, Abstimmende mit Adressen",
       "analytics:read": "Auswertungen lesen",
-      "webhooks:read": "Webhooks und ihr Protokoll lesen",
+      "webhooks:read": "Webhooks lesen",
       "webhooks:write": "Webhooks anlegen und ändern und so alle Ereignisse empfangen",
       "members:write": "Mitglieder lesen und entfernen; Daten von Personen lesen und löschen",
       "organization:write": "Organisation, Kategorien, Schlagwörter und Ursprünge ändern",

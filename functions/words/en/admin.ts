@@ -680,7 +680,7 @@ export const admin = {
       "submissions:write": "Submit, vote and comment, also for people",
       "submissions:moderate": "Status, merging, moderation, voters with addresses",
       "analytics:read": "Read analytics",
-      "webhooks:read": "Read webhooks and their log",
+      "webhooks:read": "Read webhooks",
       "webhooks:write": "Add and change webhooks, and so receive every event",
       "members:write": "Read and remove members; read and erase people’s data",
       "organization:write": "Change the organization, categories, tags and origins",

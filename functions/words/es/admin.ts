@@ -697,7 +697,7 @@ export const admin: AdminTexts = {
       "submissions:write": "Proponer, votar y comentar, también en nombre de personas",
       "submissions:moderate": "Estado, fusión, moderación, votantes con direcciones",
       "analytics:read": "Leer analíticas",
-      "webhooks:read": "Leer webhooks y su registro",
+      "webhooks:read": "Leer webhooks",
       "webhooks:write": "Añadir y cambiar webhooks y así recibir todos los eventos",
       "members:write": "Leer y quitar miembros; leer y borrar datos de personas",
       "organization:write": "Cambiar la organización, categorías, etiquetas y orígenes",

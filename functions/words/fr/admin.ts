@@ -712,7 +712,7 @@ export const admin: AdminTexts = {
       "submissions:write": "Proposer, voter et commenter, aussi pour des personnes",
       "submissions:moderate": "Statut, fusion, modération, votants avec adresses",
       "analytics:read": "Lire les statistiques",
-      "webhooks:read": "Lire les webhooks et leur journal",
+      "webhooks:read": "Lire les webhooks",
       "webhooks:write": "Ajouter et modifier des webhooks, et recevoir ainsi tous les événements",
       "members:write": "Lire et retirer des membres ; lire et effacer les données de personnes",
       "organization:write": "Modifier l’organisation, les catégories, les étiquettes et les origines",

@@ -684,7 +684,7 @@ export const admin: AdminTexts = {
       "submissions:write": "Inviare, votare e commentare, anche per conto di persone",
       "submissions:moderate": "Stato, unione, moderazione, votanti con indirizzi",
       "analytics:read": "Leggere le statistiche",
-      "webhooks:read": "Leggere i webhook e il loro registro",
+      "webhooks:read": "Leggere i webhook",
       "webhooks:write": "Aggiungere e modificare webhook e così ricevere ogni evento",
       "members:write": "Leggere e rimuovere membri; leggere e cancellare dati di persone",
       "organization:write": "Modificare organizzazione, categorie, etichette e origini",

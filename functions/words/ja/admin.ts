@@ -688,7 +688,7 @@ export const admin: AdminTexts = {
       "submissions:write": "投稿、投票、コメント（代理を含む）",
       "submissions:moderate": "ステータス、統合、モデレーション、投票者のアドレス",
       "analytics:read": "分析の閲覧",
-      "webhooks:read": "Webhookとそのログの閲覧",
+      "webhooks:read": "Webhookの閲覧",
       "webhooks:write": "Webhookの追加と変更（すべてのイベントを受信可能）",
       "members:write": "メンバーの閲覧と削除、個人データの閲覧と消去",
       "organization:write": "組織、カテゴリ、タグ、オリジンの変更",

@@ -708,7 +708,7 @@ export const admin: AdminTexts = {
       "submissions:write": "Enviar, votar e comentar, também em nome de pessoas",
       "submissions:moderate": "Status, mesclagem, moderação, votantes com endereços",
       "analytics:read": "Ler análises",
-      "webhooks:read": "Ler webhooks e seu registro",
+      "webhooks:read": "Ler webhooks",
       "webhooks:write": "Adicionar e alterar webhooks e assim receber todos os eventos",
       "members:write": "Ler e remover membros; ler e apagar dados de pessoas",
       "organization:write": "Alterar organização, categorias, etiquetas e origens",
