@@ -49,7 +49,7 @@ export type MailLinks = { stop?: string; undo?: string };
 export function writeAuthMail(id: string, mail: AuthMail, { stop, undo }: MailLinks, from: string) {
   const { kind, to, code, tokenHash, about, redirectTo, locale } = mail;
   const language = negotiateLocale(typeof locale === "string" ? locale : null);
-  const { authMail } = messagesOf(language);
+  const { authMail, words } = messagesOf(language);
   const { subject, text, act } = { act: undefined, ...authMail[kind] };
   const site = { name: new URL(environment.siteUrl).host, brand_color: null, logo_url: null };
   const names = new Map(Object.entries({ ...providerNames, ...authMail.names }));
@@ -101,7 +101,7 @@ export function writeAuthMail(id: string, mail: AuthMail, { stop, undo }: MailLi
     to,
     subject,
     html,
-    text: textOfMail(html),
+    text: textOfMail(html, words),
     messageId: `<auth.${id}@${domain}>`,
     references: undefined,
     headers: {

@@ -1,12 +1,14 @@
+import type { Words } from "../words/en/words.ts";
+
 /** The text of a mail, from the HTML of its templates, in which what people wrote is escaped. */
-export function textOfMail(html: string): string {
+export function textOfMail(html: string, { colon }: Words): string {
   return unescaped(
     html
       .replace(/<head>.*?<\/head>|<div class="preview".*?<\/div>/gs, "")
       // Collapse whitespace as HTML does: only tags start a line, not line breaks in a title.
-      .replace(/\s+/g, " ")
+      .replace(/[ \t\r\n]+/g, " ")
       .replace(/<blockquote>(.*?)<\/blockquote>/g, (_, quoted) => `${quote(quoted)}\n\n`)
-      .replace(/<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs, (_, href, label) => `${strip(label)}: ${href}`)
+      .replace(/<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs, (_, href, label) => `${strip(label)}${colon}${href}`)
       .replace(/<br ?\/?>/g, "\n")
       .replace(/<hr[^>]*>/g, "\n-- \n")
       .replace(/<\/(p|h1|h2|blockquote|li|div|td)>/g, "\n\n")

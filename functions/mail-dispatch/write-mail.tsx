@@ -52,7 +52,7 @@ export function writeMail(given: Claim, from: string): Message {
     to: address,
     subject: oneLine(subject),
     html,
-    text: textOfMail(html),
+    text: textOfMail(html, messagesOf(locale).words),
     messageId: `<${id}@${domain}>`,
     references: thread && `<submission.${thread}.${claim.profile?.id}@${domain}>`,
     headers: {

@@ -34,22 +34,11 @@ export function errorPage(
           : answer.status >= 500
             ? [errors.failed, errors.failedText(requestId)]
             : [errors.refused, problem?.message ?? ""];
-  // For other statuses, such as 403 and 404, the title is enough.
-  const details = [400, 409].includes(answer.status) ? (problem?.details ?? []) : [];
   const content = (
     <section class="error-page">
       <p class="error-code">{answer.status}</p>
       <h1>{title}</h1>
       <p>{ownText ?? text}</p>
-      {details.length > 0 && (
-        <ul>
-          {details.map(({ field, message }) => (
-            <li>
-              {field} {message}
-            </li>
-          ))}
-        </ul>
-      )}
       {!visit.isEmbedded && (
         <a class="button" href={`${visit.base}/`}>
           {errors.back}

@@ -27,6 +27,14 @@ export const formatCount = (n: number, locale: Locale) => (isPlain(n) ? String(n
 /** A count that needs smaller type to fit its button: 12.345 or 12 тыс. Islands ask the same. */
 export const isLong = (count: string) => count.length > 4;
 
+/** Two days and what is between: Oct 1 – Nov 3, 2026. */
+export const formatDays = (from: Date, to: Date, locale: Locale) =>
+  new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }).formatRange(from, to);
+
+/** Such as a, b, c. */
+export const formatList = (items: Iterable<string>, locale: Locale) =>
+  new Intl.ListFormat(locale, { style: "narrow" }).format(items);
+
 const moments = new Map<string, Intl.DateTimeFormat>();
 
 /** A time to the second: in UTC, which it names, or in the time zone that the reader knows. */
@@ -64,7 +72,8 @@ export function formatDuration(
     new Intl.NumberFormat(locale, { style: "unit", unit: of, unitDisplay, maximumFractionDigits: 1 }).format(count);
   if (length <= 1 || !next) return format(seconds / length, unit);
   const rest = Math.floor((seconds % length) / next[1]);
-  return format(Math.floor(seconds / length), unit) + (rest > 0 ? ` ${format(rest, next[0])}` : "");
+  const parts = [format(Math.floor(seconds / length), unit), ...(rest > 0 ? [format(rest, next[0])] : [])];
+  return new Intl.ListFormat(locale, { type: "unit", style: unitDisplay }).format(parts);
 }
 
 const maxKnownDays = 5000;

@@ -77,7 +77,7 @@ const Content = ({ view }: { view: View }) => (
 const Top = ({ view, frame }: Props) => {
   const visit = useVisit();
   const { organization, viewer } = frame;
-  const { nav } = visit.messages;
+  const { nav, words } = visit.messages;
   const base = organizationPath(organization);
   const item = (section: View["section"], path: string, label: string) => (
     <a href={base + path} aria-current={view.section === section ? "page" : undefined}>
@@ -111,7 +111,7 @@ const Top = ({ view, frame }: Props) => {
             )}
             <Unread viewer={viewer} />
             <details class="menu" id="account" data-island="menu">
-              <summary aria-label={`${nav.account}: ${viewer.name}`}>
+              <summary aria-label={`${nav.account}${words.colon}${viewer.name}`}>
                 <Avatar id={viewer.id} name={viewer.name} url={viewer.avatar_url} />
               </summary>
               <div class="menu-items">

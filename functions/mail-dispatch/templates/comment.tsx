@@ -37,12 +37,13 @@ export const linkOf = ({ submission_id, comment_id }: MailEvent) =>
 /** An official answer, a reply, or another comment for people who get comments at once. */
 export function commentMail({ events }: PersonClaim, wording: Wording): Written {
   const [event] = events as [MailEvent];
-  const { kinds } = wording.messages.notifications;
+  const { words, notifications } = wording.messages;
+  const { kinds } = notifications;
   const kind = { official: kinds.official_comment, reply: kinds.reply, comment: kinds.comment }[
     event.kind as "official" | "reply" | "comment"
   ];
   return {
-    subject: `${kind}: ${event.title}`,
+    subject: `${kind}${words.colon}${event.title}`,
     preview: event.text ?? "",
     content: (
       <>

@@ -19,8 +19,11 @@ export function inviteMail(
       <>
         <h1>{heading}</h1>
         <p>
-          {words.role}: <strong>{words.roles[role]}</strong> ({words.roleTexts[role]})
+          {words.role}
+          {words.colon}
+          <strong>{words.roles[role]}</strong>
         </p>
+        <p>{words.roleTexts[role]}</p>
         <p>{mail.inviteUntil(formatDay(new Date(expires_at), locale))}</p>
         <Button href={`${environment.siteUrl}/invite?token=${signInviteLink(invite_id, created_at, "invite")}`}>
           {words.accept}

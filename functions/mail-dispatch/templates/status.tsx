@@ -6,7 +6,7 @@ export function statusMail({ events }: PersonClaim, { messages }: Wording): Writ
   const [{ submission_id, title, status = "open", text }] = events as [PersonClaim["events"][number]];
   const label = messages.statuses[status];
   return {
-    subject: `${label}: ${title}`,
+    subject: `${label}${messages.words.colon}${title}`,
     preview: text ?? messages.mail.newStatus(label),
     content: (
       <>

@@ -1,6 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { JSX } from "hono/jsx/jsx-runtime";
 import type { IconName } from "../icons.ts";
+import { useVisit } from "../rendering.ts";
 import { Icon } from "./icon.tsx";
 
 type Props = Omit<JSX.IntrinsicElements["a"] & JSX.IntrinsicElements["button"], "class" | "type"> & {
@@ -13,7 +14,8 @@ type Props = Omit<JSX.IntrinsicElements["a"] & JSX.IntrinsicElements["button"], 
 
 /** A link that looks like a button; without `href`, the button that sends its form. */
 export const Button = ({ kind, icon, label, of, children, ...given }: Props) => {
-  const more = of === undefined ? given : { ...given, "aria-label": `${label}: ${of}` };
+  const { words } = useVisit().messages;
+  const more = of === undefined ? given : { ...given, "aria-label": `${label}${words.colon}${of}` };
   const className = kind ? `button ${kind}` : "button";
   const content = (
     <>

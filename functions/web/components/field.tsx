@@ -73,7 +73,9 @@ export const Field = (props: Props) => {
       )}
       {problem && (
         <p class="problem" id={`${id}-problem`}>
-          {label}: {problem}
+          {label}
+          {given.messages.words.colon}
+          {problem}
         </p>
       )}
       {options ? (

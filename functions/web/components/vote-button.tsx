@@ -29,7 +29,12 @@ export const VoteButton = ({ path, votes, hasVoted, returnTo, class: look = "vot
     >
       {hasVoted && <input type="hidden" name="_method" value="delete" />}
       {returnTo && <input type="hidden" name="return_to" value={returnTo} />}
-      <button type="submit" class={look} aria-pressed={hasVoted ? "true" : "false"} aria-label={`${label}: ${count}`}>
+      <button
+        type="submit"
+        class={look}
+        aria-pressed={hasVoted ? "true" : "false"}
+        aria-label={`${label}${messages.words.colon}${count}`}
+      >
         <Icon name="chevron-up" />
         <span class={isLong(count) ? "number long" : "number"}>{count}</span>
       </button>

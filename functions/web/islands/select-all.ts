@@ -15,7 +15,7 @@ export const connect: Island = (element, signal) => {
     all.checked = chosen > 0 && chosen === boxes().length;
     all.indeterminate = chosen > 0 && !all.checked;
     const count = bar?.querySelector("[data-chosen]");
-    if (count) count.textContent = String(chosen);
+    if (count) count.textContent = chosen.toLocaleString(document.documentElement.lang);
     bar?.toggleAttribute("data-any", chosen > 0);
   };
   all.addEventListener("change", selectAll, { signal });

@@ -27,7 +27,11 @@ function showAnswered(form: HTMLFormElement) {
   const progress = form.querySelector("progress");
   if (progress) progress.value = answered.size;
   const text = form.querySelector<HTMLElement>("[data-answered]");
-  if (text) text.textContent = (text.dataset.answered ?? "").replace("#", String(answered.size));
+  if (text)
+    text.textContent = (text.dataset.answered ?? "").replace(
+      "#",
+      answered.size.toLocaleString(document.documentElement.lang),
+    );
   for (const button of form.querySelectorAll<HTMLElement>("[data-clear]"))
     button.hidden = !answered.has(button.dataset.clear ?? "");
 }

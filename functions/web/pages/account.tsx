@@ -13,6 +13,7 @@ import { Captcha, captchaHead } from "../components/captcha.tsx";
 import { Field } from "../components/field.tsx";
 import { Form } from "../components/form.tsx";
 import { LinkLine } from "../components/link-line.tsx";
+import { formatList } from "../format.ts";
 import { form, type Page, page, seeOther } from "../page.tsx";
 import { withQuery } from "../paths.ts";
 import { WordedError } from "../problems.ts";
@@ -151,7 +152,7 @@ function weaknessOf({ message, reasons = [] }: AuthProblem, { messages: { accoun
   ].filter((kind) => kind !== false);
   const said = [
     reasons.includes("length") && account.weakLength(Number(/at least (\d+)/.exec(message)?.[1] ?? 8)),
-    reasons.includes("characters") && account.weakKinds(new Intl.ListFormat(locale).format(kinds)),
+    reasons.includes("characters") && account.weakKinds(formatList(kinds, locale)),
     reasons.includes("pwned") && account.pwned,
   ].filter(Boolean);
   return said.join(" ") || account.weak;
@@ -227,7 +228,7 @@ export const NewPasswordField = ({ label }: { label: string }) => (
   <Field
     name="password"
     label={label}
-    hint={useVisit().messages.account.passwordHint}
+    hint={useVisit().messages.account.passwordHint(minPassword)}
     type="password"
     autocomplete="new-password"
     required

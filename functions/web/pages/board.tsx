@@ -48,7 +48,7 @@ export const board = page({
     boardOf(locale, query.author),
   ],
   view: ([list, around], { query, visit }, { organization }) => {
-    const { board, nav } = visit.messages;
+    const { board, nav, words } = visit.messages;
     return {
       title: nav.board,
       section: "board",
@@ -56,7 +56,7 @@ export const board = page({
       canonical: `${organizationPath(organization)}/`,
       feed: `${organizationPath(organization)}/feed.xml`,
       structured: { "@type": "CollectionPage" },
-      description: organization ? `${organization.name}: ${board.heading} ${board.intro}` : undefined,
+      description: organization ? `${organization.name}${words.colon}${board.heading} ${board.intro}` : undefined,
       content: <Board query={query} list={list} {...around.data} author={around.author ?? query.author} />,
     };
   },
@@ -244,9 +244,9 @@ const Filters = ({ query, categories, counts }: BoardProps) => {
 const Chosen = ({ query, categories, tags, list, author }: BoardProps) => {
   const visit = useVisit();
   const { total, total_is_capped, match, did_you_mean } = list;
-  const { board, statuses, types } = visit.messages;
+  const { board, statuses, types, words } = visit.messages;
   const labels = {
-    q: query.q && `“${query.q}”`,
+    q: query.q && words.quoted(query.q),
     status: query.status && statuses[query.status],
     type: query.type && types[query.type],
     category:

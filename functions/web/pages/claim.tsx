@@ -5,6 +5,7 @@ import { claimAuthor, openClaim } from "../../_shared/statements/mail.ts";
 import { Button } from "../components/button.tsx";
 import { Form } from "../components/form.tsx";
 import { LinkLine } from "../components/link-line.tsx";
+import { formatNumber } from "../format.ts";
 import { page, plain, seeOther } from "../page.tsx";
 import { optional } from "../shown.ts";
 import { withReturn } from "./account.tsx";
@@ -24,7 +25,7 @@ export const claim = page({
   query: linked,
   read: ({ query }) => [optional(openClaim(authorOf(query.token)))],
   view: ([open], { query, visit }) => {
-    const { claim, me, account } = visit.messages;
+    const { claim, me, account, words } = visit.messages;
     const here = `/claim?token=${query.token}`;
     const counts = (["submissions", "votes", "comments"] as const).filter((kind) => (open?.[kind] ?? 0) > 0);
     return {
@@ -37,7 +38,7 @@ export const claim = page({
             <>
               <p>{claim.text(open.organization.name)}</p>
               <p class="quiet">
-                {counts.map((kind) => `${me[kind]}: ${open[kind].toLocaleString(visit.locale)}`).join(" · ")}
+                {counts.map((kind) => `${me[kind]}${words.colon}${formatNumber(open[kind], visit.locale)}`).join(" · ")}
               </p>
             </>
           ) : (

@@ -173,7 +173,7 @@ const factors = page({
   query: z.object({ done: z.enum(["added", "removed"]).optional() }),
   read: () => [mySecondFactors()],
   view: ([mine], { visit, query: { done } }) => {
-    const { settings, account } = visit.messages;
+    const { settings, account, words } = visit.messages;
     return {
       title: settings.factors,
       content: (
@@ -190,7 +190,7 @@ const factors = page({
               <Form of={removeFactor} hidden={{ factor_id: id }} hasProblem={false}>
                 <Button
                   kind="danger"
-                  aria-label={`${settings.factorRemove}: ${name || settings.factorDefault}`}
+                  aria-label={`${settings.factorRemove}${words.colon}${name || settings.factorDefault}`}
                   label={settings.factorRemove}
                 />
               </Form>

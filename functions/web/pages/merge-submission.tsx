@@ -27,7 +27,7 @@ export const mergeSubmission = page({
     mergeCandidates(params.id, query.q || undefined),
   ],
   view: ([, { id, title }, candidates], { query, visit }) => {
-    const { manage, submission, board } = visit.messages;
+    const { manage, submission, board, words } = visit.messages;
     return {
       title: manage.mergeTitle,
       content: (
@@ -61,7 +61,7 @@ export const mergeSubmission = page({
                   <FormButton
                     hidden={{ source_ids: id, target_id: candidate.id }}
                     returnTo={submissionPath(candidate.id, candidate.title)}
-                    label={`${manage.mergeInto}: ${candidate.title}`}
+                    label={`${manage.mergeInto}${words.colon}${candidate.title}`}
                   >
                     {manage.mergeInto}
                   </FormButton>

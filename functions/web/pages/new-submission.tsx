@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { submissionCreate } from "../../../shared/submissions.ts";
+import { lengthOf } from "../../../shared/text.ts";
 import { notFound } from "../../_shared/http/api-error.ts";
 import { submissionPage } from "../../_shared/http/web-pages.ts";
 import {
@@ -76,7 +77,7 @@ export const newSubmission = page({
             <Field
               name="description"
               label={submit.description}
-              hint={submit.descriptionHint}
+              hint={submit.descriptionHint(lengthOf(submissionCreate.shape.description).min)}
               value={typed(visit, "description")}
               rows={7}
             />

@@ -77,7 +77,7 @@ export const notificationsPage = page({
 const Row = ({ notification }: { notification: Notification }) => {
   const visit = useVisit();
   const { id, type, submission_id, submission_title, comment_id, read_at, created_at } = notification;
-  const { notifications } = visit.messages;
+  const { notifications, words } = visit.messages;
   const path = submissionPath(submission_id, submission_title);
   return (
     <li class={`row plain${read_at ? "" : " unread"}`} id={`notification-${id}`}>
@@ -98,7 +98,7 @@ const Row = ({ notification }: { notification: Notification }) => {
             kind="small"
             icon="check"
             title={notifications.mark}
-            aria-label={`${notifications.mark}: ${submission_title}`}
+            aria-label={`${notifications.mark}${words.colon}${submission_title}`}
           ></Button>
         </Form>
       )}

@@ -46,7 +46,7 @@ export const roadmap = page({
     ...(query.move ? [roadmapItem(query.move)] : []),
   ],
   view: ([items, around, moving = []], { query, visit }, frame) => {
-    const { roadmap } = visit.messages;
+    const { roadmap, words } = visit.messages;
     const { organization } = frame;
     const [item] = moving;
     const props: Props = { ...around.data, items, isAdmin: isAdmin(frame) && !visit.isEmbedded, moved: query.moved };
@@ -55,7 +55,7 @@ export const roadmap = page({
       section: "roadmap",
       noindex: false,
       canonical: `${organizationPath(organization)}/roadmap`,
-      description: organization ? `${organization.name}: ${roadmap.heading}. ${roadmap.intro}` : undefined,
+      description: organization ? `${organization.name}${words.colon}${roadmap.heading}. ${roadmap.intro}` : undefined,
       structured: { "@type": "CollectionPage" },
       content: (
         <>

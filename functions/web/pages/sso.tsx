@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { identifyRefusals, identifyToken } from "../../../shared/identify.ts";
+import { type IdentifyRefusal, identifyRefusals, identifyToken } from "../../../shared/identify.ts";
 import { RefusedToken, sessionSeconds, startSession, verifyToken } from "../../_shared/callers/identify.ts";
 import { identifiedCookieName } from "../../_shared/callers/session-cookie.ts";
 import { notFound } from "../../_shared/http/api-error.ts";
@@ -15,6 +15,13 @@ import { WordedError } from "../problems.ts";
 import { cookieOptions } from "../session.ts";
 import { ownPath, type Visit } from "../visit.ts";
 import { Card, returnTo } from "./account.tsx";
+
+/** What a person can do about a refused link; the others are faults of the application. */
+const advice: Partial<Record<IdentifyRefusal, "ended" | "taken">> = {
+  expired: "ended",
+  replayed: "ended",
+  address_taken: "taken",
+};
 
 type Organization = NonNullable<Frame["organization"]>;
 
@@ -38,7 +45,10 @@ const sso = form({
     const [[found], profiles] = await execute([pageFrame(undefined), ...(isIdentified ? [myProfile()] : [])]);
     const { frame, organization } = ofPublicBoard(found);
     if (token === undefined)
-      throw new WordedError("CONFLICT", visit.messages.account.notIdentified(refused ?? "malformed"));
+      throw new WordedError(
+        "CONFLICT",
+        visit.messages.account.notIdentified[advice[refused ?? "malformed"] ?? "wrong"],
+      );
     // A program that looks at a link must not use up its token.
     if (request.method !== "GET") return seeOther(visit.path);
     return orRefused(visit, async () => {

@@ -4,6 +4,9 @@ import type { RefusedForm } from "../visit.ts";
 
 type Answers = { answers: { question_id: string; value: number | string | string[] }[] };
 
+/** Characters of a text, as `private.checked_answer` says. */
+const maxAnswerText = 5000;
+
 const kinds = { nps: "number", rating: "number", text: "text", email: "text" } as const;
 
 /** The form field of a question. Its name contains the type of the value, because form values are text. */
@@ -65,6 +68,6 @@ function problemOf({ type, scale }: Question, messages: Messages["surveys"]): st
     case "email":
       return messages.needsEmail;
     case "text":
-      return messages.tooLong(5000);
+      return messages.tooLong(maxAnswerText);
   }
 }

@@ -10,7 +10,7 @@ import { messagesOf } from "../../words/index.ts";
 import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { QuestionField } from "../components/question-field.tsx";
-import { formatDay } from "../format.ts";
+import { formatDay, formatNumber } from "../format.ts";
 import type { IconName } from "../icons.ts";
 import { action, endpointOf, page } from "../page.tsx";
 import { frameTarget, hrefWith, linkWith, organizationPath } from "../paths.ts";
@@ -131,6 +131,7 @@ const Form = ({ survey, isDraft }: Props & { isDraft?: boolean }) => {
   const typed = visit.refused?.typed ?? new URLSearchParams();
   const problems = problemsOf(visit.refused, questions, surveys);
   const done = answersOf(typed).answers.length;
+  const answered = (number: string) => surveys.answered(number, formatNumber(questions.length, visit.locale));
   return (
     <form
       method="post"
@@ -170,8 +171,8 @@ const Form = ({ survey, isDraft }: Props & { isDraft?: boolean }) => {
         </div>
       )}
       <div class="survey-progress" id="survey-progress" data-island="survey">
-        <span class="quiet number" data-answered={surveys.answered("#", questions.length)}>
-          {surveys.answered(done, questions.length)}
+        <span class="quiet number" data-answered={answered("#")}>
+          {answered(formatNumber(done, visit.locale))}
         </span>
         <progress value={done} max={questions.length} aria-label={surveys.progress} />
       </div>

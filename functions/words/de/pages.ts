@@ -1,7 +1,8 @@
 import type { Pages } from "../en/pages.ts";
-import { counter } from "../plural.ts";
+import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("de");
+const number = numberFormat("de");
 
 export const pages: Pages = {
   language: "Deutsch",
@@ -111,7 +112,7 @@ export const pages: Pages = {
     title: "Titel",
     titleHint: "In wenigen Worten, an denen andere es erkennen.",
     description: "Beschreibung",
-    descriptionHint: "Was möchten Sie tun, und was geschieht heute? Mindestens 20 Zeichen.",
+    descriptionHint: (n) => `Was möchten Sie tun, und was geschieht heute? Mindestens ${number(n)} Zeichen.`,
     category: "Kategorie",
     noCategory: "Keine",
     similar: "Ist es einer von diesen?",
@@ -181,7 +182,7 @@ export const pages: Pages = {
     needsNumber: (from, to) => `Wählen Sie eine Zahl von ${from} bis ${to}.`,
     needsOption: "Wählen Sie aus den Antworten.",
     needsEmail: "Schreiben Sie eine E-Mail-Adresse wie name@example.org.",
-    tooLong: (characters) => `Schreiben Sie höchstens ${characters} Zeichen.`,
+    tooLong: (characters) => `Schreiben Sie höchstens ${number(characters)} Zeichen.`,
     thanks: "Vielen Dank!",
     thanksText: "Ihre Antworten sind angekommen.",
     goingOn: (host) => `Sie werden zu ${host} weitergeleitet.`,
@@ -212,7 +213,7 @@ export const pages: Pages = {
     nameHint: "Steht neben dem, was Sie schreiben.",
     email: "E-Mail-Adresse",
     password: "Passwort",
-    passwordHint: "Mindestens 8 Zeichen.",
+    passwordHint: (n) => `Mindestens ${number(n)} Zeichen.`,
     noAccount: "Noch kein Konto?",
     hasAccount: "Schon ein Konto?",
     wrong: "Adresse oder Passwort stimmt nicht, oder das Konto ist gesperrt.",
@@ -241,7 +242,11 @@ export const pages: Pages = {
     continueAs: (name) => `Weiter als ${name}`,
     continueAsText: (organization, email) => `Dieser Link von ${organization} meldet Sie mit der Adresse ${email} an. Was Sie dann hier schreiben oder beantworten, gehört dieser Person. Fahren Sie nur fort, wenn Sie das sind.`,
     replacesSession: (name) => `Sie sind als ${name} angemeldet. Diese Sitzung endet dann in diesem Browser.`,
-    notIdentified: (reason: string) => `Der Link Ihrer Anwendung hat Sie nicht angemeldet (${reason}). Gehen Sie dorthin zurück und öffnen Sie ihn erneut.`,
+    notIdentified: {
+      ended: "Der Link wurde schon verwendet oder ist abgelaufen. Gehen Sie zurück zu Ihrer App und öffnen Sie ihn erneut.",
+      taken: "Ihre E-Mail-Adresse gehört hier schon zu einer anderen Person. Fragen Sie den Support Ihrer App.",
+      wrong: "Der Link Ihrer App hat Sie nicht angemeldet. Fragen Sie den Support Ihrer App.",
+    },
     expired: "Der Code oder Link ist falsch oder abgelaufen. Fordern Sie einen neuen an.",
     blocked: "Dieses Konto ist gesperrt. Fragen Sie den Betreiber dieser Seite.",
     signUpsOff: "Diese Seite nimmt keine neuen Konten an.",
@@ -361,13 +366,13 @@ export const pages: Pages = {
   },
   problems: {
     required: "wird benötigt",
-    length: (min, max) => `muss ${min} bis ${max} Zeichen haben`,
-    atLeast: (min) => `muss mindestens ${min} Zeichen haben`,
-    atMost: (max) => `darf höchstens ${max} Zeichen haben`,
-    minimum: (min) => `muss mindestens ${min} sein`,
-    maximum: (max) => `darf höchstens ${max} sein`,
+    length: (min, max) => `muss ${number(min)} bis ${number(max)} Zeichen haben`,
+    atLeast: (min) => `muss mindestens ${number(min)} Zeichen haben`,
+    atMost: (max) => `darf höchstens ${number(max)} Zeichen haben`,
+    minimum: (min) => `muss mindestens ${number(min)} sein`,
+    maximum: (max) => `darf höchstens ${number(max)} sein`,
     email: "muss eine E-Mail-Adresse sein",
-    bytes: (max) => `darf höchstens ${max} Bytes lang sein: Umlaute und andere Schriften zählen zwei oder mehr`,
+    bytes: (max) => `darf höchstens ${number(max)} Bytes lang sein: Umlaute und andere Schriften zählen zwei oder mehr`,
     webAddress: "muss eine Webadresse sein",
     invalid: "ist nicht gültig",
     nameOfTeamMember: "sieht aus wie der Name eines Teammitglieds. Bitte einen wählen, der sich unterscheidet",
@@ -380,6 +385,10 @@ export const pages: Pages = {
       PLAN_LIMIT_REACHED: "Die Organisation hat die Grenze ihres Tarifs erreicht.",
       VALIDATION_ERROR: "Die Anfrage ist nicht gültig.",
       PAYLOAD_TOO_LARGE: "Das ist zu groß.",
+      FORBIDDEN: "Das dürfen Sie nicht.",
+      GONE: "Das gibt es nicht mehr.",
+      SURVEY_HAS_RESPONSES: "Diese Umfrage hat schon Rückmeldungen. Archivieren Sie sie stattdessen.",
+      SERVICE_UNAVAILABLE: "Das funktioniert gerade nicht. Versuchen Sie es in ein paar Minuten erneut.",
     },
   },
   forms: { sent: "Sie haben dieses Formular schon mit anderem Text abgeschickt. Sehen Sie sich zuerst an, was Sie gesendet haben; wenn dies etwas anderes ist, senden Sie es noch einmal.", problem: "Bitte korrigieren Sie, was markiert ist." },

@@ -1,6 +1,7 @@
-import { counter } from "../plural.ts";
+import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("en");
+const number = numberFormat("en");
 
 /** Texts of the pages for everyone. The other languages follow: a text that one of them lacks does not compile. */
 export const pages = {
@@ -89,7 +90,7 @@ export const pages = {
     replyTo: (name: string) => `Reply to ${name}`,
     team: "Team",
     edited: "edited",
-    edit: count({ one: "Edit (# min left)", other: "Edit (# min left)" }),
+    edit: count({ other: "Edit (# min left)" }),
     editTitle: "Edit your comment",
     text: "Comment",
     timeLeft: count({ one: "You can change it for # more minute.", other: "You can change it for # more minutes." }),
@@ -111,7 +112,7 @@ export const pages = {
     title: "Title",
     titleHint: "In a few words, so that others recognize it.",
     description: "Description",
-    descriptionHint: "What do you want to do, and what happens today? At least 20 characters.",
+    descriptionHint: (n: number) => `What do you want to do, and what happens today? At least ${number(n)} characters.`,
     category: "Category",
     noCategory: "None",
     similar: "Is it one of these?",
@@ -164,7 +165,7 @@ export const pages = {
     questions: count({ one: "# question", other: "# questions" }),
     closes: (date: string) => `Open until ${date}`,
     required: "required",
-    answered: (done: number | string, total: number) => `${done} of ${total} answered`,
+    answered: (done: string, total: string) => `${done} of ${total} answered`,
     progress: "Progress",
     several: "You may choose several.",
     clear: "Clear this answer",
@@ -181,7 +182,7 @@ export const pages = {
     needsNumber: (from: number, to: number) => `Choose a number from ${from} to ${to}.`,
     needsOption: "Choose one of the options.",
     needsEmail: "Enter an e-mail address, such as name@example.org.",
-    tooLong: (characters: number) => `Write at most ${characters} characters.`,
+    tooLong: (characters: number) => `Write at most ${number(characters)} characters.`,
     thanks: "Thank you!",
     thanksText: "Your answers have been sent.",
     goingOn: (host: string) => `You are being taken to ${host}.`,
@@ -212,7 +213,7 @@ export const pages = {
     nameHint: "Shown beside what you write.",
     email: "E-mail address",
     password: "Password",
-    passwordHint: "At least 8 characters.",
+    passwordHint: (n: number) => `At least ${number(n)} characters.`,
     noAccount: "No account yet?",
     hasAccount: "Have an account?",
     wrong: "The address or the password is wrong, or the account is blocked.",
@@ -241,7 +242,7 @@ export const pages = {
     continueAs: (name: string) => `Continue as ${name}`,
     continueAsText: (organization: string, email: string) => `This link from ${organization} signs you in with the address ${email}. What you then write or answer here belongs to that person. Continue only if it is you.`,
     replacesSession: (name: string) => `You are signed in as ${name}. That session then ends in this browser.`,
-    notIdentified: (reason: string) => `The link of your application did not sign you in (${reason}). Go back there and open it again.`,
+    notIdentified: { ended: "The link was used already or has expired. Go back to your app and open it again.", taken: "Someone else already uses your email address here. Ask the support of your app.", wrong: "The link of your app did not sign you in. Ask the support of your app." },
     expired: "The code or link is wrong or has expired. Ask for a new one.",
     blocked: "This account is blocked. Ask the operator of this site.",
     signUpsOff: "This site accepts no new accounts.",
@@ -360,13 +361,13 @@ export const pages = {
   },
   problems: {
     required: "is required",
-    length: (min: number, max: number) => `must be ${min} to ${max} characters`,
-    atLeast: (min: number) => `must be at least ${min} characters`,
-    atMost: (max: number) => `must be at most ${max} characters`,
-    minimum: (min: number) => `must be at least ${min}`,
-    maximum: (max: number) => `must be at most ${max}`,
+    length: (min: number, max: number) => `must be ${number(min)} to ${number(max)} characters`,
+    atLeast: count({ one: "must be at least # character", other: "must be at least # characters" }),
+    atMost: count({ one: "must be at most # character", other: "must be at most # characters" }),
+    minimum: (min: number) => `must be at least ${number(min)}`,
+    maximum: (max: number) => `must be at most ${number(max)}`,
     email: "must be an e-mail address",
-    bytes: (max: number) => `must be at most ${max} bytes: characters outside of English count two or more`,
+    bytes: (max: number) => `must be at most ${number(max)} bytes: characters outside of English count two or more`,
     webAddress: "must be a web address",
     invalid: "is not valid",
     nameOfTeamMember: "looks like the name of a team member: choose one that tells you apart",
@@ -379,6 +380,10 @@ export const pages = {
       PLAN_LIMIT_REACHED: "The organization has reached the limit of its plan.",
       VALIDATION_ERROR: "The request is not valid.",
       PAYLOAD_TOO_LARGE: "This is too large.",
+      FORBIDDEN: "You’re not allowed to do this.",
+      GONE: "This no longer exists.",
+      SURVEY_HAS_RESPONSES: "This survey already has responses. Archive it instead.",
+      SERVICE_UNAVAILABLE: "This isn’t working right now. Try again in a few minutes.",
     },
   },
   forms: { sent: "You have sent this form already, with other text. Look at what you sent first; if this is something else, send it again.", problem: "Please correct what is marked." },

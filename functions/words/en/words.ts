@@ -1,4 +1,8 @@
-/** Words that several pages and mails use. */
-export const words = {};
+/** Signs and words that several pages and mails use. */
+export const words = {
+  /** Between a label and its value. */
+  colon: ": ",
+  quoted: (text: string) => `“${text}”`,
+};
 
 export type Words = typeof words;

@@ -1,7 +1,8 @@
 import type { Pages } from "../en/pages.ts";
-import { counter } from "../plural.ts";
+import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("es");
+const number = numberFormat("es");
 
 export const pages: Pages = {
   language: "Español",
@@ -111,7 +112,7 @@ export const pages: Pages = {
     title: "Título",
     titleHint: "En pocas palabras, para que otros lo reconozcan.",
     description: "Descripción",
-    descriptionHint: "¿Qué quieres hacer y qué pasa hoy? Al menos 20 caracteres.",
+    descriptionHint: (n) => `¿Qué quieres hacer y qué pasa hoy? Al menos ${number(n)} caracteres.`,
     category: "Categoría",
     noCategory: "Ninguna",
     similar: "¿Es una de estas?",
@@ -181,7 +182,7 @@ export const pages: Pages = {
     needsNumber: (from, to) => `Elige un número del ${from} al ${to}.`,
     needsOption: "Elige una de las opciones.",
     needsEmail: "Escribe una dirección de correo, como nombre@example.org.",
-    tooLong: (characters) => `Escribe como máximo ${characters} caracteres.`,
+    tooLong: (characters) => `Escribe como máximo ${number(characters)} caracteres.`,
     thanks: "¡Gracias!",
     thanksText: "Tus respuestas se han enviado.",
     goingOn: (host) => `Te llevamos a ${host}.`,
@@ -212,7 +213,7 @@ export const pages: Pages = {
     nameHint: "Se muestra junto a lo que escribes.",
     email: "Correo electrónico",
     password: "Contraseña",
-    passwordHint: "Al menos 8 caracteres.",
+    passwordHint: (n) => `Al menos ${number(n)} caracteres.`,
     noAccount: "¿Aún no tienes cuenta?",
     hasAccount: "¿Ya tienes cuenta?",
     wrong: "El correo o la contraseña no son correctos, o la cuenta está bloqueada.",
@@ -241,7 +242,7 @@ export const pages: Pages = {
     continueAs: (name) => `Continuar como ${name}`,
     continueAsText: (organization, email) => `Este enlace de ${organization} inicia sesión con la dirección ${email}. Lo que escribas o respondas aquí después pertenecerá a esa persona. Continúa solo si eres tú.`,
     replacesSession: (name) => `Has iniciado sesión como ${name}. Esa sesión se cerrará en este navegador.`,
-    notIdentified: (reason: string) => `El enlace de tu aplicación no ha iniciado tu sesión (${reason}). Vuelve allí y ábrelo de nuevo.`,
+    notIdentified: { ended: "El enlace ya se usó o ha caducado. Vuelve a tu aplicación y ábrelo de nuevo.", taken: "Otra persona ya usa tu dirección de correo aquí. Consulta con el soporte de tu aplicación.", wrong: "El enlace de tu aplicación no ha iniciado tu sesión. Consulta con el soporte de tu aplicación." },
     expired: "El código o enlace es incorrecto o ha caducado. Pide uno nuevo.",
     blocked: "Esta cuenta está bloqueada. Pregunta al operador de este sitio.",
     signUpsOff: "Este sitio no acepta cuentas nuevas.",
@@ -360,13 +361,13 @@ export const pages: Pages = {
   },
   problems: {
     required: "es obligatorio",
-    length: (min, max) => `debe tener de ${min} a ${max} caracteres`,
-    atLeast: (min) => `debe tener al menos ${min} caracteres`,
-    atMost: (max) => `debe tener como máximo ${max} caracteres`,
-    minimum: (min) => `debe ser al menos ${min}`,
-    maximum: (max) => `debe ser como máximo ${max}`,
+    length: (min, max) => `debe tener de ${number(min)} a ${number(max)} caracteres`,
+    atLeast: (min) => `debe tener al menos ${number(min)} caracteres`,
+    atMost: (max) => `debe tener como máximo ${number(max)} caracteres`,
+    minimum: (min) => `debe ser al menos ${number(min)}`,
+    maximum: (max) => `debe ser como máximo ${number(max)}`,
     email: "debe ser una dirección de correo",
-    bytes: (max) => `debe tener como máximo ${max} bytes: los acentos y otras escrituras cuentan dos o más`,
+    bytes: (max) => `debe tener como máximo ${number(max)} bytes: los acentos y otras escrituras cuentan dos o más`,
     webAddress: "debe ser una dirección web",
     invalid: "no es válido",
     nameOfTeamMember: "se parece al nombre de un miembro del equipo. Elige uno que se distinga",
@@ -379,6 +380,10 @@ export const pages: Pages = {
       PLAN_LIMIT_REACHED: "La organización ha alcanzado el límite de su plan.",
       VALIDATION_ERROR: "La solicitud no es válida.",
       PAYLOAD_TOO_LARGE: "Es demasiado grande.",
+      FORBIDDEN: "No tienes permiso para hacer esto.",
+      GONE: "Esto ya no existe.",
+      SURVEY_HAS_RESPONSES: "Esta encuesta ya tiene participaciones. Archívala en su lugar.",
+      SERVICE_UNAVAILABLE: "Esto no funciona en este momento. Inténtalo de nuevo en unos minutos.",
     },
   },
   forms: { sent: "Ya has enviado este formulario con otro texto. Mira primero lo que enviaste; si esto es otra cosa, envíalo de nuevo.", problem: "Corrige lo que está marcado." },

@@ -1,7 +1,8 @@
 import type { Pages } from "../en/pages.ts";
-import { counter } from "../plural.ts";
+import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("fr");
+const number = numberFormat("fr");
 
 export const pages: Pages = {
   language: "Français",
@@ -111,7 +112,7 @@ export const pages: Pages = {
     title: "Titre",
     titleHint: "En quelques mots, pour que les autres s’y reconnaissent.",
     description: "Description",
-    descriptionHint: "Que voulez-vous faire, et que se passe-t-il aujourd’hui ? Au moins 20 caractères.",
+    descriptionHint: (n) => `Que voulez-vous faire, et que se passe-t-il aujourd’hui ? Au moins ${number(n)} caractères.`,
     category: "Catégorie",
     noCategory: "Aucune",
     similar: "Est-ce l’une de celles-ci ?",
@@ -181,7 +182,7 @@ export const pages: Pages = {
     needsNumber: (from, to) => `Choisissez un nombre de ${from} à ${to}.`,
     needsOption: "Choisissez parmi les options.",
     needsEmail: "Indiquez une adresse e-mail, comme nom@example.org.",
-    tooLong: (characters) => `Écrivez au plus ${characters} caractères.`,
+    tooLong: (characters) => `Écrivez au plus ${number(characters)} caractères.`,
     thanks: "Merci !",
     thanksText: "Vos réponses ont été envoyées.",
     goingOn: (host) => `Vous allez être dirigé vers ${host}.`,
@@ -212,7 +213,7 @@ export const pages: Pages = {
     nameHint: "Affiché à côté de ce que vous écrivez.",
     email: "Adresse e-mail",
     password: "Mot de passe",
-    passwordHint: "Au moins 8 caractères.",
+    passwordHint: (n) => `Au moins ${number(n)} caractères.`,
     noAccount: "Pas encore de compte ?",
     hasAccount: "Déjà un compte ?",
     wrong: "L’adresse ou le mot de passe est incorrect, ou le compte est bloqué.",
@@ -241,7 +242,11 @@ export const pages: Pages = {
     continueAs: (name) => `Continuer en tant que ${name}`,
     continueAsText: (organization, email) => `Ce lien de ${organization} vous connecte avec l’adresse ${email}. Ce que vous écrirez ou répondrez ensuite ici appartiendra à cette personne. Ne continuez que si c’est vous.`,
     replacesSession: (name) => `Vous êtes connecté en tant que ${name}. Cette session prendra fin dans ce navigateur.`,
-    notIdentified: (reason: string) => `Le lien de votre application ne vous a pas connecté (${reason}). Retournez-y et ouvrez-le de nouveau.`,
+    notIdentified: {
+      ended: "Ce lien a déjà servi ou a expiré. Retournez dans votre application et ouvrez-le de nouveau.",
+      taken: "Une autre personne utilise déjà votre adresse e-mail ici. Contactez l’assistance de votre application.",
+      wrong: "Le lien de votre application n’a pas permis la connexion. Contactez l’assistance de votre application.",
+    },
     expired: "Le code ou le lien est incorrect ou a expiré. Demandez-en un nouveau.",
     blocked: "Ce compte est bloqué. Adressez-vous à l’exploitant de ce site.",
     signUpsOff: "Ce site n’accepte pas de nouveaux comptes.",
@@ -360,13 +365,13 @@ export const pages: Pages = {
   },
   problems: {
     required: "est obligatoire",
-    length: (min, max) => `doit compter de ${min} à ${max} caractères`,
-    atLeast: (min) => `doit compter au moins ${min} caractères`,
-    atMost: (max) => `doit compter au plus ${max} caractères`,
-    minimum: (min) => `doit être au moins ${min}`,
-    maximum: (max) => `doit être au plus ${max}`,
+    length: (min, max) => `doit compter de ${number(min)} à ${number(max)} caractères`,
+    atLeast: (min) => `doit compter au moins ${number(min)} caractères`,
+    atMost: (max) => `doit compter au plus ${number(max)} caractères`,
+    minimum: (min) => `doit être au moins ${number(min)}`,
+    maximum: (max) => `doit être au plus ${number(max)}`,
     email: "doit être une adresse e-mail",
-    bytes: (max) => `doit compter au plus ${max} octets : les accents et les autres écritures en comptent deux ou plus`,
+    bytes: (max) => `doit compter au plus ${number(max)} octets : les accents et les autres écritures en comptent deux ou plus`,
     webAddress: "doit être une adresse web",
     invalid: "n’est pas valide",
     nameOfTeamMember: "ressemble au nom d’un membre de l’équipe. Choisissez-en un qui s’en distingue",
@@ -379,6 +384,10 @@ export const pages: Pages = {
       PLAN_LIMIT_REACHED: "L’organisation a atteint la limite de son offre.",
       VALIDATION_ERROR: "La demande n’est pas valide.",
       PAYLOAD_TOO_LARGE: "C’est trop volumineux.",
+      FORBIDDEN: "Vous n’êtes pas autorisé à faire cela.",
+      GONE: "Cela n’existe plus.",
+      SURVEY_HAS_RESPONSES: "Ce sondage a déjà des participations. Archivez-le plutôt.",
+      SERVICE_UNAVAILABLE: "Cela ne fonctionne pas pour le moment. Réessayez dans quelques minutes.",
     },
   },
   forms: { sent: "Vous avez déjà envoyé ce formulaire avec un autre texte. Regardez d’abord ce que vous avez envoyé ; s’il s’agit d’autre chose, envoyez-le à nouveau.", problem: "Corrigez ce qui est signalé." },

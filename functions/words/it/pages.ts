@@ -1,7 +1,8 @@
 import type { Pages } from "../en/pages.ts";
-import { counter } from "../plural.ts";
+import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("it");
+const number = numberFormat("it");
 
 export const pages: Pages = {
   language: "Italiano",
@@ -111,7 +112,7 @@ export const pages: Pages = {
     title: "Titolo",
     titleHint: "In poche parole, perché gli altri la riconoscano.",
     description: "Descrizione",
-    descriptionHint: "Che cosa vuoi fare, e che cosa succede oggi? Almeno 20 caratteri.",
+    descriptionHint: (n) => `Che cosa vuoi fare, e che cosa succede oggi? Almeno ${number(n)} caratteri.`,
     category: "Categoria",
     noCategory: "Nessuna",
     similar: "È una di queste?",
@@ -181,7 +182,7 @@ export const pages: Pages = {
     needsNumber: (from, to) => `Scegli un numero da ${from} a ${to}.`,
     needsOption: "Scegli tra le opzioni.",
     needsEmail: "Scrivi un indirizzo e-mail, come nome@example.org.",
-    tooLong: (characters) => `Scrivi al massimo ${characters} caratteri.`,
+    tooLong: (characters) => `Scrivi al massimo ${number(characters)} caratteri.`,
     thanks: "Grazie!",
     thanksText: "Le tue risposte sono state inviate.",
     goingOn: (host) => `Stai per passare a ${host}.`,
@@ -212,7 +213,7 @@ export const pages: Pages = {
     nameHint: "Appare accanto a ciò che scrivi.",
     email: "Indirizzo e-mail",
     password: "Password",
-    passwordHint: "Almeno 8 caratteri.",
+    passwordHint: (n) => `Almeno ${number(n)} caratteri.`,
     noAccount: "Non hai un account?",
     hasAccount: "Hai già un account?",
     wrong: "Indirizzo o password errati, oppure l’account è bloccato.",
@@ -241,7 +242,7 @@ export const pages: Pages = {
     continueAs: (name) => `Continua come ${name}`,
     continueAsText: (organization, email) => `Con questo link di ${organization} accedi con l’indirizzo ${email}. Ciò che scriverai o risponderai qui apparterrà a quella persona. Continua solo se sei tu.`,
     replacesSession: (name) => `Hai effettuato l’accesso come ${name}. Quella sessione terminerà in questo browser.`,
-    notIdentified: (reason: string) => `Il link della tua applicazione non ha eseguito l’accesso (${reason}). Torna lì e aprilo di nuovo.`,
+    notIdentified: { ended: "Il link è già stato usato o è scaduto. Torna nella tua app e aprilo di nuovo.", taken: "Un’altra persona usa già qui il tuo indirizzo e-mail. Chiedi all’assistenza della tua app.", wrong: "Il link della tua app non ha eseguito l’accesso. Chiedi all’assistenza della tua app." },
     expired: "Il codice o il link è errato o scaduto. Richiedine uno nuovo.",
     blocked: "Questo account è bloccato. Chiedi al gestore di questo sito.",
     signUpsOff: "Questo sito non accetta nuovi account.",
@@ -360,13 +361,13 @@ export const pages: Pages = {
   },
   problems: {
     required: "è obbligatorio",
-    length: (min, max) => `deve avere da ${min} a ${max} caratteri`,
-    atLeast: (min) => `deve avere almeno ${min} caratteri`,
-    atMost: (max) => `deve avere al massimo ${max} caratteri`,
-    minimum: (min) => `deve essere almeno ${min}`,
-    maximum: (max) => `deve essere al massimo ${max}`,
+    length: (min, max) => `deve avere da ${number(min)} a ${number(max)} caratteri`,
+    atLeast: (min) => `deve avere almeno ${number(min)} caratteri`,
+    atMost: (max) => `deve avere al massimo ${number(max)} caratteri`,
+    minimum: (min) => `deve essere almeno ${number(min)}`,
+    maximum: (max) => `deve essere al massimo ${number(max)}`,
     email: "deve essere un indirizzo e-mail",
-    bytes: (max) => `deve avere al massimo ${max} byte: gli accenti e le altre scritture ne contano due o più`,
+    bytes: (max) => `deve avere al massimo ${number(max)} byte: gli accenti e le altre scritture ne contano due o più`,
     webAddress: "deve essere un indirizzo web",
     invalid: "non è valido",
     nameOfTeamMember: "somiglia al nome di un membro del team. Scegline uno che si distingua",
@@ -379,6 +380,10 @@ export const pages: Pages = {
       PLAN_LIMIT_REACHED: "L’organizzazione ha raggiunto il limite del suo piano.",
       VALIDATION_ERROR: "La richiesta non è valida.",
       PAYLOAD_TOO_LARGE: "È troppo grande.",
+      FORBIDDEN: "Non hai il permesso di farlo.",
+      GONE: "Non esiste più.",
+      SURVEY_HAS_RESPONSES: "Questo sondaggio ha già delle partecipazioni. Archivialo.",
+      SERVICE_UNAVAILABLE: "Al momento non funziona. Riprova tra qualche minuto.",
     },
   },
   forms: { sent: "Hai già inviato questo modulo con un altro testo. Guarda prima che cosa hai inviato; se questo è altro, invialo di nuovo.", problem: "Correggi ciò che è segnalato." },

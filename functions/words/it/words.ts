@@ -1,3 +1,3 @@
 import type { Words } from "../en/words.ts";
 
-export const words: Words = {};
+export const words: Words = { colon: ": ", quoted: (text) => `«${text}»` };

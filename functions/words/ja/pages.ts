@@ -1,7 +1,8 @@
 import type { Pages } from "../en/pages.ts";
-import { counter } from "../plural.ts";
+import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("ja");
+const number = numberFormat("ja");
 
 export const pages: Pages = {
   language: "日本語",
@@ -111,7 +112,7 @@ export const pages: Pages = {
     title: "タイトル",
     titleHint: "ほかの人にも分かる短い言葉で。",
     description: "説明",
-    descriptionHint: "何をしたいですか？今はどうなっていますか？20 文字以上で書いてください。",
+    descriptionHint: (n) => `何をしたいですか？今はどうなっていますか？${number(n)} 文字以上で書いてください。`,
     category: "カテゴリー",
     noCategory: "なし",
     similar: "この中にありませんか？",
@@ -181,7 +182,7 @@ export const pages: Pages = {
     needsNumber: (from, to) => `${from} から ${to} の数を選んでください。`,
     needsOption: "選択肢から選んでください。",
     needsEmail: "name@example.org のようなメールアドレスを入力してください。",
-    tooLong: (characters) => `${characters} 文字以内で入力してください。`,
+    tooLong: (characters) => `${number(characters)} 文字以内で入力してください。`,
     thanks: "ありがとうございました",
     thanksText: "回答を送信しました。",
     goingOn: (host) => `${host} に移動します。`,
@@ -212,7 +213,7 @@ export const pages: Pages = {
     nameHint: "投稿の横に表示されます。",
     email: "メールアドレス",
     password: "パスワード",
-    passwordHint: "8文字以上。",
+    passwordHint: (n) => `${number(n)} 文字以上。`,
     noAccount: "アカウントをお持ちでない方",
     hasAccount: "アカウントをお持ちの方",
     wrong: "メールアドレスまたはパスワードが違うか、アカウントが停止されています。",
@@ -241,7 +242,7 @@ export const pages: Pages = {
     continueAs: (name) => `${name}として続ける`,
     continueAsText: (organization, email) => `${organization}のこのリンクを開くと、${email}のユーザーとしてログインします。その後の投稿や回答は、このユーザーのものになります。ご本人の場合のみ続けてください。`,
     replacesSession: (name) => `現在${name}としてログインしています。続けると、このブラウザーでのそのセッションは終了します。`,
-    notIdentified: (reason: string) => `アプリケーションのリンクではサインインできませんでした（${reason}）。アプリケーションに戻り、もう一度開いてください。`,
+    notIdentified: { ended: "このリンクは使用済みか、期限が切れています。アプリに戻って、もう一度開いてください。", taken: "このメールアドレスはほかの人が使用しています。アプリのサポートにお問い合わせください。", wrong: "アプリのリンクではログインできませんでした。アプリのサポートにお問い合わせください。" },
     expired: "コードまたはリンクが正しくないか、期限切れです。新しいものを請求してください。",
     blocked: "このアカウントは停止されています。サイトの運営者にお問い合わせください。",
     signUpsOff: "このサイトでは新しいアカウントを作成できません。",
@@ -360,13 +361,13 @@ export const pages: Pages = {
   },
   problems: {
     required: "入力してください",
-    length: (min, max) => `${min}～${max}文字で入力してください`,
-    atLeast: (min) => `${min}文字以上で入力してください`,
-    atMost: (max) => `${max}文字以内で入力してください`,
-    minimum: (min) => `${min}以上にしてください`,
-    maximum: (max) => `${max}以下にしてください`,
+    length: (min, max) => `${number(min)}～${number(max)}文字で入力してください`,
+    atLeast: (min) => `${number(min)}文字以上で入力してください`,
+    atMost: (max) => `${number(max)}文字以内で入力してください`,
+    minimum: (min) => `${number(min)}以上にしてください`,
+    maximum: (max) => `${number(max)}以下にしてください`,
     email: "メールアドレスを入力してください",
-    bytes: (max) => `は${max}バイト以内にしてください。英数字以外の文字は2バイト以上になります`,
+    bytes: (max) => `は${number(max)}バイト以内にしてください。英数字以外の文字は2バイト以上になります`,
     webAddress: "ウェブアドレスを入力してください",
     invalid: "正しくありません",
     nameOfTeamMember: "チームメンバーの名前と紛らわしいため使えません。区別できる名前にしてください",
@@ -379,6 +380,10 @@ export const pages: Pages = {
       PLAN_LIMIT_REACHED: "組織のプランの上限に達しました。",
       VALIDATION_ERROR: "リクエストが正しくありません。",
       PAYLOAD_TOO_LARGE: "大きすぎます。",
+      FORBIDDEN: "この操作を行う権限がありません。",
+      GONE: "すでに存在しません。",
+      SURVEY_HAS_RESPONSES: "このアンケートにはすでに回答があります。アーカイブしてください。",
+      SERVICE_UNAVAILABLE: "現在利用できません。数分後にもう一度お試しください。",
     },
   },
   forms: { sent: "このフォームは、別の内容ですでに送信されています。まず送信済みの内容をご確認ください。別の内容であれば、もう一度送信してください。", problem: "印の付いた項目を修正してください。" },

@@ -1,7 +1,8 @@
 import type { Pages } from "../en/pages.ts";
-import { counter } from "../plural.ts";
+import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("pt-BR");
+const number = numberFormat("pt-BR");
 
 export const pages: Pages = {
   language: "Português (Brasil)",
@@ -111,7 +112,7 @@ export const pages: Pages = {
     title: "Título",
     titleHint: "Em poucas palavras, para que os outros a reconheçam.",
     description: "Descrição",
-    descriptionHint: "O que você quer fazer e o que acontece hoje? Pelo menos 20 caracteres.",
+    descriptionHint: (n) => `O que você quer fazer e o que acontece hoje? Pelo menos ${number(n)} caracteres.`,
     category: "Categoria",
     noCategory: "Nenhuma",
     similar: "É uma destas?",
@@ -181,7 +182,7 @@ export const pages: Pages = {
     needsNumber: (from, to) => `Escolha um número de ${from} a ${to}.`,
     needsOption: "Escolha entre as opções.",
     needsEmail: "Escreva um endereço de e-mail, como nome@example.org.",
-    tooLong: (characters) => `Escreva no máximo ${characters} caracteres.`,
+    tooLong: (characters) => `Escreva no máximo ${number(characters)} caracteres.`,
     thanks: "Obrigado!",
     thanksText: "Suas respostas foram enviadas.",
     goingOn: (host) => `Você está sendo levado a ${host}.`,
@@ -212,7 +213,7 @@ export const pages: Pages = {
     nameHint: "Aparece ao lado do que você escreve.",
     email: "E-mail",
     password: "Senha",
-    passwordHint: "Pelo menos 8 caracteres.",
+    passwordHint: (n) => `Pelo menos ${number(n)} caracteres.`,
     noAccount: "Ainda não tem conta?",
     hasAccount: "Já tem conta?",
     wrong: "E-mail ou senha incorretos, ou a conta está bloqueada.",
@@ -241,7 +242,7 @@ export const pages: Pages = {
     continueAs: (name) => `Continuar como ${name}`,
     continueAsText: (organization, email) => `Com este link de ${organization} você entra com o endereço ${email}. O que você escrever ou responder aqui depois pertencerá a essa pessoa. Continue somente se for você.`,
     replacesSession: (name) => `Você entrou como ${name}. Essa sessão será encerrada neste navegador.`,
-    notIdentified: (reason: string) => `O link do seu aplicativo não iniciou a sua sessão (${reason}). Volte lá e abra-o novamente.`,
+    notIdentified: { ended: "O link já foi usado ou expirou. Volte ao seu aplicativo e abra-o de novo.", taken: "Outra pessoa já usa o seu e-mail aqui. Fale com o suporte do seu aplicativo.", wrong: "Não foi possível entrar pelo link do seu aplicativo. Fale com o suporte dele." },
     expired: "O código ou link está errado ou expirou. Peça um novo.",
     blocked: "Esta conta está bloqueada. Fale com o operador deste site.",
     signUpsOff: "Este site não aceita novas contas.",
@@ -360,13 +361,13 @@ export const pages: Pages = {
   },
   problems: {
     required: "é obrigatório",
-    length: (min, max) => `deve ter de ${min} a ${max} caracteres`,
-    atLeast: (min) => `deve ter pelo menos ${min} caracteres`,
-    atMost: (max) => `deve ter no máximo ${max} caracteres`,
-    minimum: (min) => `deve ser pelo menos ${min}`,
-    maximum: (max) => `deve ser no máximo ${max}`,
+    length: (min, max) => `deve ter de ${number(min)} a ${number(max)} caracteres`,
+    atLeast: (min) => `deve ter pelo menos ${number(min)} caracteres`,
+    atMost: (max) => `deve ter no máximo ${number(max)} caracteres`,
+    minimum: (min) => `deve ser pelo menos ${number(min)}`,
+    maximum: (max) => `deve ser no máximo ${number(max)}`,
     email: "deve ser um endereço de e-mail",
-    bytes: (max) => `deve ter no máximo ${max} bytes: acentos e outras escritas contam dois ou mais`,
+    bytes: (max) => `deve ter no máximo ${number(max)} bytes: acentos e outras escritas contam dois ou mais`,
     webAddress: "deve ser um endereço web",
     invalid: "não é válido",
     nameOfTeamMember: "parece o nome de um membro da equipe. Escolha um que seja diferente",
@@ -379,6 +380,10 @@ export const pages: Pages = {
       PLAN_LIMIT_REACHED: "A organização atingiu o limite do plano.",
       VALIDATION_ERROR: "A solicitação não é válida.",
       PAYLOAD_TOO_LARGE: "É grande demais.",
+      FORBIDDEN: "Você não tem permissão para isso.",
+      GONE: "Isso não existe mais.",
+      SURVEY_HAS_RESPONSES: "Esta pesquisa já tem respostas. Arquive-a.",
+      SERVICE_UNAVAILABLE: "Isso não está funcionando agora. Tente de novo em alguns minutos.",
     },
   },
   forms: { sent: "Você já enviou este formulário com outro texto. Veja primeiro o que enviou; se isto for outra coisa, envie de novo.", problem: "Corrija o que está marcado." },

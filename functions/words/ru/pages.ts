@@ -1,7 +1,8 @@
 import type { Pages } from "../en/pages.ts";
-import { counter } from "../plural.ts";
+import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("ru");
+const number = numberFormat("ru");
 
 export const pages: Pages = {
   language: "Русский",
@@ -111,7 +112,7 @@ export const pages: Pages = {
     title: "Заголовок",
     titleHint: "В нескольких словах, чтобы другие узнали.",
     description: "Описание",
-    descriptionHint: "Что вы хотите сделать и что происходит сейчас? Не менее 20 символов.",
+    descriptionHint: (n) => `Что вы хотите сделать и что происходит сейчас? Не менее ${number(n)} символов.`,
     category: "Категория",
     noCategory: "Нет",
     similar: "Может быть, это одно из них?",
@@ -181,7 +182,7 @@ export const pages: Pages = {
     needsNumber: (from, to) => `Выберите число от ${from} до ${to}.`,
     needsOption: "Выберите из вариантов.",
     needsEmail: "Напишите адрес почты, например name@example.org.",
-    tooLong: (characters) => `Напишите не больше ${characters} символов.`,
+    tooLong: (characters) => `Напишите не больше ${number(characters)} символов.`,
     thanks: "Спасибо!",
     thanksText: "Ваши ответы отправлены.",
     goingOn: (host) => `Вы переходите на ${host}.`,
@@ -212,7 +213,7 @@ export const pages: Pages = {
     nameHint: "Показывается рядом с тем, что вы пишете.",
     email: "Адрес эл. почты",
     password: "Пароль",
-    passwordHint: "Не менее 8 символов.",
+    passwordHint: (n) => `Не менее ${number(n)} символов.`,
     noAccount: "Ещё нет аккаунта?",
     hasAccount: "Уже есть аккаунт?",
     wrong: "Неверный адрес или пароль, или аккаунт заблокирован.",
@@ -241,7 +242,7 @@ export const pages: Pages = {
     continueAs: (name) => `Продолжить как ${name}`,
     continueAsText: (organization, email) => `По этой ссылке от ${organization} вы войдёте с адресом ${email}. Всё, что вы затем напишете здесь, и все ваши ответы будут принадлежать этому человеку. Продолжайте, только если это вы.`,
     replacesSession: (name) => `Вы вошли как ${name}. В этом браузере этот сеанс завершится.`,
-    notIdentified: (reason: string) => `Ссылка из вашего приложения не выполнила вход (${reason}). Вернитесь туда и откройте её снова.`,
+    notIdentified: { ended: "Ссылка уже использована или устарела. Вернитесь в приложение и откройте её снова.", taken: "Вашим адресом эл. почты здесь уже пользуется кто-то другой. Обратитесь в поддержку приложения.", wrong: "Войти по ссылке из приложения не удалось. Обратитесь в поддержку приложения." },
     expired: "Код или ссылка неверны или устарели. Запросите новый код.",
     blocked: "Этот аккаунт заблокирован. Обратитесь к владельцу сайта.",
     signUpsOff: "Этот сайт не принимает новые аккаунты.",
@@ -360,13 +361,13 @@ export const pages: Pages = {
   },
   problems: {
     required: "нужно заполнить",
-    length: (min, max) => `нужно от ${min} до ${max} символов`,
-    atLeast: (min) => `нужно не меньше ${min} символов`,
-    atMost: (max) => `нужно не больше ${max} символов`,
-    minimum: (min) => `должно быть не меньше ${min}`,
-    maximum: (max) => `должно быть не больше ${max}`,
+    length: (min, max) => `нужно от ${number(min)} до ${number(max)} символов`,
+    atLeast: (min) => `нужно не меньше ${number(min)} символов`,
+    atMost: (max) => `нужно не больше ${number(max)} символов`,
+    minimum: (min) => `должно быть не меньше ${number(min)}`,
+    maximum: (max) => `должно быть не больше ${number(max)}`,
     email: "нужен адрес электронной почты",
-    bytes: (max) => `должен занимать не более ${max} байт: буквы кириллицы и других письменностей занимают два и больше`,
+    bytes: (max) => `должен занимать не более ${number(max)} байт: буквы кириллицы и других письменностей занимают два и больше`,
     webAddress: "нужен веб-адрес",
     invalid: "указано неверно",
     nameOfTeamMember: "похоже на имя участника команды. Выберите имя, которое от него отличается",
@@ -379,6 +380,10 @@ export const pages: Pages = {
       PLAN_LIMIT_REACHED: "Организация достигла предела своего тарифа.",
       VALIDATION_ERROR: "Запрос неверен.",
       PAYLOAD_TOO_LARGE: "Это слишком большой объём.",
+      FORBIDDEN: "У вас нет прав на это действие.",
+      GONE: "Этого больше нет.",
+      SURVEY_HAS_RESPONSES: "В этом опросе уже есть ответы. Отправьте его в архив.",
+      SERVICE_UNAVAILABLE: "Сейчас это не работает. Попробуйте ещё раз через несколько минут.",
     },
   },
   forms: { sent: "Вы уже отправили эту форму с другим текстом. Сначала посмотрите, что вы отправили; если это другое, отправьте ещё раз.", problem: "Исправьте отмеченное." },

@@ -1,6 +1,6 @@
 import { scopes } from "../../../../shared/scopes.ts";
 import type { ApiKey } from "../../../_shared/statements/admin.ts";
-import { formatDay } from "../../format.ts";
+import { formatDay, formatNumber } from "../../format.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import { Day } from "../day.tsx";
 import { Field } from "../field.tsx";
@@ -82,7 +82,7 @@ export const Keys = ({ keys, base }: Props) => {
             <a
               class={what === "revoke" ? "button small danger" : "button small"}
               href={`${base}/${id}/${what}`}
-              aria-label={`${words[what]}: ${name}`}
+              aria-label={`${words[what]}${words.colon}${name}`}
             >
               {words[what]}
             </a>
@@ -116,7 +116,9 @@ export const Keys = ({ keys, base }: Props) => {
       {ended.length > 0 && (
         <details id="ended-keys" class="ended">
           <summary class="quiet">
-            {words.ended}: {ended.length}
+            {words.ended}
+            {words.colon}
+            {formatNumber(ended.length, useVisit().locale)}
           </summary>
           <DataTable id="ended" caption={words.ended} columns={endedColumns} rows={ended} empty="" />
         </details>

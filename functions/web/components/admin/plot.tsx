@@ -23,7 +23,7 @@ const labelCount = 5;
 
 /** Values over time, with their numbers as a table. */
 export const LinePlot = ({ id, title, axis, points, format }: LineProps) => {
-  const { locale } = useVisit();
+  const { locale, messages } = useVisit();
   const written = format ?? ((value: number) => formatNumber(value, locale));
   const values = points.map(({ value }) => value);
   const y = scaleLinear([0, Math.max(1, ...values)], [height - bottom, top]).nice(3);
@@ -44,7 +44,7 @@ export const LinePlot = ({ id, title, axis, points, format }: LineProps) => {
         <svg
           height={height}
           role="img"
-          aria-label={`${title}: ${written(Math.min(...values))}–${written(Math.max(...values))}`}
+          aria-label={`${title}${messages.words.colon}${written(Math.min(...values))}–${written(Math.max(...values))}`}
         >
           <svg viewBox={`0 0 100 ${height}`} preserveAspectRatio="none" aria-hidden="true">
             <g class="grid">

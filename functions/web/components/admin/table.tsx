@@ -111,7 +111,7 @@ export const DataTable = <Row,>(props: Props<Row>) => {
                         name={select.name}
                         value={select.value(row)}
                         form={select.form}
-                        aria-label={`${words.choose}: ${select.label(row)}`}
+                        aria-label={`${words.choose}${words.colon}${select.label(row)}`}
                       />
                     </td>
                   )}

@@ -66,9 +66,9 @@ export const audit = adminPage({
 });
 
 /** The action in the visitor's language; its code if there is no translation. */
-function wordsOf(action: string, { nouns, verbs }: AreaTexts["audit"]): string {
+function wordsOf(action: string, { nouns, verbs, colon }: AreaTexts["audit"]): string {
   const [noun = "", verb = ""] = action.split(".");
-  return nouns[noun] && verbs[verb] ? `${nouns[noun]}: ${verbs[verb]}` : action;
+  return nouns[noun] && verbs[verb] ? `${nouns[noun]}${colon}${verbs[verb]}` : action;
 }
 
 const Who = ({ of: { actor, key_id } }: { of: Entry }) => {

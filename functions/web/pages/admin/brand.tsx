@@ -97,7 +97,7 @@ const brand = adminPage({
               <Field
                 name="file"
                 label={words.file}
-                hint={words.fileHint}
+                hint={words.fileHint(maxLogoBytes / 1024)}
                 file={{ types: Object.values(logoTypes), maxBytes: maxLogoBytes, tooLarge: words.tooLarge }}
               />
             </Form>

@@ -7,6 +7,8 @@ import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { adminPage } from "./admin-page.tsx";
 
+const maxTrustAfter = 1000;
+
 /** Each language by its own name. */
 const languages = locales.map((value) => ({
   value,
@@ -41,7 +43,12 @@ const general = adminPage({
         <h2>{words.participation}</h2>
         <Field name="anonymous_may" label={words.anonymous} hint={words.anonymousHint} options={words.rights} />
         <Field name="require_approval" label={words.approval} hint={words.approvalHint} />
-        <Field name="trust_after" label={words.trustAfter} hint={words.trustAfterHint} autocomplete="off" />
+        <Field
+          name="trust_after"
+          label={words.trustAfter}
+          hint={words.trustAfterHint(maxTrustAfter)}
+          autocomplete="off"
+        />
       </Form>
     ),
   }),

@@ -90,7 +90,7 @@ const Secrets = ({ secrets }: { secrets: SigningSecret[] }) => {
               <Button
                 kind="small danger"
                 href={adminPath(visit, `/settings/identify/${id}/delete`)}
-                aria-label={`${words.remove}: …${last_four}`}
+                aria-label={`${words.remove}${words.colon}…${last_four}`}
                 label={words.remove}
               />
             </div>

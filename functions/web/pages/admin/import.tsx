@@ -140,7 +140,7 @@ const UploadForm = ({ chosen }: { chosen: z.output<typeof prefilled> }) => {
       <Field
         name="file"
         label={words.file}
-        hint={words.fileHint}
+        hint={words.fileHint(importFile.maxBytes / mebibyte)}
         file={{ types: Object.keys(fileTypesByName), maxBytes: importFile.maxBytes, tooLarge: words.tooLarge }}
       />
     </Form>
@@ -252,7 +252,9 @@ const Outcome = ({ of: shown }: { of: Import }) => {
       </p>
       {shown.problem && (
         <p>
-          {words.problem}: <span lang="en">{shown.problem}</span>
+          {words.problem}
+          {words.colon}
+          <span lang="en">{shown.problem}</span>
         </p>
       )}
       <div class="buttons">
@@ -274,6 +276,7 @@ const Outcome = ({ of: shown }: { of: Import }) => {
 };
 
 const maxErrors = 100;
+const mebibyte = 1024 * 1024;
 
 const Errors = ({ of: { errors } }: { of: Import }) => {
   const words = useWords("import");
@@ -282,7 +285,7 @@ const Errors = ({ of: { errors } }: { of: Import }) => {
   return errors.length === 0 ? null : (
     <section class="stack">
       <h2>{words.errors}</h2>
-      {errors.length >= maxErrors && <p class="quiet">{words.first}</p>}
+      {errors.length >= maxErrors && <p class="quiet">{words.first(maxErrors)}</p>}
       <DataTable
         id="import-errors"
         caption={words.errors}

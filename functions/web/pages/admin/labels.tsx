@@ -8,6 +8,7 @@ import { Dot } from "../../components/dot.tsx";
 import { Field, Problem } from "../../components/field.tsx";
 import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
+import { formatList } from "../../format.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
@@ -65,7 +66,7 @@ const Move = ({ all, at, to }: { all: Label[]; at: number; to: number }) => {
     ids[to] = own;
     ids[at] = other;
   }
-  const label = `${to < at ? words.up : words.down}: ${all[at]?.name}`;
+  const label = `${to < at ? words.up : words.down}${words.colon}${all[at]?.name}`;
   return (
     <Form of={order} hidden={{ ids: ids.join(",") }} hasProblem={false}>
       <Button
@@ -100,7 +101,7 @@ const pagesOf = (area: Kind) => {
         {
           label: words.translations,
           cell: ({ translations }) => (
-            <span class="quiet">{Object.keys(translations).sort().join(", ") || words.none}</span>
+            <span class="quiet">{formatList(Object.keys(translations).sort(), visit.locale) || words.none}</span>
           ),
         },
         {

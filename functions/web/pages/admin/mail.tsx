@@ -17,6 +17,9 @@ import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
 
+/** Those that `mail_suppressions` lists. */
+const maxStopped = 1000;
+
 const change = endpointOf(organizations, "patch", "/organizations/:id");
 const lift = endpointOf(endpoints, "delete", "/admin/mail-suppressions/:id");
 const liftByAddress = endpointOf(endpoints, "delete", "/admin/mail-suppressions");
@@ -50,7 +53,7 @@ const mail = adminPage({
           </Form>
           <section class="stack">
             <h2>{words.stopped}</h2>
-            <p class="quiet">{words.stoppedText}</p>
+            <p class="quiet">{words.stoppedText(maxStopped)}</p>
             {!(visit.refused && "endpoint" in visit.refused.action && visit.refused.action.endpoint === change) && (
               <Problem />
             )}

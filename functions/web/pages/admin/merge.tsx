@@ -20,7 +20,7 @@ import { Form } from "../../components/form.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { SearchField } from "../../components/search-field.tsx";
 import { Status } from "../../components/status.tsx";
-import { formatNumber } from "../../format.ts";
+import { formatList, formatNumber } from "../../format.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
@@ -192,7 +192,9 @@ const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[];
         <li>{words.commentsAfter(made.comment_count)}</li>
         {made.tags.length > 0 && (
           <li>
-            {words.tagsGained}: {made.tags.join(", ")}
+            {words.tagsGained}
+            {words.colon}
+            {formatList(made.tags, visit.locale)}
           </li>
         )}
         {made.earlier_count > 0 && <li>{words.earlier(made.earlier_count)}</li>}

@@ -8,7 +8,7 @@ import { Tabs } from "../../components/admin/tabs.tsx";
 import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/field.tsx";
 import { Status } from "../../components/status.tsx";
-import { formatDay, formatDuration, formatNumber, formatShortDay } from "../../format.ts";
+import { formatDay, formatDays, formatDuration, formatNumber, formatShortDay } from "../../format.ts";
 import { adminPath, linkWith, submissionPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
@@ -77,7 +77,7 @@ const Spans = ({ query, now }: { query: OverviewQuery; now: Analytics }) => {
 
 const day = (date: string, { locale }: Visit) => formatDay(new Date(date), locale);
 
-const range = ({ from, to }: Analytics, visit: Visit) => `${day(from, visit)} – ${day(to, visit)}`;
+const range = ({ from, to }: Analytics, visit: Visit) => formatDays(new Date(from), new Date(to), visit.locale);
 
 type NumbersProps = { now: Analytics; before: Analytics; plot: OverviewQuery["plot"] };
 

@@ -114,7 +114,7 @@ const roleOptions = (words: AreaTexts["people"], { role }: AdminFrame) =>
   memberRoles
     .filter((one) => role === "owner" || one !== "owner")
     .toReversed()
-    .map((value) => ({ value, label: `${words.roles[value]}: ${words.roleTexts[value]}` }));
+    .map((value) => ({ value, label: `${words.roles[value]}${words.colon}${words.roleTexts[value]}` }));
 
 type MadeProps = { made: MadeByMember[]; of: Member; label: string };
 
@@ -128,7 +128,9 @@ const Made = ({ made, of, label }: MadeProps) => {
       <ul class="lost">
         {made.map(({ type, name }) => (
           <li>
-            {words.madeTypes[type]}: {name}
+            {words.madeTypes[type]}
+            {words.colon}
+            {name}
           </li>
         ))}
       </ul>
@@ -156,7 +158,7 @@ const member = adminPage({
             <Properties
               of={[
                 [words.email, of.email],
-                [words.role, `${words.roles[of.role]}: ${words.roleTexts[of.role]}`],
+                [words.role, `${words.roles[of.role]}${words.colon}${words.roleTexts[of.role]}`],
                 [words.joined, <Day at={of.joined_at} />],
                 [words.factor, of.has_second_factor !== null && words.factorIs[of.has_second_factor ? "yes" : "no"]],
               ]}

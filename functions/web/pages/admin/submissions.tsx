@@ -132,7 +132,9 @@ const Failures = ({ rows }: Props) => {
           ({ id, error }) =>
             error && (
               <li>
-                {rows.find((row) => row.id === id)?.title ?? id}: {errorText(error, visit)}
+                {rows.find((row) => row.id === id)?.title ?? id}
+                {words.colon}
+                {errorText(error, visit)}
               </li>
             ),
         )}
@@ -172,7 +174,7 @@ const Filters = ({ query, categories, tags, total }: Props) => {
           <label class="filter">
             <span>{label}</span>
             <select name={name}>
-              <option value="">{board.all}</option>
+              <option value="">{words.any}</option>
               {options.map(([value, text]) => (
                 <option value={value} selected={query[name] === value}>
                   {text}

@@ -25,6 +25,8 @@ import { areas } from "./areas.ts";
 import { PeopleTabs } from "./people.tsx";
 
 const area = "people";
+/** Those that `search_people` finds. */
+const maxFound = 50;
 const numbers = ["submissions", "comments", "votes", "follows", "answers"] as const;
 
 type Contribution = Omit<PersonDetail["newest_votes"][number], "status"> &
@@ -82,7 +84,7 @@ const users = adminPage({
             rowId={({ id }) => id}
             empty={<p>{search ? words.nobody : words.nobodyYet}</p>}
           />
-          {found.length === 50 && <p class="quiet">{words.first50}</p>}
+          {found.length === maxFound && <p class="quiet">{words.first50(maxFound)}</p>}
         </section>
       </>
     ),

@@ -159,7 +159,9 @@ const webhook = adminPage({
             </div>
             {shown.enabled && (
               <p class="quiet small" id="pause-hint">
-                {words.pause}: {words.pauseHint}
+                {words.pause}
+                {words.colon}
+                {words.pauseHint}
               </p>
             )}
           </section>
@@ -167,7 +169,7 @@ const webhook = adminPage({
             <div class="heading">
               <h2>{words.deliveries}</h2>
               <span class="quiet small">
-                {words.deliveriesText}{" "}
+                {words.deliveriesText(logged.limit)}{" "}
                 <a class="link" href={path}>
                   {words.reload}
                 </a>

@@ -105,7 +105,9 @@ const Narrow = ({ name, legend, choices }: NarrowProps) => {
       <legend>{legend}</legend>
       {problem && (
         <p class="problem" id={`${name}-problem`}>
-          {legend}: {problem}
+          {legend}
+          {words.colon}
+          {problem}
         </p>
       )}
       {(["all", "only"] as const).map((of) => (

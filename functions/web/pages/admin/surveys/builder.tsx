@@ -180,7 +180,7 @@ function withOptions(details: ErrorDetail[], words: AreaTexts["surveys"]): Error
   const messages = new Map<string, string[]>();
   for (const { field, message } of details) {
     const [, all = field, line] = /^(questions\.\d+\.options)\.(\d+)$/.exec(field) ?? [];
-    const said = line ? `${words.optionLine(Number(line) + 1)}: ${message}` : message;
+    const said = line ? `${words.optionLine(Number(line) + 1)}${words.colon}${message}` : message;
     messages.set(all, [...(messages.get(all) ?? []), said]);
   }
   return [...messages].map(([field, all]) => ({ field, message: all.join("; ") }));

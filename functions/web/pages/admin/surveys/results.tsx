@@ -14,7 +14,7 @@ import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
 import { Button } from "../../../components/button.tsx";
 import { Problem } from "../../../components/field.tsx";
 import { Form } from "../../../components/form.tsx";
-import { formatDay, formatNumber } from "../../../format.ts";
+import { formatDay, formatList, formatNumber } from "../../../format.ts";
 import { endpointOf } from "../../../page.tsx";
 import { useRendering, useVisit, useWords } from "../../../rendering.ts";
 import type { Visit } from "../../../visit.ts";
@@ -87,7 +87,14 @@ const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
   return (
     <p class="survey-about">
       <span>{words.audiences[targeting.audience]}</span>
-      {targeting.locales && <span>{targeting.locales.map((locale) => messagesOf(locale).language).join(", ")}</span>}
+      {targeting.locales && (
+        <span>
+          {formatList(
+            targeting.locales.map((of) => messagesOf(of).language),
+            useVisit().locale,
+          )}
+        </span>
+      )}
       {(closed_at ?? closes_at) && (
         <span>
           {closed_at ? words.closed : words.closesAt} <Moment at={closed_at ?? closes_at ?? ""} />
@@ -384,7 +391,10 @@ export const TextItem = ({ text: { value, submitted_at, sentiment, response_id }
       <p class="facts">
         <SentimentTag sentiment={sentiment} />
         <a href={surveyPath(visit, params.id ?? "", `/responses/${response_id}`)}>
-          <span class="unseen">{words.responseTitle}: </span>
+          <span class="unseen">
+            {words.responseTitle}
+            {words.colon}
+          </span>
           {formatDay(new Date(submitted_at), visit.locale)}
         </a>
       </p>

@@ -90,7 +90,7 @@ export const shareSurvey = adminPage({
               </Part>
             </div>
             <Part name="qr" title={words.qrCode} hint={words.qrHint}>
-              <QrCode id="survey-qr" text={survey.url} label={`${words.qrCode}: ${survey.url}`} />
+              <QrCode id="survey-qr" text={survey.url} label={`${words.qrCode}${words.colon}${survey.url}`} />
               <p>
                 <Button
                   icon="download"
