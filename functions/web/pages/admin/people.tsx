@@ -127,11 +127,7 @@ const Made = ({ made, of, label }: MadeProps) => {
       <p>{words.made(of.name)}</p>
       <ul class="lost">
         {made.map(({ type, name }) => (
-          <li>
-            {words.madeTypes[type]}
-            {words.colon}
-            {name}
-          </li>
+          <li>{`${words.madeTypes[type]}${words.colon}${name}`}</li>
         ))}
       </ul>
       <Field name="revoke" label={label} value="true" />
