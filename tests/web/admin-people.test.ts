@@ -106,14 +106,14 @@ describe("the team", () => {
     expect(await roleOf(invited.userId)).toBe("admin");
     expect((await invited.get(joined.location ?? "")).status).toBe(200);
     const used = (await invited.get(path)).html.querySelector("main");
-    expect(used?.text).toContain("This invite was used, revoked or has expired.");
+    expect(used?.text).toContain("This invite was already used, was revoked, or has expired.");
     expect(used?.querySelector("form")).toBeNull();
   });
 
   test("the link of an invite that nobody made says so", async () => {
     for (const path of ["/invite", "/invite?token=unknown"]) {
       const main = (await owner.get(path)).html.querySelector("main");
-      expect(main?.text).toContain("This invite link is not valid.");
+      expect(main?.text).toContain("This invite link isn’t valid.");
       expect(main?.querySelector("form")).toBeNull();
     }
   });

@@ -99,7 +99,7 @@ test("a survey from nothing to its results", async () => {
   await page.getByRole("button", { name: "Save draft" }).last().click();
   await page.getByRole("status").getByText("Draft saved.").waitFor();
   await page.getByRole("button", { name: "Publish" }).click();
-  await page.getByRole("status").getByText("The survey is published").waitFor();
+  await page.getByRole("status").getByText("Survey published.").waitFor();
   await page.getByText("No responses yet").waitFor();
   await page.getByRole("navigation", { name: "Surveys" }).getByRole("link", { name: "Share" }).click();
   await page.getByRole("img", { name: "QR code" }).waitFor();

@@ -364,12 +364,12 @@ describe("results", () => {
     const draft = await newDraft(boardAdmin, board, { targeting: { audience: "followers", submission_id: followed } });
     const share = `/o/${board.slug}/admin/surveys/${draft.id}/share`;
     const off = await own.get(share);
-    expect(off.text).toContain("The organization sends no mail.");
+    expect(off.text).toContain("Your organization doesn’t send email.");
     expect(off.html.querySelector("form[action$='/mail']")).toBeNull();
     expect(off.html.querySelector("main a[href$='/settings/mail']")).not.toBeNull();
     await sql`update public.organizations set mail_enabled = true where id = ${board.id}`;
     const on = await own.get(share);
-    expect(on.text).not.toContain("The organization sends no mail.");
+    expect(on.text).not.toContain("Your organization doesn’t send email.");
     expect(on.html.querySelectorAll("form[action$='/mail']")).toHaveLength(2);
   });
 
