@@ -263,7 +263,7 @@ describe("an import", () => {
       {
         line: 2,
         field: "parent_id",
-        message: "names no earlier comment of the submission: the reply stands at the top level",
+        message: "is not an earlier comment of the submission; imported at the top level",
       },
       { line: 3, field: "category", message: "names no category of this file or organization" },
     ]);
@@ -278,7 +278,7 @@ describe("an import", () => {
       processed: 10,
       created: 9,
       failed: 1,
-      errors: [{ line: 5, message: "was refused by the database" }],
+      errors: [{ line: 5, message: "was rejected by the database" }],
     });
   });
 

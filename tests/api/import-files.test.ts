@@ -134,8 +134,8 @@ describe("JSON", () => {
       '{"a":1}\n{"a":\n\n[1]\n{"a":2}',
       [
         [1, { a: 1 }],
-        [2, "is not a JSON object"],
-        [4, "is not a JSON object"],
+        [2, "must be a JSON object"],
+        [4, "must be a JSON object"],
         [5, { a: 2 }],
       ],
     ],
@@ -300,7 +300,7 @@ describe("the export of", () => {
       );
       expect(accepted.map(({ status }) => status)).toEqual([...Object.values(mapped), "open"]);
       expect(rejected).toEqual([
-        { line: 16, field: "status", message: '"Some day" is not known: imported as open', kept: true },
+        { line: 16, field: "status", message: '"Some day" is not known; imported as open', kept: true },
       ]);
       const named = new Set<string>(["duplicate", ...Object.values(mapped)]);
       expect(submissionStatuses.filter((status) => !named.has(status))).toEqual([]);

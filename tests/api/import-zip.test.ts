@@ -184,7 +184,7 @@ describe("Fider's backup", () => {
     expect(rejected).toMatchObject([
       { file: "posts.json", line: 1, field: "title" },
       { file: "post_votes.json", line: 1, field: "author_email" },
-      { file: "post_votes.json", line: 2, message: "must be a post of posts.json" },
+      { file: "post_votes.json", line: 2, message: "must be a post in posts.json" },
     ]);
     expect(accepted.filter(({ kind }) => kind === "submission")).toMatchObject([{ id: "2", author: "#nobody" }]);
   });
@@ -293,7 +293,7 @@ describe("a zip at the endpoint", () => {
     );
     expect(done.errors).toEqual(
       expect.arrayContaining([
-        { file: "posts.json", line: 1, field: null, message: "was refused by the database" },
+        { file: "posts.json", line: 1, field: null, message: "was rejected by the database" },
         { file: "comments.json", line: 1, field: "submission_id", message: expect.stringContaining("names no") },
       ]),
     );

@@ -154,7 +154,7 @@ describe("the builder, without JavaScript", () => {
     const problem = (id: string) => wrong.html.querySelector(`[id="${id}-problem"]`)?.text;
     expect(problem("questions.0.text")).toBeUndefined();
     expect(problem("questions.1.text")).toContain("1 to 1000 characters");
-    expect(problem("questions.2.options")).toContain("Option 3: is there twice");
+    expect(problem("questions.2.options")).toContain("Option 3: must not be repeated");
     expect(problem("closes_at")).toBeTruthy();
     expect(wrong.html.querySelector("[id='questions.2.options']")?.text).toBe("Twice\nOnce\nTwice");
     for (const name of ["required", "multiple"])
