@@ -190,5 +190,7 @@ export function patchOf<Fields extends z.ZodRawShape, Others extends z.ZodRawSha
   const names = Object.keys(fields);
   return z
     .object({ ...others, ...fields })
-    .refine((patch) => names.some((name) => name in patch), { error: `must include at least one of ${names.join(", ")}` });
+    .refine((patch) => names.some((name) => name in patch), {
+      error: `must include at least one of ${names.join(", ")}`,
+    });
 }

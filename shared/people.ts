@@ -34,7 +34,9 @@ export const trustDecision = z
 
 export const eraseMeQuery = z
   .object({
-    confirm: z.literal("erase", "must be erase, because the account is deleted for good").describe("Confirmation: `erase`."),
+    confirm: z
+      .literal("erase", "must be erase, because the account is deleted for good")
+      .describe("Confirmation: `erase`."),
   })
   .meta({ id: "EraseMeQuery", description: "Erases the caller's account." });
 

@@ -51,7 +51,8 @@ const fieldsOfLabel = {
   color: labelColor.optional(),
   translations: z
     .partialRecord(z.enum(locales), labelName.nullable(), {
-      error: ({ code }) => (code === "invalid_type" ? undefined : `must be an object of names by locale (${locales.join(", ")})`),
+      error: ({ code }) =>
+        code === "invalid_type" ? undefined : `must be an object of names by locale (${locales.join(", ")})`,
     })
     .optional()
     .describe("Names in other languages, by locale; null removes one."),

@@ -3,7 +3,7 @@ import { z } from "zod";
 export const errorDetail = z
   .object({
     field: z.string().describe("Path of the field, dotted: `answers.0.value`; `body` for the whole body."),
-    message: z.string().describe("How to fix it, such as `must be 5 to 200 characters`."),
+    message: z.string().describe("How to fix it, such as `must be 5 to 200 characters long`."),
   })
   .meta({ id: "ErrorDetail", description: "An invalid field and how to fix it." });
 
@@ -40,7 +40,9 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
     case "too_big":
       return `must ${bound(issue.origin, "at most", Number(issue.maximum))}`;
     case "invalid_union":
-      return issue.input === undefined ? "is required" : "has an unknown form; see the API reference for the accepted ones";
+      return issue.input === undefined
+        ? "is required"
+        : "has an unknown form; see the API reference for the accepted ones";
     case "unrecognized_keys":
       return `has unknown fields: ${issue.keys
         .slice(0, 10)

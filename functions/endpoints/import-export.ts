@@ -104,7 +104,7 @@ export const importExport = [
   }),
   get("/admin/export", {
     scopes: [...scopes],
-    summary: "Export the organization with e-mail addresses, for an import",
+    summary: "Export the organization with email addresses, for an import",
     query: exportQuery,
     produces: ["application/x-ndjson", "text/csv"],
     responses: { 200: exportAnswer },

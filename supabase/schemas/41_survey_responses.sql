@@ -435,8 +435,7 @@ begin
     end if;
   end loop;
   if cardinality(complaints) = 0 and cardinality(kept) = 0 then
-    complaints := array[jsonb_build_object('field', 'answers',
-      'message', 'must answer at least one question')];
+    complaints := array[jsonb_build_object('field', 'answers', 'message', 'must answer at least one question')];
   end if;
   if cardinality(complaints) > 0 then
     perform private.raise_error('VALIDATION_ERROR',

@@ -65,7 +65,7 @@ describe("CSV", () => {
     [
       "a quote that is not closed",
       'a,b\n1,x\n2,"y\n3,z\n',
-      "a quote that is not closed, or a record of more than 1 MiB, at line 3",
+      "an unclosed quote or a record of more than 1 MiB at line 3",
     ],
     ["a record without end", `a,b\n1,x\n2,"${"y\n".repeat(600_000)}`, "at line 3"],
     ["bytes that are not UTF-8", new Uint8Array([97, 44, 98, 10, 49, 44, 0xe4, 10]), "is not valid UTF-8"],
@@ -144,7 +144,7 @@ describe("JSON", () => {
   });
 
   test.each([
-    ["no object", "[1, 2]", "is not JSON at line 1"],
+    ["no object", "[1, 2]", "is not valid JSON at line 1"],
     ["an object without end", '[{"a":1},\n{"a":', "the object at line 2 does not end"],
     ["an object that is too long", `[{"a":"${"x".repeat(1_100_000)}"}]`, "longer than 1 MiB"],
   ])("ends where it has %s", async (_, file, message) => {
@@ -374,7 +374,7 @@ describe("the export of", () => {
         rejected.push(...chunk.refused);
       }
       const message =
-        "is not imported: a file may create at most 1,000,000 nameless votes. Send the rest in another file";
+        "was skipped, because a file can create at most 1,000,000 anonymous votes; import the rest from another file";
       expect(rejected).toEqual([
         { line: 5, field: "votes_count", message, kept: true },
         { line: 7, field: "votes_count", message, kept: true },

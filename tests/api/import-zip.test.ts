@@ -215,7 +215,11 @@ describe("Fider's backup", () => {
   test.each([
     ["packed with its folder", zipOf([["backup/posts.json", "[]"]]), "has no posts.json"],
     ["with a file of another name", fiderBackup({}, ["posts.jsonl", "x"]), undefined],
-    ["with a table that is no JSON", zipOf([["posts.json", "x"]]), "contains posts.json, which is not JSON at line 1"],
+    [
+      "with a table that is no JSON",
+      zipOf([["posts.json", "x"]]),
+      "contains posts.json, which is not valid JSON at line 1",
+    ],
     ["with a table that breaks off", zipOf([["posts.json", '[{"id":1']]), "contains posts.json, which is incomplete"],
     [
       "with users that are damaged",

@@ -81,7 +81,7 @@ test("a file is checked, then imported, and the report names the lines with erro
   expect(report.querySelectorAll("#import-errors tbody td").map((cell) => cell.text.trim())).toEqual([
     "3",
     "title",
-    "must be 5 to 200 characters",
+    "must be 5 to 200 characters long",
   ]);
   const stored = () => sql`select from public.submissions where organization_id = ${organization.id}`;
   expect(await stored()).toHaveLength(0);

@@ -45,7 +45,10 @@ export async function storeLogo(
   if (!type || !size) throw invalid("file", "must be a PNG, JPEG, or WebP image");
   // A few bytes can name a size that fills the memory of each visitor.
   if (Math.max(...size) > maxLogoPixels)
-    throw new ApiError("PAYLOAD_TOO_LARGE", `The logo is wider or taller than ${maxLogoPixels.toLocaleString("en")} pixels. Send a smaller one.`);
+    throw new ApiError(
+      "PAYLOAD_TOO_LARGE",
+      `The logo is wider or taller than ${maxLogoPixels.toLocaleString("en")} pixels. Send a smaller one.`,
+    );
   const path = `/logos/${before.id}/${randomBytes(16).toString("hex")}.${type}`;
   await put(path, file, logoTypes[type]);
   try {

@@ -35,7 +35,10 @@ export const unavailable = () =>
 // API errors for foreign key violations of validated input, which usually mean a concurrent delete.
 const meaningOfReference: [suffix: string, ApiError][] = [
   ["_category_is_of_the_same_organization", invalid("category_id", "is not a category of this organization")],
-  ["_parent_is_of_the_same_submission", new ApiError("NOT_FOUND", "The comment to reply to is not on this submission.")],
+  [
+    "_parent_is_of_the_same_submission",
+    new ApiError("NOT_FOUND", "The comment to reply to is not on this submission."),
+  ],
   [
     "_audience_submission_is_of_the_same_organization",
     invalid("targeting.submission_id", "is not a submission of this organization"),

@@ -69,7 +69,10 @@ async function* zipRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
   let own = 0;
   const hold = (size: number) => {
     if (own + size > maxBytesPerZip)
-      throw new ApiError("PAYLOAD_TOO_LARGE", "The backup has too many people and posts. Send them in parts as CSV or JSON.");
+      throw new ApiError(
+        "PAYLOAD_TOO_LARGE",
+        "The backup has too many people and posts. Send them in parts as CSV or JSON.",
+      );
     if (bufferedBytes + size > maxBytesOfAllZips)
       throw new ApiError("SERVICE_UNAVAILABLE", "Other backups are being read. Try again in a minute.");
     own += size;
