@@ -11130,8 +11130,8 @@ CREATE OR REPLACE FUNCTION private.require_draft(status text)
 AS $function$
 begin
   if status <> 'draft' then
-    perform private.raise_error('CONFLICT',
-      'Only drafts can be changed. Create a new version of this survey.', 'status');
+    perform private.raise_error('CONFLICT', 'Only drafts can be changed.' || case
+      when status <> 'archived' then ' Create a new version of this survey.' else '' end, 'status');
   end if;
 end
 $function$;

@@ -286,8 +286,8 @@ create function private.require_draft(status text) returns void
 language plpgsql immutable set search_path = pg_temp as $$
 begin
   if status <> 'draft' then
-    perform private.raise_error('CONFLICT',
-      'Only drafts can be changed. Create a new version of this survey.', 'status');
+    perform private.raise_error('CONFLICT', 'Only drafts can be changed.' || case
+      when status <> 'archived' then ' Create a new version of this survey.' else '' end, 'status');
   end if;
 end
 $$;

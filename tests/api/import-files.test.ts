@@ -63,7 +63,7 @@ describe("CSV", () => {
 
   test.each([
     [
-      "a quote that is not closed",
+      "an unclosed quote",
       'a,b\n1,x\n2,"y\n3,z\n',
       "an unclosed quote or a record of more than 1 MiB at line 3",
     ],
@@ -161,9 +161,9 @@ describe("a record", () => {
     ["NUL in it", { ...good, title: "Hello\0you" }, "title", "NUL"],
     ["half a surrogate pair", { ...good, description: `${good.description}\ud800` }, "description", "surrogate"],
     ["an unknown status", { ...good, status: "shipped" }, "status", "must be one of open"],
-    ["a time to come", { ...good, created_at: "2999-01-01T00:00:00Z" }, "created_at", "has passed"],
+    ["a time to come", { ...good, created_at: "2999-01-01T00:00:00Z" }, "created_at", "in the past"],
     ["a time that is none", { ...good, created_at: "yesterday" }, "created_at", "must be a time"],
-    ["an address that is none", { ...good, author_email: "x" }, "author_email", "e-mail"],
+    ["an address that is none", { ...good, author_email: "x" }, "author_email", "email"],
     ["a link that is none", { ...good, tracker_issue_url: "javascript:alert(1)" }, "tracker_issue_url", "http"],
     ["a vote without a person", { kind: "vote", submission_id: "1" }, "author_email", "identifies the person"],
     ["a comment on nothing", { kind: "comment", body: "Yes" }, "submission_id", "is required"],

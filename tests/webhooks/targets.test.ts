@@ -156,7 +156,7 @@ test.each(["https://10.0.0.1/", "https://[::1]/", "https://localhost/", "http://
     await sql`update private.webhooks set url = ${url} where id = ${hook.id.slice(3)}`;
     expect(await attempted(hook)).toMatchObject({
       status_code: null,
-      error: expect.stringMatching(/^The address must/),
+      error: expect.stringMatching(/^The URL must/),
     });
   },
 );
