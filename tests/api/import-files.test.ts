@@ -62,11 +62,7 @@ describe("CSV", () => {
   });
 
   test.each([
-    [
-      "an unclosed quote",
-      'a,b\n1,x\n2,"y\n3,z\n',
-      "an unclosed quote or a record of more than 1 MiB at line 3",
-    ],
+    ["an unclosed quote", 'a,b\n1,x\n2,"y\n3,z\n', "an unclosed quote or a record of more than 1 MiB at line 3"],
     ["a record without end", `a,b\n1,x\n2,"${"y\n".repeat(600_000)}`, "at line 3"],
     ["bytes that are not UTF-8", new Uint8Array([97, 44, 98, 10, 49, 44, 0xe4, 10]), "is not valid UTF-8"],
     ["UTF-16", new Uint8Array([0xff, 0xfe, 97, 0, 44, 0, 98, 0, 10, 0]), "is not valid UTF-8"],

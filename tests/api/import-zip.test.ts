@@ -298,7 +298,12 @@ describe("a zip at the endpoint", () => {
     expect(done.errors).toEqual(
       expect.arrayContaining([
         { file: "posts.json", line: 1, field: null, message: "was rejected by the database" },
-        { file: "comments.json", line: 1, field: "submission_id", message: expect.stringContaining("is not a submission of") },
+        {
+          file: "comments.json",
+          line: 1,
+          field: "submission_id",
+          message: expect.stringContaining("is not a submission of"),
+        },
       ]),
     );
   });

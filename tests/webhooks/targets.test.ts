@@ -154,10 +154,7 @@ test.each(["https://10.0.0.1/", "https://[::1]/", "https://localhost/", "http://
   async (url) => {
     const hook = await newHook(world, ["org.updated"]);
     await sql`update private.webhooks set url = ${url} where id = ${hook.id.slice(3)}`;
-    expect(await attempted(hook)).toMatchObject({
-      status_code: null,
-      error: expect.stringMatching(/^The URL must/),
-    });
+    expect(await attempted(hook)).toMatchObject({ status_code: null, error: expect.stringMatching(/^The URL must/) });
   },
 );
 
