@@ -20,7 +20,7 @@ export const mail: MailTexts = {
     whyAuthor: (organization) => `${organization} ci ha dato il tuo indirizzo insieme a un tuo feedback. Puoi disattivare tutte le sue e-mail con un clic.`,
     invite: (organization) => `Invito a entrare nel team di ${organization}`,
     invites: (name, organization) => `${name} ti invita a entrare nel team di ${organization}`,
-    inviteUntil: (day) => `Accedi con questo indirizzo o usalo per creare un account. L’invito è valido fino a: ${day}.`,
+    inviteUntil: (day) => `Accedi con questo indirizzo o usalo per creare un account. Scadenza dell’invito: ${day}.`,
     whyInvite: (organization) => `Il team di ${organization} ha inserito questo indirizzo per invitarti. Se non te lo aspettavi, ignora questa e-mail.`,
     refuseText: (organization) => `${organization} non invierà più nulla a questo indirizzo, nemmeno inviti.`,
     unsubscribe: "Non ricevere più e-mail di questo tipo",
