@@ -73,9 +73,7 @@ export const Field = (props: Props) => {
       )}
       {problem && (
         <p class="problem" id={`${id}-problem`}>
-          {label}
-          {given.messages.words.colon}
-          {problem}
+          {`${label}${given.messages.words.colon}${problem}`}
         </p>
       )}
       {options ? (

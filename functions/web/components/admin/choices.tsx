@@ -31,9 +31,7 @@ export const Choices = ({ name, legend, hint, choices, ...props }: Props) => {
       )}
       {problem && (
         <p class="problem" id={`${name}-problem`}>
-          {legend}
-          {own.messages.words.colon}
-          {problem}
+          {`${legend}${own.messages.words.colon}${problem}`}
         </p>
       )}
       <input type="hidden" name={name} value="" />

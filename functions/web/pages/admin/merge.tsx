@@ -190,13 +190,7 @@ const Planned = ({ target, sources, made }: { target: Chosen; sources: Chosen[];
         <li>{words.votesAfter(made.vote_count)}</li>
         {twice > 0 && <li>{words.votesTwice(twice)}</li>}
         <li>{words.commentsAfter(made.comment_count)}</li>
-        {made.tags.length > 0 && (
-          <li>
-            {words.tagsGained}
-            {words.colon}
-            {formatList(made.tags, visit.locale)}
-          </li>
-        )}
+        {made.tags.length > 0 && <li>{`${words.tagsGained}${words.colon}${formatList(made.tags, visit.locale)}`}</li>}
         {made.earlier_count > 0 && <li>{words.earlier(made.earlier_count)}</li>}
         <li>{words.told(made.follower_count)}</li>
         <li>{words.canUndo}</li>

@@ -131,11 +131,7 @@ const Failures = ({ rows }: Props) => {
         {data.map(
           ({ id, error }) =>
             error && (
-              <li>
-                {rows.find((row) => row.id === id)?.title ?? id}
-                {words.colon}
-                {errorText(error, visit)}
-              </li>
+              <li>{`${rows.find((row) => row.id === id)?.title ?? id}${words.colon}${errorText(error, visit)}`}</li>
             ),
         )}
       </ul>

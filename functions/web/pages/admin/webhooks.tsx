@@ -159,9 +159,7 @@ const webhook = adminPage({
             </div>
             {shown.enabled && (
               <p class="quiet small" id="pause-hint">
-                {words.pause}
-                {words.colon}
-                {words.pauseHint}
+                {`${words.pause}${words.colon}${words.pauseHint}`}
               </p>
             )}
           </section>

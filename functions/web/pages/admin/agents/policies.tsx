@@ -105,9 +105,7 @@ const Narrow = ({ name, legend, choices }: NarrowProps) => {
       <legend>{legend}</legend>
       {problem && (
         <p class="problem" id={`${name}-problem`}>
-          {legend}
-          {words.colon}
-          {problem}
+          {`${legend}${words.colon}${problem}`}
         </p>
       )}
       {(["all", "only"] as const).map((of) => (
