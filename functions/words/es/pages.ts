@@ -53,7 +53,7 @@ export const pages: Pages = {
     someWords: "Ninguna propuesta contiene todas estas palabras. Estas contienen algunas.",
     didYouMean: "Quizá quisiste decir:",
     emptyTitle: "Aún no hay nada",
-    emptyText: "Sé la primera persona: cuenta qué falta o qué falla.",
+    emptyText: "Empieza tú: cuenta qué falta o qué falla.",
     noneTitle: "Sin resultados",
     noneText: "Prueba con otras palabras o menos filtros, o envía tu propuesta.",
     fresh: "Propuestas nuevas:",
