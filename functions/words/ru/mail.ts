@@ -20,6 +20,7 @@ export const mail: MailTexts = {
     whyAuthor: (organization) => `Мы получили ваш адрес от «${organization}» вместе с вашим отзывом. Отписаться от всех писем можно в один клик.`,
     invite: (organization) => `Приглашение в команду «${organization}»`,
     invites: (name, organization) => `${name} приглашает вас в команду «${organization}»`,
+    // A date ends with the full stop of «г.».
     inviteUntil: (day) => `Войдите с этим адресом или создайте с ним аккаунт. Приглашение действует до ${day}`,
     whyInvite: (organization) => `Команда «${organization}» указала этот адрес, чтобы пригласить вас. Если вы не ждали приглашения, не обращайте внимания на это письмо.`,
     refuseText: (organization) => `«${organization}» больше ничего не пришлёт на этот адрес, в том числе приглашения.`,
