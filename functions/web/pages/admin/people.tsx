@@ -110,11 +110,14 @@ const people = adminPage({
 });
 
 const memberPath = (visit: Visit, { user_id }: Member) => `${base(visit)}/members/${user_id}`;
-const roleOptions = (words: AreaTexts["people"], { role }: AdminFrame) =>
-  memberRoles
-    .filter((one) => role === "owner" || one !== "owner")
-    .toReversed()
-    .map((value) => ({ value, label: `${words.roles[value]}${words.colon}${words.roleTexts[value]}` }));
+/** The roles that the viewer can give, and what each of them can do. */
+const RoleField = ({ value, admin: { role } }: { value?: MemberRole; admin: AdminFrame }) => {
+  const words = useWords("people");
+  const given = memberRoles.filter((one) => role === "owner" || one !== "owner").toReversed();
+  const hint = given.map((one) => `${words.roles[one]}${words.colon}${words.roleTexts[one]}`).join(" · ");
+  const options = given.map((one) => ({ value: one, label: words.roles[one] }));
+  return <Field name="role" label={words.role} value={value} hint={hint} options={options} />;
+};
 
 type MadeProps = { made: MadeByMember[]; of: Member; label: string };
 
@@ -168,7 +171,7 @@ const member = adminPage({
           {mayChange && (
             <Form values={of} submit={words.save}>
               <h2>{words.changeRole}</h2>
-              <Field name="role" label={words.role} options={roleOptions(words, admin)} />
+              <RoleField admin={admin} />
               <Made made={made} of={of} label={words.revokeAsMember} />
             </Form>
           )}
@@ -353,7 +356,7 @@ const newInvite = adminPage({
     content: (
       <Form submit={mail_enabled ? words.mailInvite : words.makeLink} back={`${base(visit)}/invites`}>
         <Field name="email" label={words.email} hint={words.emailHint} autocomplete="off" />
-        <Field name="role" label={words.role} value="member" options={roleOptions(words, admin)} />
+        <RoleField value="member" admin={admin} />
       </Form>
     ),
   }),
