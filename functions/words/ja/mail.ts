@@ -38,7 +38,7 @@ export const mail: MailTexts = {
     bounced: "メールサーバーに受信を拒否されたため、送信を停止しました。解決した場合はチームにお知らせください。",
     resume: "メールの受信を再開する",
     muted: "メールを停止した投稿",
-    unmute: "メールの受信を再開する",
+    unmute: "受信を再開",
     muteThis: "この投稿についてのメールの配信を停止しますか？",
     unsubscribeTitle: "この種類のメールの配信を停止しますか？",
     unsubscribeText: (kind, organization) => `${organization} からの次のメールを停止します：${kind}`,
