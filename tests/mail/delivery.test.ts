@@ -121,7 +121,7 @@ test("the team gets a summary of what others submitted", async () => {
   await world.submit(member, "Their own idea");
   await world.digestNow();
   const mail = await until(() => server.to(member.email)[0]);
-  expect(mail.subject).toBe("New feedback for Own");
+  expect(mail.subject).toBe("New feedback in Own");
   expect(mail.text).toContain("A new idea for the team");
   expect(mail.text).not.toContain("Their own idea");
 });
