@@ -68,7 +68,7 @@ test("who was invited stops all mail of the organization with one click, without
   expect(asked.text).not.toContain(email);
   expect((await visitor.get(linkIn(text, "invite").replace("/invite?", "/unsubscribe/invites?"))).status).toBe(404);
   const done = await visitor.submit(asked.html.querySelector("main form"));
-  expect(done.html.querySelector("[role=status]")?.text).toBe("You don’t get emails from Organization of a test.");
+  expect(done.html.querySelector("[role=status]")?.text).toBe("You no longer get emails from Organization of a test.");
   await invite(email);
   const [again] = await until(() =>
     sql`
