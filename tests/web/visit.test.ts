@@ -22,7 +22,7 @@ test("a visitor signs up, out and in again, and returns to the page they came fr
   expect(wrong.status).toBe(422);
   expect(wrong.html.querySelector("#email")?.getAttribute("value")).toBe(fields.email);
   expect(wrong.html.querySelector("#password")?.getAttribute("value")).toBeUndefined();
-  expect(wrong.html.querySelector("[role=alert]")?.text).toContain("wrong");
+  expect(wrong.html.querySelector("[role=alert]")?.text).toContain("Wrong");
   const back = await visitor.submit(await form("/sign-in?return_to=/o/somewhere"), fields);
   expect([back.status, back.location]).toEqual([303, "/o/somewhere"]);
 });
@@ -41,7 +41,7 @@ test("an incomplete form is shown again with the entered text, and a message at 
   const { status, html } = await newVisitor().post("/sign-up", { name: "Wanda", email: "nowhere" });
   expect(status).toBe(422);
   expect(html.querySelector("#name")?.getAttribute("value")).toBe("Wanda");
-  expect(html.querySelector("#email-problem")?.text).toContain("must be an email address");
+  expect(html.querySelector("#email-problem")?.text).toContain("must be an e-mail address");
   expect(html.querySelector("#email")?.getAttribute("aria-invalid")).toBe("true");
   expect(html.querySelector("#password-problem")?.text).toContain("required");
 });
