@@ -131,7 +131,7 @@ test("somebody known by an address alone is told who gave it", async () => {
   const id = await world.submit(author);
   await world.changeStatus(id, "completed");
   const mail = await until(() => server.to(author.email)[0]);
-  expect(mail.text).toContain("Own gave us your address together with feedback from you.");
+  expect(mail.text).toContain("Own gave us your email address with feedback from you.");
 });
 
 test("an author and a user with one address get one mail of an event", async () => {
