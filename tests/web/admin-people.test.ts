@@ -129,7 +129,7 @@ describe("the team", () => {
     const leave = await owner.get(`${board.at}/people/members/${owner.userId}/remove`);
     const refused = await owner.submit(leave.html.querySelector("form.stack"));
     expect(refused.status).toBe(422);
-    expect(refused.html.querySelector("[role=alert]")?.text).toContain("needs an owner");
+    expect(refused.html.querySelector("[role=alert]")?.text).toContain("needs at least one owner");
     expect(await roleOf(owner.userId, board)).toBe("owner");
 
     const transfer = await owner.get(`${board.at}/people/members/${member.id}/transfer`);

@@ -206,7 +206,7 @@ describe("a webhook", () => {
     const tested = await owner.post(`${path}/test`, of);
     expect([tested.status, tested.html.querySelector("[role=alert]")?.textContent]).toEqual([
       422,
-      "This webhook is disabled: enable it first.",
+      "This webhook is disabled. Enable it first.",
     ]);
     expect((await owner.submit(paused.querySelector("form:has([name=enabled])"))).location).toBe(
       `${path}?done=resumed`,

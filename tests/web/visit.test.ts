@@ -41,7 +41,7 @@ test("an incomplete form is shown again with the entered text, and a message at 
   const { status, html } = await newVisitor().post("/sign-up", { name: "Wanda", email: "nowhere" });
   expect(status).toBe(422);
   expect(html.querySelector("#name")?.getAttribute("value")).toBe("Wanda");
-  expect(html.querySelector("#email-problem")?.text).toContain("must be an e-mail address");
+  expect(html.querySelector("#email-problem")?.text).toContain("must be an email address");
   expect(html.querySelector("#email")?.getAttribute("aria-invalid")).toBe("true");
   expect(html.querySelector("#password-problem")?.text).toContain("required");
 });
