@@ -378,7 +378,7 @@ export const pages = {
       TEXT_CHANGED: "This text was changed after you read it. The page now shows the current version. Read it and decide again.",
       ALREADY_RESPONDED: "You’ve already answered this survey.",
       PLAN_LIMIT_REACHED: "The organization has reached a limit of its plan. Ask one of its admins.",
-      VALIDATION_ERROR: "Something in the form isn’t valid. Check it and try again.",
+      VALIDATION_ERROR: "Something you entered isn’t valid. Check it and try again.",
       PAYLOAD_TOO_LARGE: "What you sent is too large. Shorten it or split it.",
       FORBIDDEN: "You don’t have permission to do this.",
       GONE: "This no longer exists.",
