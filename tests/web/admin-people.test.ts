@@ -183,7 +183,7 @@ describe("the team", () => {
     const left = await member.submit(leave.html.querySelector("form.stack"));
     expect(left.status).toBe(303);
     const { html: mine } = await member.get(left.location ?? "");
-    expect(mine.querySelector("[role=status]")?.text.trim()).toBe("You have left the team.");
+    expect(mine.querySelector("[role=status]")?.text.trim()).toBe("You left the team.");
     expect(await roleOf(member.userId)).toBeUndefined();
   });
 });
