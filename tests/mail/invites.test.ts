@@ -27,7 +27,7 @@ async function invite(email: string) {
 test("somebody without an account joins by the link of the mail", async () => {
   const email = newAddress();
   const made = await invite(email);
-  expect(made.text).toContain("The link is also sent to this address by mail.");
+  expect(made.text).toContain("We also email the link to this address.");
   const { text, subject } = await mailTo(email);
   expect(subject).toBe("Invite to the Organization of a test team");
   const link = linkIn(text, "invite");
