@@ -92,7 +92,7 @@ describe("the team", () => {
 
     const path = link.pathname + link.search;
     expect((await newVisitor().get(path)).location).toMatch(/^\/sign-in/);
-    const forAnother = "This invite is for another e-mail address. Sign out, and sign in with the invited address.";
+    const forAnother = "This invite is for another email address. Sign out, then sign in with the invited address.";
     const shown = (await other.get(path)).html.querySelector("main");
     expect(shown?.querySelector("p")?.text).toBe(forAnother);
     expect(shown?.querySelector("form")?.getAttribute("action")).toBe("/sign-out");
@@ -106,14 +106,14 @@ describe("the team", () => {
     expect(await roleOf(invited.userId)).toBe("admin");
     expect((await invited.get(joined.location ?? "")).status).toBe(200);
     const used = (await invited.get(path)).html.querySelector("main");
-    expect(used?.text).toContain("This invite was used, revoked or has expired.");
+    expect(used?.text).toContain("This invite was already used, was revoked, or has expired.");
     expect(used?.querySelector("form")).toBeNull();
   });
 
   test("the link of an invite that nobody made says so", async () => {
     for (const path of ["/invite", "/invite?token=unknown"]) {
       const main = (await owner.get(path)).html.querySelector("main");
-      expect(main?.text).toContain("This invite link is not valid.");
+      expect(main?.text).toContain("This invite link isn’t valid.");
       expect(main?.querySelector("form")).toBeNull();
     }
   });
@@ -123,7 +123,7 @@ describe("the team", () => {
     const member = await newUser("Max Member", { organization: board, role: "member" });
     const page = await owner.get(`${board.at}/people/members/${member.id}`);
     const changed = await owner.submit(page.html.querySelector("form.settings-form"), { role: "admin" });
-    expect(said(await owner.get(changed.location ?? ""))).toBe("The role is changed.");
+    expect(said(await owner.get(changed.location ?? ""))).toBe("Role changed.");
     expect(await roleOf(member.id, board)).toBe("admin");
 
     const leave = await owner.get(`${board.at}/people/members/${owner.userId}/remove`);
@@ -183,7 +183,7 @@ describe("the team", () => {
     const left = await member.submit(leave.html.querySelector("form.stack"));
     expect(left.status).toBe(303);
     const { html: mine } = await member.get(left.location ?? "");
-    expect(mine.querySelector("[role=status]")?.text.trim()).toBe("You have left the team.");
+    expect(mine.querySelector("[role=status]")?.text.trim()).toBe("You left the team.");
     expect(await roleOf(member.userId)).toBeUndefined();
   });
 });
@@ -213,7 +213,7 @@ describe("users", () => {
     expect(shown.text).toContain("A comment of Edda");
     const trusted = await owner.post(`${path}/trust`, { _method: "put", trusted: "true" });
     const after = await owner.get(trusted.location ?? "");
-    expect(said(after)).toBe("The decision is saved.");
+    expect(said(after)).toBe("Decision saved.");
     expect(after.html.querySelector("dl.properties")?.text).toContain("Needs no approval");
     const forgotten = await owner.post(`${path}/trust`, { _method: "put", trusted: "" });
     expect((await owner.get(forgotten.location ?? "")).text).toContain("Needs approval");

@@ -73,7 +73,7 @@ describe("the board", () => {
     expect(html.querySelector(".tabs a[aria-current]")?.text).toBe("Best match");
     const some = await visitor.get(`${at}?q=roadmap+bananas`);
     expect(some.html.querySelector(".chosen [role=status]")?.text).toBe(
-      "No submission has all of these words. These have some of them.",
+      "No submission contains all of these words. These contain some of them.",
     );
     const typo = await visitor.get(`${at}?q=wekly`);
     const link = typo.html.querySelector(".chosen a[href*=weekly]");

@@ -180,7 +180,7 @@ test("in Chromium, with the token from elsewhere, from the first visit to a key 
   await page.getByRole("heading", { name: "Set up this installation" }).waitFor();
   await expectAccessible(page);
   await page.getByLabel("Name", { exact: true }).fill("Olive Owner");
-  await page.getByLabel("E-mail address").fill(`${randomUUID()}@setup.example`);
+  await page.getByLabel("Email address").fill(`${randomUUID()}@setup.example`);
   await page.getByLabel("Password").fill("correct horse battery");
   await page.getByLabel("Name of the organization").fill("Acme");
   await page.getByLabel("Short name in addresses").fill("acme");
