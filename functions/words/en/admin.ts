@@ -696,7 +696,7 @@ export const admin = {
     created: "Created",
     actions: "Actions",
     old: "Older than 90 days",
-    oldText: (n: number) => count({ one: "# key is older than 90 days. Rotate it so that a leaked secret stops working.", other: "# keys are older than 90 days. Rotate them so that leaked secrets stop working." }),
+    oldText: count({ one: "# key is older than 90 days. Rotate it so that a leaked secret stops working.", other: "# keys are older than 90 days. Rotate them so that leaked secrets stop working." }),
     rotate: "Rotate",
     rotateTitle: "Rotate key",
     rotateText: (name: string) => `${name} gets a new secret. Its scopes and expiry stay the same.`,
