@@ -10,7 +10,7 @@ import { text } from "./text.ts";
 // The year of its UTC time has four digits, as its output has.
 const future = moment.refine(
   (value) => Date.parse(value) > Date.now() && Date.parse(value) < Date.UTC(9999, 11, 31),
-  "must be in the future, and at most 9999-12-30 in UTC",
+  "must be in the future and at most 9999-12-30 (UTC)",
 );
 
 export const apiKeyCreate = z
@@ -51,7 +51,7 @@ export const originsUpdate = z
       .array(
         z
           .string()
-          .refine(isOrigin, "must be an origin: scheme, host and port in lower case, such as https://app.example.org")
+          .refine(isOrigin, "must be an origin (scheme, host, and port) in lowercase, such as https://app.example.org")
           .meta({ pattern: originPattern.source }),
       )
       .max(50)

@@ -20,7 +20,7 @@ export const auditQuery = z
     to: calendarDay.optional().describe("Last day, inclusive."),
     actor_id: uuid.optional().describe("Only entries by this person or this key's profile."),
   })
-  .meta({ id: "AuditQuery", description: "Filter and page of the audit log, newest first." });
+  .meta({ id: "AuditQuery", description: "Filter and page of the audit trail, newest first." });
 
 export type AuditQuery = z.infer<typeof auditQuery>;
 
@@ -44,5 +44,5 @@ export const auditAnswer = listOf(
   auditEntry,
   z
     .object({ next_cursor: z.string().nullable().describe("Pass as `cursor` for the next page; null at the end.") })
-    .meta({ id: "AuditMeta", description: "The start of the next page of the audit log." }),
+    .meta({ id: "AuditMeta", description: "The start of the next page of the audit trail." }),
 );

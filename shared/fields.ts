@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { text, trimText } from "./text.ts";
-import "./validation.ts";
+import { counted, inDigits } from "./validation.ts";
 
 /** Whether Postgres accepts the text as a UUID, of any version. */
 export function isUuid(value: unknown): value is string {
@@ -12,21 +12,21 @@ export const uuid = z.guid({ error: ({ input }) => (input === undefined ? "is re
 
 export const slug = z
   .string()
-  .regex(/^[a-z0-9-]{1,64}$/, "must be a slug: 1 to 64 lowercase letters, digits and hyphens")
+  .regex(/^[a-z0-9-]{1,64}$/, "must have 1 to 64 lowercase letters and digits, with single hyphens between them")
   .describe("Lowercase letters, digits and hyphens.");
 
 /** Input only: a slug as private.is_slug accepts it, for a new or renamed row. */
 export const newSlug = z
   .string()
-  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must be lowercase letters and digits, in words joined by single hyphens")
+  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, "must have 1 to 64 lowercase letters and digits, with single hyphens between them")
   .max(64)
-  .refine((value) => !isUuid(value), "must not look like an id")
+  .refine((value) => !isUuid(value), "must not be a UUID")
   .describe("Lowercase letters and digits, in words joined by single hyphens; at most 64 characters, and no UUID.");
 
 /** Input only: a day within the years that Postgres and every client can represent. */
 export const calendarDay = z.iso
   .date("must be a date such as 2027-01-31")
-  .refine((value) => value >= "1000", "must be in the years 1000 to 9999");
+  .refine((value) => value >= "1000", "must be between the years 1000 and 9999");
 
 // Postgres takes offsets of less than 16 hours.
 export const isoTime =
@@ -77,7 +77,7 @@ export const moderationState = z
 
 export function wholeNumber(min: number, max: number) {
   const error = ({ input }: { input?: unknown }) =>
-    input === undefined ? "is required" : `must be a whole number from ${min} to ${max}`;
+    input === undefined ? "is required" : `must be a whole number from ${inDigits(min)} to ${inDigits(max)}`;
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
@@ -100,7 +100,7 @@ export const emailAddress = z
   .string()
   .overwrite(trimText)
   .refine(isEmailAddress, {
-    error: "must be an e-mail address of at most 254 characters, such as name@example.org",
+    error: "must be an email address of at most 254 characters, such as name@example.org",
     params: { rule: "email" },
   })
   .meta({ format: "email", maxLength: 254 });
@@ -172,10 +172,10 @@ export function shortArrayOf<Item extends z.ZodType>(item: Item, maxItems: numbe
   const array = z.preprocess(
     (value, ctx) => {
       if (!Array.isArray(value) || value.length <= maxItems) return value;
-      ctx.issues.push({ code: "custom", message: `must have at most ${maxItems} items`, input: value });
+      ctx.issues.push({ code: "custom", message: `must have at most ${counted(maxItems, "item")}`, input: value });
       return z.NEVER;
     },
-    minItems > 0 ? items.min(minItems, `must have ${minItems} to ${maxItems} items`) : items,
+    minItems > 0 ? items.min(minItems, `must have ${minItems} to ${counted(maxItems, "item")}`) : items,
   );
   // JSON Schema treats preprocessed fields as optional; mark them as required.
   Object.defineProperty(array._zod, "optin", { value: undefined });
@@ -190,5 +190,7 @@ export function patchOf<Fields extends z.ZodRawShape, Others extends z.ZodRawSha
   const names = Object.keys(fields);
   return z
     .object({ ...others, ...fields })
-    .refine((patch) => names.some((name) => name in patch), { error: `must name at least one of ${names.join(", ")}` });
+    .refine((patch) => names.some((name) => name in patch), {
+      error: `must include at least one of ${names.join(", ")}`,
+    });
 }

@@ -39,10 +39,11 @@ export const identifyBody = z
   .meta({ id: "Identify", description: "A token about a user of the organization's application." });
 
 const claimText = z
-  .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a text, in quotes") })
+  .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a string") })
   .check((ctx) => {
     const length = [...ctx.value.slice(0, 600)].length;
-    const complaint = unstorable(ctx.value) ?? (length < 1 || length > 255 ? "must be 1 to 255 characters" : undefined);
+    const complaint =
+      unstorable(ctx.value) ?? (length < 1 || length > 255 ? "must be 1 to 255 characters long" : undefined);
     if (complaint) ctx.issues.push({ code: "custom", message: complaint, input: ctx.value });
   });
 

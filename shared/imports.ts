@@ -53,7 +53,7 @@ export const moment = z.string().transform((value, ctx) => {
     input: value,
     message: Number.isNaN(at)
       ? "must be a time such as 2026-01-31T09:30:00Z"
-      : "must be a time since 1970 that has passed",
+      : "must be a time in the past, since 1970",
   });
   return z.NEVER;
 });

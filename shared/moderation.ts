@@ -52,7 +52,7 @@ export const moderation = z
       .describe(
         "With approve: the `updated_at` of the text that was read. If the text was changed since, the answer is 409 with the present one; without `updated_at` too, if the author has changed it since submitting it.",
       ),
-    reason: text({ min: 0, max: 500 }).nullish().describe("For the audit log, up to 500 characters."),
+    reason: text({ min: 0, max: 500 }).nullish().describe("For the audit trail, up to 500 characters."),
     trust_author: z
       .boolean()
       .nullish()
@@ -60,7 +60,7 @@ export const moderation = z
   })
   .refine(({ action, trust_author }) => !trust_author || action === "approve", {
     path: ["trust_author"],
-    error: "is allowed with approve only",
+    error: "can be used only with approve",
   })
   .meta({ id: "Moderation", description: "A moderation decision about a submission or comment." });
 

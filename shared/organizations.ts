@@ -46,12 +46,12 @@ export const organizationPatch = patchOf({
     .describe("Language of its pages for browsers that name none of the service's languages."),
   brand_color: z
     .string()
-    .regex(/^#[0-9a-f]{6}$/, "must be a color such as #5b5bd6, in lowercase")
+    .regex(/^#[0-9a-f]{6}$/, "must be a lowercase hex color such as #6b7280")
     .nullable()
     .optional()
     .describe("Color of its pages, `#rrggbb`; null for the default."),
   logo_url: webAddress
-    .startsWith("https://", "must be an https address")
+    .startsWith("https://", "must be a URL that starts with https://")
     .nullable()
     .optional()
     .describe("URL of the logo on its pages, https; null for none. An uploaded logo is deleted."),

@@ -35,7 +35,7 @@ export const isWithinMaxOffset = ({
   cursor !== undefined || page * limit <= (q === undefined ? maxOffset : maxOffsetOfWords);
 export const maxOffsetMessage = {
   path: ["page"],
-  error: `times limit must be at most ${maxOffset}, with q ${maxOffsetOfWords}: send next_cursor as cursor to continue`,
+  error: `multiplied by limit must be at most ${maxOffset.toLocaleString("en")}, or ${maxOffsetOfWords.toLocaleString("en")} with q; to go on, send next_cursor as cursor`,
 };
 
 export const pageQuery = z.object(pageFields).meta({ id: "PageQuery", description: "Page of a list." });
@@ -44,7 +44,7 @@ export type PageQuery = z.infer<typeof pageQuery>;
 
 export const cursor = z
   .string()
-  .regex(/^[A-Za-z0-9+/=_-]{1,2000}$/, "must be a next_cursor from the meta of an earlier response")
+  .regex(/^[A-Za-z0-9+/=_-]{1,2000}$/, "must be the next_cursor of an earlier response")
   .describe("A `next_cursor` from an earlier response, instead of `page`.");
 
 export const order = z.enum(["asc", "desc"]);

@@ -20,7 +20,7 @@ export const peopleQuery = z
         "A complete address, or a part of the name; fewer than three letters match its beginning. Without it and `email`: who submitted or voted last.",
       ),
   })
-  .refine(({ email, search }) => email === undefined || search === undefined, "Give either email or search.")
+  .refine(({ email, search }) => email === undefined || search === undefined, "must not include both email and search")
   .meta({ id: "PeopleQuery", description: "Search by `email` or by `search`." });
 
 export const trustDecision = z
@@ -34,7 +34,9 @@ export const trustDecision = z
 
 export const eraseMeQuery = z
   .object({
-    confirm: z.literal("erase", "must be erase: the account goes for good").describe("Confirmation: `erase`."),
+    confirm: z
+      .literal("erase", "must be erase, because the account is deleted for good")
+      .describe("Confirmation: `erase`."),
   })
   .meta({ id: "EraseMeQuery", description: "Erases the caller's account." });
 

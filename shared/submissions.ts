@@ -62,7 +62,7 @@ const categoryReference = z
 /** A refinement of the list's query. */
 export const isRelevanceOfWords = (query: { sort: string; order: string; q?: string | undefined }) =>
   query.sort !== "relevance" || (query.q !== undefined && query.order === "desc");
-export const relevanceMessage = { path: ["sort"], error: "relevance needs q, and is best first: leave out order" };
+export const relevanceMessage = { path: ["sort"], error: "can be relevance only with q and without order" };
 
 export const submissionListQuery = z
   .object({
@@ -151,7 +151,7 @@ export const statusChangeCreate = z
       error: ({ input }) =>
         input === undefined
           ? "is required"
-          : `must be one of ${submissionStatuses.filter((status) => status !== "duplicate").join(", ")}; a merge makes a duplicate`,
+          : `must be one of ${submissionStatuses.filter((status) => status !== "duplicate").join(", ")}; merge the submission to make it a duplicate`,
     }),
     note: statusNote.nullish().describe("Public reason, up to 2000 characters."),
     notify: z.boolean().default(true).describe("Whether to notify followers."),

@@ -28,7 +28,7 @@ const answerValue = z
 function complaintOf({ input, errors = [] }: { input?: unknown; errors?: z.core.$ZodIssue[][] }): string {
   if (input === undefined) return "is required";
   const own = errors.flat().find(({ code }) => code === "custom");
-  return own?.message ?? "must be a number, text, or an array of options, depending on the question";
+  return own?.message ?? "must be a number, a string, or an array of options, depending on the question";
 }
 
 export const surveyResponseCreate = z

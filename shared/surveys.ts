@@ -33,7 +33,7 @@ const title = text({ min: 1, max: 200 }).describe("1 to 200 characters (code poi
 export const surveyDescription = text({ min: 0, max: 5000 }).describe("Up to 5000 characters (code points), trimmed.");
 export const closesAt = moment.refine(
   (value) => Date.parse(value) >= Date.UTC(2000) && Date.parse(value) < Date.UTC(9999, 11, 31),
-  "must be from 2000-01-01 to 9999-12-30, in UTC",
+  "must be between 2000-01-01 and 9999-12-30 (UTC)",
 );
 const questionText = text({ min: 1, max: 1000 }).describe("Question text, 1 to 1000 characters.");
 
@@ -55,15 +55,15 @@ export const questionCreate = z
       issues.push({ code: "custom", path, message, input: value });
     const { type, options, multiple, scale } = value;
     if (type === "multiple_choice") {
-      if (!options?.length) complain(["options"], "needs at least 1 option");
+      if (!options?.length) complain(["options"], "must have at least one option");
       options?.forEach((option, i) => {
-        if (options.indexOf(option) < i) complain(["options", i], "is there twice");
+        if (options.indexOf(option) < i) complain(["options", i], "must not be repeated");
       });
     } else {
-      if (options?.length) complain(["options"], "is for multiple_choice only");
-      if (multiple) complain(["multiple"], "is for multiple_choice only");
+      if (options?.length) complain(["options"], "can be used only with multiple_choice");
+      if (multiple) complain(["multiple"], "can be used only with multiple_choice");
     }
-    if (type !== "rating" && typeof scale === "number") complain(["scale"], "is for rating only");
+    if (type !== "rating" && typeof scale === "number") complain(["scale"], "can be used only with rating");
   })
   .meta({ id: "QuestionCreate", description: "A question; its position in the array is its order." });
 
@@ -82,7 +82,7 @@ const targeting = z
       .nullish()
       .describe("The submission whose voters or followers may answer; of the same organization."),
     locales: shortArrayOf(locale, locale.options.length)
-      .refine((list) => list.length > 0, "must name at least 1 language, or be null for all")
+      .refine((list) => list.length > 0, "must have at least one language; send null for all")
       .meta({ minItems: 1 })
       .nullish()
       .describe("Languages in which it may be answered; null for all."),
@@ -91,8 +91,8 @@ const targeting = z
     const needsSubmission = value.audience !== "everyone";
     if (needsSubmission === (typeof value.submission_id === "string")) return;
     const message = needsSubmission
-      ? "is required for the audiences voters and followers"
-      : "is allowed for the audiences voters and followers only";
+      ? "is required with the audiences voters and followers"
+      : "can be used only with the audiences voters and followers";
     issues.push({ code: "custom", path: ["submission_id"], message, input: value });
   })
   .meta({ id: "SurveyTargetingUpdate", description: "The audience of a survey; replaced as a whole." });

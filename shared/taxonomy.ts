@@ -44,14 +44,15 @@ export const tagList = dataOf(z.array(tag)).meta({ id: "TagList", description: "
 
 export const labelName = text({ min: 1, max: 100 }).describe("English name, 1 to 100 characters.");
 
-export const labelColor = z.string().regex(/^#[0-9a-f]{6}$/, "must be a hex triplet in lower case, such as #6b7280");
+export const labelColor = z.string().regex(/^#[0-9a-f]{6}$/, "must be a lowercase hex color such as #6b7280");
 
 const fieldsOfLabel = {
   slug: newSlug.optional().describe("For URLs and filters; derived from the name by default."),
   color: labelColor.optional(),
   translations: z
     .partialRecord(z.enum(locales), labelName.nullable(), {
-      error: ({ code }) => (code === "invalid_type" ? undefined : `must be names by locale: ${locales.join(", ")}`),
+      error: ({ code }) =>
+        code === "invalid_type" ? undefined : `must be an object of names by locale (${locales.join(", ")})`,
     })
     .optional()
     .describe("Names in other languages, by locale; null removes one."),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { counted } from "./validation.ts";
 
 /** Unicode white space with U+FEFF. */
 export const whiteSpace =
@@ -32,7 +33,7 @@ export function characterCount(value: string): number {
 export function unstorable(value: string): string | undefined {
   if (value.includes("\0")) return "must not contain the NUL character (U+0000)";
   if (/\p{Surrogate}/u.test(value))
-    return "must not contain half of a surrogate pair: send complete Unicode characters";
+    return "must not contain half of a surrogate pair; send complete Unicode characters";
 }
 
 const maxNesting = 64;
@@ -74,5 +75,5 @@ export function lengthOf(schema: z.ZodType): { min: number; max: number } {
 function wrongLength(value: string, min: number, max: number): string | undefined {
   const count = value.length > 2 * max ? max + 1 : characterCount(value);
   if (count >= min && count <= max) return;
-  return min > 0 ? `must be ${min} to ${max} characters` : `must be at most ${max} characters`;
+  return `must be ${min > 0 ? `${min} to` : "at most"} ${counted(max, "character")} long`;
 }

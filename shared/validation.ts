@@ -3,7 +3,7 @@ import { z } from "zod";
 export const errorDetail = z
   .object({
     field: z.string().describe("Path of the field, dotted: `answers.0.value`; `body` for the whole body."),
-    message: z.string().describe("How to fix it, such as `must be 5 to 200 characters`."),
+    message: z.string().describe("How to fix it, such as `must be 5 to 200 characters long`."),
   })
   .meta({ id: "ErrorDetail", description: "An invalid field and how to fix it." });
 
@@ -13,7 +13,7 @@ const maxDetails = 50;
 const maxFieldLength = 200;
 
 const typeNames: Record<string, string> = {
-  string: "text",
+  string: "a string",
   number: "a number",
   int: "a whole number",
   boolean: "true or false",
@@ -40,19 +40,30 @@ function explain(issue: z.core.$ZodRawIssue): string | undefined {
     case "too_big":
       return `must ${bound(issue.origin, "at most", Number(issue.maximum))}`;
     case "invalid_union":
-      return issue.input === undefined ? "is required" : "matches none of the accepted schemas";
+      return issue.input === undefined
+        ? "is required"
+        : "has an unknown form; see the API reference for the accepted ones";
     case "unrecognized_keys":
-      return "has unknown fields";
+      return `has unknown fields: ${issue.keys
+        .slice(0, 10)
+        .map((key) => fieldName([key]))
+        .join(", ")}`;
     default:
       return undefined;
   }
 }
 
 function bound(origin: string, direction: string, limit: number): string {
-  if (origin === "string") return `be ${direction} ${limit} characters`;
-  if (origin === "array" || origin === "set") return `have ${direction} ${limit} items`;
-  return `be ${direction} ${limit}`;
+  if (origin === "string") return `be ${direction} ${counted(limit, "character")} long`;
+  if (origin === "array" || origin === "set") return `have ${direction} ${counted(limit, "item")}`;
+  return `be ${direction} ${inDigits(limit)}`;
 }
+
+/** A number in a message, with commas: 5,000. */
+export const inDigits = (value: number) => value.toLocaleString("en");
+
+/** A number of things in a message: 1 item, 5,000 items. */
+export const counted = (value: number, one: string) => `${inDigits(value)} ${value === 1 ? one : `${one}s`}`;
 
 /** One entry for each invalid field with its first error; at most 50. */
 export function validationDetails(

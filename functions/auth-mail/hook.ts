@@ -48,7 +48,7 @@ export function createAuthMail(): (request: Request) => Promise<Response> {
   const send = sendLater(transport);
   return signedWebhook(environment.authMailSecret, async (body) => {
     const parsed = hookBody.safeParse(body);
-    if (!parsed.success) throw invalid("body", "is not that of auth's Send Email hook");
+    if (!parsed.success) throw invalid("body", "is not a call of auth's Send Email hook");
     const client = clientOf(parsed.data);
     for (const mail of mailsOf(parsed.data)) {
       const what = `${mail.kind} ${mail.to}`;
@@ -84,7 +84,7 @@ function mailsOf({ user: { id, email, new_email, user_metadata }, email_data }: 
   const common = { accountId: id ?? null, redirectTo, locale: user_metadata.locale };
   const withCode = (kind: CodeKind, to = email, code = token, tokenHash = token_hash): AuthMail => {
     // A person is waiting for the mail, so auth must not report that it was sent.
-    if (!to || !(code || tokenHash)) throw invalid("body", "has no address or no code");
+    if (!to || !(code || tokenHash)) throw invalid("body", "must have an address and a code");
     const about = kind === "email_change_current" ? new_email : undefined;
     return { ...common, kind, to, code: code ?? "", tokenHash: tokenHash ?? "", about };
   };

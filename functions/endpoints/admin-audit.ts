@@ -7,7 +7,7 @@ const { get } = endpointsOf({ tag: "Administration", access: "person" });
 
 export const adminAudit = [
   get("/admin/audit", {
-    summary: "List the audit log of the organization, newest first, as an admin",
+    summary: "List the audit trail of the organization, newest first, as an admin",
     query: auditQuery,
     responses: { 200: auditAnswer },
     call: ({ query }) => [listAudit(query)],

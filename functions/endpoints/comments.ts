@@ -78,7 +78,7 @@ export const comments = [
     call: ({ params, body }) => [updateComment(params.id, body.body), commentDetail(params.id, false)],
     respond: ([updated, [shown]]) => {
       if (!shown) throw missing();
-      if (updated.length === 0) throw forbidden("Only its author may edit a comment.");
+      if (updated.length === 0) throw forbidden("Only its author can edit a comment.");
       return dataResponse(200, shown.data);
     },
   }),
@@ -91,7 +91,7 @@ export const comments = [
     respond: ([deleted, remaining]) => {
       if (deleted.length === 0)
         throw remaining.length
-          ? forbidden("Only its author and the organization's admins may delete a comment.")
+          ? forbidden("Only its author and the organization's admins can delete a comment.")
           : missing();
       return dataResponse(200, `{"deleted":true}`);
     },

@@ -40,7 +40,7 @@ function fileTypeOf(request: Request, format: ImportQuery["format"]): JobFile | 
   const [given = ""] = (request.headers.get("Content-Type") ?? "").split(";");
   const type = mediaTypes[given.trim().toLowerCase()];
   if (!type)
-    return new ApiError("UNSUPPORTED_MEDIA_TYPE", `Say what the file is: ${Object.keys(mediaTypes).join(", ")}.`);
+    return new ApiError("UNSUPPORTED_MEDIA_TYPE", `Set Content-Type to one of ${Object.keys(mediaTypes).join(", ")}.`);
   return problemOfType(type, format) ?? type;
 }
 
@@ -104,7 +104,7 @@ export const importExport = [
   }),
   get("/admin/export", {
     scopes: [...scopes],
-    summary: "Export the organization with e-mail addresses, for an import",
+    summary: "Export the organization with email addresses, for an import",
     query: exportQuery,
     produces: ["application/x-ndjson", "text/csv"],
     responses: { 200: exportAnswer },

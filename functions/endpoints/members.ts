@@ -100,7 +100,7 @@ export const members = [
     respond: row("invite"),
   }),
   post("/invites/accept", {
-    summary: "Accept an invite to your e-mail address (idempotent)",
+    summary: "Accept an invite to your email address (idempotent)",
     body: inviteAccept,
     responses: { 201: joinedAnswer, 200: joinedAnswer },
     call: ({ body }) => [acceptInvite(body.token)],

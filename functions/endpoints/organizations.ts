@@ -36,7 +36,10 @@ export const organizations = [
         problemOfLength(request, logoFile) ??
         (Object.values(logoTypes).some((known) => known === type)
           ? undefined
-          : new ApiError("UNSUPPORTED_MEDIA_TYPE", `Say what the picture is: ${Object.values(logoTypes).join(", ")}.`));
+          : new ApiError(
+              "UNSUPPORTED_MEDIA_TYPE",
+              `Set Content-Type to one of ${Object.values(logoTypes).join(", ")}.`,
+            ));
       if (problem) {
         await execute([logoOf(params.id)]);
         throw problem;

@@ -26,7 +26,7 @@ const scopes = ["members:write"] as const;
 export const people = [
   get("/admin/people", {
     scopes: [...scopes],
-    summary: "Find people by e-mail address or name, as an admin",
+    summary: "Find people by email address or name, as an admin",
     query: peopleQuery,
     responses: { 200: peopleAnswer },
     call: ({ query: { email, search = "" } }) => [email ? findPeople(email) : searchPeople(search)],

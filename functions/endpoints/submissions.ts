@@ -122,7 +122,7 @@ export const submissions = [
     call: ({ params, body, locale }) => [updateSubmission(params.id, body), submissionDetail(params.id, [], locale)],
     respond: ([updated, [shown]]) => {
       if (!shown) throw missing();
-      if (updated.length === 0) throw forbidden("Only its author and the organization's admins may edit a submission.");
+      if (updated.length === 0) throw forbidden("Only its author and the organization's admins can edit a submission.");
       return dataResponse(200, shown.data);
     },
   }),
@@ -135,7 +135,7 @@ export const submissions = [
     respond: ([deleted, remaining]) => {
       if (deleted.length === 0)
         throw remaining.length
-          ? forbidden("Only its author and the organization's admins may delete a submission.")
+          ? forbidden("Only its author and the organization's admins can delete a submission.")
           : missing();
       return dataResponse(200, `{"deleted":true}`);
     },

@@ -26,13 +26,13 @@ export function createSender() {
       try {
         // A mail to the sender's own address could start a loop.
         if (address.toLowerCase() === from.toLowerCase())
-          return { id, attempt, outcome: "failed", error: "This is the address that mail comes from." };
+          return { id, attempt, outcome: "failed", error: "This is the address that emails come from." };
         const outcome = await transport.send(writeMail(claim, from));
         pauseAfter(outcome);
         return { id, attempt, ...outcome };
       } catch (error) {
         log({ requestId: id, error });
-        return { id, attempt, outcome: "retry", error: "The mail could not be written." };
+        return { id, attempt, outcome: "retry", error: "The email could not be written." };
       }
     },
     pausedMs: () => pausedUntil - performance.now(),

@@ -106,5 +106,5 @@ const meaningOf = (code: string, message: string) =>
     ESOCKET: "The connection was refused or closed.",
     EDNS: "The name of the server does not resolve.",
     EAUTH: "The server refused the sign-in.",
-    ETLS: "The server offers no TLS that holds.",
-  })[code] ?? `The mail could not be sent (${code || message.slice(0, 60)}).`;
+    ETLS: "The server does not offer valid TLS.",
+  })[code] ?? `The email could not be sent (${code || message.slice(0, 60)}).`;

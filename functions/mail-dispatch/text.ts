@@ -5,8 +5,8 @@ export function textOfMail(html: string, { colon }: Words): string {
   return unescaped(
     html
       .replace(/<head>.*?<\/head>|<div class="preview".*?<\/div>/gs, "")
-      // Collapse whitespace as HTML does: only tags start a line, not line breaks in a title.
-      .replace(/[ \t\r\n]+/g, " ")
+      // Only tags start a line, not line breaks in a title. No-break spaces stay.
+      .replace(/[^\S\u00A0\u202F]+/g, " ")
       .replace(/<blockquote>(.*?)<\/blockquote>/g, (_, quoted) => `${quote(quoted)}\n\n`)
       .replace(/<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs, (_, href, label) => `${strip(label)}${colon}${href}`)
       .replace(/<br ?\/?>/g, "\n")

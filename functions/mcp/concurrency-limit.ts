@@ -55,4 +55,4 @@ export class ConcurrencyLimit {
 }
 
 const tooManyStreams = () =>
-  new ApiError("RATE_LIMIT_EXCEEDED", "This agent has too many open streams: close some.", [], { retry_after: 5 });
+  new ApiError("RATE_LIMIT_EXCEEDED", "Too many streams of this agent are open. Close some.", [], { retry_after: 5 });

@@ -118,10 +118,10 @@ async function callByNaturalLanguage(request: AgentRequest, params: object): Pro
 
 function refusalOf(understood: Awaited<ReturnType<typeof understand>>, confirm: boolean): RpcError | undefined {
   if ("candidates" in understood)
-    return invalidParams(["input could not be understood as one tool with its arguments: name one"], understood);
+    return invalidParams(["input could not be understood as one tool with its arguments; name the tool"], understood);
   const { tool: parsed_tool, arguments: parsed_params } = understood;
   if (toolByName.get(parsed_tool)?.annotations.destructiveHint && !confirm)
-    return invalidParams([`input means ${parsed_tool}, which changes or deletes data: send confirm: true`], {
+    return invalidParams([`input means ${parsed_tool}, which updates or deletes data; send confirm: true`], {
       parsed_tool,
       parsed_params,
     });

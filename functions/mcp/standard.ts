@@ -64,12 +64,12 @@ export async function serveStandard(c: Context): Promise<Response> {
 async function bodyOf(request: AgentRequest): Promise<unknown> {
   try {
     const body = await readJson(request.c.req.raw);
-    if (Array.isArray(body)) throw invalidRequest("Batches are not supported: send one call for each request.");
+    if (Array.isArray(body)) throw invalidRequest("Batches are not supported. Send one call per request.");
     assertMaxNesting(body);
     const { id, params } = (body ?? {}) as { id?: unknown; params?: Record<string, unknown> | null };
     const { progressToken, [versionName]: revision } = (params?._meta ?? {}) as Record<string, unknown>;
     if (![id, params?.uri, progressToken, revision].every(isRepeatable))
-      throw invalidRequest("id, uri, progressToken and protocolVersion are too long.");
+      throw invalidRequest("id, uri, progressToken, or protocolVersion is too long.");
     return body;
   } catch (error) {
     await admit(request);

@@ -94,13 +94,13 @@ export async function serveSubscription(c: Context): Promise<Response> {
     const stored = JSON.parse(rows?.[0]?.data ?? "null") as StoredSubscription | null;
     if (!stored) throw notFound("subscription");
     const { xid, scopes, tools, expired, ...filter } = stored;
-    if (expired) throw new ApiError("GONE", "This subscription has expired: subscribe again.");
+    if (expired) throw new ApiError("GONE", "This subscription has expired. Subscribe again.");
     for (const event of filter.events) {
       const need = needOf(event);
       if (need && !scopes.includes(need.scope))
-        throw new ApiError("FORBIDDEN", `This key lacks the scope ${need.scope}.`);
+        throw new ApiError("FORBIDDEN", `This key needs the scope ${need.scope}. Use a key that has it.`);
       if (tools && !need?.tools.some((name) => tools.includes(name)))
-        throw new ApiError("FORBIDDEN", `The agent's policies allow no tool that reads ${event}.`);
+        throw new ApiError("FORBIDDEN", `The agent's policies do not allow any tool that reads ${event}.`);
     }
     const stream = new EventStream(position.release);
     follow({ ...filter, stream, cursor: cursorOf(c.req.header("Last-Event-ID"), xid) });

@@ -14,21 +14,47 @@ export function problemOf(error: ApiError, { locale, messages }: Pick<Visit, "lo
   // A form was posted twice: see components/form-id.tsx.
   if (error.details.some(({ field }) => field === "Idempotency-Key"))
     return { message: messages.forms.sent, details: [] };
-  if (error instanceof WordedError || locale === "en") return { message: error.message, details: error.details };
+  if (error instanceof WordedError) return { message: error.message, details: error.details };
   const { problems } = messages;
-  const explain = (issue: z.core.$ZodIssue) => explanation(issue, problems);
+  const inEnglish = locale === "en";
+  const explain = (issue: z.core.$ZodIssue) => {
+    const text = explanation(issue, problems);
+    return inEnglish && text === problems.invalid ? issue.message : text;
+  };
   return {
-    message: problems.codes[error.code as keyof typeof problems.codes] ?? messages.errors.refused,
+    message: sentenceOf(error, { locale, messages }),
     details:
       error instanceof InvalidInput
         ? validationDetails(error, explain)
         : // Errors of the database.
-          error.details.map(({ field }) => ({
+          error.details.map(({ field, message }) => ({
             field,
-            message: error.extra.reason === "name_of_team_member" ? problems.nameOfTeamMember : problems.invalid,
+            message:
+              textOf(message, messages) ??
+              (error.extra.reason === "name_of_team_member"
+                ? problems.nameOfTeamMember
+                : inEnglish
+                  ? message
+                  : problems.invalid),
           })),
   };
 }
+
+/** Codes whose messages are for programs in English too. */
+const forPrograms = new Set(["SUBMISSION_MERGED", "SURVEY_HAS_RESPONSES", "VALIDATION_ERROR"]);
+
+/** An error of the API in the visitor's language. In English, most messages of the API are good for people too. */
+export function sentenceOf(
+  { code, message }: { code: string; message: string },
+  { locale, messages }: Pick<Visit, "locale" | "messages">,
+): string {
+  const { codes } = messages.problems;
+  if (locale === "en" && !forPrograms.has(code)) return textOf(message, messages) ?? message;
+  return textOf(message, messages) ?? codes[code as keyof typeof codes] ?? messages.errors.refused;
+}
+
+const textOf = (message: string, { errorTexts }: Messages): string | undefined =>
+  errorTexts[message as keyof typeof errorTexts];
 
 /** The message for the issue's code, or for the rule of a custom check. */
 function explanation(issue: z.core.$ZodIssue, problems: Messages["problems"]): string {

@@ -37,7 +37,7 @@ export async function servePages(c: Context, pages: Page[]): Promise<Response> {
 
 const tooLong = new ApiError(
   "PAYLOAD_TOO_LARGE",
-  `The address has more than ${maxAddress} characters or ${maxAddressFields} fields.`,
+  `The address has more than ${maxAddress.toLocaleString("en")} characters or ${maxAddressFields} fields.`,
 );
 
 type HonoCookieOptions = Parameters<typeof generateCookie>[2];
@@ -218,7 +218,7 @@ const idOf = (value: string) => /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(
 
 /** Browsers name the page that posts: only our own may, whatever origins an organization allows. */
 function requireOwnOrigin(c: Context) {
-  if (!isOfOwnOrigin(c)) throw forbidden("This form belongs to another site.");
+  if (!isOfOwnOrigin(c)) throw forbidden("This form came from another site. Open the page here and try again.");
 }
 
 function isOfOwnOrigin(c: Context): boolean {

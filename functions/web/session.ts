@@ -101,10 +101,13 @@ const endsSession = ({ code = "", name }: AuthError) => endings.has(code) || nam
 function temporaryErrorOf({ status, message }: AuthError): ApiError {
   if (status !== 429) return notRenewed();
   const retry_after = secondsToWait(message);
-  return new ApiError("RATE_LIMIT_EXCEEDED", "Sessions are renewed too often.", [], { retry_after });
+  return new ApiError("RATE_LIMIT_EXCEEDED", "Your session was renewed too often. Try again in a minute.", [], {
+    retry_after,
+  });
 }
 
-const notRenewed = () => new ApiError("SERVICE_UNAVAILABLE", "Your session could not be renewed.");
+const notRenewed = () =>
+  new ApiError("SERVICE_UNAVAILABLE", "Your session could not be renewed. Try again in a moment.");
 
 /** Seconds to wait, from the message of a rate limit of auth. */
 export const secondsToWait = (message: string) => Number(/(\d+) second/.exec(message)?.[1] ?? 60);

@@ -207,7 +207,7 @@ function errorResponseOf(error: unknown): Response | undefined {
   if (constraint === "users_email_partial_key")
     return goTrueError(422, "user_already_exists", "User already registered");
   if (constraint === "account_was_just_restored")
-    return goTrueError(409, "conflict", "A change of this account was just undone: try again in 30 seconds");
+    return goTrueError(409, "conflict", "A change of this account was just undone. Try again in half a minute.");
 }
 
 /** Of an error that lite's routes would answer. */

@@ -12,7 +12,7 @@ export function rejectBody(path: string, contentType: string | undefined, body: 
     return {
       status: 415,
       code: "UNSUPPORTED_MEDIA_TYPE",
-      message: "The data API takes JSON: send Content-Type: application/json.",
+      message: "The data API takes JSON. Send Content-Type: application/json.",
     };
   if (!isUtf8(body)) return invalid("The body is not valid UTF-8.");
   const { nesting, nameBytes } = shapeOf(body);

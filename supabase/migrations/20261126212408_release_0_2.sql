@@ -315,15 +315,15 @@ begin
   end if;
   if not private.has_address(own_id, invite.email) then
     perform private.raise_error('FORBIDDEN',
-      'This invite is for another e-mail address: sign in with that address.');
+      'This invite is for another email address. Sign in with that address.');
   end if;
   select * into member from public.memberships m where m.organization_id = invite.organization_id
     and m.user_id = own_id;
   if invite.accepted_at is not null and member.user_id is null or invite.accepted_by <> own_id then
-    perform private.raise_error('GONE', 'This invite was used: ask for another.', 'token');
+    perform private.raise_error('GONE', 'This invite was already used. Ask for another one.', 'token');
   elsif invite.accepted_at is null then
     if private.invite_status(invite) <> 'open' then
-      perform private.raise_error('GONE', 'This invite is no longer valid: ask for another.', 'token');
+      perform private.raise_error('GONE', 'This invite is no longer valid. Ask for another one.', 'token');
     end if;
     if member.user_id is null then
       was_new := true;
@@ -475,7 +475,7 @@ AS $function$
 declare import private.imports := private.lock_import(import_id);
 begin
   if import.state <> 'receiving'
-    then perform private.raise_error('CONFLICT', 'This import has ended: start another.'); end if;
+    then perform private.raise_error('CONFLICT', 'This import has ended. Start another one.'); end if;
   insert into private.import_file_parts (organization_id, import_id, n, bytes)
     values (import.organization_id, import.id, n, bytes);
   update private.imports i set bytes = i.bytes + octet_length(admin_add_import_file_part.bytes),
@@ -532,13 +532,15 @@ begin
     if exists (select from unnest(agent.category_ids) as wanted
       where not exists (select from public.categories c
         where c.id = wanted and c.organization_id = agent.organization_id)) then
-      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a category of this organization',
+      perform private.raise_error('VALIDATION_ERROR',
+        'contains an id that is not a category of this organization',
         'category_ids');
     end if;
     if exists (select from unnest(agent.survey_ids) as wanted
       where not exists (select from public.surveys s
         where s.id = wanted and s.organization_id = agent.organization_id)) then
-      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization',
+      perform private.raise_error('VALIDATION_ERROR',
+        'contains an id that is not a survey of this organization',
         'survey_ids');
     end if;
     perform private.audit('agent.set_policies', 'agent', agent.id, policies);
@@ -575,11 +577,11 @@ begin
   if first_day > last_day then
     perform private.raise_error('VALIDATION_ERROR', 'must not be after the end', 'from');
   elsif first_day < '2000-01-01' or last_day >= '2100-01-01' then
-    perform private.raise_error('VALIDATION_ERROR', 'must be within 2000 to 2099', case
+    perform private.raise_error('VALIDATION_ERROR', 'must be between the years 2000 and 2099', case
       when first_day < '2000-01-01' then 'from' else 'to' end);
   elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
     perform private.raise_error('VALIDATION_ERROR',
-      'must be at most 400 intervals before the end: choose a longer one', 'from');
+      'must be at most 400 intervals before the end; choose a longer interval or a shorter period', 'from');
   end if;
   with done as materialized (
     select * from private.activity_by_interval(own_id, first_day, last_day, step)
@@ -655,10 +657,10 @@ AS $function$
 declare checked private.imports := private.lock_import(import_id); new_id uuid;
 begin
   if not checked.is_dry_run or checked.state <> 'completed' then
-    perform private.raise_error('CONFLICT', 'Only a dry run that is completed can be imported.');
+    perform private.raise_error('CONFLICT', 'Only a completed dry run can be imported.');
   elsif not exists (select from private.import_file_parts p
       where p.organization_id = checked.organization_id and p.import_id = checked.id) then
-    perform private.raise_error('GONE', 'The file is not stored any more: send it again.');
+    perform private.raise_error('GONE', 'The file is no longer stored. Send it again.');
   end if;
   new_id := private.admin_start_import(checked.query || '{"dry_run": false}', checked.file_type);
   update private.imports i set bytes = checked.bytes where i.id = new_id;
@@ -684,7 +686,7 @@ declare
   to_at timestamptz := (to_day + 1)::timestamp at time zone time_zone;
 begin
   if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may read the audit log.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users can read the audit trail.');
   end if;
   perform private.require_admin(own_id, '');
   return query
@@ -768,7 +770,8 @@ declare import private.imports := private.lock_import(import_id);
 begin
   update private.imports i set state = 'running', updated_at = clock_timestamp()
   where i.id = import.id and i.state = 'receiving' returning i.* into import;
-  if import.id is null then perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+  if import.id is null then perform private.raise_error('CONFLICT',
+    'This import has ended. Start another one.');
     end if;
   perform private.call_importer();
   return private.import_shape(import);
@@ -838,7 +841,7 @@ AS $function$
 declare import private.imports := private.lock_import(import_id);
 begin
   if import.state not in ('receiving', 'running', 'canceled') then
-    perform private.raise_error('CONFLICT', 'This import has ended: there is nothing to cancel.');
+    perform private.raise_error('CONFLICT', 'This import has ended. There is nothing to cancel.');
   end if;
   update private.imports i set state = 'canceled', updated_at = clock_timestamp() where i.id = import.id
     returning i.* into import;
@@ -861,7 +864,8 @@ begin
   own_role := private.require_person_admin(organization_id);
   member := private.find_member(organization_id, user_id);
   if own_role <> 'owner' and 'owner' in (member.role, role) then
-    perform private.raise_error('FORBIDDEN', 'Only an owner may grant or change the role owner.');
+    perform private.raise_error('FORBIDDEN',
+      'Only an owner can make someone an owner or change an owner''s role.');
   end if;
   former := member.role;
   if role = 'member' and revoke then perform private.end_made_by(organization_id, user_id); end if;
@@ -901,7 +905,7 @@ AS $function$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id); key_id uuid;
 begin
   if agent.retired_at is not null then
-    perform private.raise_error('CONFLICT', 'This agent is retired: make another.');
+    perform private.raise_error('CONFLICT', 'This agent is retired. Create another one.');
   end if;
   key_id := private.create_agent_key(agent.id, name, scopes, digest, prefix, last_four, expires_at,
     private.caller_id());
@@ -940,7 +944,7 @@ begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
   if (select count(*) from private.identify_secrets s where s.organization_id = own_id) >= 2 then
     perform private.raise_error('CONFLICT',
-      'An organization has at most two signing secrets: delete one first.');
+      'An organization can have at most two signing secrets. Delete one first.');
   end if;
   insert into private.identify_secrets (id, organization_id, encrypted_secret, last_four, created_by)
   values (admin_create_identify_secret.secret_id, own_id, admin_create_identify_secret.encrypted_secret,
@@ -967,7 +971,7 @@ begin
     using own_id;
   if used >= 1000 then
     perform private.raise_error('CONFLICT',
-      format('An organization has at most 1,000 %s: merge or delete some.', kind));
+      format('An organization can have at most 1,000 %s. Merge or delete some first.', kind));
   end if;
   fields := jsonb_build_object('slug', private.free_slug(kind, own_id, fields ->> 'name')) ||
     jsonb_strip_nulls(fields);
@@ -985,7 +989,8 @@ begin
     jsonb_build_object('slug', label -> 'slug'));
   return private.label_shape(label);
 exception when unique_violation then
-  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)),
+  perform private.raise_error('CONFLICT',
+    format('Another %s has this slug. Choose a different one.', private.label_noun(kind)),
     'slug');
 end
 $function$;
@@ -1004,7 +1009,8 @@ begin
   perform 1 from public.organizations o where o.id = admin_create_webhook.organization_id for no key update;
   if (select count(*) from private.webhooks w where w.organization_id = admin_create_webhook.organization_id)
     >= 100 then
-    perform private.raise_error('CONFLICT', 'An organization has at most 100 webhooks: delete one first.');
+    perform private.raise_error('CONFLICT',
+      'An organization can have at most 100 webhooks. Delete one first.');
   end if;
   insert into private.webhooks (id, organization_id, url, events, encrypted_secret, created_by)
   values (webhook_id, organization_id, url, events, encrypted_secret, private.person_behind())
@@ -1126,13 +1132,14 @@ begin
   if not private.is_key() then perform private.require_admin(own_id, ''); end if;
   refused := (select type from unnest(types) as type where not private.can_read_event(type) limit 1);
   if refused is not null then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
-      coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
+    perform private.raise_error('FORBIDDEN', format('This key needs %s to read %s. Use a key that has it.',
+      coalesce('the scope ' || nullif(array_to_string(private.feed_scopes(refused), ' or '), ''),
+        'another scope'), refused), 'types');
   end if;
   -- Cursors expire an hour before events are deleted, so that no event after a valid cursor is missing.
   if after_at < now() - private.retention('events') + interval '1 hour' then
-    perform private.raise_error('GONE', format('Events are kept for %s, and this cursor is older: '
-      'read everything anew, then follow without after.', private.retention('events')), 'after');
+    perform private.raise_error('GONE', format('Events are kept for %s, and this cursor is older. '
+      'Read everything again, then continue without after.', private.retention('events')), 'after');
   end if;
   return query
     -- A page scans a bounded part of the feed, however rare the requested types are.
@@ -1244,9 +1251,9 @@ begin
   if own_role is null or (own_role = 'member' and least_role <> 'member')
     or (own_role <> 'owner' and least_role = 'owner') then
     perform private.raise_error('FORBIDDEN', case least_role
-      when 'member' then 'Only members of the organization may do this.'
-      when 'owner' then 'Only the organization''s owner may do this.'
-      else 'Only admins of the organization may do this.' end);
+      when 'member' then 'Only members of the organization can do this.'
+      when 'owner' then 'Only owners of the organization can do this.'
+      else 'Only admins of the organization can do this.' end);
   end if;
   return json_build_object(
     'organization_id', own_id,
@@ -1329,11 +1336,11 @@ begin
   own_role := private.require_person_admin(organization_id);
   select * into organization from public.organizations o where o.id = organization_id;
   if role = 'owner' and own_role <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner may invite an owner.', 'role');
+    perform private.raise_error('FORBIDDEN', 'Only an owner can invite an owner.', 'role');
   end if;
   if exists (select from public.memberships m join public.profiles p on p.id = m.user_id
       where m.organization_id = organization.id and lower(p.email) = address) then
-    perform private.raise_error('CONFLICT', 'This person is a team member already.', 'email');
+    perform private.raise_error('CONFLICT', 'This person is already a team member.', 'email');
   end if;
   update private.invites i set revoked_at = now()
   where i.organization_id = organization.id and i.email = address
@@ -1344,11 +1351,13 @@ begin
           and private.inviter_is_authorized(i));
   if expected >= organization.max_members then
     perform private.raise_error('PLAN_LIMIT_REACHED',
-      format('The plan allows %s members, and with those invited there are %s.', organization.max_members,
-      expected));
+      format('The plan allows %s %s. With open invites there are already %s. Revoke an invite, or ask the '
+        'operator for more.', to_char(organization.max_members, 'FM9,999,999,990'),
+        case organization.max_members when 1 then 'member' else 'members' end, expected));
   end if;
   if expected >= 10000 then
-    perform private.raise_error('CONFLICT', 'A team has at most 10,000 members and invites.');
+    perform private.raise_error('CONFLICT',
+      'A team can have at most 10,000 members and invites. Revoke an invite first.');
   end if;
   insert into private.invites (organization_id, email, role, digest, invited_by)
   values (organization.id, address, role, digest, private.caller_id()) returning * into invite;
@@ -1406,7 +1415,8 @@ begin
     or s.address_hash = private.address_hash(admin_lift_mail_suppression.email));
   if found_hashes is null then return null; end if;
   if found_reasons <> '{bounced}' then
-    perform private.raise_error('CONFLICT', 'They want no mail: only they can change that.');
+    perform private.raise_error('CONFLICT',
+      'This person unsubscribed or reported spam. Only they can resume emails.');
   end if;
   delete from private.mail_suppressions s
   where s.organization_id = own_id and s.address_hash = any (found_hashes) and s.reason = 'bounced';
@@ -1603,11 +1613,12 @@ begin
     found_ids := found_ids || submission.id;
     if submission.merged_into_id is not null then
       perform private.raise_error('SUBMISSION_MERGED',
-        'It was merged before: unmerge it first, or use its merge target.',
+        'This submission is already merged. Undo that merge first, or use its target.',
         case when submission.id = target_id then 'target_id'
           else 'source_ids' end, jsonb_build_object('merged_into_id', submission.merged_into_id));
     elsif submission.moderation_state <> 'approved' then
-      perform private.raise_error('CONFLICT', 'Only approved submissions can be merged: approve it first.',
+      perform private.raise_error('CONFLICT',
+        'Only approved submissions can be merged. Approve this one first.',
         case when submission.id = target_id then 'target_id' else 'source_ids' end);
     end if;
   end loop;
@@ -1780,14 +1791,14 @@ begin
     perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
   elsif wanted = 'approved' and coalesce(text_of <> subject.updated_at, subject.is_changed) then
     perform private.raise_error('TEXT_CHANGED',
-      'The text was changed after you read it: read the present one and decide again.', null,
+      'The text was changed after you read it. Read the current text and decide again.', null,
       jsonb_build_object(
         'current', jsonb_build_object(
           'title', subject.title,
           'body', subject.body,
           'updated_at', subject.updated_at)));
   elsif wanted = 'approved' and subject.above <> 'approved' then
-    perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.',
+    perform private.raise_error('CONFLICT', 'Approve the comment it replies to first.',
       'target_id');
   end if;
   if wanted = 'spam' or trust_author then
@@ -2119,7 +2130,8 @@ begin
   if not leaves and (case when private.is_key() then member.role <> 'member'
       else member.role = 'owner' and private.require_person_admin(organization_id) <> 'owner' end) then
     perform private.raise_error('FORBIDDEN', case when private.is_key()
-      then 'A key may remove plain members only.' else 'Only an owner may remove an owner.' end);
+      then 'A key can remove only members, not admins or owners.' else 'Only an owner can remove an owner.'
+      end);
   end if;
   if revoke then revoked := private.end_made_by(organization_id, user_id); end if;
   still_valid := private.made_by(organization_id, user_id);
@@ -2177,7 +2189,7 @@ begin
   select * into invite from private.invites i where i.organization_id = own_id and i.id = invite_id;
   if invite.id is null then return null; end if;
   if invite.accepted_at is not null then
-    perform private.raise_error('CONFLICT', 'This invite was accepted: remove the member instead.');
+    perform private.raise_error('CONFLICT', 'This invite was accepted. Remove the member instead.');
   end if;
   if invite.revoked_at is null then
     update private.invites i set revoked_at = now() where i.id = invite.id returning * into invite;
@@ -2200,7 +2212,7 @@ begin
     and (agent_id is null or k.profile_id = agent_id) for no key update;
   if key.id is null then return null; end if;
   if key.revoked_at is not null or key.expires_at <= now() then
-    perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
+    perform private.raise_error('CONFLICT', 'This key was revoked or has expired. Create a new one.');
   end if;
   insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
     expires_at, created_by)
@@ -2253,13 +2265,13 @@ begin
   -- Fails instead of waiting: waiting imports of one organization would hold all connections.
   if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
     perform private.raise_error('SERVICE_UNAVAILABLE',
-      'Another import of this organization is being written: try again.');
+      'Another import is running. Try again in a moment.');
   end if;
   select * into import from private.imports i where i.id = import_id for no key update;
   if (import.position ->> 'at')::bigint <> at or import.chunks_done <> chunk then
-    perform private.raise_error('CONFLICT', 'Another request is running this import.');
+    perform private.raise_error('CONFLICT', 'Another request is already running this import.');
   elsif import.state <> 'running' then
-    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+    perform private.raise_error('CONFLICT', 'This import has ended. Start another one.');
   end if;
   -- As in exports, a key without survey scopes imports everything else.
   if records ?| array['survey', 'survey_response']
@@ -2294,7 +2306,7 @@ begin
           import.records_done := import.records_done + 1;
           part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
             'line', e -> 'line',
-            'message', 'was refused by the database')), '[]')
+            'message', 'was rejected by the database')), '[]')
             from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
               jsonb_build_object('n', import.records_done - 1)) e);
         end if;
@@ -2473,7 +2485,7 @@ begin
   if (select count(*) >= 5 from private.imports i
       where i.organization_id = own_id and i.state in ('receiving', 'running') and i.query is not null) then
     perform private.raise_error('CONFLICT',
-      'Five imports of this organization have not ended: wait for one, or cancel it.');
+      'Five imports are already running. Wait for one to finish, or cancel one.');
   end if;
   insert into private.imports (organization_id, format, source, is_dry_run, makes_missing, state, query,
     file_type, profile_id, key_id)
@@ -2520,7 +2532,7 @@ begin
   perform private.require_visible_organization(organization_id);
   perform private.lock_team(organization_id);
   if private.require_person_admin(organization_id) <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner may transfer the organization.');
+    perform private.raise_error('FORBIDDEN', 'Only an owner can transfer the organization.');
   end if;
   member := private.find_member(organization_id, user_id);
   if user_id <> own_id then
@@ -2554,7 +2566,8 @@ begin
   perform 1 from public.organizations where id = own_id for no key update;
   root := (select s.merged_into_id from public.submissions s where s.id = source_id);
   if root is null then
-    perform private.raise_error('CONFLICT', 'It is not merged into another submission.', 'submission_id');
+    perform private.raise_error('CONFLICT',
+      'This submission is not merged into another one.', 'submission_id');
   end if;
   subtree := array(select t.source_id from private.merge_tree(source_id) t);
   others := array(select t.source_id from private.merge_tree(root) t
@@ -2666,7 +2679,8 @@ begin
     end if;
   return private.label_shape(label);
 exception when unique_violation then
-  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)),
+  perform private.raise_error('CONFLICT',
+    format('Another %s has this slug. Choose a different one.', private.label_noun(kind)),
     'slug');
 end
 $function$;
@@ -2864,7 +2878,7 @@ begin
       end if;
       if not state.allowed then
         answer.code := 'RATE_LIMIT_EXCEEDED';
-        answer.message := 'Too many requests: wait and try again.';
+        answer.message := 'Too many requests. Wait and try again.';
         answer.retry_after := greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp())));
         exit;
       end if;
@@ -2893,7 +2907,7 @@ begin
       and resource in ('submissions', 'comments', 'surveys', 'organizations')
       and private.organization_of(resource, resource_id, who) is distinct from who.organization_id then
       answer.code := 'NOT_FOUND';
-      answer.message := 'There is no such row.';
+      answer.message := 'There is no such resource.';
     end if;
   end if;
   answer.origin_allowed := false;
@@ -2906,7 +2920,7 @@ begin
         private.find_organization(organization, who.profile_id))), false);
     if needs_origin and not answer.origin_allowed and answer.code is null then
       answer.code := 'FORBIDDEN';
-      answer.message := 'This origin may not write: an admin can allow it at /api/admin/origins.';
+      answer.message := 'This origin is not allowed to write. An admin can allow it at /api/admin/origins.';
     end if;
   end if;
   answer.kind := who.kind;
@@ -3191,16 +3205,18 @@ begin
         else jsonb_build_object('retry_after', admission.retry_after) end);
   elsif (access = 'agent') <> (admission.kind = 'agent') then
     perform private.raise_error('UNAUTHORIZED', case when access = 'agent'
-      then 'Send the key of an agent: Authorization: Bearer fcs_agt_…'
-      else 'Agent keys work under /api/mcp only.' end);
+      then 'Send the key of an agent as Authorization: Bearer fcs_agt_…'
+      else 'Agent keys work only under /api/mcp.' end);
   elsif access <> 'public' and admission.kind = 'public' then
-    perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+    perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key as Authorization: Bearer <token>.');
   elsif access = 'person' and admission.kind <> 'user' then
     perform private.raise_error('FORBIDDEN',
-      'Only signed-in users may do this, not keys: use the pages, such as the dashboard, or an access token.');
+      'Only signed-in users can do this, not keys. Use the pages, such as the dashboard, or an access '
+        'token.');
   elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
     perform private.raise_error('FORBIDDEN',
-      format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));
+      format('This key needs the scope %s. Use a key that has it.',
+        array_to_string(required_scopes, ' or ')));
   end if;
   ignored := set_config('feedback.request_id', request_id, true);
   ignored := set_config('feedback.organization_id', coalesce(admission.organization_id::text, ''), true);
@@ -3426,7 +3442,8 @@ declare author_id uuid; known_name text;
 begin
   if author_of_key.email is null and author_of_key.name is null then return private.caller_id(); end if;
   if not private.has_scope('submissions:write') then
-    perform private.raise_error('FORBIDDEN', 'This key lacks the scope submissions:write.');
+    perform private.raise_error('FORBIDDEN',
+      'This key needs the scope submissions:write. Use a key that has it.');
   end if;
   if author_of_key.email is null then
     -- The row is locked: an erasure waits, or this transaction waits for it and inserts another author.
@@ -3473,7 +3490,8 @@ AS $function$
 declare agent private.agents;
 begin
   if not private.has_scope(scope) then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', scope), null,
+    perform private.raise_error('FORBIDDEN',
+      format('This key needs the scope %s. Use a key that has it.', scope), null,
       jsonb_build_object('scope', scope));
   end if;
   select * into agent from private.agents a where a.id = private.agent_id();
@@ -3482,7 +3500,7 @@ begin
   end if;
   if destructive and agent.confirm_destructive and not confirmed then
     perform private.raise_error('VALIDATION_ERROR',
-      'This tool updates or deletes data: call it again with confirm: true.', 'confirm');
+      'This tool updates or deletes data. Call it again with confirm: true.', 'confirm');
   end if;
 end
 $function$;
@@ -3504,7 +3522,7 @@ begin
   if nullif(current_setting('request.headers', true), '')::json ->> 'prefer'
     ~* 'count\s*=\s*"?(planned|estimated)' then
     perform private.raise_error('VALIDATION_ERROR',
-      'Use count=exact: the planner''s estimate includes rows you cannot see.', 'Prefer');
+      'Use count=exact. An estimate would include rows you cannot see.', 'Prefer');
   end if;
   if current_setting('request.method', true) not in ('GET', 'HEAD') and current_setting('role')
     in ('anon', 'authenticated') then
@@ -4034,7 +4052,8 @@ begin
     and m.submission_id = (changes ->> 'unmute')::uuid;
   return private.mail_preferences(organization_id, profile_id);
 exception when check_violation then
-  perform private.raise_error('VALIDATION_ERROR', 'must be a choice that this kind of mail has', 'choices');
+  perform private.raise_error('VALIDATION_ERROR',
+    'must have only choices that the kind of email offers (of at_once, daily, weekly, and never)', 'choices');
   return null;
 end
 $function$;
@@ -4074,9 +4093,10 @@ begin
   if present = target then return; end if;
   if action <> 'archive' and present <> (case action when 'publish' then 'draft' when 'pause' then 'published'
     else 'paused' end) then
-    perform private.raise_error('CONFLICT', format('A survey that is %s cannot be %s.', present,
-      case action when 'publish' then 'published' || case present when 'paused' then ': resume it' else '' end
-        when 'pause' then 'paused' else 'resumed' end), 'status');
+    perform private.raise_error('CONFLICT', format('%s survey cannot be %s.%s',
+      case present when 'archived' then 'An archived' else 'A ' || present end,
+      case action when 'publish' then 'published' when 'pause' then 'paused' else 'resumed' end,
+      case when action = 'publish' and present = 'paused' then ' Resume it instead.' else '' end), 'status');
   end if;
   update public.surveys s set status = target where s.id = change_survey_status.survey_id;
 end
@@ -4142,7 +4162,7 @@ begin
   if calls = 0 then return; end if;
   state := private.charge_rule(operation, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
   if not state.allowed then
-    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests. Wait and try again.', null,
       jsonb_build_object(
         'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
   end if;
@@ -4212,11 +4232,11 @@ begin
       return row(to_jsonb(plain::numeric::integer), null)::private.checked_answer;
     when 'multiple_choice' then
       if kind = 'array' and not question.multiple then
-        return row(null, 'must be one option')::private.checked_answer;
+        return row(null, 'must be a single option')::private.checked_answer;
       elsif kind not in ('string', 'array') or kind = 'array'
         and jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")') then
-        return row(null, case when question.multiple then 'must be options, by id or text'
-          else 'must be an option, by id or text' end)::private.checked_answer;
+        return row(null, case when question.multiple then 'must be a list of options (id or text)'
+          else 'must be one of the options (id or text)' end)::private.checked_answer;
       end if;
       chosen := case kind when 'string' then array[plain]
         else array(select private.trim_text(c) from jsonb_array_elements_text(value) c limit 101) end;
@@ -4226,22 +4246,22 @@ begin
       if exists (select from unnest(chosen) c where not exists (
           select from public.survey_options o
             where o.question_id = question.id and c in (o.text, o.id::text))) then
-        return row(null, 'must be one of the options, by id or text')::private.checked_answer;
+        return row(null, 'must be one of the options (id or text)')::private.checked_answer;
       elsif cardinality(named) < cardinality(chosen) then
-        return row(null, 'must not name an option twice')::private.checked_answer;
+        return row(null, 'must not repeat an option')::private.checked_answer;
       end if;
       return row(case when question.multiple then to_jsonb(named)
         else to_jsonb(named[1]) end, null)::private.checked_answer;
     when 'email' then
       if kind <> 'string' or not private.is_email(plain) then
         return row(null,
-          'must be an e-mail address of at most 254 characters, such as name@example.org'
+          'must be an email address of at most 254 characters, such as name@example.org'
         )::private.checked_answer;
       end if;
     -- No ELSE: a question type without validation must raise an error.
     when 'text' then
       if kind <> 'string' or char_length(plain) > 5000 then
-        return row(null, 'must be text of at most 5000 characters')::private.checked_answer;
+        return row(null, 'must be a string of at most 5,000 characters')::private.checked_answer;
       end if;
   end case;
   return row(to_jsonb(plain), null)::private.checked_answer;
@@ -4264,13 +4284,15 @@ begin
     asked := true;
     if (question.type = 'multiple_choice') <> question.has_options then
       perform private.raise_error('CONFLICT',
-        format(case when question.has_options then 'Question %s has options and is not multiple_choice.'
-        else 'Question %s is multiple_choice and has no options.' end, question.position),
+        format(case when question.has_options then 'Question %s has options but is not multiple_choice. '
+          'Remove its options or change its type.'
+        else 'Question %s is multiple_choice but has no options. Add some.' end, question.position),
           format('questions.%s.options', question.position - 1));
     end if;
   end loop;
   if not asked then
-    perform private.raise_error('CONFLICT', 'A survey without questions cannot be published.', 'questions');
+    perform private.raise_error('CONFLICT',
+      'A survey without questions cannot be published. Add a question first.', 'questions');
   end if;
 end
 $function$;
@@ -4296,7 +4318,8 @@ begin
   survey := private.require_open_survey(response.survey_id, response.user_id);
   if not private.targets_locale(survey, response.locale) then
     perform private.raise_error('FORBIDDEN',
-      format('This survey can be answered in %s only.', array_to_string(survey.locales, ', ')));
+      format('This survey is only for people who use one of these languages: %s.',
+        array_to_string(survey.locales, ', ')));
   end if;
   if coalesce(jsonb_typeof(response.answers), '') <> 'array' or jsonb_array_length(response.answers) > 200
     then
@@ -4319,7 +4342,7 @@ begin
     elsif item.nth > 1 then
       complaints := complaints || jsonb_build_object(
         'field', format('answers.%s.question_id', item.index),
-        'message', 'is answered twice');
+        'message', 'must not be answered twice');
       continue;
     end if;
     checked := private.check_answer(item.question, item.value);
@@ -4342,10 +4365,11 @@ begin
     end if;
   end loop;
   if cardinality(complaints) = 0 and cardinality(kept) = 0 then
-    complaints := array[jsonb_build_object('field', 'answers', 'message', 'must answer a question')];
+    complaints := array[jsonb_build_object('field', 'answers', 'message', 'must answer at least one question')];
   end if;
   if cardinality(complaints) > 0 then
-    perform private.raise_error('VALIDATION_ERROR', 'Some answers are not valid.', null,
+    perform private.raise_error('VALIDATION_ERROR',
+      'Some answers are missing or not valid. See details.', null,
       jsonb_build_object('details', to_jsonb(complaints[1:50])));
   end if;
   response.organization_id := survey.organization_id;
@@ -4379,9 +4403,11 @@ begin
     using agent_id;
   if open >= max_open then
     perform private.raise_error('RATE_LIMIT_EXCEEDED',
-      format('An agent may have at most %s of these open at a time: read them or wait until they expire.',
-      max_open), null,
-      jsonb_build_object('retry_after', 60));
+      format(case kind when 'private.agent_subscriptions'::regclass
+        then 'An agent can have at most %s subscriptions. Wait until one expires.'
+        else 'An agent can have at most %s unread streams. Read one, or wait until one expires.' end,
+        max_open),
+      null, jsonb_build_object('retry_after', 60));
   end if;
 end
 $function$;
@@ -4402,11 +4428,11 @@ begin
   select * into author from public.profiles p
   where p.id = author_id and p.organization_id = claim_author.organization_id for no key update;
   if author.id is null or author.kind <> 'email' then
-    perform private.raise_error('CONFLICT', 'This was claimed already, or there is nothing left to claim.');
+    perform private.raise_error('CONFLICT', 'This was already claimed, or there is nothing left to claim.');
   end if;
   if claimer_id is null or not private.has_address(claimer_id, author.email) then
     perform private.raise_error('FORBIDDEN',
-      'Sign in with an account that has confirmed the address that the mail came to.');
+      'Sign in with an account that has confirmed the address this email was sent to.');
   end if;
   perform private.lock_personal_rows(author_id, organization_id);
   perform set_config('feedback.internal_write', 'on', true);
@@ -4819,8 +4845,7 @@ begin
   perform private.require_admin(source.organization_id, 'surveys:publish');
   if source.status not in ('published', 'paused') then
     perform private.raise_error('CONFLICT',
-      format('Only a published or paused survey can have a new version; this one is %s.', source.status),
-      'status');
+      'Only published or paused surveys can have a new version.', 'status');
   end if;
   insert into public.surveys (id, organization_id, title, description, allow_multiple_responses,
     show_branding, redirect_url, audience,
@@ -5582,7 +5607,7 @@ AS $function$
 declare organization_id uuid;
 begin
   if private.mail_address(owner_id) is null then
-    perform private.raise_error('CONFLICT', 'The owner has to confirm an e-mail address first.', 'owner_id');
+    perform private.raise_error('CONFLICT', 'The owner must confirm an email address first.', 'owner_id');
   end if;
   insert into public.organizations (name, slug, visibility) values (name, slug, visibility)
     returning id into organization_id;
@@ -5630,7 +5655,8 @@ declare current_id uuid := private.requested_organization_id();
 begin
   if current_id is null then
     perform private.raise_error('NOT_FOUND',
-      'Name an organization you can see in X-Organization, by id or slug.', 'organization');
+      'Set the X-Organization header to the id or slug of an organization you have access to.',
+      'organization');
   end if;
   return current_id;
 end
@@ -5807,7 +5833,9 @@ CREATE OR REPLACE FUNCTION private.edit_comment()
 AS $function$
 begin
   if old.created_at < now() - private.comment_edit_window() then
-    perform private.raise_error('FORBIDDEN', 'The time to edit this comment has passed.', 'body');
+    perform private.raise_error('FORBIDDEN',
+      format('This comment is older than %s minutes and can no longer be edited.',
+        extract(epoch from private.comment_edit_window())::integer / 60), 'body');
   end if;
   new.body := private.trim_text(new.body);
   new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');
@@ -5886,7 +5914,7 @@ begin
   select w.* into webhook from private.webhooks w where w.organization_id = enabled_webhook.organization_id
     and w.id = webhook_id;
   if not webhook.is_enabled then
-    perform private.raise_error('CONFLICT', 'This webhook is disabled: enable it first.');
+    perform private.raise_error('CONFLICT', 'This webhook is disabled. Enable it first.');
   end if;
   return webhook;
 end
@@ -5900,8 +5928,9 @@ AS $function$
 declare ended integer;
 begin
   perform private.finish_import(i.id, case i.state when 'receiving'
-    then 'The file stopped arriving: send it again.'
-    else format('It made no progress for %s: send the file again.', private.retention('stalled_imports')) end)
+    then 'The file stopped arriving. Send it again.'
+    else format('The import made no progress for %s. Send the file again.',
+      private.retention('stalled_imports')) end)
   from (
     select w.id, w.state from private.imports w
     where w.state in ('receiving', 'running') and w.query is not null
@@ -5999,11 +6028,11 @@ begin
       where m.organization_id = organization and m.role = 'owner') then
       if session_user in ('supabase_auth_admin', 'embedded_auth') then
         -- The auth service returns the message of this SQLSTATE with status 409.
-        raise exception 'An organization needs an owner: make another member owner first.'
+        raise exception 'An organization needs at least one owner. Make someone else an owner first.'
           using errcode = 'PT409';
       end if;
       perform private.raise_error('CONFLICT',
-        'An organization needs an owner: make another member owner first.', 'role');
+        'An organization needs at least one owner. Make someone else an owner first.', 'role');
     end if;
   end loop;
   return null;
@@ -6019,9 +6048,12 @@ AS $function$
 declare organization record; used bigint;
 begin
   for organization in
-    select o.id, l.allowed, l.what from public.organizations o cross join lateral (values
-      ('submissions', o.max_submissions, 'submissions'), ('memberships', o.max_members, 'members'),
-      ('surveys', o.max_surveys, 'surveys that are not archived')) l (relation, allowed, what)
+    select o.id, l.allowed, case l.allowed when 1 then l.one else l.many end as what, l.advice
+    from public.organizations o cross join lateral (values
+      ('submissions', o.max_submissions, 'submission', 'submissions', 'Delete one'),
+      ('memberships', o.max_members, 'member', 'members', 'Remove one'),
+      ('surveys', o.max_surveys, 'survey that is not archived', 'surveys that are not archived',
+        'Archive one')) l (relation, allowed, one, many, advice)
     where l.relation = tg_table_name and l.allowed is not null
       and o.id in (select organization_id from added)
     order by o.id for no key update of o
@@ -6035,7 +6067,8 @@ begin
         where s.organization_id = organization.id and s.status <> 'archived') end;
     if used > organization.allowed then
       perform private.raise_error('PLAN_LIMIT_REACHED',
-        format('The plan allows %s %s.', organization.allowed, organization.what));
+        format('The plan allows %s %s. %s, or ask the operator for more.',
+          to_char(organization.allowed, 'FM9,999,999,990'), organization.what, organization.advice));
     end if;
   end loop;
   return null;
@@ -6074,16 +6107,18 @@ begin
   if new.status <> 'archived' and (old.status, new.status) not
     in (('draft', 'published'), ('published', 'paused'), ('paused', 'published')) then
     perform private.raise_error('CONFLICT',
-      format('A survey that is %s cannot become %s.', old.status, new.status), 'status');
+      format('The status of a survey cannot change from %s to %s.', old.status, new.status), 'status');
   end if;
   new.updated_at := now();
   if new.status = 'published' and new.closes_at <= now() then
-    perform private.raise_error('CONFLICT', 'The time at which this survey closes has passed.', 'closes_at');
+    perform private.raise_error('CONFLICT',
+      'The closing time is in the past. Choose a later one.', 'closes_at');
   end if;
   if old.status = 'draft' and new.status = 'published' then
     perform private.check_questions(new.id);
     if new.audience <> 'everyone' and new.audience_submission_id is null then
-      perform private.raise_error('CONFLICT', format('Name the submission whose %s are asked.', new.audience),
+      perform private.raise_error('CONFLICT',
+        format('Choose the submission whose %s should answer (targeting.submission_id).', new.audience),
         'targeting.submission_id');
     end if;
     -- Serializes two versions of one survey. The waiting transaction holds only a draft, which the other one
@@ -6111,8 +6146,8 @@ declare own_id uuid := private.caller_id(); named_id uuid := private.named_organ
 begin
   if private.address_can_be_restored(own_id) then
     perform private.raise_error('CONFLICT',
-      'The address of this account was changed within a week. While its '
-      'former address can undo that, nothing of the account is erased.');
+      'The email address of this account was changed within the last week. While its former address can '
+      'undo that, the account cannot be erased.');
   end if;
   if named_id is not null then
     -- A user without rows in the organization has nothing to erase, and its team is not notified.
@@ -6154,7 +6189,7 @@ begin
   select * into person from public.profiles p where p.id = profile_id for update;
   if exists (select from public.memberships m
     where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
-    perform private.raise_error('CONFLICT', 'This person is a team member: remove them first.');
+    perform private.raise_error('CONFLICT', 'This person is on the team. Remove them from the team first.');
   end if;
   perform private.delete_personal_rows(profile_id, organization_id);
   if person.kind = 'user' then
@@ -6590,7 +6625,8 @@ begin
   select * into earlier from private.idempotency_keys k
     where k.profile_id = own_id and k.key = find_idempotent_response.key;
   if earlier.request is distinct from find_idempotent_response.request then
-    perform private.raise_error('CONFLICT', 'This Idempotency-Key was used for another request.',
+    perform private.raise_error('CONFLICT',
+      'This Idempotency-Key was already used for another request. Send a new one.',
       'Idempotency-Key');
   end if;
   return earlier.answer;
@@ -7060,7 +7096,7 @@ begin
   end if;
   if cardinality(ids) < cardinality(wanted) then
     perform private.raise_error('VALIDATION_ERROR',
-      format('names a %s that this organization does not have', what), 'value');
+      format('contains an id or slug that is not a %s of this organization', what), 'value');
   end if;
   return ids;
 end
@@ -7097,6 +7133,12 @@ begin
   return outcome;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.unknown_reference(line integer, field text, what text)
+ RETURNS jsonb
+ LANGUAGE sql
+ IMMUTABLE
+RETURN jsonb_build_object('line', line, 'field', field, 'message', format('is not a %s of this file or organization'::text, what));
 
 CREATE OR REPLACE FUNCTION private.import_comments(import private.imports, people jsonb, records jsonb)
  RETURNS private.import_outcome
@@ -7149,7 +7191,7 @@ begin
       'line', f.line,
       'field', 'parent_id',
       'kept', true,
-      'message', 'names no earlier comment of the submission: the reply stands at the top level'))
+      'message', 'is not an earlier comment of the submission; imported at the top level'))
       from fresh f where f.parent_id is not null and f.parent_row_id is null), '[]')
   into outcome from r;
   return outcome;
@@ -7441,7 +7483,7 @@ begin
         'line', r.line,
         'field', 'status',
         'kept', true,
-        'message', 'is of a version while another one is open here: this one is archived');
+        'message', 'cannot be published or paused beside an open version; imported as archived');
     end if;
     insert into public.surveys (id, organization_id, title, description, status, allow_multiple_responses,
       show_branding, redirect_url, audience,
@@ -7616,7 +7658,7 @@ begin
     order by q.position, a.n
   loop
     if (item.question).id is null then
-      return row(null, 'names no question of the survey')::private.checked_answer;
+      return row(null, 'is not a question of this survey')::private.checked_answer;
     elsif item.nth > 1 then
       return row(null, 'answers a question twice')::private.checked_answer;
     end if;
@@ -7962,7 +8004,7 @@ begin
       perform private.require_admin(new.organization_id, '');
     elsif exists (select from private.api_keys k
       where k.id = private.key_id() and k.revoked_at is not null) then
-      perform private.raise_error('UNAUTHORIZED', 'This key was revoked.');
+      perform private.raise_error('UNAUTHORIZED', 'This key was revoked. Use another one.');
     end if;
   end if;
   return new;
@@ -8554,11 +8596,13 @@ begin
     where s.id = survey.audience_submission_id);
   if survey.audience = 'everyone' or submission is null then
     perform private.raise_error('CONFLICT',
-      'Only voters or followers of a submission are asked by mail: choose them in the survey''s targeting.',
+      'Surveys can be emailed only to voters or followers of a submission. Choose one of them as the '
+        'audience (targeting).',
       'targeting');
   end if;
   if not (select o.mail_enabled from public.organizations o where o.id = own_id) then
-    perform private.raise_error('CONFLICT', 'The organization sends no mail: set mail_enabled first.',
+    perform private.raise_error('CONFLICT',
+      'The organization does not send emails. Turn them on first (mail_enabled).',
       'mail_enabled');
   end if;
   if is_reminder then
@@ -9190,18 +9234,20 @@ begin
   perform 1 from private.identify_secrets s where s.id = secret_id and s.organization_id = own_id
     for key share;
   if not found then
-    perform private.raise_error('UNAUTHORIZED', 'The signing secret of this token was deleted.', 'token',
+    perform private.raise_error('UNAUTHORIZED',
+      'The signing secret of this token was deleted. Sign with a current one.', 'token',
       '{"reason": "signature"}');
   end if;
   if (select o.visibility from public.organizations o where o.id = own_id) <> 'public' then
-    perform private.raise_error('FORBIDDEN', 'This board is private: only its team can sign in.', 'token',
+    perform private.raise_error('FORBIDDEN', 'This board is private. Only its team can sign in.', 'token',
       '{"reason": "private_board"}');
   end if;
   if token_digest is not null then
     insert into private.identify_tokens (organization_id, digest, expires_at)
     values (own_id, token_digest, token_expires_at) on conflict do nothing;
     if not found then
-      perform private.raise_error('UNAUTHORIZED', 'This token was used: its jti works once.', 'token',
+      perform private.raise_error('UNAUTHORIZED',
+        'This token was already used. Sign a new one with another jti.', 'token',
         '{"reason": "replayed"}');
     end if;
   end if;
@@ -9231,7 +9277,8 @@ begin
     where p.kind = 'email' and p.organization_id = own_id and lower(p.email) = lower(open_session.email)
       and i.subject <> open_session.subject) then
     perform private.raise_error('CONFLICT',
-      'Another person (sub) of this organization has this address.', 'token', '{"reason": "address_taken"}');
+      'Another person (sub) of this organization has this email address.', 'token',
+      '{"reason": "address_taken"}');
   end if;
 
   update private.identified_people i set last_identified_at = now()
@@ -9295,12 +9342,13 @@ declare own_id uuid := private.agent_id(); need record; allowed text[] := (selec
 begin
   for need in select * from jsonb_to_recordset(needs) as n (event text, scope text, tools text[]) loop
     if not private.has_scope(need.scope) then
-      perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', need.scope), null,
+      perform private.raise_error('FORBIDDEN',
+        format('This key needs the scope %s. Use a key that has it.', need.scope), null,
         jsonb_build_object('scope', need.scope));
     end if;
     if not allowed && need.tools then
       perform private.raise_error('FORBIDDEN',
-        format('The agent''s policies allow no tool that reads %s.', need.event));
+        format('The agent''s policies do not allow any tool that reads %s.', need.event));
     end if;
   end loop;
   perform private.check_stream_limit('private.agent_subscriptions', own_id);
@@ -9872,11 +9920,11 @@ begin
     select c.id, c.moderation_state into parent from public.comments c
       where c.id = new.parent_id and c.submission_id = new.submission_id;
     if parent.id is null then
-      perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.',
+      perform private.raise_error('NOT_FOUND', 'The comment to reply to is not on this submission.',
         'parent_id');
     end if;
     if parent.moderation_state <> 'approved' and private.caller_id() is not null then
-      perform private.raise_error('CONFLICT', 'Only an approved comment can be replied to.', 'parent_id');
+      perform private.raise_error('CONFLICT', 'Only approved comments can be replied to.', 'parent_id');
     end if;
   end if;
   return new;
@@ -9953,7 +10001,7 @@ begin
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
-      perform private.raise_error('FORBIDDEN', 'Only admins of the organization may do this.');
+      perform private.raise_error('FORBIDDEN', 'Only admins of the organization can do this.');
     end if;
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
@@ -9962,11 +10010,13 @@ begin
     perform private.require_admin(submission.organization_id, 'submissions:moderate');
   end if;
   if submission.merged_into_id is not null and new.new_status <> 'duplicate' then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another.', null,
+    perform private.raise_error('SUBMISSION_MERGED',
+      'This submission was merged into another one. Use that one (merged_into_id).', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));
   end if;
   if submission.merged_into_id is null and new.new_status = 'duplicate' then
-    perform private.raise_error('VALIDATION_ERROR', 'Only a merge sets the status duplicate.', 'status');
+    perform private.raise_error('VALIDATION_ERROR',
+      'Submissions get the status duplicate by merging. Use merge instead.', 'status');
   end if;
   if submission.status = new.new_status then
     return null;
@@ -9990,7 +10040,8 @@ begin
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
   if new.organization_id is null then
-    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.',
+    perform private.raise_error('VALIDATION_ERROR',
+      'Set organization_id. There is more than one organization.',
       'organization_id');
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
@@ -10014,11 +10065,13 @@ AS $function$
 begin
   new.organization_id := coalesce(new.organization_id, private.default_organization_id());
   if new.organization_id is null then
-    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.',
+    perform private.raise_error('VALIDATION_ERROR',
+      'Set organization_id. There is more than one organization.',
       'organization_id');
   end if;
   if new.status <> 'draft' and not private.is_importing() then
-    perform private.raise_error('CONFLICT', 'A new survey is a draft: publish it afterwards.', 'status');
+    perform private.raise_error('CONFLICT',
+      'A new survey is a draft. Publish it after creating it.', 'status');
   end if;
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
@@ -10104,7 +10157,7 @@ AS $function$
 begin
   if tg_op = 'DELETE' and not exists (select from public.organizations where id = old.organization_id)
     then return old; end if;
-  perform private.raise_error('FORBIDDEN', 'The audit log is append-only.');
+  perform private.raise_error('FORBIDDEN', 'The audit trail is append-only.');
 end
 $function$;
 
@@ -10119,7 +10172,7 @@ begin
     where organization_id = old.organization_id and merged_into_id = old.id)
     and exists (select from public.organizations where id = old.organization_id) then
     perform private.raise_error('CONFLICT',
-      'Other submissions are merged into this one: unmerge them first.');
+      'Other submissions are merged into this one. Undo those merges first.');
   end if;
   return old;
 end
@@ -10155,7 +10208,7 @@ begin
     and exists (select from public.survey_responses where survey_id = old.id)
     and exists (select from public.organizations where id = old.organization_id) then
     perform private.raise_error('SURVEY_HAS_RESPONSES',
-      'This survey has responses: force=true deletes them with it.');
+      'This survey has responses. Archive it instead, or delete them with it (force=true).');
   end if;
   return old;
 end
@@ -10499,7 +10552,7 @@ AS $function$
 declare survey public.surveys; person uuid[]; began timestamptz;
 begin
   if private.is_key() or private.caller_id() is null then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users can do this.');
   end if;
   survey := private.require_open_survey(survey_id, private.caller_id());
   person := private.same_person(private.caller_id(), survey.organization_id);
@@ -10705,7 +10758,7 @@ begin
   select u.email into address from auth.users u where u.id = account_id for key share;
   if not private.was_just_restored(account_id)
     or tg_table_name = 'one_time_tokens' and to_jsonb(new) ->> 'relates_to' = address then return new; end if;
-  raise exception 'A change of this account was just undone: try again in half a minute.'
+  raise exception 'A change of this account was just undone. Try again in half a minute.'
     using errcode = 'check_violation', constraint = 'account_was_just_restored';
 end
 $function$;
@@ -10720,8 +10773,8 @@ CREATE OR REPLACE FUNCTION private.refuse_erased()
 AS $function$
 begin
   if not private.is_internal_write() and private.was_erased(new.organization_id, new.user_id) then
-    perform private.raise_error('FORBIDDEN', 'This account was erased here. Its votes and answers stay and '
-      'count: to take part again, use another account.');
+    perform private.raise_error('FORBIDDEN', 'The data of this account was erased here. Its votes and '
+      'answers still count. To take part again, use another account.');
   end if;
   return new;
 end
@@ -10765,7 +10818,7 @@ begin
   from private.open_streams s;
   if too_many is not null then
     perform private.raise_error('RATE_LIMIT_EXCEEDED',
-      format('Too many streams %s are open: close some.', too_many), null,
+      format('Too many streams %s are open. Close some.', too_many), null,
       jsonb_build_object('retry_after', 5));
   end if;
   insert into private.open_streams (id, organization_id, agent_id, address)
@@ -10793,7 +10846,7 @@ begin
       and private.name_skeleton(p.name) = private.name_skeleton(new.name))
   then
     perform private.raise_error('VALIDATION_ERROR',
-      'This looks like the name of a team member. Choose one that tells you apart.', 'name',
+      'This looks like the name of a team member. Choose a different one.', 'name',
       '{"reason": "name_of_team_member"}');
   end if;
   return new;
@@ -10839,7 +10892,7 @@ AS $function$
 begin
   if private.is_direct() and coalesce(current_setting('feedback.by_function', true), '') <> 'on' then
     perform private.raise_error('FORBIDDEN',
-      format('Clients cannot write the table %s: call the function %s.', tg_table_name,
+      format('Clients cannot write to the table %s. Call the function %s instead.', tg_table_name,
         tg_argv[case tg_op when 'INSERT' then 0 when 'UPDATE' then 1 else 2 end]));
   end if;
   return null;
@@ -10855,19 +10908,19 @@ AS $function$
 declare unknown text;
 begin
   if coalesce(jsonb_typeof(changes), '') <> 'object' then
-    perform private.raise_error('VALIDATION_ERROR', 'must be an object of what to change', 'changes');
+    perform private.raise_error('VALIDATION_ERROR', 'must be an object with the fields to change', 'changes');
   end if;
   unknown := (select key from jsonb_object_keys(changes) as key where key <> all (known)
     order by key limit 1);
   if unknown is not null then
-    perform private.raise_error('VALIDATION_ERROR', format('must be one of %s', array_to_string(known, ', ')),
-      'changes.' || unknown);
+    perform private.raise_error('VALIDATION_ERROR',
+      format('is not a known field; use one of %s', array_to_string(known, ', ')), 'changes.' || unknown);
   end if;
   -- A number or an object would be stored as its JSON text.
   unknown := (select key from jsonb_each(changes) where jsonb_typeof(value) not in ('string', 'null')
     order by key limit 1);
   if unknown is not null then
-    perform private.raise_error('VALIDATION_ERROR', 'must be text or null', 'changes.' || unknown);
+    perform private.raise_error('VALIDATION_ERROR', 'must be a string or null', 'changes.' || unknown);
   end if;
 end
 $function$;
@@ -11040,10 +11093,12 @@ CREATE OR REPLACE FUNCTION private.require_accepts_responses(survey public.surve
 AS $function$
 begin
   if survey.status <> 'published' then
-    perform private.raise_error('SURVEY_NOT_OPEN',
-      format('This survey is %s: it accepts no responses.', survey.status));
+    perform private.raise_error('SURVEY_NOT_OPEN', case survey.status
+      when 'draft' then 'This survey is still a draft and does not accept responses yet.'
+      when 'paused' then 'This survey is paused and does not accept responses now.'
+      else 'This survey is archived and no longer accepts responses.' end);
   elsif survey.closes_at <= clock_timestamp() then
-    perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
+    perform private.raise_error('SURVEY_NOT_OPEN', 'This survey is closed and no longer accepts responses.');
   end if;
 end
 $function$;
@@ -11057,11 +11112,11 @@ AS $function$
 begin
   if not private.is_admin(organization_id, scope) then
     if current_setting('role', true) = 'anon' then
-      perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+      perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key as Authorization: Bearer <token>.');
     end if;
     perform private.raise_error('FORBIDDEN', case
-      when private.is_key() then format('This key lacks the scope %s.', scope)
-      else 'Only admins of the organization may do this.' end);
+      when private.is_key() then format('This key needs the scope %s. Use a key that has it.', scope)
+      else 'Only admins of the organization can do this.' end);
   end if;
   return organization_id;
 end
@@ -11075,8 +11130,8 @@ CREATE OR REPLACE FUNCTION private.require_draft(status text)
 AS $function$
 begin
   if status <> 'draft' then
-    perform private.raise_error('CONFLICT',
-      format('This survey is %s: only a draft can be changed. Make a new version of it.', status), 'status');
+    perform private.raise_error('CONFLICT', 'Only drafts can be changed.' || case
+      when status <> 'archived' then ' Create a new version of this survey.' else '' end, 'status');
   end if;
 end
 $function$;
@@ -11090,7 +11145,7 @@ AS $function$
 declare organization_id uuid := private.current_organization_id();
 begin
   if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may create keys.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users can create keys.');
   end if;
   perform private.require_admin(organization_id, '');
   return organization_id;
@@ -11132,7 +11187,7 @@ declare
 begin
   if cardinality(voters) > 0 and user_id <> all (voters) then
     perform private.raise_error('CONFLICT',
-      'Somebody with this e-mail address has voted already, and a person counts once.',
+      'Someone with this email address has already voted, and each person counts once.',
       case when comment_id is null then 'submission_id' else 'comment_id' end);
   end if;
 end
@@ -11151,7 +11206,7 @@ declare target_id uuid := (select s.merged_into_id from public.submissions s
 begin
   if target_id is not null then
     perform private.raise_error('SUBMISSION_MERGED',
-      'This submission was merged into another: use merged_into_id.', null,
+      'This submission was merged into another one. Use that one (merged_into_id).', null,
       jsonb_build_object('merged_into_id', target_id));
   end if;
 end
@@ -11176,7 +11231,7 @@ begin
     where p.id = require_open_survey.user_id
     and (p.kind <> 'user' or p.auth_user_id is not null) for key share;
   if not found and user_id = private.caller_id() then
-    perform private.raise_error('UNAUTHORIZED', 'This account was deleted.');
+    perform private.raise_error('UNAUTHORIZED', 'This account was deleted. Sign in with another account.');
   end if;
   if not survey.allow_multiple_responses then
     -- Serializes responses of one person; otherwise a start could be recorded after the response. Operators
@@ -11188,12 +11243,13 @@ begin
     person := private.same_person(user_id, survey.organization_id);
     if exists (select from public.survey_responses r
       where r.survey_id = survey.id and r.user_id = any (person)) then
-      perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
+      perform private.raise_error('ALREADY_RESPONDED', 'You have already answered this survey.');
     end if;
   end if;
   if not private.is_in_audience(survey, user_id) then
-    perform private.raise_error('FORBIDDEN',
-      format('This survey is for %s of a submission.', survey.audience));
+    perform private.raise_error('FORBIDDEN', case survey.audience
+      when 'voters' then 'Only people who voted for the submission can answer this survey.'
+      else 'Only people who follow the submission can answer this survey.' end);
   end if;
   return survey;
 end
@@ -11220,7 +11276,8 @@ AS $function$
 begin
   if (select p.kind from public.profiles p where p.id = private.caller_id()) = 'email' then
     perform private.raise_error('FORBIDDEN',
-      'Only a link in a mail resumes mail: the application that signed you in does not prove the address.');
+      'Emails can be resumed only with a link in an email. The application that signed you in does not prove '
+        'that the address is yours.');
   end if;
 end
 $function$;
@@ -11242,8 +11299,8 @@ begin
   allowed := (select o.anonymous_may from public.organizations o where o.id = new.organization_id);
   if allowed <> 'participate' and allowed <> tg_argv[0] then
     perform private.raise_error('FORBIDDEN', case allowed
-      when 'vote' then 'Anonymous users may read and vote here: sign up to do more.'
-      else 'Anonymous users may only read here: sign up to take part.' end);
+      when 'vote' then 'Without an account you can read and vote here. Sign up to do more.'
+      else 'Without an account you can only read here. Sign up to take part.' end);
   end if;
   return new;
 end
@@ -11257,7 +11314,7 @@ CREATE OR REPLACE FUNCTION private.require_person_admin(organization_id uuid)
 AS $function$
 begin
   if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may change roles.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users can change roles.');
   end if;
   perform private.require_organization_admin(organization_id, '');
   return (select m.role from public.memberships m
@@ -11305,7 +11362,7 @@ AS $function$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'organization:write');
 begin
   if kind not in ('categories', 'tags') then
-    perform private.raise_error('NOT_FOUND', 'There is no such kind: use categories or tags.');
+    perform private.raise_error('NOT_FOUND', 'There is no such kind. Use categories or tags.');
   end if;
   return own_id;
 end
@@ -11370,14 +11427,14 @@ begin
   perform private.require_visible_organization(organization_id);
   perform private.lock_team(organization_id);
   if private.require_person_admin(organization_id) <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner may remove the second factor of a member.');
+    perform private.raise_error('FORBIDDEN', 'Only an owner can remove the second factor of a member.');
   end if;
   member := private.find_member(organization_id, user_id);
   -- A second factor protects every team of its person.
   if exists (select from public.memberships m where m.user_id = member.user_id
       and not private.is_own_team(m.organization_id)) then
     perform private.raise_error('CONFLICT',
-      'This person is also on a team that you do not own: its owner must remove them first.');
+      'This person is also on a team that you do not own. Its owner must remove them first.');
   end if;
   auth_id := (select p.auth_user_id from public.profiles p where p.id = member.user_id);
   delete from auth.mfa_factors f where f.user_id = auth_id;
@@ -11856,7 +11913,7 @@ begin
   -- Serializes concurrent calls: the second waits here for the first.
   insert into private.setup default values on conflict do nothing;
   if not found then
-    perform private.raise_error('CONFLICT', 'This installation is set up already: sign in.');
+    perform private.raise_error('CONFLICT', 'This installation is already set up. Sign in instead.');
   end if;
   organization_id := private.create_organization(name, slug, visibility, owner_id);
   update public.organizations o set is_default = true where o.id = organization_id;
@@ -12299,7 +12356,7 @@ begin
     'submitted_at', response.submitted_at);
 -- Two concurrent responses: the unique index rejects one.
 exception when unique_violation then
-  perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
+  perform private.raise_error('ALREADY_RESPONDED', 'You have already answered this survey.');
 end
 $function$;
 
@@ -12808,10 +12865,11 @@ begin
     on conflict do nothing;
   if not exists (select from private.organization_slugs s
     where s.slug = new.slug and s.organization_id = new.id) then
-    perform private.raise_error('CONFLICT', 'Another organization has or had this slug.', 'slug');
+    perform private.raise_error('CONFLICT',
+      'Another organization has or had this slug. Choose a different one.', 'slug');
   elsif (select count(*) from private.organization_slugs s where s.organization_id = new.id) > 10 then
     perform private.raise_error('CONFLICT',
-      'An organization can have 10 slugs, former ones included: take one of them again.', 'slug');
+      'An organization can have at most 10 slugs, including former ones. Use one of them again.', 'slug');
   end if;
   return new;
 end
@@ -13057,7 +13115,7 @@ begin
   -- Pending deliveries of disabled endpoints fail.
   update private.webhook_deliveries d set status = 'failed', finished_at = now(),
     attempts = private.logged(d.attempts,
-      private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was switched off.'))
+      private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was disabled.'))
   where d.ctid = any (array(
     select o.ctid from private.webhooks w join private.webhook_deliveries o on o.webhook_id = w.id
       and o.status = 'pending'
@@ -13610,9 +13668,9 @@ AS $function$
 #variable_conflict use_column
 begin
   if coalesce(char_length(q), 0) not between 1 and 200 then
-    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 200 characters', 'q');
+    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 200 characters long', 'q');
   elsif coalesce(max_results, 0) not between 1 and 100 then
-    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 100', 'max_results');
+    perform private.raise_error('VALIDATION_ERROR', 'must be a whole number from 1 to 100', 'max_results');
   end if;
   return query
     select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count, s.created_at,
@@ -14509,7 +14567,7 @@ CREATE OR REPLACE FUNCTION private.refusal_message(refusal text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
-RETURN CASE refusal WHEN 'factor'::text THEN 'This account has a second factor: send the token of a session that passed it (aal2).'::text WHEN 'client'::text THEN 'This token was issued to another application.'::text WHEN 'ended'::text THEN 'The session has ended: sign in again.'::text ELSE 'The credential is not valid.'::text END;
+RETURN CASE refusal WHEN 'factor'::text THEN 'This account has a second factor. Send the token of a session that passed it (aal2).'::text WHEN 'client'::text THEN 'This token was issued to another application. Sign in to this one.'::text WHEN 'ended'::text THEN 'This session has ended. Sign in again.'::text ELSE 'The credential is not valid. Sign in again, or replace the key.'::text END;
 
 ALTER FUNCTION "private"."refusal_message"(text) OWNER TO "postgres";
 
@@ -15251,6 +15309,8 @@ COMMENT ON FUNCTION "public"."my_votes"(uuid[]) IS 'The signed-in user''s votes 
 COMMENT ON FUNCTION "public"."search_submissions"(text, uuid, integer) IS 'Submissions of an organization that match a query of 1 to 200 characters, best first: words, "phrases", -exclusions and OR. At most max_results, up to 100. match is any if none has all words. Errors: VALIDATION_ERROR.';
 
 COMMENT ON FUNCTION "public"."start_survey"(uuid) IS 'Call it when the signed-in user starts to answer: completion time is measured from the first call, without one from the first GET /api/surveys/:id. Repeated calls have no effect.';
+
+COMMENT ON TABLE "private"."audit_log" IS 'Audit trail of the team and its keys. actor_id: the acting profile (null: an operator); key_id: the key it used. details describes the change without personal data. Append-only; deleted with the organization.';
 
 COMMENT ON TABLE "private"."account_undos" IS 'Links that undo a change of address or password, as hashes, with the address that the account had before and that got the link. Valid once (undone_at) within private.retention(account_undos).';
 

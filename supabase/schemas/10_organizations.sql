@@ -113,10 +113,11 @@ begin
     on conflict do nothing;
   if not exists (select from private.organization_slugs s
     where s.slug = new.slug and s.organization_id = new.id) then
-    perform private.raise_error('CONFLICT', 'Another organization has or had this slug.', 'slug');
+    perform private.raise_error('CONFLICT',
+      'Another organization has or had this slug. Choose a different one.', 'slug');
   elsif (select count(*) from private.organization_slugs s where s.organization_id = new.id) > 10 then
     perform private.raise_error('CONFLICT',
-      'An organization can have 10 slugs, former ones included: take one of them again.', 'slug');
+      'An organization can have at most 10 slugs, including former ones. Use one of them again.', 'slug');
   end if;
   return new;
 end
@@ -139,9 +140,12 @@ language plpgsql security definer set search_path = pg_temp as $$
 declare organization record; used bigint;
 begin
   for organization in
-    select o.id, l.allowed, l.what from public.organizations o cross join lateral (values
-      ('submissions', o.max_submissions, 'submissions'), ('memberships', o.max_members, 'members'),
-      ('surveys', o.max_surveys, 'surveys that are not archived')) l (relation, allowed, what)
+    select o.id, l.allowed, case l.allowed when 1 then l.one else l.many end as what, l.advice
+    from public.organizations o cross join lateral (values
+      ('submissions', o.max_submissions, 'submission', 'submissions', 'Delete one'),
+      ('memberships', o.max_members, 'member', 'members', 'Remove one'),
+      ('surveys', o.max_surveys, 'survey that is not archived', 'surveys that are not archived',
+        'Archive one')) l (relation, allowed, one, many, advice)
     where l.relation = tg_table_name and l.allowed is not null
       and o.id in (select organization_id from added)
     order by o.id for no key update of o
@@ -155,7 +159,8 @@ begin
         where s.organization_id = organization.id and s.status <> 'archived') end;
     if used > organization.allowed then
       perform private.raise_error('PLAN_LIMIT_REACHED',
-        format('The plan allows %s %s.', organization.allowed, organization.what));
+        format('The plan allows %s %s. %s, or ask the operator for more.',
+          to_char(organization.allowed, 'FM9,999,999,990'), organization.what, organization.advice));
     end if;
   end loop;
   return null;
@@ -315,7 +320,7 @@ begin
       and private.name_skeleton(p.name) = private.name_skeleton(new.name))
   then
     perform private.raise_error('VALIDATION_ERROR',
-      'This looks like the name of a team member. Choose one that tells you apart.', 'name',
+      'This looks like the name of a team member. Choose a different one.', 'name',
       '{"reason": "name_of_team_member"}');
   end if;
   return new;
@@ -438,11 +443,11 @@ language plpgsql stable set search_path = pg_temp as $$
 begin
   if not private.is_admin(organization_id, scope) then
     if current_setting('role', true) = 'anon' then
-      perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+      perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key as Authorization: Bearer <token>.');
     end if;
     perform private.raise_error('FORBIDDEN', case
-      when private.is_key() then format('This key lacks the scope %s.', scope)
-      else 'Only admins of the organization may do this.' end);
+      when private.is_key() then format('This key needs the scope %s. Use a key that has it.', scope)
+      else 'Only admins of the organization can do this.' end);
   end if;
   return organization_id;
 end
@@ -531,7 +536,8 @@ declare author_id uuid; known_name text;
 begin
   if author_of_key.email is null and author_of_key.name is null then return private.caller_id(); end if;
   if not private.has_scope('submissions:write') then
-    perform private.raise_error('FORBIDDEN', 'This key lacks the scope submissions:write.');
+    perform private.raise_error('FORBIDDEN',
+      'This key needs the scope submissions:write. Use a key that has it.');
   end if;
   if author_of_key.email is null then
     -- The row is locked: an erasure waits, or this transaction waits for it and inserts another author.
@@ -657,7 +663,8 @@ declare current_id uuid := private.requested_organization_id();
 begin
   if current_id is null then
     perform private.raise_error('NOT_FOUND',
-      'Name an organization you can see in X-Organization, by id or slug.', 'organization');
+      'Set the X-Organization header to the id or slug of an organization you have access to.',
+      'organization');
   end if;
   return current_id;
 end
@@ -743,7 +750,7 @@ language plpgsql set search_path = pg_temp as $$
 declare organization_id uuid;
 begin
   if private.mail_address(owner_id) is null then
-    perform private.raise_error('CONFLICT', 'The owner has to confirm an e-mail address first.', 'owner_id');
+    perform private.raise_error('CONFLICT', 'The owner must confirm an email address first.', 'owner_id');
   end if;
   insert into public.organizations (name, slug, visibility) values (name, slug, visibility)
     returning id into organization_id;

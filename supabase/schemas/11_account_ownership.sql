@@ -282,9 +282,9 @@ $$;
 create function private.refusal_message(refusal text) returns text
 language sql immutable
 return case refusal
-  when 'factor' then 'This account has a second factor: send the token of a session that passed it (aal2).'
-  when 'client' then 'This token was issued to another application.'
-  when 'ended' then 'The session has ended: sign in again.'
-  else 'The credential is not valid.' end;
+  when 'factor' then 'This account has a second factor. Send the token of a session that passed it (aal2).'
+  when 'client' then 'This token was issued to another application. Sign in to this one.'
+  when 'ended' then 'This session has ended. Sign in again.'
+  else 'The credential is not valid. Sign in again, or replace the key.' end;
 grant execute on function private.token_refusal, private.refusal_message to anon, authenticated,
   service_role;

@@ -206,7 +206,8 @@ begin
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
   if new.organization_id is null then
-    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.',
+    perform private.raise_error('VALIDATION_ERROR',
+      'Set organization_id. There is more than one organization.',
       'organization_id');
   end if;
   select * into organization from public.organizations where id = new.organization_id for key share;
@@ -360,7 +361,7 @@ begin
     where organization_id = old.organization_id and merged_into_id = old.id)
     and exists (select from public.organizations where id = old.organization_id) then
     perform private.raise_error('CONFLICT',
-      'Other submissions are merged into this one: unmerge them first.');
+      'Other submissions are merged into this one. Undo those merges first.');
   end if;
   return old;
 end
@@ -409,7 +410,7 @@ begin
   select * into submission from public.submissions where id = new.submission_id for no key update;
   if submission.id is null then
     if exists (select from public.submissions where id = new.submission_id) then
-      perform private.raise_error('FORBIDDEN', 'Only admins of the organization may do this.');
+      perform private.raise_error('FORBIDDEN', 'Only admins of the organization can do this.');
     end if;
     perform private.raise_error('NOT_FOUND', 'There is no such submission.', 'submission_id');
   end if;
@@ -418,11 +419,13 @@ begin
     perform private.require_admin(submission.organization_id, 'submissions:moderate');
   end if;
   if submission.merged_into_id is not null and new.new_status <> 'duplicate' then
-    perform private.raise_error('SUBMISSION_MERGED', 'This submission was merged into another.', null,
+    perform private.raise_error('SUBMISSION_MERGED',
+      'This submission was merged into another one. Use that one (merged_into_id).', null,
       jsonb_build_object('merged_into_id', submission.merged_into_id));
   end if;
   if submission.merged_into_id is null and new.new_status = 'duplicate' then
-    perform private.raise_error('VALIDATION_ERROR', 'Only a merge sets the status duplicate.', 'status');
+    perform private.raise_error('VALIDATION_ERROR',
+      'Submissions get the status duplicate by merging. Use merge instead.', 'status');
   end if;
   if submission.status = new.new_status then
     return null;
@@ -436,7 +439,7 @@ $$;
 create trigger prepare before insert on public.status_changes
   for each row execute function private.prepare_status_change();
 
--- Trigger: applies the new status, notifies followers, emits the event and writes the audit log.
+-- Trigger: applies the new status, notifies followers, emits the event and writes the audit trail.
 -- definer: updates the status, which is not granted, and writes notifications and events.
 create function private.apply_status_change() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$

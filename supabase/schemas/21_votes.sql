@@ -85,7 +85,7 @@ declare
 begin
   if cardinality(voters) > 0 and user_id <> all (voters) then
     perform private.raise_error('CONFLICT',
-      'Somebody with this e-mail address has voted already, and a person counts once.',
+      'Someone with this email address has already voted, and each person counts once.',
       case when comment_id is null then 'submission_id' else 'comment_id' end);
   end if;
 end
@@ -100,7 +100,7 @@ declare target_id uuid := (select s.merged_into_id from public.submissions s
 begin
   if target_id is not null then
     perform private.raise_error('SUBMISSION_MERGED',
-      'This submission was merged into another: use merged_into_id.', null,
+      'This submission was merged into another one. Use that one (merged_into_id).', null,
       jsonb_build_object('merged_into_id', target_id));
   end if;
 end

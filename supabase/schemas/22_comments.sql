@@ -81,11 +81,11 @@ begin
     select c.id, c.moderation_state into parent from public.comments c
       where c.id = new.parent_id and c.submission_id = new.submission_id;
     if parent.id is null then
-      perform private.raise_error('NOT_FOUND', 'There is no such comment to reply to on this submission.',
+      perform private.raise_error('NOT_FOUND', 'The comment to reply to is not on this submission.',
         'parent_id');
     end if;
     if parent.moderation_state <> 'approved' and private.caller_id() is not null then
-      perform private.raise_error('CONFLICT', 'Only an approved comment can be replied to.', 'parent_id');
+      perform private.raise_error('CONFLICT', 'Only approved comments can be replied to.', 'parent_id');
     end if;
   end if;
   return new;
@@ -121,7 +121,9 @@ create function private.edit_comment() returns trigger
 language plpgsql set search_path = pg_temp as $$
 begin
   if old.created_at < now() - private.comment_edit_window() then
-    perform private.raise_error('FORBIDDEN', 'The time to edit this comment has passed.', 'body');
+    perform private.raise_error('FORBIDDEN',
+      format('This comment is older than %s minutes and can no longer be edited.',
+        extract(epoch from private.comment_edit_window())::integer / 60), 'body');
   end if;
   new.body := private.trim_text(new.body);
   new.updated_at := greatest(now(), old.updated_at + interval '1 microsecond');

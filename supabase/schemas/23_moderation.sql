@@ -202,14 +202,14 @@ begin
     perform private.raise_error('NOT_FOUND', format('There is no such %s.', target_type), 'target_id');
   elsif wanted = 'approved' and coalesce(text_of <> subject.updated_at, subject.is_changed) then
     perform private.raise_error('TEXT_CHANGED',
-      'The text was changed after you read it: read the present one and decide again.', null,
+      'The text was changed after you read it. Read the current text and decide again.', null,
       jsonb_build_object(
         'current', jsonb_build_object(
           'title', subject.title,
           'body', subject.body,
           'updated_at', subject.updated_at)));
   elsif wanted = 'approved' and subject.above <> 'approved' then
-    perform private.raise_error('CONFLICT', 'The comment it replies to is not approved: approve that first.',
+    perform private.raise_error('CONFLICT', 'Approve the comment it replies to first.',
       'target_id');
   end if;
   if wanted = 'spam' or trust_author then

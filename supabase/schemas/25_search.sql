@@ -1163,9 +1163,9 @@ language plpgsql stable set search_path = pg_temp rows 20 as $$
 #variable_conflict use_column
 begin
   if coalesce(char_length(q), 0) not between 1 and 200 then
-    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 200 characters', 'q');
+    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 200 characters long', 'q');
   elsif coalesce(max_results, 0) not between 1 and 100 then
-    perform private.raise_error('VALIDATION_ERROR', 'must be 1 to 100', 'max_results');
+    perform private.raise_error('VALIDATION_ERROR', 'must be a whole number from 1 to 100', 'max_results');
   end if;
   return query
     select s.id, s.title, s.description, s.type, s.status, s.vote_count, s.comment_count, s.created_at,

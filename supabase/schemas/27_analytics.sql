@@ -161,11 +161,11 @@ begin
   if first_day > last_day then
     perform private.raise_error('VALIDATION_ERROR', 'must not be after the end', 'from');
   elsif first_day < '2000-01-01' or last_day >= '2100-01-01' then
-    perform private.raise_error('VALIDATION_ERROR', 'must be within 2000 to 2099', case
+    perform private.raise_error('VALIDATION_ERROR', 'must be between the years 2000 and 2099', case
       when first_day < '2000-01-01' then 'from' else 'to' end);
   elsif (last_day - first_day) / (case step when 'day' then 1 when 'week' then 7 else 28 end) >= 400 then
     perform private.raise_error('VALIDATION_ERROR',
-      'must be at most 400 intervals before the end: choose a longer one', 'from');
+      'must be at most 400 intervals before the end; choose a longer interval or a shorter period', 'from');
   end if;
   with done as materialized (
     select * from private.activity_by_interval(own_id, first_day, last_day, step)

@@ -96,9 +96,9 @@ begin
   if own_role is null or (own_role = 'member' and least_role <> 'member')
     or (own_role <> 'owner' and least_role = 'owner') then
     perform private.raise_error('FORBIDDEN', case least_role
-      when 'member' then 'Only members of the organization may do this.'
-      when 'owner' then 'Only the organization''s owner may do this.'
-      else 'Only admins of the organization may do this.' end);
+      when 'member' then 'Only members of the organization can do this.'
+      when 'owner' then 'Only owners of the organization can do this.'
+      else 'Only admins of the organization can do this.' end);
   end if;
   return json_build_object(
     'organization_id', own_id,

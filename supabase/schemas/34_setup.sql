@@ -35,7 +35,7 @@ begin
   -- Serializes concurrent calls: the second waits here for the first.
   insert into private.setup default values on conflict do nothing;
   if not found then
-    perform private.raise_error('CONFLICT', 'This installation is set up already: sign in.');
+    perform private.raise_error('CONFLICT', 'This installation is already set up. Sign in instead.');
   end if;
   organization_id := private.create_organization(name, slug, visibility, owner_id);
   update public.organizations o set is_default = true where o.id = organization_id;

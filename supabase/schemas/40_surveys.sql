@@ -203,11 +203,13 @@ language plpgsql set search_path = pg_temp as $$
 begin
   new.organization_id := coalesce(new.organization_id, private.default_organization_id());
   if new.organization_id is null then
-    perform private.raise_error('VALIDATION_ERROR', 'Name the organization: there is more than one.',
+    perform private.raise_error('VALIDATION_ERROR',
+      'Set organization_id. There is more than one organization.',
       'organization_id');
   end if;
   if new.status <> 'draft' and not private.is_importing() then
-    perform private.raise_error('CONFLICT', 'A new survey is a draft: publish it afterwards.', 'status');
+    perform private.raise_error('CONFLICT',
+      'A new survey is a draft. Publish it after creating it.', 'status');
   end if;
   new.title := private.trim_text(new.title);
   new.description := private.trim_text(new.description);
@@ -249,16 +251,18 @@ begin
   if new.status <> 'archived' and (old.status, new.status) not
     in (('draft', 'published'), ('published', 'paused'), ('paused', 'published')) then
     perform private.raise_error('CONFLICT',
-      format('A survey that is %s cannot become %s.', old.status, new.status), 'status');
+      format('The status of a survey cannot change from %s to %s.', old.status, new.status), 'status');
   end if;
   new.updated_at := now();
   if new.status = 'published' and new.closes_at <= now() then
-    perform private.raise_error('CONFLICT', 'The time at which this survey closes has passed.', 'closes_at');
+    perform private.raise_error('CONFLICT',
+      'The closing time is in the past. Choose a later one.', 'closes_at');
   end if;
   if old.status = 'draft' and new.status = 'published' then
     perform private.check_questions(new.id);
     if new.audience <> 'everyone' and new.audience_submission_id is null then
-      perform private.raise_error('CONFLICT', format('Name the submission whose %s are asked.', new.audience),
+      perform private.raise_error('CONFLICT',
+        format('Choose the submission whose %s should answer (targeting.submission_id).', new.audience),
         'targeting.submission_id');
     end if;
     -- Serializes two versions of one survey. The waiting transaction holds only a draft, which the other one
@@ -282,8 +286,8 @@ create function private.require_draft(status text) returns void
 language plpgsql immutable set search_path = pg_temp as $$
 begin
   if status <> 'draft' then
-    perform private.raise_error('CONFLICT',
-      format('This survey is %s: only a draft can be changed. Make a new version of it.', status), 'status');
+    perform private.raise_error('CONFLICT', 'Only drafts can be changed.' || case
+      when status <> 'archived' then ' Create a new version of this survey.' else '' end, 'status');
   end if;
 end
 $$;
@@ -301,13 +305,15 @@ begin
     asked := true;
     if (question.type = 'multiple_choice') <> question.has_options then
       perform private.raise_error('CONFLICT',
-        format(case when question.has_options then 'Question %s has options and is not multiple_choice.'
-        else 'Question %s is multiple_choice and has no options.' end, question.position),
+        format(case when question.has_options then 'Question %s has options but is not multiple_choice. '
+          'Remove its options or change its type.'
+        else 'Question %s is multiple_choice but has no options. Add some.' end, question.position),
           format('questions.%s.options', question.position - 1));
     end if;
   end loop;
   if not asked then
-    perform private.raise_error('CONFLICT', 'A survey without questions cannot be published.', 'questions');
+    perform private.raise_error('CONFLICT',
+      'A survey without questions cannot be published. Add a question first.', 'questions');
   end if;
 end
 $$;
@@ -355,7 +361,7 @@ begin
     and exists (select from public.survey_responses where survey_id = old.id)
     and exists (select from public.organizations where id = old.organization_id) then
     perform private.raise_error('SURVEY_HAS_RESPONSES',
-      'This survey has responses: force=true deletes them with it.');
+      'This survey has responses. Archive it instead, or delete them with it (force=true).');
   end if;
   return old;
 end
@@ -548,9 +554,10 @@ begin
   if present = target then return; end if;
   if action <> 'archive' and present <> (case action when 'publish' then 'draft' when 'pause' then 'published'
     else 'paused' end) then
-    perform private.raise_error('CONFLICT', format('A survey that is %s cannot be %s.', present,
-      case action when 'publish' then 'published' || case present when 'paused' then ': resume it' else '' end
-        when 'pause' then 'paused' else 'resumed' end), 'status');
+    perform private.raise_error('CONFLICT', format('%s survey cannot be %s.%s',
+      case present when 'archived' then 'An archived' else 'A ' || present end,
+      case action when 'publish' then 'published' when 'pause' then 'paused' else 'resumed' end,
+      case when action = 'publish' and present = 'paused' then ' Resume it instead.' else '' end), 'status');
   end if;
   update public.surveys s set status = target where s.id = change_survey_status.survey_id;
 end
@@ -578,8 +585,7 @@ begin
   perform private.require_admin(source.organization_id, 'surveys:publish');
   if source.status not in ('published', 'paused') then
     perform private.raise_error('CONFLICT',
-      format('Only a published or paused survey can have a new version; this one is %s.', source.status),
-      'status');
+      'Only published or paused surveys can have a new version.', 'status');
   end if;
   insert into public.surveys (id, organization_id, title, description, allow_multiple_responses,
     show_branding, redirect_url, audience,

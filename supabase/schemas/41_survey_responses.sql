@@ -124,7 +124,7 @@ language plpgsql security definer set search_path = pg_temp as $$
 declare survey public.surveys; person uuid[]; began timestamptz;
 begin
   if private.is_key() or private.caller_id() is null then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may do this.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users can do this.');
   end if;
   survey := private.require_open_survey(survey_id, private.caller_id());
   person := private.same_person(private.caller_id(), survey.organization_id);
@@ -187,10 +187,12 @@ create function private.require_accepts_responses(survey public.surveys) returns
 language plpgsql stable set search_path = pg_temp as $$
 begin
   if survey.status <> 'published' then
-    perform private.raise_error('SURVEY_NOT_OPEN',
-      format('This survey is %s: it accepts no responses.', survey.status));
+    perform private.raise_error('SURVEY_NOT_OPEN', case survey.status
+      when 'draft' then 'This survey is still a draft and does not accept responses yet.'
+      when 'paused' then 'This survey is paused and does not accept responses now.'
+      else 'This survey is archived and no longer accepts responses.' end);
   elsif survey.closes_at <= clock_timestamp() then
-    perform private.raise_error('SURVEY_NOT_OPEN', 'This survey has closed.');
+    perform private.raise_error('SURVEY_NOT_OPEN', 'This survey is closed and no longer accepts responses.');
   end if;
 end
 $$;
@@ -232,7 +234,7 @@ begin
     where p.id = require_open_survey.user_id
     and (p.kind <> 'user' or p.auth_user_id is not null) for key share;
   if not found and user_id = private.caller_id() then
-    perform private.raise_error('UNAUTHORIZED', 'This account was deleted.');
+    perform private.raise_error('UNAUTHORIZED', 'This account was deleted. Sign in with another account.');
   end if;
   if not survey.allow_multiple_responses then
     -- Serializes responses of one person; otherwise a start could be recorded after the response. Operators
@@ -244,12 +246,13 @@ begin
     person := private.same_person(user_id, survey.organization_id);
     if exists (select from public.survey_responses r
       where r.survey_id = survey.id and r.user_id = any (person)) then
-      perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
+      perform private.raise_error('ALREADY_RESPONDED', 'You have already answered this survey.');
     end if;
   end if;
   if not private.is_in_audience(survey, user_id) then
-    perform private.raise_error('FORBIDDEN',
-      format('This survey is for %s of a submission.', survey.audience));
+    perform private.raise_error('FORBIDDEN', case survey.audience
+      when 'voters' then 'Only people who voted for the submission can answer this survey.'
+      else 'Only people who follow the submission can answer this survey.' end);
   end if;
   return survey;
 end
@@ -313,11 +316,11 @@ begin
       return row(to_jsonb(plain::numeric::integer), null)::private.checked_answer;
     when 'multiple_choice' then
       if kind = 'array' and not question.multiple then
-        return row(null, 'must be one option')::private.checked_answer;
+        return row(null, 'must be a single option')::private.checked_answer;
       elsif kind not in ('string', 'array') or kind = 'array'
         and jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")') then
-        return row(null, case when question.multiple then 'must be options, by id or text'
-          else 'must be an option, by id or text' end)::private.checked_answer;
+        return row(null, case when question.multiple then 'must be a list of options (id or text)'
+          else 'must be one of the options (id or text)' end)::private.checked_answer;
       end if;
       chosen := case kind when 'string' then array[plain]
         else array(select private.trim_text(c) from jsonb_array_elements_text(value) c limit 101) end;
@@ -327,22 +330,22 @@ begin
       if exists (select from unnest(chosen) c where not exists (
           select from public.survey_options o
             where o.question_id = question.id and c in (o.text, o.id::text))) then
-        return row(null, 'must be one of the options, by id or text')::private.checked_answer;
+        return row(null, 'must be one of the options (id or text)')::private.checked_answer;
       elsif cardinality(named) < cardinality(chosen) then
-        return row(null, 'must not name an option twice')::private.checked_answer;
+        return row(null, 'must not repeat an option')::private.checked_answer;
       end if;
       return row(case when question.multiple then to_jsonb(named)
         else to_jsonb(named[1]) end, null)::private.checked_answer;
     when 'email' then
       if kind <> 'string' or not private.is_email(plain) then
         return row(null,
-          'must be an e-mail address of at most 254 characters, such as name@example.org'
+          'must be an email address of at most 254 characters, such as name@example.org'
         )::private.checked_answer;
       end if;
     -- No ELSE: a question type without validation must raise an error.
     when 'text' then
       if kind <> 'string' or char_length(plain) > 5000 then
-        return row(null, 'must be text of at most 5000 characters')::private.checked_answer;
+        return row(null, 'must be a string of at most 5,000 characters')::private.checked_answer;
       end if;
   end case;
   return row(to_jsonb(plain), null)::private.checked_answer;
@@ -385,7 +388,8 @@ begin
   survey := private.require_open_survey(response.survey_id, response.user_id);
   if not private.targets_locale(survey, response.locale) then
     perform private.raise_error('FORBIDDEN',
-      format('This survey can be answered in %s only.', array_to_string(survey.locales, ', ')));
+      format('This survey is only for people who use one of these languages: %s.',
+        array_to_string(survey.locales, ', ')));
   end if;
   if coalesce(jsonb_typeof(response.answers), '') <> 'array' or jsonb_array_length(response.answers) > 200
     then
@@ -408,7 +412,7 @@ begin
     elsif item.nth > 1 then
       complaints := complaints || jsonb_build_object(
         'field', format('answers.%s.question_id', item.index),
-        'message', 'is answered twice');
+        'message', 'must not be answered twice');
       continue;
     end if;
     checked := private.check_answer(item.question, item.value);
@@ -431,10 +435,11 @@ begin
     end if;
   end loop;
   if cardinality(complaints) = 0 and cardinality(kept) = 0 then
-    complaints := array[jsonb_build_object('field', 'answers', 'message', 'must answer a question')];
+    complaints := array[jsonb_build_object('field', 'answers', 'message', 'must answer at least one question')];
   end if;
   if cardinality(complaints) > 0 then
-    perform private.raise_error('VALIDATION_ERROR', 'Some answers are not valid.', null,
+    perform private.raise_error('VALIDATION_ERROR',
+      'Some answers are missing or not valid. See details.', null,
       jsonb_build_object('details', to_jsonb(complaints[1:50])));
   end if;
   response.organization_id := survey.organization_id;
@@ -524,7 +529,7 @@ begin
     'submitted_at', response.submitted_at);
 -- Two concurrent responses: the unique index rejects one.
 exception when unique_violation then
-  perform private.raise_error('ALREADY_RESPONDED', 'You answered this survey already.');
+  perform private.raise_error('ALREADY_RESPONDED', 'You have already answered this survey.');
 end
 $$;
 

@@ -16,7 +16,7 @@ language plpgsql set search_path = pg_temp as $$
 begin
   if private.is_direct() and coalesce(current_setting('feedback.by_function', true), '') <> 'on' then
     perform private.raise_error('FORBIDDEN',
-      format('Clients cannot write the table %s: call the function %s.', tg_table_name,
+      format('Clients cannot write to the table %s. Call the function %s instead.', tg_table_name,
         tg_argv[case tg_op when 'INSERT' then 0 when 'UPDATE' then 1 else 2 end]));
   end if;
   return null;
@@ -57,19 +57,19 @@ language plpgsql immutable set search_path = pg_temp as $$
 declare unknown text;
 begin
   if coalesce(jsonb_typeof(changes), '') <> 'object' then
-    perform private.raise_error('VALIDATION_ERROR', 'must be an object of what to change', 'changes');
+    perform private.raise_error('VALIDATION_ERROR', 'must be an object with the fields to change', 'changes');
   end if;
   unknown := (select key from jsonb_object_keys(changes) as key where key <> all (known)
     order by key limit 1);
   if unknown is not null then
-    perform private.raise_error('VALIDATION_ERROR', format('must be one of %s', array_to_string(known, ', ')),
-      'changes.' || unknown);
+    perform private.raise_error('VALIDATION_ERROR',
+      format('is not a known field; use one of %s', array_to_string(known, ', ')), 'changes.' || unknown);
   end if;
   -- A number or an object would be stored as its JSON text.
   unknown := (select key from jsonb_each(changes) where jsonb_typeof(value) not in ('string', 'null')
     order by key limit 1);
   if unknown is not null then
-    perform private.raise_error('VALIDATION_ERROR', 'must be text or null', 'changes.' || unknown);
+    perform private.raise_error('VALIDATION_ERROR', 'must be a string or null', 'changes.' || unknown);
   end if;
 end
 $$;
@@ -313,7 +313,7 @@ begin
   if nullif(current_setting('request.headers', true), '')::json ->> 'prefer'
     ~* 'count\s*=\s*"?(planned|estimated)' then
     perform private.raise_error('VALIDATION_ERROR',
-      'Use count=exact: the planner''s estimate includes rows you cannot see.', 'Prefer');
+      'Use count=exact. An estimate would include rows you cannot see.', 'Prefer');
   end if;
   if current_setting('request.method', true) not in ('GET', 'HEAD') and current_setting('role')
     in ('anon', 'authenticated') then

@@ -69,7 +69,7 @@ language plpgsql stable set search_path = pg_temp as $$
 declare organization_id uuid := private.current_organization_id();
 begin
   if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may create keys.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users can create keys.');
   end if;
   perform private.require_admin(organization_id, '');
   return organization_id;
@@ -113,7 +113,7 @@ begin
     and (agent_id is null or k.profile_id = agent_id) for no key update;
   if key.id is null then return null; end if;
   if key.revoked_at is not null or key.expires_at <= now() then
-    perform private.raise_error('CONFLICT', 'This key is no longer valid: make a new one.');
+    perform private.raise_error('CONFLICT', 'This key was revoked or has expired. Create a new one.');
   end if;
   insert into private.api_keys (organization_id, profile_id, name, scopes, digest, prefix, last_four,
     expires_at, created_by)

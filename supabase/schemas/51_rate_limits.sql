@@ -104,7 +104,7 @@ begin
   if calls = 0 then return; end if;
   state := private.charge_rule(operation, coalesce(private.caller_id()::text, 'nobody'), calls::integer);
   if not state.allowed then
-    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests: wait and try again.', null,
+    perform private.raise_error('RATE_LIMIT_EXCEEDED', 'Too many requests. Wait and try again.', null,
       jsonb_build_object(
         'retry_after', greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp()))::integer)));
   end if;

@@ -144,7 +144,7 @@ begin
       end if;
       if not state.allowed then
         answer.code := 'RATE_LIMIT_EXCEEDED';
-        answer.message := 'Too many requests: wait and try again.';
+        answer.message := 'Too many requests. Wait and try again.';
         answer.retry_after := greatest(1, ceil(extract(epoch from state.reset_at - clock_timestamp())));
         exit;
       end if;
@@ -173,7 +173,7 @@ begin
       and resource in ('submissions', 'comments', 'surveys', 'organizations')
       and private.organization_of(resource, resource_id, who) is distinct from who.organization_id then
       answer.code := 'NOT_FOUND';
-      answer.message := 'There is no such row.';
+      answer.message := 'There is no such resource.';
     end if;
   end if;
   answer.origin_allowed := false;
@@ -186,7 +186,7 @@ begin
         private.find_organization(organization, who.profile_id))), false);
     if needs_origin and not answer.origin_allowed and answer.code is null then
       answer.code := 'FORBIDDEN';
-      answer.message := 'This origin may not write: an admin can allow it at /api/admin/origins.';
+      answer.message := 'This origin is not allowed to write. An admin can allow it at /api/admin/origins.';
     end if;
   end if;
   answer.kind := who.kind;
@@ -252,16 +252,18 @@ begin
         else jsonb_build_object('retry_after', admission.retry_after) end);
   elsif (access = 'agent') <> (admission.kind = 'agent') then
     perform private.raise_error('UNAUTHORIZED', case when access = 'agent'
-      then 'Send the key of an agent: Authorization: Bearer fcs_agt_…'
-      else 'Agent keys work under /api/mcp only.' end);
+      then 'Send the key of an agent as Authorization: Bearer fcs_agt_…'
+      else 'Agent keys work only under /api/mcp.' end);
   elsif access <> 'public' and admission.kind = 'public' then
-    perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key: Authorization: Bearer <token>.');
+    perform private.raise_error('UNAUTHORIZED', 'Sign in, or send a key as Authorization: Bearer <token>.');
   elsif access = 'person' and admission.kind <> 'user' then
     perform private.raise_error('FORBIDDEN',
-      'Only signed-in users may do this, not keys: use the pages, such as the dashboard, or an access token.');
+      'Only signed-in users can do this, not keys. Use the pages, such as the dashboard, or an access '
+        'token.');
   elsif access = 'caller' and admission.kind <> 'user' and not required_scopes && admission.scopes then
     perform private.raise_error('FORBIDDEN',
-      format('This key lacks the scope %s.', array_to_string(required_scopes, ' or ')));
+      format('This key needs the scope %s. Use a key that has it.',
+        array_to_string(required_scopes, ' or ')));
   end if;
   ignored := set_config('feedback.request_id', request_id, true);
   ignored := set_config('feedback.organization_id', coalesce(admission.organization_id::text, ''), true);
@@ -377,7 +379,8 @@ begin
   select * into earlier from private.idempotency_keys k
     where k.profile_id = own_id and k.key = find_idempotent_response.key;
   if earlier.request is distinct from find_idempotent_response.request then
-    perform private.raise_error('CONFLICT', 'This Idempotency-Key was used for another request.',
+    perform private.raise_error('CONFLICT',
+      'This Idempotency-Key was already used for another request. Send a new one.',
       'Idempotency-Key');
   end if;
   return earlier.answer;

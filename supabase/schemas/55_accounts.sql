@@ -39,8 +39,8 @@ begin
   allowed := (select o.anonymous_may from public.organizations o where o.id = new.organization_id);
   if allowed <> 'participate' and allowed <> tg_argv[0] then
     perform private.raise_error('FORBIDDEN', case allowed
-      when 'vote' then 'Anonymous users may read and vote here: sign up to do more.'
-      else 'Anonymous users may only read here: sign up to take part.' end);
+      when 'vote' then 'Without an account you can read and vote here. Sign up to do more.'
+      else 'Without an account you can only read here. Sign up to take part.' end);
   end if;
   return new;
 end

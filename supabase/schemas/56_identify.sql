@@ -125,18 +125,20 @@ begin
   perform 1 from private.identify_secrets s where s.id = secret_id and s.organization_id = own_id
     for key share;
   if not found then
-    perform private.raise_error('UNAUTHORIZED', 'The signing secret of this token was deleted.', 'token',
+    perform private.raise_error('UNAUTHORIZED',
+      'The signing secret of this token was deleted. Sign with a current one.', 'token',
       '{"reason": "signature"}');
   end if;
   if (select o.visibility from public.organizations o where o.id = own_id) <> 'public' then
-    perform private.raise_error('FORBIDDEN', 'This board is private: only its team can sign in.', 'token',
+    perform private.raise_error('FORBIDDEN', 'This board is private. Only its team can sign in.', 'token',
       '{"reason": "private_board"}');
   end if;
   if token_digest is not null then
     insert into private.identify_tokens (organization_id, digest, expires_at)
     values (own_id, token_digest, token_expires_at) on conflict do nothing;
     if not found then
-      perform private.raise_error('UNAUTHORIZED', 'This token was used: its jti works once.', 'token',
+      perform private.raise_error('UNAUTHORIZED',
+        'This token was already used. Sign a new one with another jti.', 'token',
         '{"reason": "replayed"}');
     end if;
   end if;
@@ -166,7 +168,8 @@ begin
     where p.kind = 'email' and p.organization_id = own_id and lower(p.email) = lower(open_session.email)
       and i.subject <> open_session.subject) then
     perform private.raise_error('CONFLICT',
-      'Another person (sub) of this organization has this address.', 'token', '{"reason": "address_taken"}');
+      'Another person (sub) of this organization has this email address.', 'token',
+      '{"reason": "address_taken"}');
   end if;
 
   update private.identified_people i set last_identified_at = now()
@@ -256,7 +259,7 @@ begin
   perform 1 from public.organizations o where o.id = own_id for no key update;
   if (select count(*) from private.identify_secrets s where s.organization_id = own_id) >= 2 then
     perform private.raise_error('CONFLICT',
-      'An organization has at most two signing secrets: delete one first.');
+      'An organization can have at most two signing secrets. Delete one first.');
   end if;
   insert into private.identify_secrets (id, organization_id, encrypted_secret, last_four, created_by)
   values (admin_create_identify_secret.secret_id, own_id, admin_create_identify_secret.encrypted_secret,

@@ -73,7 +73,8 @@ language plpgsql stable security definer set search_path = pg_temp as $$
 declare agent private.agents;
 begin
   if not private.has_scope(scope) then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', scope), null,
+    perform private.raise_error('FORBIDDEN',
+      format('This key needs the scope %s. Use a key that has it.', scope), null,
       jsonb_build_object('scope', scope));
   end if;
   select * into agent from private.agents a where a.id = private.agent_id();
@@ -82,7 +83,7 @@ begin
   end if;
   if destructive and agent.confirm_destructive and not confirmed then
     perform private.raise_error('VALIDATION_ERROR',
-      'This tool updates or deletes data: call it again with confirm: true.', 'confirm');
+      'This tool updates or deletes data. Call it again with confirm: true.', 'confirm');
   end if;
 end
 $$;
@@ -278,13 +279,15 @@ begin
     if exists (select from unnest(agent.category_ids) as wanted
       where not exists (select from public.categories c
         where c.id = wanted and c.organization_id = agent.organization_id)) then
-      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a category of this organization',
+      perform private.raise_error('VALIDATION_ERROR',
+        'contains an id that is not a category of this organization',
         'category_ids');
     end if;
     if exists (select from unnest(agent.survey_ids) as wanted
       where not exists (select from public.surveys s
         where s.id = wanted and s.organization_id = agent.organization_id)) then
-      perform private.raise_error('VALIDATION_ERROR', 'has one that is not a survey of this organization',
+      perform private.raise_error('VALIDATION_ERROR',
+        'contains an id that is not a survey of this organization',
         'survey_ids');
     end if;
     perform private.audit('agent.set_policies', 'agent', agent.id, policies);
@@ -327,7 +330,7 @@ as $$ -- definer: agents are not granted
 declare agent private.agents := private.find_agent(agent_id); key_id uuid;
 begin
   if agent.retired_at is not null then
-    perform private.raise_error('CONFLICT', 'This agent is retired: make another.');
+    perform private.raise_error('CONFLICT', 'This agent is retired. Create another one.');
   end if;
   key_id := private.create_agent_key(agent.id, name, scopes, digest, prefix, last_four, expires_at,
     private.caller_id());

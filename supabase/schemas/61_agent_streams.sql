@@ -73,9 +73,11 @@ begin
     using agent_id;
   if open >= max_open then
     perform private.raise_error('RATE_LIMIT_EXCEEDED',
-      format('An agent may have at most %s of these open at a time: read them or wait until they expire.',
-      max_open), null,
-      jsonb_build_object('retry_after', 60));
+      format(case kind when 'private.agent_subscriptions'::regclass
+        then 'An agent can have at most %s subscriptions. Wait until one expires.'
+        else 'An agent can have at most %s unread streams. Read one, or wait until one expires.' end,
+        max_open),
+      null, jsonb_build_object('retry_after', 60));
   end if;
 end
 $$;
@@ -139,12 +141,13 @@ declare own_id uuid := private.agent_id(); need record; allowed text[] := (selec
 begin
   for need in select * from jsonb_to_recordset(needs) as n (event text, scope text, tools text[]) loop
     if not private.has_scope(need.scope) then
-      perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s.', need.scope), null,
+      perform private.raise_error('FORBIDDEN',
+        format('This key needs the scope %s. Use a key that has it.', need.scope), null,
         jsonb_build_object('scope', need.scope));
     end if;
     if not allowed && need.tools then
       perform private.raise_error('FORBIDDEN',
-        format('The agent''s policies allow no tool that reads %s.', need.event));
+        format('The agent''s policies do not allow any tool that reads %s.', need.event));
     end if;
   end loop;
   perform private.check_stream_limit('private.agent_subscriptions', own_id);
@@ -195,7 +198,7 @@ begin
   from private.open_streams s;
   if too_many is not null then
     perform private.raise_error('RATE_LIMIT_EXCEEDED',
-      format('Too many streams %s are open: close some.', too_many), null,
+      format('Too many streams %s are open. Close some.', too_many), null,
       jsonb_build_object('retry_after', 5));
   end if;
   insert into private.open_streams (id, organization_id, agent_id, address)

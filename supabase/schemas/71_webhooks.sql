@@ -82,7 +82,7 @@ create function private.host_of(url text) returns text
 language sql immutable
 return substring(url from '^https?://(?:[^/?#]*@)?([^/?#]*)');
 
--- Writes a webhook change to the audit log with the host only: the rest of a URL may contain a secret.
+-- Writes a webhook change to the audit trail with the host only: the rest of a URL may contain a secret.
 create function private.audit_webhook(action text, webhook private.webhooks, details jsonb default '{}')
   returns void
 language plpgsql set search_path = pg_temp as $$
@@ -133,7 +133,8 @@ begin
   perform 1 from public.organizations o where o.id = admin_create_webhook.organization_id for no key update;
   if (select count(*) from private.webhooks w where w.organization_id = admin_create_webhook.organization_id)
     >= 100 then
-    perform private.raise_error('CONFLICT', 'An organization has at most 100 webhooks: delete one first.');
+    perform private.raise_error('CONFLICT',
+      'An organization can have at most 100 webhooks. Delete one first.');
   end if;
   insert into private.webhooks (id, organization_id, url, events, encrypted_secret, created_by)
   values (webhook_id, organization_id, url, events, encrypted_secret, private.person_behind())

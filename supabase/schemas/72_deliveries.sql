@@ -527,7 +527,7 @@ begin
   select w.* into webhook from private.webhooks w where w.organization_id = enabled_webhook.organization_id
     and w.id = webhook_id;
   if not webhook.is_enabled then
-    perform private.raise_error('CONFLICT', 'This webhook is disabled: enable it first.');
+    perform private.raise_error('CONFLICT', 'This webhook is disabled. Enable it first.');
   end if;
   return webhook;
 end
@@ -550,7 +550,7 @@ begin
   -- Pending deliveries of disabled endpoints fail.
   update private.webhook_deliveries d set status = 'failed', finished_at = now(),
     attempts = private.logged(d.attempts,
-      private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was switched off.'))
+      private.logged_attempt(d.attempt_count, null, null, null, null, 'The webhook was disabled.'))
   where d.ctid = any (array(
     select o.ctid from private.webhooks w join private.webhook_deliveries o on o.webhook_id = w.id
       and o.status = 'pending'

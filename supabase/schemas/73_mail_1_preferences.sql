@@ -176,7 +176,8 @@ begin
     or s.address_hash = private.address_hash(admin_lift_mail_suppression.email));
   if found_hashes is null then return null; end if;
   if found_reasons <> '{bounced}' then
-    perform private.raise_error('CONFLICT', 'They want no mail: only they can change that.');
+    perform private.raise_error('CONFLICT',
+      'This person unsubscribed or reported spam. Only they can resume emails.');
   end if;
   delete from private.mail_suppressions s
   where s.organization_id = own_id and s.address_hash = any (found_hashes) and s.reason = 'bounced';
@@ -270,7 +271,8 @@ begin
     and m.submission_id = (changes ->> 'unmute')::uuid;
   return private.mail_preferences(organization_id, profile_id);
 exception when check_violation then
-  perform private.raise_error('VALIDATION_ERROR', 'must be a choice that this kind of mail has', 'choices');
+  perform private.raise_error('VALIDATION_ERROR',
+    'must have only choices that the kind of email offers (of at_once, daily, weekly, and never)', 'choices');
   return null;
 end
 $$;
@@ -282,7 +284,8 @@ language plpgsql stable set search_path = pg_temp as $$
 begin
   if (select p.kind from public.profiles p where p.id = private.caller_id()) = 'email' then
     perform private.raise_error('FORBIDDEN',
-      'Only a link in a mail resumes mail: the application that signed you in does not prove the address.');
+      'Emails can be resumed only with a link in an email. The application that signed you in does not prove '
+        'that the address is yours.');
   end if;
 end
 $$;

@@ -34,11 +34,13 @@ begin
     where s.id = survey.audience_submission_id);
   if survey.audience = 'everyone' or submission is null then
     perform private.raise_error('CONFLICT',
-      'Only voters or followers of a submission are asked by mail: choose them in the survey''s targeting.',
+      'Surveys can be emailed only to voters or followers of a submission. Choose one of them as the '
+        'audience (targeting).',
       'targeting');
   end if;
   if not (select o.mail_enabled from public.organizations o where o.id = own_id) then
-    perform private.raise_error('CONFLICT', 'The organization sends no mail: set mail_enabled first.',
+    perform private.raise_error('CONFLICT',
+      'The organization does not send emails. Turn them on first (mail_enabled).',
       'mail_enabled');
   end if;
   if is_reminder then

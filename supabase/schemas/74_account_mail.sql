@@ -229,7 +229,7 @@ begin
   select u.email into address from auth.users u where u.id = account_id for key share;
   if not private.was_just_restored(account_id)
     or tg_table_name = 'one_time_tokens' and to_jsonb(new) ->> 'relates_to' = address then return new; end if;
-  raise exception 'A change of this account was just undone: try again in half a minute.'
+  raise exception 'A change of this account was just undone. Try again in half a minute.'
     using errcode = 'check_violation', constraint = 'account_was_just_restored';
 end
 $$;

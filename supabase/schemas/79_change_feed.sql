@@ -33,13 +33,14 @@ begin
   if not private.is_key() then perform private.require_admin(own_id, ''); end if;
   refused := (select type from unnest(types) as type where not private.can_read_event(type) limit 1);
   if refused is not null then
-    perform private.raise_error('FORBIDDEN', format('This key lacks the scope %s, which reads %s.',
-      coalesce(nullif(array_to_string(private.feed_scopes(refused), ' or '), ''), 'that'), refused), 'types');
+    perform private.raise_error('FORBIDDEN', format('This key needs %s to read %s. Use a key that has it.',
+      coalesce('the scope ' || nullif(array_to_string(private.feed_scopes(refused), ' or '), ''),
+        'another scope'), refused), 'types');
   end if;
   -- Cursors expire an hour before events are deleted, so that no event after a valid cursor is missing.
   if after_at < now() - private.retention('events') + interval '1 hour' then
-    perform private.raise_error('GONE', format('Events are kept for %s, and this cursor is older: '
-      'read everything anew, then follow without after.', private.retention('events')), 'after');
+    perform private.raise_error('GONE', format('Events are kept for %s, and this cursor is older. '
+      'Read everything again, then continue without after.', private.retention('events')), 'after');
   end if;
   return query
     -- A page scans a bounded part of the feed, however rare the requested types are.

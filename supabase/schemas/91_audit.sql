@@ -1,4 +1,4 @@
--- Audit log of an organization: written in the transaction of the change and append-only.
+-- Audit trail of an organization: written in the transaction of the change and append-only.
 
 create table private.audit_log (
   organization_id uuid not null references public.organizations (id) on delete cascade,
@@ -19,7 +19,7 @@ create table private.audit_log (
     (jsonb_typeof(details) = 'object' and octet_length(details::text) <= 20000)
 );
 comment on table private.audit_log is
-  'Audit log of the team and its keys. actor_id: the acting profile (null: an operator); key_id: the key it '
+  'Audit trail of the team and its keys. actor_id: the acting profile (null: an operator); key_id: the key it '
   'used. details describes the change without personal data. Append-only; deleted with the organization.';
 create index audit_log_newest_idx on private.audit_log (organization_id, created_at desc, id desc);
 create index audit_log_target_idx on private.audit_log (organization_id, target_id, created_at desc, id desc);
@@ -32,7 +32,7 @@ language plpgsql set search_path = pg_temp as $$
 begin
   if tg_op = 'DELETE' and not exists (select from public.organizations where id = old.organization_id)
     then return old; end if;
-  perform private.raise_error('FORBIDDEN', 'The audit log is append-only.');
+  perform private.raise_error('FORBIDDEN', 'The audit trail is append-only.');
 end
 $$;
 create trigger keep before update or delete on private.audit_log
@@ -73,7 +73,7 @@ begin
 end
 $$;
 
--- Appends to the audit log; for definer functions. action is noun.verb, such as invite.create. details
+-- Appends to the audit trail; for definer functions. action is noun.verb, such as invite.create. details
 -- holds field names, ids and states, never people; e-mail and IP addresses are masked. organization_id
 -- defaults to that of the request.
 create function private.audit(action text, target_type text, target_id uuid, details jsonb default '{}',
@@ -99,9 +99,9 @@ return coalesce((select k.name from private.api_keys k
   where k.organization_id = (actor).organization_id and k.profile_id = (actor).id and (actor).kind = 'key'
   limit 1), (actor).name, 'Anonymous');
 
--- Audit log of the current organization, newest first, for signed-in Admin; target_id, actor_id, action
+-- Audit trail of the current organization, newest first, for signed-in Admin; target_id, actor_id, action
 -- and days in the organization's time zone (inclusive) filter. Pages by (before_at, before_id).
--- definer: the audit log is not granted.
+-- definer: the audit trail is not granted.
 create function private.admin_audit(target_id uuid, actor_id uuid, before_at timestamptz, before_id uuid,
   max_rows integer, action text default null, from_day date default null, to_day date default null)
   returns table (more boolean, last text[], data json)
@@ -115,7 +115,7 @@ declare
   to_at timestamptz := (to_day + 1)::timestamp at time zone time_zone;
 begin
   if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may read the audit log.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users can read the audit trail.');
   end if;
   perform private.require_admin(own_id, '');
   return query
@@ -148,8 +148,8 @@ begin
 end
 $$;
 
--- Values of the filters of the current organization's audit log: {time_zone, actions, actors}, at most 500
--- actors. For Admin. definer: the audit log is not granted.
+-- Values of the filters of the current organization's audit trail: {time_zone, actions, actors}, at most 500
+-- actors. For Admin. definer: the audit trail is not granted.
 create function private.admin_audit_choices() returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), '');
@@ -197,7 +197,7 @@ $$;
 grant execute on function private.is_moderating to authenticated, service_role, service_key;
 
 -- Trigger: logs the names of fields that an Admin or a key changed in another author's submission.
--- definer: writes the audit log.
+-- definer: writes the audit trail.
 create function private.audit_edit() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare changed text[] := (
@@ -218,7 +218,7 @@ $$;
 create trigger audit_edit after update on public.submissions
   for each row when (private.is_moderating(old.author_id)) execute function private.audit_edit();
 
--- Trigger: logs the deletion of another author's content by an Admin or a key. definer: writes the audit log.
+-- Trigger: logs the deletion of another author's content by an Admin or a key. definer: writes the audit trail.
 create function private.audit_delete() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
@@ -239,7 +239,7 @@ create trigger audit_delete after delete on public.comments
 -- Surveys ---------------------------------------------------------------------------------------------------
 
 -- Trigger: logs what an Admin or a key does with a survey, with the names of changed fields.
--- definer: writes the audit log.
+-- definer: writes the audit trail.
 create function private.audit_survey() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare changed text[];
@@ -284,7 +284,7 @@ end
 $$;
 
 -- Trigger: logs that an Admin or a key changed the questions or options of a draft.
--- definer: writes the audit log.
+-- definer: writes the audit trail.
 create function private.audit_questions() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare question jsonb := case tg_op when 'DELETE' then to_jsonb(old) else to_jsonb(new) end;
@@ -319,7 +319,7 @@ end
 $$;
 
 -- Logs that an Admin or a key reads or exports (action) responses of a survey; raises NOT_FOUND or FORBIDDEN
--- for others. definer: writes the audit log.
+-- for others. definer: writes the audit trail.
 create function private.audit_responses(survey_id uuid, action text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.require_survey(survey_id, 'responses:read');

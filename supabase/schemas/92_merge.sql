@@ -310,11 +310,12 @@ begin
     found_ids := found_ids || submission.id;
     if submission.merged_into_id is not null then
       perform private.raise_error('SUBMISSION_MERGED',
-        'It was merged before: unmerge it first, or use its merge target.',
+        'This submission is already merged. Undo that merge first, or use its target.',
         case when submission.id = target_id then 'target_id'
           else 'source_ids' end, jsonb_build_object('merged_into_id', submission.merged_into_id));
     elsif submission.moderation_state <> 'approved' then
-      perform private.raise_error('CONFLICT', 'Only approved submissions can be merged: approve it first.',
+      perform private.raise_error('CONFLICT',
+        'Only approved submissions can be merged. Approve this one first.',
         case when submission.id = target_id then 'target_id' else 'source_ids' end);
     end if;
   end loop;
@@ -430,7 +431,8 @@ begin
   perform 1 from public.organizations where id = own_id for no key update;
   root := (select s.merged_into_id from public.submissions s where s.id = source_id);
   if root is null then
-    perform private.raise_error('CONFLICT', 'It is not merged into another submission.', 'submission_id');
+    perform private.raise_error('CONFLICT',
+      'This submission is not merged into another one.', 'submission_id');
   end if;
   subtree := array(select t.source_id from private.merge_tree(source_id) t);
   others := array(select t.source_id from private.merge_tree(root) t

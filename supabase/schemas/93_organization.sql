@@ -52,7 +52,7 @@ begin
 end
 $$;
 
--- Trigger: emits org.updated and logs old and new values. definer: emits the event and writes the audit log.
+-- Trigger: emits org.updated and logs old and new values. definer: emits the event and writes the audit trail.
 create function private.announce_organization() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 declare changed text[]; changes jsonb;

@@ -7,7 +7,7 @@ language plpgsql stable set search_path = pg_temp as $$
 declare own_id uuid := private.require_admin(private.current_organization_id(), 'organization:write');
 begin
   if kind not in ('categories', 'tags') then
-    perform private.raise_error('NOT_FOUND', 'There is no such kind: use categories or tags.');
+    perform private.raise_error('NOT_FOUND', 'There is no such kind. Use categories or tags.');
   end if;
   return own_id;
 end
@@ -62,7 +62,7 @@ begin
 end
 $$;
 
--- Emits the event and writes the audit log for a change to categories or tags.
+-- Emits the event and writes the audit trail for a change to categories or tags.
 create function private.record_label_change(kind text, organization_id uuid, action text, label_id uuid,
   details jsonb default '{}') returns void
 language plpgsql set search_path = pg_temp as $$
@@ -99,7 +99,7 @@ begin
     using own_id;
   if used >= 1000 then
     perform private.raise_error('CONFLICT',
-      format('An organization has at most 1,000 %s: merge or delete some.', kind));
+      format('An organization can have at most 1,000 %s. Merge or delete some first.', kind));
   end if;
   fields := jsonb_build_object('slug', private.free_slug(kind, own_id, fields ->> 'name')) ||
     jsonb_strip_nulls(fields);
@@ -117,7 +117,8 @@ begin
     jsonb_build_object('slug', label -> 'slug'));
   return private.label_shape(label);
 exception when unique_violation then
-  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)),
+  perform private.raise_error('CONFLICT',
+    format('Another %s has this slug. Choose a different one.', private.label_noun(kind)),
     'slug');
 end
 $$;
@@ -146,7 +147,8 @@ begin
     end if;
   return private.label_shape(label);
 exception when unique_violation then
-  perform private.raise_error('CONFLICT', format('Another %s has this slug.', private.label_noun(kind)),
+  perform private.raise_error('CONFLICT',
+    format('Another %s has this slug. Choose a different one.', private.label_noun(kind)),
     'slug');
 end
 $$;

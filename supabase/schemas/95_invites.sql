@@ -110,11 +110,11 @@ begin
   own_role := private.require_person_admin(organization_id);
   select * into organization from public.organizations o where o.id = organization_id;
   if role = 'owner' and own_role <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner may invite an owner.', 'role');
+    perform private.raise_error('FORBIDDEN', 'Only an owner can invite an owner.', 'role');
   end if;
   if exists (select from public.memberships m join public.profiles p on p.id = m.user_id
       where m.organization_id = organization.id and lower(p.email) = address) then
-    perform private.raise_error('CONFLICT', 'This person is a team member already.', 'email');
+    perform private.raise_error('CONFLICT', 'This person is already a team member.', 'email');
   end if;
   update private.invites i set revoked_at = now()
   where i.organization_id = organization.id and i.email = address
@@ -125,11 +125,13 @@ begin
           and private.inviter_is_authorized(i));
   if expected >= organization.max_members then
     perform private.raise_error('PLAN_LIMIT_REACHED',
-      format('The plan allows %s members, and with those invited there are %s.', organization.max_members,
-      expected));
+      format('The plan allows %s %s. With open invites there are already %s. Revoke an invite, or ask the '
+        'operator for more.', to_char(organization.max_members, 'FM9,999,999,990'),
+        case organization.max_members when 1 then 'member' else 'members' end, expected));
   end if;
   if expected >= 10000 then
-    perform private.raise_error('CONFLICT', 'A team has at most 10,000 members and invites.');
+    perform private.raise_error('CONFLICT',
+      'A team can have at most 10,000 members and invites. Revoke an invite first.');
   end if;
   insert into private.invites (organization_id, email, role, digest, invited_by)
   values (organization.id, address, role, digest, private.caller_id()) returning * into invite;
@@ -151,7 +153,7 @@ begin
   select * into invite from private.invites i where i.organization_id = own_id and i.id = invite_id;
   if invite.id is null then return null; end if;
   if invite.accepted_at is not null then
-    perform private.raise_error('CONFLICT', 'This invite was accepted: remove the member instead.');
+    perform private.raise_error('CONFLICT', 'This invite was accepted. Remove the member instead.');
   end if;
   if invite.revoked_at is null then
     update private.invites i set revoked_at = now() where i.id = invite.id returning * into invite;
@@ -203,15 +205,15 @@ begin
   end if;
   if not private.has_address(own_id, invite.email) then
     perform private.raise_error('FORBIDDEN',
-      'This invite is for another e-mail address: sign in with that address.');
+      'This invite is for another email address. Sign in with that address.');
   end if;
   select * into member from public.memberships m where m.organization_id = invite.organization_id
     and m.user_id = own_id;
   if invite.accepted_at is not null and member.user_id is null or invite.accepted_by <> own_id then
-    perform private.raise_error('GONE', 'This invite was used: ask for another.', 'token');
+    perform private.raise_error('GONE', 'This invite was already used. Ask for another one.', 'token');
   elsif invite.accepted_at is null then
     if private.invite_status(invite) <> 'open' then
-      perform private.raise_error('GONE', 'This invite is no longer valid: ask for another.', 'token');
+      perform private.raise_error('GONE', 'This invite is no longer valid. Ask for another one.', 'token');
     end if;
     if member.user_id is null then
       was_new := true;

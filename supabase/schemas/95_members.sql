@@ -18,11 +18,11 @@ begin
       where m.organization_id = organization and m.role = 'owner') then
       if session_user in ('supabase_auth_admin', 'embedded_auth') then
         -- The auth service returns the message of this SQLSTATE with status 409.
-        raise exception 'An organization needs an owner: make another member owner first.'
+        raise exception 'An organization needs at least one owner. Make someone else an owner first.'
           using errcode = 'PT409';
       end if;
       perform private.raise_error('CONFLICT',
-        'An organization needs an owner: make another member owner first.', 'role');
+        'An organization needs at least one owner. Make someone else an owner first.', 'role');
     end if;
   end loop;
   return null;
@@ -89,7 +89,7 @@ create function private.require_person_admin(organization_id uuid) returns text
 language plpgsql stable set search_path = pg_temp as $$
 begin
   if private.is_key() then
-    perform private.raise_error('FORBIDDEN', 'Only signed-in users may change roles.');
+    perform private.raise_error('FORBIDDEN', 'Only signed-in users can change roles.');
   end if;
   perform private.require_organization_admin(organization_id, '');
   return (select m.role from public.memberships m
@@ -119,7 +119,7 @@ begin
 end
 $$;
 
--- Emits the event and writes the audit log for a change of the team.
+-- Emits the event and writes the audit trail for a change of the team.
 create function private.record_member_change(organization_id uuid, action text, user_id uuid, details jsonb)
   returns void
 language plpgsql set search_path = pg_temp as $$
@@ -189,7 +189,7 @@ begin
       perform private.require_admin(new.organization_id, '');
     elsif exists (select from private.api_keys k
       where k.id = private.key_id() and k.revoked_at is not null) then
-      perform private.raise_error('UNAUTHORIZED', 'This key was revoked.');
+      perform private.raise_error('UNAUTHORIZED', 'This key was revoked. Use another one.');
     end if;
   end if;
   return new;
@@ -216,7 +216,8 @@ begin
   own_role := private.require_person_admin(organization_id);
   member := private.find_member(organization_id, user_id);
   if own_role <> 'owner' and 'owner' in (member.role, role) then
-    perform private.raise_error('FORBIDDEN', 'Only an owner may grant or change the role owner.');
+    perform private.raise_error('FORBIDDEN',
+      'Only an owner can make someone an owner or change an owner''s role.');
   end if;
   former := member.role;
   if role = 'member' and revoke then perform private.end_made_by(organization_id, user_id); end if;
@@ -251,7 +252,8 @@ begin
   if not leaves and (case when private.is_key() then member.role <> 'member'
       else member.role = 'owner' and private.require_person_admin(organization_id) <> 'owner' end) then
     perform private.raise_error('FORBIDDEN', case when private.is_key()
-      then 'A key may remove plain members only.' else 'Only an owner may remove an owner.' end);
+      then 'A key can remove only members, not admins or owners.' else 'Only an owner can remove an owner.'
+      end);
   end if;
   if revoke then revoked := private.end_made_by(organization_id, user_id); end if;
   still_valid := private.made_by(organization_id, user_id);
@@ -272,7 +274,7 @@ begin
   perform private.require_visible_organization(organization_id);
   perform private.lock_team(organization_id);
   if private.require_person_admin(organization_id) <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner may transfer the organization.');
+    perform private.raise_error('FORBIDDEN', 'Only an owner can transfer the organization.');
   end if;
   member := private.find_member(organization_id, user_id);
   if user_id <> own_id then
@@ -313,14 +315,14 @@ begin
   perform private.require_visible_organization(organization_id);
   perform private.lock_team(organization_id);
   if private.require_person_admin(organization_id) <> 'owner' then
-    perform private.raise_error('FORBIDDEN', 'Only an owner may remove the second factor of a member.');
+    perform private.raise_error('FORBIDDEN', 'Only an owner can remove the second factor of a member.');
   end if;
   member := private.find_member(organization_id, user_id);
   -- A second factor protects every team of its person.
   if exists (select from public.memberships m where m.user_id = member.user_id
       and not private.is_own_team(m.organization_id)) then
     perform private.raise_error('CONFLICT',
-      'This person is also on a team that you do not own: its owner must remove them first.');
+      'This person is also on a team that you do not own. Its owner must remove them first.');
   end if;
   auth_id := (select p.auth_user_id from public.profiles p where p.id = member.user_id);
   delete from auth.mfa_factors f where f.user_id = auth_id;

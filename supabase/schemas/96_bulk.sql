@@ -45,7 +45,7 @@ begin
   end if;
   if cardinality(ids) < cardinality(wanted) then
     perform private.raise_error('VALIDATION_ERROR',
-      format('names a %s that this organization does not have', what), 'value');
+      format('contains an id or slug that is not a %s of this organization', what), 'value');
   end if;
   return ids;
 end

@@ -333,7 +333,7 @@ begin
 end
 $$;
 
--- Logs the start of an export in the audit log. definer: the audit log is not granted.
+-- Logs the start of an export in the audit trail. definer: the audit trail is not granted.
 create function private.admin_start_export(what text, format text) returns void
 language plpgsql security definer set search_path = pg_temp as $$
 declare own_id uuid := private.current_organization_id();

@@ -144,8 +144,9 @@ language plpgsql set search_path = pg_temp as $$
 declare ended integer;
 begin
   perform private.finish_import(i.id, case i.state when 'receiving'
-    then 'The file stopped arriving: send it again.'
-    else format('It made no progress for %s: send the file again.', private.retention('stalled_imports')) end)
+    then 'The file stopped arriving. Send it again.'
+    else format('The import made no progress for %s. Send the file again.',
+      private.retention('stalled_imports')) end)
   from (
     select w.id, w.state from private.imports w
     where w.state in ('receiving', 'running') and w.query is not null
@@ -189,7 +190,7 @@ begin
   if (select count(*) >= 5 from private.imports i
       where i.organization_id = own_id and i.state in ('receiving', 'running') and i.query is not null) then
     perform private.raise_error('CONFLICT',
-      'Five imports of this organization have not ended: wait for one, or cancel it.');
+      'Five imports are already running. Wait for one to finish, or cancel one.');
   end if;
   insert into private.imports (organization_id, format, source, is_dry_run, makes_missing, state, query,
     file_type, profile_id, key_id)
@@ -211,7 +212,7 @@ language plpgsql security definer set search_path = pg_temp as $$
 declare import private.imports := private.lock_import(import_id);
 begin
   if import.state <> 'receiving'
-    then perform private.raise_error('CONFLICT', 'This import has ended: start another.'); end if;
+    then perform private.raise_error('CONFLICT', 'This import has ended. Start another one.'); end if;
   insert into private.import_file_parts (organization_id, import_id, n, bytes)
     values (import.organization_id, import.id, n, bytes);
   update private.imports i set bytes = i.bytes + octet_length(admin_add_import_file_part.bytes),
@@ -228,7 +229,8 @@ declare import private.imports := private.lock_import(import_id);
 begin
   update private.imports i set state = 'running', updated_at = clock_timestamp()
   where i.id = import.id and i.state = 'receiving' returning i.* into import;
-  if import.id is null then perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+  if import.id is null then perform private.raise_error('CONFLICT',
+    'This import has ended. Start another one.');
     end if;
   perform private.call_importer();
   return private.import_shape(import);
@@ -252,7 +254,7 @@ language plpgsql security definer set search_path = pg_temp set lock_timeout = '
 declare import private.imports := private.lock_import(import_id);
 begin
   if import.state not in ('receiving', 'running', 'canceled') then
-    perform private.raise_error('CONFLICT', 'This import has ended: there is nothing to cancel.');
+    perform private.raise_error('CONFLICT', 'This import has ended. There is nothing to cancel.');
   end if;
   update private.imports i set state = 'canceled', updated_at = clock_timestamp() where i.id = import.id
     returning i.* into import;
@@ -269,10 +271,10 @@ language plpgsql security definer set search_path = pg_temp as $$
 declare checked private.imports := private.lock_import(import_id); new_id uuid;
 begin
   if not checked.is_dry_run or checked.state <> 'completed' then
-    perform private.raise_error('CONFLICT', 'Only a dry run that is completed can be imported.');
+    perform private.raise_error('CONFLICT', 'Only a completed dry run can be imported.');
   elsif not exists (select from private.import_file_parts p
       where p.organization_id = checked.organization_id and p.import_id = checked.id) then
-    perform private.raise_error('GONE', 'The file is not stored any more: send it again.');
+    perform private.raise_error('GONE', 'The file is no longer stored. Send it again.');
   end if;
   new_id := private.admin_start_import(checked.query || '{"dry_run": false}', checked.file_type);
   update private.imports i set bytes = checked.bytes where i.id = new_id;

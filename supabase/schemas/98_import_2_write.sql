@@ -101,7 +101,7 @@ language sql immutable
 return jsonb_build_object(
   'line', line,
   'field', field,
-  'message', format('names no %s of this file or organization', what));
+  'message', format('is not a %s of this file or organization', what));
 
 -- Each kind of record ---------------------------------------------------------------------------------------
 
@@ -300,7 +300,7 @@ begin
       'line', f.line,
       'field', 'parent_id',
       'kept', true,
-      'message', 'names no earlier comment of the submission: the reply stands at the top level'))
+      'message', 'is not an earlier comment of the submission; imported at the top level'))
       from fresh f where f.parent_id is not null and f.parent_row_id is null), '[]')
   into outcome from r;
   return outcome;

@@ -38,7 +38,7 @@ begin
         'line', r.line,
         'field', 'status',
         'kept', true,
-        'message', 'is of a version while another one is open here: this one is archived');
+        'message', 'cannot be published or paused beside an open version; imported as archived');
     end if;
     insert into public.surveys (id, organization_id, title, description, status, allow_multiple_responses,
       show_branding, redirect_url, audience,
@@ -104,7 +104,7 @@ begin
     order by q.position, a.n
   loop
     if (item.question).id is null then
-      return row(null, 'names no question of the survey')::private.checked_answer;
+      return row(null, 'is not a question of this survey')::private.checked_answer;
     elsif item.nth > 1 then
       return row(null, 'answers a question twice')::private.checked_answer;
     end if;

@@ -166,13 +166,13 @@ begin
   -- Fails instead of waiting: waiting imports of one organization would hold all connections.
   if not pg_try_advisory_xact_lock(hashtextextended('import ' || own_id, 0)) then
     perform private.raise_error('SERVICE_UNAVAILABLE',
-      'Another import of this organization is being written: try again.');
+      'Another import is running. Try again in a moment.');
   end if;
   select * into import from private.imports i where i.id = import_id for no key update;
   if (import.position ->> 'at')::bigint <> at or import.chunks_done <> chunk then
-    perform private.raise_error('CONFLICT', 'Another request is running this import.');
+    perform private.raise_error('CONFLICT', 'Another request is already running this import.');
   elsif import.state <> 'running' then
-    perform private.raise_error('CONFLICT', 'This import has ended: start another.');
+    perform private.raise_error('CONFLICT', 'This import has ended. Start another one.');
   end if;
   -- As in exports, a key without survey scopes imports everything else.
   if records ?| array['survey', 'survey_response']
@@ -207,7 +207,7 @@ begin
           import.records_done := import.records_done + 1;
           part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
             'line', e -> 'line',
-            'message', 'was refused by the database')), '[]')
+            'message', 'was rejected by the database')), '[]')
             from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*] ? (@.n == $n)',
               jsonb_build_object('n', import.records_done - 1)) e);
         end if;

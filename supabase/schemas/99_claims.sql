@@ -123,11 +123,11 @@ begin
   select * into author from public.profiles p
   where p.id = author_id and p.organization_id = claim_author.organization_id for no key update;
   if author.id is null or author.kind <> 'email' then
-    perform private.raise_error('CONFLICT', 'This was claimed already, or there is nothing left to claim.');
+    perform private.raise_error('CONFLICT', 'This was already claimed, or there is nothing left to claim.');
   end if;
   if claimer_id is null or not private.has_address(claimer_id, author.email) then
     perform private.raise_error('FORBIDDEN',
-      'Sign in with an account that has confirmed the address that the mail came to.');
+      'Sign in with an account that has confirmed the address this email was sent to.');
   end if;
   perform private.lock_personal_rows(author_id, organization_id);
   perform set_config('feedback.internal_write', 'on', true);

@@ -182,7 +182,7 @@ begin
   select * into person from public.profiles p where p.id = profile_id for update;
   if exists (select from public.memberships m
     where m.user_id = profile_id and m.organization_id = erase_person.organization_id) then
-    perform private.raise_error('CONFLICT', 'This person is a team member: remove them first.');
+    perform private.raise_error('CONFLICT', 'This person is on the team. Remove them from the team first.');
   end if;
   perform private.delete_personal_rows(profile_id, organization_id);
   if person.kind = 'user' then
@@ -228,8 +228,8 @@ create function private.refuse_erased() returns trigger
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   if not private.is_internal_write() and private.was_erased(new.organization_id, new.user_id) then
-    perform private.raise_error('FORBIDDEN', 'This account was erased here. Its votes and answers stay and '
-      'count: to take part again, use another account.');
+    perform private.raise_error('FORBIDDEN', 'The data of this account was erased here. Its votes and '
+      'answers still count. To take part again, use another account.');
   end if;
   return new;
 end
@@ -462,8 +462,8 @@ declare own_id uuid := private.caller_id(); named_id uuid := private.named_organ
 begin
   if private.address_can_be_restored(own_id) then
     perform private.raise_error('CONFLICT',
-      'The address of this account was changed within a week. While its '
-      'former address can undo that, nothing of the account is erased.');
+      'The email address of this account was changed within the last week. While its former address can '
+      'undo that, the account cannot be erased.');
   end if;
   if named_id is not null then
     -- A user without rows in the organization has nothing to erase, and its team is not notified.

@@ -8,7 +8,7 @@ import { type Board, call, newBoard } from "./callers.ts";
 import { routesOfTheService } from "./service.ts";
 
 // Sends every route of the API and every page and form of the dashboard as an admin. Each request that changes
-// something, or that shows people's addresses or answers, must be in the audit log; a table below lists the exceptions
+// something, or that shows people's addresses or answers, must be in the audit trail; a table below lists the exceptions
 // with reasons.
 
 const own = "one's own contribution or setting";

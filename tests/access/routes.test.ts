@@ -98,7 +98,7 @@ function expectForm(answer: Answer, { endpoint }: Route) {
 }
 
 describe("scopes", () => {
-  const isMissingScope = (text: string) => text.includes("lacks the scope") || text === '{"error":"forbidden"}';
+  const isMissingScope = (text: string) => text.includes("needs the scope") || text === '{"error":"forbidden"}';
 
   test("the table lists the routes that each scope opens", () => {
     const opened = (scope: Scope) =>

@@ -85,7 +85,7 @@ describe("an organization's settings", () => {
     settings: { theme: "dark" },
   };
   it.each(Object.entries(changed))(
-    "store and publish a change of %s, and write it to the audit log",
+    "store and publish a change of %s, and write it to the audit trail",
     async (name, value) => {
       const { organization, admin } = await newTeam();
       const at = `/api/organizations/${organization.id}`;

@@ -248,7 +248,7 @@ describe("an import", () => {
     );
     expect(done).toMatchObject({ processed: 154, created: 2, failed: 152, state: "completed" });
     expect(done.errors).toHaveLength(100);
-    expect(done.errors[0]).toEqual({ line: 2, field: "title", message: "must be 5 to 200 characters" });
+    expect(done.errors[0]).toEqual({ line: 2, field: "title", message: "must be 5 to 200 characters long" });
     const fewer = await importing(
       board.key,
       lines([
@@ -259,13 +259,13 @@ describe("an import", () => {
       "?create_missing=false",
     );
     expect(fewer.errors).toEqual([
-      { line: 1, field: "submission_id", message: "names no submission of this file or organization" },
+      { line: 1, field: "submission_id", message: "is not a submission of this file or organization" },
       {
         line: 2,
         field: "parent_id",
-        message: "names no earlier comment of the submission: the reply stands at the top level",
+        message: "is not an earlier comment of the submission; imported at the top level",
       },
-      { line: 3, field: "category", message: "names no category of this file or organization" },
+      { line: 3, field: "category", message: "is not a category of this file or organization" },
     ]);
     expect(fewer).toMatchObject({ created: 1, failed: 2 });
   });
@@ -278,7 +278,7 @@ describe("an import", () => {
       processed: 10,
       created: 9,
       failed: 1,
-      errors: [{ line: 5, message: "was refused by the database" }],
+      errors: [{ line: 5, message: "was rejected by the database" }],
     });
   });
 
@@ -467,7 +467,7 @@ describe("an export", () => {
     expect(await exported(withScope, `?format=csv&what=${what}`)).toMatch(/\n./);
     const rejected = await api("GET", `/api/admin/export?what=${what}`, { as: withoutScope });
     expectError(rejected, "FORBIDDEN");
-    expect(rejected.text).toContain(`This key lacks the scope ${scope}.`);
+    expect(rejected.text).toContain(`This key needs the scope ${scope}.`);
   });
 
   test("of everything as CSV returns 400", async () => {

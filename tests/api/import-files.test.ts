@@ -62,11 +62,7 @@ describe("CSV", () => {
   });
 
   test.each([
-    [
-      "a quote that is not closed",
-      'a,b\n1,x\n2,"y\n3,z\n',
-      "a quote that is not closed, or a record of more than 1 MiB, at line 3",
-    ],
+    ["an unclosed quote", 'a,b\n1,x\n2,"y\n3,z\n', "an unclosed quote or a record of more than 1 MiB at line 3"],
     ["a record without end", `a,b\n1,x\n2,"${"y\n".repeat(600_000)}`, "at line 3"],
     ["bytes that are not UTF-8", new Uint8Array([97, 44, 98, 10, 49, 44, 0xe4, 10]), "is not valid UTF-8"],
     ["UTF-16", new Uint8Array([0xff, 0xfe, 97, 0, 44, 0, 98, 0, 10, 0]), "is not valid UTF-8"],
@@ -134,8 +130,8 @@ describe("JSON", () => {
       '{"a":1}\n{"a":\n\n[1]\n{"a":2}',
       [
         [1, { a: 1 }],
-        [2, "is not a JSON object"],
-        [4, "is not a JSON object"],
+        [2, "must be a JSON object"],
+        [4, "must be a JSON object"],
         [5, { a: 2 }],
       ],
     ],
@@ -144,7 +140,7 @@ describe("JSON", () => {
   });
 
   test.each([
-    ["no object", "[1, 2]", "is not JSON at line 1"],
+    ["no object", "[1, 2]", "is not valid JSON at line 1"],
     ["an object without end", '[{"a":1},\n{"a":', "the object at line 2 does not end"],
     ["an object that is too long", `[{"a":"${"x".repeat(1_100_000)}"}]`, "longer than 1 MiB"],
   ])("ends where it has %s", async (_, file, message) => {
@@ -161,9 +157,9 @@ describe("a record", () => {
     ["NUL in it", { ...good, title: "Hello\0you" }, "title", "NUL"],
     ["half a surrogate pair", { ...good, description: `${good.description}\ud800` }, "description", "surrogate"],
     ["an unknown status", { ...good, status: "shipped" }, "status", "must be one of open"],
-    ["a time to come", { ...good, created_at: "2999-01-01T00:00:00Z" }, "created_at", "has passed"],
+    ["a time to come", { ...good, created_at: "2999-01-01T00:00:00Z" }, "created_at", "in the past"],
     ["a time that is none", { ...good, created_at: "yesterday" }, "created_at", "must be a time"],
-    ["an address that is none", { ...good, author_email: "x" }, "author_email", "e-mail"],
+    ["an address that is none", { ...good, author_email: "x" }, "author_email", "email"],
     ["a link that is none", { ...good, tracker_issue_url: "javascript:alert(1)" }, "tracker_issue_url", "http"],
     ["a vote without a person", { kind: "vote", submission_id: "1" }, "author_email", "identifies the person"],
     ["a comment on nothing", { kind: "comment", body: "Yes" }, "submission_id", "is required"],
@@ -300,7 +296,7 @@ describe("the export of", () => {
       );
       expect(accepted.map(({ status }) => status)).toEqual([...Object.values(mapped), "open"]);
       expect(rejected).toEqual([
-        { line: 16, field: "status", message: '"Some day" is not known: imported as open', kept: true },
+        { line: 16, field: "status", message: '"Some day" is not known; imported as open', kept: true },
       ]);
       const named = new Set<string>(["duplicate", ...Object.values(mapped)]);
       expect(submissionStatuses.filter((status) => !named.has(status))).toEqual([]);
@@ -374,7 +370,7 @@ describe("the export of", () => {
         rejected.push(...chunk.refused);
       }
       const message =
-        "is not imported: a file may create at most 1,000,000 nameless votes. Send the rest in another file";
+        "was skipped, because a file can create at most 1,000,000 anonymous votes; import the rest from another file";
       expect(rejected).toEqual([
         { line: 5, field: "votes_count", message, kept: true },
         { line: 7, field: "votes_count", message, kept: true },

@@ -180,7 +180,7 @@ test("revoking the key during an import ends the import", async () => {
   expect(await endOf(other, id)).toMatchObject({
     state: "failed",
     processed: 0,
-    problem: expect.stringMatching(/^Who sent it may no longer import/),
+    problem: expect.stringMatching(/^Whoever sent it can no longer import/),
   });
 });
 
@@ -195,7 +195,7 @@ test("an admin's import continues in their name, and ends when they lose the rol
   await sql`update private.imports set state = 'running', claimed_until = null where id = ${id}`;
   await sql`update public.memberships set role = 'member' where organization_id = ${organization.id}`;
   await sql`notify imports`;
-  expect(await endOf(key, id)).toMatchObject({ state: "failed", problem: expect.stringMatching(/may no longer/) });
+  expect(await endOf(key, id)).toMatchObject({ state: "failed", problem: expect.stringMatching(/can no longer/) });
 });
 
 test("an upload in progress is not run", async () => {

@@ -181,11 +181,11 @@ describe("surveys in an import", () => {
     ]);
     expect(done).toMatchObject({ created: 1, failed: 6 });
     expect(done.errors.map(({ line, field, message }) => [line, field, message])).toEqual([
-      [2, "questions.0.options", "needs at least 1 option"],
-      [3, "audience_submission_id", "names no submission of this file or organization"],
+      [2, "questions.0.options", "must have at least one option"],
+      [3, "audience_submission_id", "is not a submission of this file or organization"],
       [4, "answers", "of question 1 must be a whole number from 0 to 10"],
-      [5, "answers", "names no question of the survey"],
-      [6, "survey_id", "names no survey of this file or organization"],
+      [5, "answers", "is not a question of this survey"],
+      [6, "survey_id", "is not a survey of this file or organization"],
       [7, "answers", "answers a question twice"],
     ]);
     expect(await surveysOf(board.key)).toHaveLength(1);

@@ -184,7 +184,7 @@ describe("Fider's backup", () => {
     expect(rejected).toMatchObject([
       { file: "posts.json", line: 1, field: "title" },
       { file: "post_votes.json", line: 1, field: "author_email" },
-      { file: "post_votes.json", line: 2, message: "must be a post of posts.json" },
+      { file: "post_votes.json", line: 2, message: "must be a post in posts.json" },
     ]);
     expect(accepted.filter(({ kind }) => kind === "submission")).toMatchObject([{ id: "2", author: "#nobody" }]);
   });
@@ -215,7 +215,11 @@ describe("Fider's backup", () => {
   test.each([
     ["packed with its folder", zipOf([["backup/posts.json", "[]"]]), "has no posts.json"],
     ["with a file of another name", fiderBackup({}, ["posts.jsonl", "x"]), undefined],
-    ["with a table that is no JSON", zipOf([["posts.json", "x"]]), "contains posts.json, which is not JSON at line 1"],
+    [
+      "with a table that is no JSON",
+      zipOf([["posts.json", "x"]]),
+      "contains posts.json, which is not valid JSON at line 1",
+    ],
     ["with a table that breaks off", zipOf([["posts.json", '[{"id":1']]), "contains posts.json, which is incomplete"],
     [
       "with users that are damaged",
@@ -293,8 +297,13 @@ describe("a zip at the endpoint", () => {
     );
     expect(done.errors).toEqual(
       expect.arrayContaining([
-        { file: "posts.json", line: 1, field: null, message: "was refused by the database" },
-        { file: "comments.json", line: 1, field: "submission_id", message: expect.stringContaining("names no") },
+        { file: "posts.json", line: 1, field: null, message: "was rejected by the database" },
+        {
+          file: "comments.json",
+          line: 1,
+          field: "submission_id",
+          message: expect.stringContaining("is not a submission of"),
+        },
       ]),
     );
   });

@@ -56,7 +56,7 @@ describe("the team", () => {
     };
     await expect(remove().finally(() => superuser.end())).rejects.toMatchObject({
       code: "PT409",
-      message: "An organization needs an owner: make another member owner first.",
+      message: "An organization needs at least one owner. Make someone else an owner first.",
     });
   });
 
@@ -336,7 +336,7 @@ describe("what an admin made", () => {
   });
 
   it.each(["a removal", "a demotion", "leaving"])(
-    "ends with %s that asks for it, and the audit log says so",
+    "ends with %s that asks for it, and the audit trail says so",
     async (way) => {
       const team = await newTeam();
       const secret = await makes(team.admin, team);

@@ -39,11 +39,11 @@ select throws_ok('select pg_temp.checked(''unknown'', ''"x"'')', '20000', null, 
 create temporary table values_tried (at integer, sent jsonb, outcome text);
 insert into values_tried values
   (1, '7.0', '7'), (1, '1e1', '10'), (1, '1e400', 'must be a whole number from 0 to 10'), (3, '10', '10'), (3, '11', 'must be a whole number from 1 to 10'),
-  (4, '" Two "', '"Two"'), (4, '"two"', 'must be one of the options, by id or text'), (4, '["Two"]', 'must be one option'), (4, '{"text": "Two"}', 'must be an option, by id or text'),
-  (5, '["A", 1]', 'must be options, by id or text'), (5, '["A", null]', 'must be options, by id or text'), (5, '[["A"]]', 'must be options, by id or text'), (5, '7', 'must be options, by id or text'),
-  (6, '7', 'must be text of at most 5000 characters'), (7, '"ann@localhost"', 'must be an e-mail address of at most 254 characters, such as name@example.org');
-insert into values_tried select 5, jsonb_build_array(id, 'B'), 'must not name an option twice' from survey_options where text = 'B';
-insert into values_tried select 4, to_jsonb(id), 'must be one of the options, by id or text' from survey_options where text = 'B';
+  (4, '" Two "', '"Two"'), (4, '"two"', 'must be one of the options (id or text)'), (4, '["Two"]', 'must be a single option'), (4, '{"text": "Two"}', 'must be one of the options (id or text)'),
+  (5, '["A", 1]', 'must be a list of options (id or text)'), (5, '["A", null]', 'must be a list of options (id or text)'), (5, '[["A"]]', 'must be a list of options (id or text)'), (5, '7', 'must be a list of options (id or text)'),
+  (6, '7', 'must be a string of at most 5,000 characters'), (7, '"ann@localhost"', 'must be an email address of at most 254 characters, such as name@example.org');
+insert into values_tried select 5, jsonb_build_array(id, 'B'), 'must not repeat an option' from survey_options where text = 'B';
+insert into values_tried select 4, to_jsonb(id), 'must be one of the options (id or text)' from survey_options where text = 'B';
 select is(
   coalesce((private.check_answer(q, sent)).value::text, (private.check_answer(q, sent)).complaint), outcome, format('%s answered with %s', q.text, left(sent::text, 40)))
 from values_tried join survey_questions q on q.survey_id = tests.id('All') and q.position = at;
@@ -55,7 +55,7 @@ select is(private.is_email(address), is_one, address) from (values
 -- All errors at once, each with its position
 select is(pg_temp.details('alice', pg_temp.submit('Open', tests.answers('Open', '"-"', '3') || jsonb_build_array(
     jsonb_build_object('question_id', tests.question('All', 1), 'value', 3), '7'::jsonb, jsonb_build_object('question_id', tests.question('Open', 2), 'value', 'b')))),
-  format('questions.%s: needs an answer: Would you recommend us?; answers.0.value: must be text of at most 5000 characters; answers.3.question_id: is answered twice; answers.1.question_id: is not a question of this survey; answers.2.question_id: is not a question of this survey',
+  format('questions.%s: needs an answer: Would you recommend us?; answers.0.value: must be a string of at most 5,000 characters; answers.3.question_id: must not be answered twice; answers.1.question_id: is not a question of this survey; answers.2.question_id: is not a question of this survey',
     tests.question('Open', 1)), 'every error names its answer');
 select is(pg_temp.details('alice', pg_temp.submit('Open', sent)), said, format('%s is refused', sent)) from (values
   ('{}'::jsonb, 'none'), ('"text"', 'none'), ('null', 'none'), ('[]', format('questions.%s: needs an answer: Would you recommend us?', tests.question('Open', 1)))) as t (sent, said);

@@ -125,7 +125,7 @@ select is(tests.see('olga', pg_temp.in_acme(format('select private.admin_delete_
 select is(tests.see('olga', pg_temp.in_acme(format('select private.admin_delete_identify_secret(%L)', tests.id('acme secret')))), 'true', 'an owner deletes their own');
 select is(array[pg_temp.who('s10'), pg_temp.who('s8')], array['nobody', 'Rival''s of rival as user, level_user'], 'which ends the sessions it opened, and no others');
 select is((select string_agg(action, ', ' order by created_at, action) from private.audit_log where target_type = 'identify_secret'), 'identify_secret.create, identify_secret.delete',
-  'the audit log has both');
+  'the audit trail has both');
 
 -- Surveys that the widget offers
 create function pg_temp.offered(who text, organization text default 'acme', locale text default 'en') returns text language sql as $$

@@ -217,7 +217,7 @@ select is(private.trim_deliveries(), 50, 'further runs delete the rest');
 select is(private.trim_deliveries(), 0, 'then nothing is left to delete');
 select is((select array[count(*), count(*) filter (where status = 'pending'), extract(epoch from now() - min(created_at))::bigint / 60] from private.webhook_deliveries where webhook_id = tests.id('busy')),
   array[101, 1, 100]::bigint[], 'the newest 100 finished deliveries and all pending ones are kept');
-select is((select array[status, attempts -> -1 ->> 'error'] from private.webhook_deliveries where webhook_id = tests.id('paused')), array['failed', 'The webhook was switched off.'],
+select is((select array[status, attempts -> -1 ->> 'error'] from private.webhook_deliveries where webhook_id = tests.id('paused')), array['failed', 'The webhook was disabled.'],
   'pending deliveries of a disabled webhook fail with the reason');
 select is(tests.see('adam', format('select total from private.admin_list_deliveries(%L, %L, 1, 50)', tests.id('acme'), tests.id('busy'))), '100', 'the log lists 100 deliveries');
 select is(tests.see('adam', format('select json_array_length(data) from private.admin_list_deliveries(%L, %L, 3, 40)', tests.id('acme'), tests.id('busy'))), '20', 'the log is paginated');

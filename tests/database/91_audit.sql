@@ -1,4 +1,4 @@
--- The audit log: complete, visible to the own organization only, and append-only.
+-- The audit trail: complete, visible to the own organization only, and append-only.
 begin;
 set local search_path = public, extensions;
 select plan(43);

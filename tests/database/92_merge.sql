@@ -77,7 +77,7 @@ select is((select data #>> '{submission,merged_into_id}' from private.outbox whe
 select set_eq($$ select user_id, type, submission_id from notifications $$,
   $$ select tests.id(who) as user_id, 'merged' as type, tests.id('First') as submission_id from unnest(array['bob', 'carol', 'alice', 'mia']) as who $$, 'followers of the source are notified, the admin is not');
 select results_eq($$ select actor_id, action, target_id, details from private.audit_log $$,
-  $$ values (tests.id('adam'), 'submission.merge', tests.id('First'), jsonb_build_object('source_ids', array[tests.id('Second')])) $$, 'the audit log has the merge');
+  $$ values (tests.id('adam'), 'submission.merge', tests.id('First'), jsonb_build_object('source_ids', array[tests.id('Second')])) $$, 'the audit trail has the merge');
 select results_eq($$ select previous_status, new_status, changed_by from status_changes where submission_id = tests.id('Second') $$,
   $$ values ('open', 'duplicate', tests.id('adam')) $$, 'the status history has the merge');
 select is_empty('select * from private.count_discrepancies()', 'all counters are correct');

@@ -37,7 +37,7 @@ from (values ('mia', 'adam', 'member', 'FB403'), ('alice', 'mia', 'member', 'FB4
   ('adam', 'mia', 'admin', 'admin'), ('adam', 'mia', 'member', 'member'), ('olga', 'olga', 'admin', 'FB409'),
   ('acme key with members:write', 'mia', 'admin', '42501')) as t (who, whom, role, outcome);
 select results_eq($$ select details from private.audit_log where action = 'member.change_role' order by created_at limit 1 $$,
-  $$ values ('{"role": {"from": "member", "to": "admin"}}'::jsonb) $$, 'the audit log has the previous and the new role');
+  $$ values ('{"role": {"from": "member", "to": "admin"}}'::jsonb) $$, 'the audit trail has the previous and the new role');
 select is(tests.try(who, format('select private.admin_remove_member(tests.id(''acme''), tests.id(%L))', whom)), outcome, format('%s removes %s: %s', who, whom, outcome))
 from (values ('mia', 'adam', 'FB403'), ('adam', 'olga', 'FB403'), ('olga', 'olga', 'FB409'), ('rita', 'mia', 'FB403'),
   ('acme key with members:write', 'adam', 'FB403'), ('acme key with submissions:moderate', 'mia', 'FB403'), ('rival key with members:write', 'mia', 'FB404'),
@@ -96,7 +96,7 @@ from (values ('olga', 'acme', 'mia', 'FB403'), ('mia', 'acme', 'mia', 'FB403'), 
 select results_eq($$ select user_id from auth.mfa_factors group by user_id $$, $$ values (tests.id('carol')) $$, 'who was reset has no factor left, and nobody else lost one');
 select results_eq($$ select user_id from auth.sessions where id in (tests.id('session of mia'), tests.id('session of carol')) $$, $$ values (tests.id('carol')) $$, 'the sessions of who was reset have ended');
 select results_eq($$ select organization_id, actor_id, target_id from private.audit_log where action = 'member.reset_second_factor' $$,
-  $$ values (tests.id('acme'), tests.id('adam'), tests.id('mia')) $$, 'the audit log has it once');
+  $$ values (tests.id('acme'), tests.id('adam'), tests.id('mia')) $$, 'the audit trail has it once');
 
 select * from finish();
 rollback;

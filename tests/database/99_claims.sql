@@ -93,7 +93,7 @@ select is((select count(*) from public.notifications where user_id = tests.id('c
 select is((select count(*) from private.mails where profile_id = tests.id('carol') and kind = 'status'), 1::bigint, 'and the pending mail');
 select is((select kind || coalesce(email, '') || coalesce(name, '') from public.profiles where id = tests.id('grace')), 'anonymous', 'a nameless profile stays');
 select is((select author_id from public.submissions where id = tests.id('at rival')), tests.id('grace of rival'), 'rows of another organization are unchanged');
-select is((select details ->> 'author_id' from private.audit_log where action = 'author.claim'), tests.id('grace')::text, 'the audit log records the claim');
+select is((select details ->> 'author_id' from private.audit_log where action = 'author.claim'), tests.id('grace')::text, 'the audit trail records the claim');
 
 -- Her answers
 select set_eq($$ select s.title, (r.answers -> 0 ->> 'value')::integer, r.user_id from public.survey_responses r join public.surveys s on s.id = r.survey_id $$,

@@ -18,7 +18,7 @@ const signOut = ({ token }: User) =>
     headers: { ...headers, authorization: `Bearer ${token}` },
   });
 
-const ended = "The session has ended: sign in again.";
+const ended = "This session has ended. Sign in again.";
 test.each<[string, (user: User) => Promise<unknown>, string, ((user: User) => Promise<string>)?]>([
   ["of a session that was signed out everywhere", signOut, ended],
   [
@@ -30,12 +30,12 @@ test.each<[string, (user: User) => Promise<unknown>, string, ((user: User) => Pr
     "that has not passed the second factor of its user",
     ({ id }) => sql`insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
       values (gen_random_uuid(), ${id}, 'totp', 'verified', now(), now())`,
-    "This account has a second factor: send the token of a session that passed it (aal2).",
+    "This account has a second factor. Send the token of a session that passed it (aal2).",
   ],
   [
     "of another application that the user signed in to",
     async () => {},
-    "The credential is not valid.",
+    "The credential is not valid. Sign in again, or replace the key.",
     ({ token }) => accessToken({ ...decodeJwt(token), client_id: randomUUID() }),
   ],
 ])("a token %s is worth nothing", async (_, end, message, other) => {

@@ -24,7 +24,7 @@ afterAll(() => functions?.stop());
 
 test.each(routes)("$name", async ({ route, endpoint }) => {
   const { author, admin } = board.people;
-  // Only its author edits a comment.
+  // Only its author can edit a comment.
   const caller = route.method === "PATCH" && route.path === "/api/comments/:id" ? author : admin;
   const request = await prepare(route, caller.token, board);
   const before = functions.flights();

@@ -20,13 +20,13 @@ describe("length", () => {
   ])("counts code points: %s fit at both limits", (_, shortest, longest) => {
     expect(complaint(shortest)).toBeUndefined();
     expect(complaint(longest)).toBeUndefined();
-    expect(complaint(`${longest}a`)).toBe("must be 5 to 8 characters");
+    expect(complaint(`${longest}a`)).toBe("must be 5 to 8 characters long");
   });
 
   test("an optional text may be empty", () => {
     const note = text({ min: 0, max: 2 });
     expect(note.parse(" ")).toBe("");
-    expect(complaint("abc", note)).toBe("must be at most 2 characters");
+    expect(complaint("abc", note)).toBe("must be at most 2 characters long");
   });
 
   test("equals the number of code points for any text", () => {
@@ -74,7 +74,7 @@ describe("trimming", () => {
   test("a megabyte of inner spaces is trimmed immediately", () => {
     const start = performance.now();
     trimText(`a${" ".repeat(1 << 20)}a`);
-    expect(complaint(`a${" ".repeat(1 << 20)}a`)).toBe("must be 5 to 8 characters");
+    expect(complaint(`a${" ".repeat(1 << 20)}a`)).toBe("must be 5 to 8 characters long");
     expect(performance.now() - start).toBeLessThan(500);
   });
 });
@@ -98,9 +98,9 @@ describe("text that Postgres cannot store", () => {
 
 test.each([
   [undefined, "is required"],
-  [null, "must be text"],
-  [5, "must be text"],
-  [["abcde"], "must be text"],
+  [null, "must be a string"],
+  [5, "must be a string"],
+  [["abcde"], "must be a string"],
 ])("%j: %s", (value, expected) => {
   expect(complaint(value)).toBe(expected);
 });

@@ -165,7 +165,7 @@ export default section("7 Errors", [
   ["7.27", "agent", ["tool vote_submission", { submission_id: ":merged" }], -32602, error({ code: "SUBMISSION_MERGED", merged_into_id: ":idea" })],
   ["7.27", "agent", call({ method: "tools/call", params: {} }), 200, jsonRpc(-32602)],
   ["7.27", "agent", call({ params: [] }), 200, jsonRpc(-32602)],
-  ["7.27", "agent", ["method tools/call", { name: 1 }], -32602, validation(/^name must be text$/)],
+  ["7.27", "agent", ["method tools/call", { name: 1 }], -32602, validation(/^name must be a string$/)],
   ["7.27", "agent", ["method tools/call", { name: "list_submissions", arguments: [] }], -32602, validation(/^arguments must be an object$/)],
   ["7.27", "agent", ["method tools/call", { name: "list_submissions", stream: "yes" }], -32602, validation(/^stream must be true or false$/)],
   ["7.28", "nobody", call(), 401, jsonRpc(-32000)],

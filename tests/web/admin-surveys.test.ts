@@ -153,8 +153,8 @@ describe("the builder, without JavaScript", () => {
     expect(wrong.status).toBe(422);
     const problem = (id: string) => wrong.html.querySelector(`[id="${id}-problem"]`)?.text;
     expect(problem("questions.0.text")).toBeUndefined();
-    expect(problem("questions.1.text")).toContain("1 to 1000 characters");
-    expect(problem("questions.2.options")).toContain("Option 3: is there twice");
+    expect(problem("questions.1.text")).toContain("1 to 1,000 characters");
+    expect(problem("questions.2.options")).toContain("Option 3: must not be repeated");
     expect(problem("closes_at")).toBeTruthy();
     expect(wrong.html.querySelector("[id='questions.2.options']")?.text).toBe("Twice\nOnce\nTwice");
     for (const name of ["required", "multiple"])
@@ -209,7 +209,7 @@ describe("the builder, without JavaScript", () => {
     expect([page.status, page.html.querySelector("#survey-builder")]).toEqual([200, null]);
     const late = await visitor.post(`${base}/${survey.id}/edit`, { _method: "patch", title: "Too late" });
     expect(late.status).toBe(422);
-    expect(late.html.querySelector("[role=alert]")?.text).toContain("only a draft can be changed");
+    expect(late.html.querySelector("[role=alert]")?.text).toContain("Only drafts can be changed");
     expect((await detailOf(survey.id, admin)).title).toBe("A survey");
   });
 });

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
+import { messagesOf } from "../../functions/words/index.ts";
+import type { Locale } from "../../shared/locales.ts";
 import { api } from "../api/client.ts";
 import { claimsOf, identified, newSecret, nowSeconds, signed } from "../api/identified.ts";
 import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";
@@ -67,20 +69,21 @@ describe("a link of the host's application", () => {
     const other = await newOrganization();
     const used = await tokenOf();
     await newVisitor().get(ssoOf(used), fromHost);
-    const wrong: [string, string, string][] = [
-      [ssoOf(used), "replayed", "de"],
-      [ssoOf(await tokenOf({ jti: undefined })), "jti_missing", "en"],
-      [ssoOf(await tokenOf({ exp: nowSeconds() - 100, iat: nowSeconds() - 200 })), "expired", "fr"],
-      [ssoOf("garbage"), "malformed", "ja"],
-      [`/o/${other.slug}/sso?token=${await tokenOf()}`, "audience", "ru"],
+    const wrong: [string, string, "ended" | "wrong", Locale][] = [
+      [ssoOf(used), "replayed", "ended", "de"],
+      [ssoOf(await tokenOf({ jti: undefined })), "jti_missing", "wrong", "en"],
+      [ssoOf(await tokenOf({ exp: nowSeconds() - 100, iat: nowSeconds() - 200 })), "expired", "ended", "fr"],
+      [ssoOf("garbage"), "malformed", "wrong", "ja"],
+      [`/o/${other.slug}/sso?token=${await tokenOf()}`, "audience", "wrong", "ru"],
     ];
-    for (const [path, reason, lang] of wrong) {
+    for (const [path, reason, advice, lang] of wrong) {
       const visitor = newVisitor([{ name: "lang", value: lang }]);
       const { status, location = "" } = await visitor.get(path, fromHost);
       expect([status, location]).toEqual([303, `${path.split("?")[0]}?refused=${reason}`]);
       const page = await visitor.get(location);
       expect(page.status).toBe(409);
-      expect(page.html.querySelector("main")?.textContent).toContain(`${reason}`);
+      expect(page.html.querySelector("main")?.textContent).toContain(messagesOf(lang).account.notIdentified[advice]);
+      expect(page.html.querySelector("main")?.textContent).not.toContain(reason);
       expect(visitor.cookie("feedback-session")).toBeUndefined();
     }
     const bare = await newVisitor().get(`/o/${organization.slug}/sso?refused=<script>`);
@@ -120,7 +123,7 @@ describe("a link that its person may not have followed asks first", () => {
     const page = await asked(visitor, await tokenOf({ name: "Mallory" }), headers);
     const text = page.html.querySelector("main")?.textContent;
     expect(text).toContain("Continue as Mallory");
-    expect(text).toMatch(/This link from .+ signs you in with the address \S+@host\.example/);
+    expect(text).toMatch(/This link from .+ signs you in as \S+@host\.example/);
     const done = await visitor.submit(page.html.querySelector("main form"));
     expect([done.status, done.location, await nameOf(visitor)]).toEqual([303, "/new", "Mallory"]);
   });
@@ -129,7 +132,7 @@ describe("a link that its person may not have followed asks first", () => {
     const visitor = await signedInByHost({ name: "Victoria" });
     const token = await tokenOf({ name: "Mallory" });
     const page = await asked(visitor, token, fromHost);
-    expect(page.html.querySelector("main")?.textContent).toContain("You are signed in as Victoria");
+    expect(page.html.querySelector("main")?.textContent).toContain("You’re signed in as Victoria");
     expect(await nameOf(visitor)).toBe("Victoria");
     await visitor.submit(page.html.querySelector("main form"));
     expect(await nameOf(visitor)).toBe("Mallory");

@@ -81,7 +81,7 @@ test("a file is checked, then imported, and the report names the lines with erro
   expect(report.querySelectorAll("#import-errors tbody td").map((cell) => cell.text.trim())).toEqual([
     "3",
     "title",
-    "must be 5 to 200 characters",
+    "must be 5 to 200 characters long",
   ]);
   const stored = () => sql`select from public.submissions where organization_id = ${organization.id}`;
   expect(await stored()).toHaveLength(0);
@@ -151,7 +151,7 @@ test.each([
   ["without a file", formOf({ format: "feedback" }), "Choose a file."],
   ["with a file of another kind", formOf({}, { name: "a.exe", text: "x" }), "The name has to end in"],
   ["with a zip of no Fider", formOf({}, { name: "a.ZIP", text: "x" }), "Only the backup of Fider"],
-  ["with a wrong source", formOf({ source: "No slug" }, file([row("1")])), "must be lowercase letters"],
+  ["with a wrong source", formOf({ source: "No slug" }, file([row("1")])), "must have 1 to 64 lowercase letters"],
 ])("a form %s is shown again with what is wrong", async (_what, body, problem) => {
   const { status, html } = await upload(owner, body);
   expect(status).toBe(422);

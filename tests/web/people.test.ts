@@ -255,9 +255,9 @@ describe("settings", () => {
     const refused = await out.post("/sign-up", { name: "", email: "no address", password: "short" });
     const problems = refused.html.querySelectorAll("p.problem").map(({ text }) => text);
     expect(problems).toEqual([
-      "Nom: est obligatoire",
-      "Adresse e-mail: doit être une adresse e-mail",
-      "Mot de passe: doit compter au moins 8 caractères",
+      "Nom : obligatoire",
+      "Adresse e-mail : adresse e-mail non valide",
+      "Mot de passe : au moins 8 caractères",
     ]);
   });
 

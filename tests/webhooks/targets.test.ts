@@ -154,10 +154,7 @@ test.each(["https://10.0.0.1/", "https://[::1]/", "https://localhost/", "http://
   async (url) => {
     const hook = await newHook(world, ["org.updated"]);
     await sql`update private.webhooks set url = ${url} where id = ${hook.id.slice(3)}`;
-    expect(await attempted(hook)).toMatchObject({
-      status_code: null,
-      error: expect.stringMatching(/^The address must/),
-    });
+    expect(await attempted(hook)).toMatchObject({ status_code: null, error: expect.stringMatching(/^The URL must/) });
   },
 );
 
@@ -244,7 +241,7 @@ describe("a host name", () => {
 
   test("that resolves to a private address is rejected at connection, also if only one of several does", async () => {
     const names = { "hook.test": [["127.0.0.1"]], "other.test": [["93.184.216.34", "10.0.0.1"]] };
-    const error = `The address ${isPrivate}.`;
+    const error = `The URL ${isPrivate}.`;
     expect(await posted(names, "", "hook.test", "other.test")).toEqual([error, error]);
     expect(received).toBe(0);
   });

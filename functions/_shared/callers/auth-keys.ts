@@ -79,7 +79,7 @@ async function currentKeys(): Promise<Keys> {
 
 /** Neither valid nor invalid: the key may exist. */
 const unknown = () =>
-  new ApiError("SERVICE_UNAVAILABLE", "The access token cannot be verified now: try again in a moment.");
+  new ApiError("SERVICE_UNAVAILABLE", "The access token cannot be verified now. Try again in a moment.");
 
 /** The claims of an access token; undefined if it is not valid. Throws SERVICE_UNAVAILABLE if that is not known. */
 export async function verifyAccessToken(token: string): Promise<JWTPayload | undefined> {

@@ -85,12 +85,12 @@ async function verifyBy(
   const audience = audienceOf(unverified)?.toLowerCase();
   if (audience !== signer.organization_id && audience !== signer.slug) throw wrongAudience();
   if (signer.secrets.length === 0)
-    throw new RefusedToken("no_secret", "The organization has no signing secret: an admin makes one.");
+    throw new RefusedToken("no_secret", "The organization has no signing secret. An admin must create one.");
   const { payload, secretId } = await verifySignature(signer, token);
   const expiresAt = checkTimes(payload, now);
   const claims = checkClaims(payload);
   if (needsJti && claims.jti === undefined)
-    throw new RefusedToken("jti_missing", "A token in a link needs a jti, a text of its own: it works once.");
+    throw new RefusedToken("jti_missing", "A token in a link needs a jti of its own, because it works only once.");
   return {
     organizationId: signer.organization_id,
     secretId,
@@ -113,7 +113,7 @@ function readToken(token: string): JWTPayload {
 }
 
 const malformed = () =>
-  new RefusedToken("malformed", "The token is not a JSON Web Token: three parts in base64url, joined by dots.");
+  new RefusedToken("malformed", "The token is not a JSON Web Token (three parts in base64url, joined by dots).");
 
 const audienceOf = ({ aud }: JWTPayload) => {
   const [only, ...others] = Array.isArray(aud) ? aud : [aud];
@@ -135,7 +135,7 @@ async function verifySignature(signer: Signer, token: string) {
   }
   throw new RefusedToken(
     "signature",
-    "The signature is wrong: sign with a current signing secret of the organization, the whole text as it was shown.",
+    "The signature is wrong. Sign with a current signing secret of the organization, using all of it as it was shown.",
   );
 }
 
@@ -146,18 +146,18 @@ function checkTimes({ iat, exp, nbf }: JWTPayload, now: Date): number {
     .filter(([, value]) => typeof value !== "number" || !Number.isFinite(value))
     .map(([name, value]) => ({
       field: `token.${name}`,
-      message: value === undefined ? "is required" : "must be a time in Unix seconds, a number",
+      message: value === undefined ? "is required" : "must be a number (a time in Unix seconds)",
     }));
   if (wrong.length > 0) throw wrongClaims(wrong);
   const [issuedAt, expiresAt] = [Number(iat), Number(exp)];
   if (issuedAt > seconds + skewSeconds)
-    throw new RefusedToken("issued_in_future", "The token's iat is in the future: set the host's clock.");
+    throw new RefusedToken("issued_in_future", "The token's iat is in the future. Set the clock of the host.");
   if (Number(nbf ?? 0) > seconds + skewSeconds)
     throw new RefusedToken("not_yet_valid", "The token's nbf is in the future.");
   if (expiresAt + skewSeconds <= seconds)
-    throw new RefusedToken("expired", "The token has expired (exp): sign one for each sign-in.");
+    throw new RefusedToken("expired", "The token has expired (exp). Sign a new one for each sign-in.");
   if (expiresAt - issuedAt > maxLifetimeSeconds)
-    throw new RefusedToken("lifetime", "The token's exp must be at most an hour after its iat.");
+    throw new RefusedToken("lifetime", "The token's exp must be at most one hour after its iat.");
   return expiresAt;
 }
 
@@ -173,7 +173,7 @@ function checkClaims(payload: JWTPayload): IdentifyClaims {
 }
 
 const wrongClaims = (details: ErrorDetail[]) =>
-  new RefusedToken("claims", "Claims of the token are missing or wrong.", details);
+  new RefusedToken("claims", "Claims of the token are missing or not valid. See details.", details);
 
 /** Exchanges a token for a session. `data` is JSON: expires_at and profile. Throws RefusedToken. */
 export async function identify(token: string, options: VerifyOptions = {}): Promise<{ secret: string; data: string }> {
@@ -202,7 +202,7 @@ export async function checkToken(signer: Signer, token: string): Promise<TokenCh
     found.claims = readToken(token);
     const { secretId } = await verifyBy(signer, token);
     found.signed_with = signer.secrets.find(({ id }) => id === secretId)?.last_four ?? null;
-    if (!signer.is_public) throw new RefusedToken("private_board", "The board is private: only its team can sign in.");
+    if (!signer.is_public) throw new RefusedToken("private_board", "This board is private. Only its team can sign in.");
     return { ...found, valid: true };
   } catch (error) {
     if (!(error instanceof RefusedToken)) throw error;

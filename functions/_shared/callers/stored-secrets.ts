@@ -18,7 +18,7 @@ export function encryptSecret(secret: string, rowId: string): string {
   if (!current)
     throw new ApiError(
       "SERVICE_UNAVAILABLE",
-      "Secrets cannot be stored here: the operator has to set WEBHOOK_SECRETS_KEYS.",
+      "This installation cannot store secrets. Ask the operator to set WEBHOOK_SECRETS_KEYS.",
     );
   const [keyId, key] = current;
   const nonce = randomBytes(12);

@@ -11,7 +11,7 @@ const localNames = /(^|\.)(localhost|local|internal|home\.arpa)$/;
 /** The reason why a URL is not an allowed webhook target, without resolving its host; undefined if it is allowed. */
 export function targetError(url: URL): string | undefined {
   const host = hostOf(url);
-  if (url.username || url.password) return "must not hold a user name or password";
+  if (url.username || url.password) return "must not contain a user name or password";
   if (allowedHosts.has(host)) return undefined;
   if (url.protocol !== "https:") return "must start with https://";
   if (ipaddr.isValid(host) ? !isPublic(host) : !host.includes(".") || localNames.test(host)) return isPrivate;
@@ -35,10 +35,10 @@ const soon = () => new Promise<[]>((resolve) => setTimeout(resolve, 2_000, []));
 /** Resolves the host to addresses to connect to, without a second lookup. Throws if one of them is private. */
 export async function resolvePublicAddresses(url: URL): Promise<string[]> {
   const complaint = targetError(url);
-  if (complaint) throw new Error(`The address ${complaint}.`);
+  if (complaint) throw new Error(`The URL ${complaint}.`);
   const host = hostOf(url);
   const found = ipaddr.isValid(host) ? [host] : (await lookup(host, { all: true })).map(({ address }) => address);
-  if (!allowedHosts.has(host) && !found.every(isPublic)) throw new Error(`The address ${isPrivate}.`);
+  if (!allowedHosts.has(host) && !found.every(isPublic)) throw new Error(`The URL ${isPrivate}.`);
   return found;
 }
 

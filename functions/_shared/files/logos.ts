@@ -10,7 +10,7 @@ import { logoOf, updateOrganization } from "../statements/organizations.ts";
 
 export const logoFile: Bounds = {
   maxBytes: maxLogoBytes,
-  tooLarge: "The logo is larger than 512 KiB.",
+  tooLarge: "The logo is larger than 512 KiB. Send a smaller file.",
   timeout: "total",
 };
 
@@ -42,10 +42,13 @@ export async function storeLogo(
   const file = await wholeOf(bytes);
   const type = typeOf(file);
   const size = type && sizeOf[type](Buffer.from(file.buffer, file.byteOffset, file.byteLength));
-  if (!type || !size) throw invalid("file", "must be a PNG, JPEG or WebP picture");
+  if (!type || !size) throw invalid("file", "must be a PNG, JPEG, or WebP image");
   // A few bytes can name a size that fills the memory of each visitor.
   if (Math.max(...size) > maxLogoPixels)
-    throw new ApiError("PAYLOAD_TOO_LARGE", `The logo is wider or higher than ${maxLogoPixels} pixels.`);
+    throw new ApiError(
+      "PAYLOAD_TOO_LARGE",
+      `The logo is wider or taller than ${maxLogoPixels.toLocaleString("en")} pixels. Send a smaller one.`,
+    );
   const path = `/logos/${before.id}/${randomBytes(16).toString("hex")}.${type}`;
   await put(path, file, logoTypes[type]);
   try {
@@ -185,7 +188,7 @@ function storage(
   if (!key)
     throw new ApiError(
       "SERVICE_UNAVAILABLE",
-      "This installation stores no files: set logo_url to an https address, or STORAGE_KEY.",
+      "This installation cannot store files. Set logo_url to an https URL, or ask the operator to set STORAGE_KEY.",
     );
   return fetch(`${environment.supabaseUrl.replace(/\/+$/, "")}/storage/v1/${path}`, {
     method,

@@ -23,19 +23,22 @@ export class ApiError extends Error {
 /** Input that a schema rejected, with the schema's issues, which pages translate. */
 export class InvalidInput extends ApiError {
   constructor(readonly issues: readonly z.core.$ZodIssue[]) {
-    super("VALIDATION_ERROR", "The request is not valid.", validationDetails({ issues }));
+    super("VALIDATION_ERROR", "The request is not valid. See details.", validationDetails({ issues }));
   }
 }
 
 export const notFound = (what: string) => new ApiError("NOT_FOUND", `There is no such ${what}.`);
 export const forbidden = (message: string) => new ApiError("FORBIDDEN", message);
 export const unavailable = () =>
-  new ApiError("SERVICE_UNAVAILABLE", "The service is temporarily unavailable: try again in a moment.");
+  new ApiError("SERVICE_UNAVAILABLE", "The service is temporarily unavailable. Try again in a moment.");
 
 // API errors for foreign key violations of validated input, which usually mean a concurrent delete.
 const meaningOfReference: [suffix: string, ApiError][] = [
   ["_category_is_of_the_same_organization", invalid("category_id", "is not a category of this organization")],
-  ["_parent_is_of_the_same_submission", notFound("comment to reply to")],
+  [
+    "_parent_is_of_the_same_submission",
+    new ApiError("NOT_FOUND", "The comment to reply to is not on this submission."),
+  ],
   [
     "_audience_submission_is_of_the_same_organization",
     invalid("targeting.submission_id", "is not a submission of this organization"),
@@ -45,7 +48,7 @@ const meaningOfReference: [suffix: string, ApiError][] = [
 ];
 
 export function invalid(field: string, message: string): ApiError {
-  return new ApiError("VALIDATION_ERROR", "The request is not valid.", [{ field, message }]);
+  return new ApiError("VALIDATION_ERROR", "The request is not valid. See details.", [{ field, message }]);
 }
 
 /** The API error to report; undefined for an unexpected error. */
@@ -83,7 +86,7 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
     case "23503":
       return meaningOfReference.find(([suffix]) => error.constraint_name?.endsWith(suffix))?.[1];
     case "23505":
-      return new ApiError("CONFLICT", "The row exists already.");
+      return new ApiError("CONFLICT", "This already exists. Check it before you try again.");
     case "23514":
     case "22001":
     case "22P02":
@@ -93,7 +96,7 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
     case "22008":
       return new ApiError("VALIDATION_ERROR", "The request is not valid.");
     case "42501":
-      return forbidden("You may not do this.");
+      return forbidden("You do not have permission to do this.");
     case "57014": // statement timeout
     case "55P03": // lock timeout
     case "40P01":

@@ -22,7 +22,7 @@ export async function readJson(request: Request): Promise<unknown> {
   if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
     throw new ApiError(
       "UNSUPPORTED_MEDIA_TYPE",
-      "The media type is not supported: send JSON with Content-Type: application/json.",
+      "The media type is not supported. Send JSON with Content-Type: application/json.",
     );
   }
   try {
@@ -39,7 +39,7 @@ export async function readForm(request: Request, takesParts = false): Promise<UR
   if (takesParts && /^multipart\/form-data\s*;/i.test(request.headers.get("Content-Type") ?? ""))
     return readParts(request, chunks);
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers.get("Content-Type") ?? "")) {
-    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "Send a form: Content-Type: application/x-www-form-urlencoded.");
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "Send a form with Content-Type: application/x-www-form-urlencoded.");
   }
   return parseForm(formText(chunks));
 }

@@ -46,9 +46,9 @@ export function nextCursor({ more, last }: Pick<Page, "more" | "last">, sort: st
 
 export function decodeCursor(cursor: string, sort: string, order: string): { value: string; id: string } {
   const parts = partsOf(cursor);
-  if (!parts) throw invalid("cursor", "must be a next_cursor from the meta of an earlier response");
+  if (!parts) throw invalid("cursor", "must be the next_cursor of an earlier response");
   if (parts[0] !== sort || parts[1] !== order)
-    throw invalid("cursor", "belongs to another sort or order: send the sort and order of its list");
+    throw invalid("cursor", "belongs to another sort or order; send those of its list");
   return { value: parts[2], id: parts[3] };
 }
 
@@ -93,5 +93,5 @@ export function decodePlace(cursor: string, field = "after"): Position {
   } catch {
     // Documented below.
   }
-  throw invalid(field, "must be a next_cursor from the meta of an earlier response");
+  throw invalid(field, "must be the next_cursor of an earlier response");
 }

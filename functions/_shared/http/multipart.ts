@@ -27,7 +27,7 @@ export async function readUpload(request: Request, bounds: Bounds): Promise<Uplo
     request.headers.get("Content-Type") ?? "",
   );
   if (!boundary)
-    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "Send a form with a file: Content-Type: multipart/form-data.");
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "Send a form and its file with Content-Type: multipart/form-data.");
   const parts = new Parts(bodyChunks(request, form), boundary[1] ?? boundary[2] ?? "");
   parts.endsAt = performance.now() + maxFieldsMs;
   const fields = new URLSearchParams();
@@ -85,7 +85,7 @@ async function textOf(parts: AsyncIterable<Uint8Array>, maxBytes: number): Promi
   }
 }
 
-const broken = () => invalid("body", "is not a whole form: send it again");
+const broken = () => invalid("body", "is not a complete form; send it again");
 const bytesOf = (text: string) => new TextEncoder().encode(text);
 
 /** Reads the parts of a multipart body in order; each must be read completely before the next. */

@@ -21,7 +21,7 @@ export const malformedHost = ({ url }: Request): Response | undefined =>
   URL.canParse(url) ? undefined : new Response("The Host header is malformed.\n", { status: 400 });
 
 export const unknownHost =
-  "This service is not at this address: open the one of SITE_URL. The operator sets SITE_URL, or adds this host name to ALLOWED_HOSTS.";
+  "This service does not answer at this address. Open the one of SITE_URL, or ask the operator to add this host name to ALLOWED_HOSTS.";
 
 /** Whether the request names a host of ours. Platforms that route by Host, such as Supabase, have checked it. */
 export function isKnownHost(c: Context): boolean {

@@ -48,7 +48,7 @@ export const jsonReader: InputReader = {
     const names = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
     for (const name of [...names, "organization"])
       if ((sent.get(name)?.length ?? 0) > 1) throw invalid(name, "must be sent only once");
-    if (sent.has("expand") && !names.includes("expand")) throw invalid("expand", "has no values here: leave it out");
+    if (sent.has("expand") && !names.includes("expand")) throw invalid("expand", "has no values here; leave it out");
     return firstOf(sent);
   },
   body: (c) => readJson(c.req.raw),

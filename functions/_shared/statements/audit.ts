@@ -3,7 +3,7 @@ import type { Statement } from "../database/run.ts";
 import { decodeCursor } from "../http/cursor.ts";
 import { type DataOf, type Json, read } from "./shapes.ts";
 
-/** A page of the audit log, newest first, and the cursor of the next page. */
+/** A page of the audit trail, newest first, and the cursor of the next page. */
 export function listAudit({
   limit,
   cursor,
@@ -20,7 +20,7 @@ export function listAudit({
       ${action ?? null}, ${fromDay ?? null}, ${toDay ?? null})`;
 }
 
-/** Values of the audit log's filters. */
+/** Values of the audit trail's filters. */
 export type AuditChoices = {
   time_zone: string;
   actions: string[];

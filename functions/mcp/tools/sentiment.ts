@@ -38,7 +38,7 @@ export const sentimentTools = [
     input: z
       .object({
         texts: shortArrayOf(text({ min: 1, max: 5000 }), 100)
-          .refine((texts) => texts.length > 0, "must have at least 1 text")
+          .refine((texts) => texts.length > 0, "must have at least one text")
           .optional()
           .describe("1 to 100 texts of up to 5000 characters."),
         survey_id: uuid.optional().describe("A survey, including its NPS and rating answers."),
@@ -48,7 +48,7 @@ export const sentimentTools = [
       .refine(
         ({ texts, survey_id, submission_id }) =>
           [texts, survey_id, submission_id].filter((one) => one !== undefined).length === 1,
-        { error: "must name exactly one of texts, survey_id, submission_id" },
+        { error: "must include exactly one of texts, survey_id, and submission_id" },
       ),
     output: answer,
     scope: "analytics:read",
@@ -66,7 +66,7 @@ export const sentimentTools = [
       if (survey_id) return ofSurvey(first);
       if (texts) return ofTexts(texts, locale);
       if (!first) throw notFound("submission");
-      if (!submission_id) throw new ApiError("INTERNAL_ERROR", "Nothing to judge.");
+      if (!submission_id) throw new ApiError("INTERNAL_ERROR", "There is no text to analyze.");
       const { title, description } = JSON.parse(first.data);
       const bodies = (JSON.parse(comments?.data ?? "[]") as { body: string }[]).map(({ body }) => body);
       return ofTexts([`${title}\n${description}`, ...bodies], locale).then(({ items: _, ...rest }) => rest);

@@ -33,7 +33,7 @@ import { described, pageInput, pageOf, pageOutput, shortText } from "./pages.ts"
 const missing = () => notFound("submission");
 const tooDeep = {
   path: ["page"],
-  error: "times limit must be at most 100000, with words 10000: filter the list to see the rest",
+  error: "multiplied by limit must be at most 100,000, or 10,000 with words; filter the list to see the rest",
 };
 const { page: _page, limit: _limit, cursor: _cursor, ...filters } = submissionListQuery.shape;
 const { cursor: _from, ...searched } = submissionSearchQuery.shape;
@@ -166,7 +166,7 @@ export const submissionTools = [
     respond: ([updated, [row]]) => {
       if (!row) throw missing();
       if (updated.length === 0)
-        throw forbidden("An agent may edit its own submissions, and others with the scope submissions:moderate.");
+        throw forbidden("An agent can edit only its own submissions, or any with the scope submissions:moderate.");
       return { submission: seen(JSON.parse(row.data)) };
     },
   }),

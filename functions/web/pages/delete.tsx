@@ -19,7 +19,7 @@ const deleteSubmission = page({
   read: ({ params, locale }) => [submissionDetail(params.id, ["author"], locale)],
   view: ([{ id, title, author }], { visit }, frame) => {
     if (!isAdmin(frame) && author?.id !== frame.viewer?.id)
-      throw forbidden("Only its author and the organization's admins delete a submission.");
+      throw forbidden("Only its author and the organization's admins can delete a submission.");
     const words = visit.messages.submission;
     return {
       title: words.deleteTitle,
@@ -45,7 +45,7 @@ const deleteComment = page({
   read: ({ params }) => [commentDetail(params.id, false)],
   view: ([{ id, submission_id, body, author }], { visit }, frame) => {
     if (!isAdmin(frame) && author.id !== frame.viewer?.id)
-      throw forbidden("Only its author and the organization's admins delete a comment.");
+      throw forbidden("Only its author and the organization's admins can delete a comment.");
     const words = visit.messages.comments;
     const path = `/submissions/${submission_id}`;
     return {

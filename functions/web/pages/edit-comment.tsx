@@ -15,7 +15,7 @@ export const editComment = page({
   read: ({ params }) => [commentDetail(params.id, false), secondsToEdit(params.id)],
   view: ([comment, [left]], { visit }, { viewer }) => {
     const { id, submission_id, author } = comment;
-    if (author.id !== viewer?.id) throw forbidden("Only its author edits a comment.");
+    if (author.id !== viewer?.id) throw forbidden("Only its author can edit a comment.");
     const { comments, submission } = visit.messages;
     const back = personLink(visit, `/submissions/${submission_id}#comment-${id}`);
     const seconds = left?.seconds ?? 0;

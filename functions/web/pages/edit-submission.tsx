@@ -29,7 +29,7 @@ export const editSubmission = page({
   ],
   view: ([submission, categories, tags], { visit }, frame) => {
     if (!isAdmin(frame) && submission.author?.id !== frame.viewer?.id)
-      throw forbidden("Only its author and the organization's admins edit a submission.");
+      throw forbidden("Only its author and the organization's admins can edit a submission.");
     return {
       title: visit.messages.submission.editTitle,
       content: <EditSubmission submission={submission} categories={categories} tags={tags} />,

@@ -249,7 +249,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the audit log of the organization, newest first, as an admin
+         * List the audit trail of the organization, newest first, as an admin
          * @description For signed-in users, not for keys.
          */
         get: operations["getAdminAudit"];
@@ -397,7 +397,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export the organization with e-mail addresses, for an import
+         * Export the organization with email addresses, for an import
          * @description For signed-in users, and for keys with the scope `submissions:moderate`.
          */
         get: operations["getAdminExport"];
@@ -697,7 +697,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Find people by e-mail address or name, as an admin
+         * Find people by email address or name, as an admin
          * @description For signed-in users, and for keys with the scope `members:write`.
          */
         get: operations["getAdminPeople"];
@@ -999,7 +999,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Accept an invite to your e-mail address (idempotent)
+         * Accept an invite to your email address (idempotent)
          * @description For signed-in users, not for keys.
          */
         post: operations["postInvitesAccept"];
@@ -2242,7 +2242,7 @@ export interface components {
             target_id: string | null;
             target_type: string;
         };
-        /** @description The start of the next page of the audit log. */
+        /** @description The start of the next page of the audit trail. */
         AuditMeta: {
             /** @description Pass as `cursor` for the next page; null at the end. */
             next_cursor: string | null;
@@ -2540,7 +2540,7 @@ export interface components {
         ErrorDetail: {
             /** @description Path of the field, dotted: `answers.0.value`; `body` for the whole body. */
             field: string;
-            /** @description How to fix it, such as `must be 5 to 200 characters`. */
+            /** @description How to fix it, such as `must be 5 to 200 characters long`. */
             message: string;
         };
         /** @description An event, in the envelope of webhooks. */
@@ -2991,7 +2991,7 @@ export interface components {
              * @enum {string}
              */
             action: "approve" | "reject" | "spam" | "reopen";
-            /** @description For the audit log, up to 500 characters. */
+            /** @description For the audit trail, up to 500 characters. */
             reason?: string | null;
             /** Format: uuid */
             target_id: string;

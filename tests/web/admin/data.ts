@@ -46,7 +46,7 @@ const checkedImport = (db_url: string): Promise<string> =>
       values (${organization_id}, ${id}, 0, 'id,title')`;
     await sql`
       insert into private.import_errors (organization_id, import_id, line, field, message)
-      values (${organization_id}, ${id}, 17, 'title', 'must be 5 to 200 characters'),
+      values (${organization_id}, ${id}, 17, 'title', 'must be 5 to 200 characters long'),
         (${organization_id}, ${id}, 95, 'status', 'must be open, under_review, planned, in_progress, completed or declined'),
         (${organization_id}, ${id}, 203, 'created_at', 'must be a date')`;
     return id;

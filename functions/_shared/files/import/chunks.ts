@@ -90,7 +90,7 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
   const { author_email, author_id, author_name, category, tags, ...fields } = result.data as Fields;
   const author = (author_email ?? asId(author_id ?? asName(author_name))) as string | undefined;
   if (!author && (kind === "vote" || kind === "comment_vote" || kind === "follow"))
-    return { line, field: "author_email", message: "is required: it identifies the person" };
+    return { line, field: "author_email", message: "is required, because it identifies the person" };
   const labels = { category: category as string | undefined, tags: (tags ?? []) as string[] };
   const follow = author !== undefined && (fields.follow ?? query.follow);
   const entry = { ...fields, author: author ?? "#nobody", author_name };

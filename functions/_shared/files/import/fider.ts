@@ -25,7 +25,7 @@ export async function* fiderRows(
   hold: (size: number) => void,
 ): AsyncGenerator<Row> {
   const zip = await openZip(bytes, maxBytes);
-  if (!zip("posts.json")) throw invalid("body", "has no posts.json: send the unchanged backup.zip of Fider");
+  if (!zip("posts.json")) throw invalid("body", "has no posts.json; send the unchanged backup.zip of Fider");
   // Overhead of a Map entry, and two bytes for each character.
   const addToBudget = (...texts: unknown[]) =>
     hold(100 + 2 * texts.reduce((sum: number, text) => sum + String(text).length, 0));
@@ -133,7 +133,7 @@ export async function* fiderRows(
       else if (!left.has(row.values.post_id)) {
         const id = numbers.get(row.values.post_id);
         const values = convert(row.values);
-        if (id === undefined) yield { line: row.line, file: row.file, message: "must be a post of posts.json" };
+        if (id === undefined) yield { line: row.line, file: row.file, message: "must be a post in posts.json" };
         else if (values)
           yield {
             ...row,

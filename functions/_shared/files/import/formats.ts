@@ -80,7 +80,7 @@ function* foreignDrafts(
   const id = textOf(row, "number", "post_id", "id", "url", "post_url");
   const givenStatus = textOf(row, "status", "state", "post_status") ?? "open";
   const known = statuses.get(nameOf(givenStatus));
-  if (!known) yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known: imported as open` };
+  if (!known) yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known; imported as open` };
   const status = known ?? "open";
   const author = authorOf(row, "author", "created_by", "user", "post_author");
   const created_at = timeOf(row, "created_at", "created", "post_created", "date");
@@ -205,7 +205,7 @@ function* countedVotes(row: Values, submission_id: unknown, allowance: Allowance
     const max = maxVotes.toLocaleString("en");
     yield {
       field,
-      message: `is not imported: a file may create at most ${max} nameless votes. Send the rest in another file`,
+      message: `was skipped, because a file can create at most ${max} anonymous votes; import the rest from another file`,
     };
     return;
   }

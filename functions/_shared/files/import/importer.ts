@@ -48,7 +48,7 @@ async function runClaimed(claimed: Claimed): Promise<"ran" | "later" | { problem
   } catch (error) {
     const code = toApiError(error)?.code ?? "INTERNAL_ERROR";
     if (code === "UNAUTHORIZED" || code === "FORBIDDEN" || code === "NOT_FOUND")
-      return { problem: `Who sent it may no longer import: ${problemOf(error)}` };
+      return { problem: `Whoever sent it can no longer import: ${problemOf(error)}` };
     if (code !== "INTERNAL_ERROR") return "later";
     // Another try would meet it again.
     log({ requestId: admission.requestId, error });

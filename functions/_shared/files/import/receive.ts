@@ -23,7 +23,7 @@ export const fileTypesByName: Record<string, JobFile> = {
 
 export const importFile: Bounds = {
   maxBytes: 64 * 1024 * 1024,
-  tooLarge: "The file is larger than 64 MiB: send it in parts.",
+  tooLarge: "The file is larger than 64 MiB. Send it in parts.",
   timeout: "idle",
 };
 /** Limits of memory for one zip and for all of them, including the parsed data. */
@@ -34,7 +34,7 @@ const maxUploadMs = 100_000;
 
 export function problemOfType(type: JobFile, format: ImportQuery["format"]): ApiError | undefined {
   if (type === "zip" && format !== "fider")
-    return invalid("format", "must be fider for a zip: only Fider's backup is read from one");
+    return invalid("format", "must be fider for a ZIP file; only backups of Fider can be read from one");
 }
 
 /** Stores the file of a new import and starts it. */
@@ -69,9 +69,12 @@ async function* zipRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
   let own = 0;
   const hold = (size: number) => {
     if (own + size > maxBytesPerZip)
-      throw new ApiError("PAYLOAD_TOO_LARGE", "The backup has more people and posts than are read at once.");
+      throw new ApiError(
+        "PAYLOAD_TOO_LARGE",
+        "The backup has too many people and posts. Send them in parts as CSV or JSON.",
+      );
     if (bufferedBytes + size > maxBytesOfAllZips)
-      throw new ApiError("SERVICE_UNAVAILABLE", "Other backups are being read: try again in a minute.");
+      throw new ApiError("SERVICE_UNAVAILABLE", "Other backups are being read. Try again in a minute.");
     own += size;
     bufferedBytes += size;
   };

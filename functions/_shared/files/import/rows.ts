@@ -37,7 +37,7 @@ function textOf(decoder: TextDecoder, bytes?: Uint8Array, options?: { stream: bo
   try {
     return decoder.decode(bytes, options);
   } catch {
-    throw invalid("body", "is not valid UTF-8: save the file in UTF-8");
+    throw invalid("body", "is not valid UTF-8; save the file in UTF-8");
   }
 }
 
@@ -92,8 +92,8 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>, from: Position): Async
     throw invalid(
       "body",
       error.code === "CSV_QUOTE_NOT_CLOSED" || error.code === "CSV_MAX_RECORD_SIZE"
-        ? `has a quote that is not closed, or a record of more than 1 MiB, at line ${line}`
-        : `is not CSV at line ${line}`,
+        ? `has an unclosed quote or a record of more than 1 MiB at line ${line}`
+        : `is not valid CSV at line ${line}`,
     );
   }
 }
@@ -184,7 +184,7 @@ async function* jsonLines(bytes: AsyncIterable<Uint8Array>, from: Position): Asy
     }
     record.add(part.subarray(start));
     at += part.length;
-    if (record.isTooLong()) throw invalid("body", `has a line ${line} that ${tooLong}`);
+    if (record.isTooLong()) throw invalid("body", `has a line that ${tooLong} (line ${line})`);
   }
   const text = record.text(decoder, new Uint8Array());
   for (const row of jsonRow(text, line)) yield { ...row, next: { at, line } };
@@ -202,7 +202,7 @@ function* jsonRow(text: string, line: number): Generator<Row> {
   } catch {
     // Reported below.
   }
-  yield { line, message: "is not a JSON object" };
+  yield { line, message: "must be a JSON object" };
 }
 
 const betweenObjects = new Set([...new TextEncoder().encode(" \t\r\n,[]\uFEFF")]);
@@ -238,12 +238,12 @@ async function* jsonRows(bytes: AsyncIterable<Uint8Array>, from: Position): Asyn
           for (const row of jsonRow(text, startLine)) yield { ...row, next };
         }
       } else if (depth === 0 && !betweenObjects.has(byte)) {
-        throw invalid("body", `is not JSON at line ${line}: send an array of objects`);
+        throw invalid("body", `is not valid JSON at line ${line}; send an array of objects`);
       }
     }
     if (depth > 0) record.add(part.subarray(start));
     at += part.length;
-    if (record.isTooLong()) throw invalid("body", `has an object at line ${startLine} that ${tooLong}`);
+    if (record.isTooLong()) throw invalid("body", `has an object that ${tooLong} (line ${startLine})`);
   }
-  if (depth > 0) throw invalid("body", `is incomplete: the object at line ${startLine} does not end`);
+  if (depth > 0) throw invalid("body", `is incomplete, because the object at line ${startLine} does not end`);
 }

@@ -21,7 +21,7 @@ export async function openZip(bytes: HeldBytes, maxBytes: number): Promise<Zip> 
   try {
     let count = 0;
     for await (const entry of new ZipReader(bytes, options).getEntriesGenerator()) {
-      if (++count > maxFiles) throw new Error(`it has more than ${maxFiles} files`);
+      if (++count > maxFiles) throw new Error(`it has more than ${maxFiles.toLocaleString("en")} files`);
       if (!entry.directory) entries.set(entry.filename, entry);
     }
   } catch (error) {
@@ -35,7 +35,7 @@ export async function openZip(bytes: HeldBytes, maxBytes: number): Promise<Zip> 
 
 async function* contentOf(entry: FileEntry, maxBytes: number): AsyncGenerator<Uint8Array> {
   if (entry.uncompressedSize > maxBytes)
-    throw new ApiError("PAYLOAD_TOO_LARGE", `${entry.filename} is larger than ${maxBytes >> 20} MiB when inflated.`);
+    throw new ApiError("PAYLOAD_TOO_LARGE", `${entry.filename} is larger than ${maxBytes >> 20} MiB when unzipped.`);
   let length = 0;
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({
     transform(part, controller) {

@@ -47,7 +47,7 @@ const elsewhere = page({
   access: "person",
   call: () => [myTeams()],
   view: ([teams], { visit }, { organization }) => {
-    if (teams.length === 0) throw forbidden("Only members of the organization may do this.");
+    if (teams.length === 0) throw forbidden("Only members of the organization can do this.");
     const words = visit.messages.admin.frame;
     const own = teams.find(({ id }) => id === organization?.id);
     if (own && own.role !== "member") throw notFound("page");

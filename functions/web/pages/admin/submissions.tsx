@@ -27,6 +27,7 @@ import { Status } from "../../components/status.tsx";
 import type { IconName } from "../../icons.ts";
 import { bestFirst, endpointOf } from "../../page.tsx";
 import { adminPath, hrefWith, linkWith, submissionPath } from "../../paths.ts";
+import { sentenceOf } from "../../problems.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminPage } from "./admin-page.tsx";
@@ -131,7 +132,7 @@ const Failures = ({ rows }: Props) => {
         {data.map(
           ({ id, error }) =>
             error && (
-              <li>{`${rows.find((row) => row.id === id)?.title ?? id}${words.colon}${errorText(error, visit)}`}</li>
+              <li>{`${rows.find((row) => row.id === id)?.title ?? id}${words.colon}${sentenceOf(error, visit)}`}</li>
             ),
         )}
       </ul>
@@ -139,11 +140,6 @@ const Failures = ({ rows }: Props) => {
     </div>
   );
 };
-
-function errorText({ code, message }: { code: string; message: string }, { locale, messages }: Visit): string {
-  const { codes } = messages.problems;
-  return (locale !== "en" && codes[code as keyof typeof codes]) || message;
-}
 
 const isFilteredBy = (query: SubmissionListQuery) => filterNames.some((name) => query[name]);
 
