@@ -346,7 +346,7 @@ export const admin: AdminTexts = {
     email: "E-Mail-Adresse",
     role: "Rolle",
     roles: { owner: "Inhaber", admin: "Admin", member: "Mitglied" },
-    roleTexts: { owner: "alles, auch die Inhaberschaft", admin: "Inhalte, Einstellungen, Schlüssel und das Team", member: "liest ein privates Board und antwortet als Team" },
+    roleTexts: { owner: "alles, auch die Inhaberschaft", admin: "Inhalte, Einstellungen, Schlüssel und das Team", member: "kann ein privates Board lesen und als Team antworten" },
     joined: "Beigetreten am",
     whatTheyDid: "Aktivität auf dem Board",
     changeRole: "Rolle ändern",
