@@ -125,5 +125,5 @@ app.all("*", async (c) => servePage(c, notFoundPage, await startVisit(c)));
 app.onError((error, c) => {
   const requestId = crypto.randomUUID();
   log({ requestId, error });
-  return c.text(`Something went wrong on our side: ${requestId}`, 500);
+  return c.text(`Something went wrong on our side. If it happens again, tell us this code: ${requestId}`, 500);
 });

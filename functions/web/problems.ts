@@ -17,12 +17,15 @@ export function problemOf(error: ApiError, { locale, messages }: Pick<Visit, "lo
   if (error instanceof WordedError) return { message: error.message, details: error.details };
   const { problems } = messages;
   const inEnglish = locale === "en";
-  const explain = (issue: z.core.$ZodIssue) => explanation(issue, problems);
+  const explain = (issue: z.core.$ZodIssue) => {
+    const text = explanation(issue, problems);
+    return inEnglish && text === problems.invalid ? issue.message : text;
+  };
   return {
     message: sentenceOf(error, { locale, messages }),
     details:
       error instanceof InvalidInput
-        ? validationDetails(error, inEnglish ? undefined : explain)
+        ? validationDetails(error, explain)
         : // Errors of the database.
           error.details.map(({ field, message }) => ({
             field,

@@ -141,7 +141,7 @@ async function accountSignedIn(answer: Response, limits: Limits): Promise<string
 function tooMany(call: Call, { retry_after }: Charge): Response {
   const code = call.limit === "mail" ? "over_email_send_rate_limit" : "over_request_rate_limit";
   const seconds = retry_after ?? 1;
-  return goTrueError(429, code, `Too many attempts: try again in ${seconds} seconds.`, seconds);
+  return goTrueError(429, code, `Too many attempts. Try again in ${seconds} seconds.`, seconds);
 }
 
 /** The same response after the same time, whether the account exists or not. */

@@ -32,7 +32,7 @@ export async function demoMails(stack: Stack): Promise<{ mails: Map<string, stri
     await sql`update private.mail_items set due_at = now()`;
   });
   const folder = join(dirname(stack.mailPath), "mail");
-  const wanted: Record<string, string> = { status: "Completed:", digest: "News from", team: "New feedback for" };
+  const wanted: Record<string, string> = { status: "Completed:", digest: "News from", team: "New feedback in" };
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(200)) {
     const captured = await capturedMails(folder);
     const found = Object.entries(wanted).flatMap(([name, subject]) => {

@@ -168,7 +168,7 @@ describe("the widget in a page with a strict policy", () => {
     expect(await panel(page).evaluate(shape)).toEqual([true, 390]);
     const scheme = await frame.locator("html").evaluate((element) => getComputedStyle(element).colorScheme);
     expect(scheme).toBe("light dark");
-    await page.locator("feedback-widget .bar button", { hasText: "What's new" }).click();
+    await page.locator("feedback-widget .bar button", { hasText: "What’s new" }).click();
     await frame.locator("#news").waitFor();
     await picture(page, "phone-news");
   });

@@ -95,7 +95,7 @@ describe("mails to addresses without an account are bounded", () => {
       await signUp(`${mailbox}+${n}@person.example`);
     }
     await askForCode(owner.email);
-    expect((await mailTo(owner.email, 1)).mail.subject).toBe("Sign in");
+    expect((await mailTo(owner.email, 1)).mail.subject).toBe("Your sign-in code");
     expect(Array.from({ length: 12 }, (_, n) => server.to(`${mailbox}+${n}@person.example`)).flat()).toHaveLength(9);
   });
 
@@ -151,7 +151,7 @@ describe("mails to addresses without an account are bounded", () => {
     for (const email of strangers.slice(3)) answers.push((await auth("/otp", { email })).status);
     expect(answers).toEqual(Array(6).fill(200));
     await askForCode(known.email);
-    expect((await mailTo(known.email, 1)).mail.subject).toBe("Sign in");
+    expect((await mailTo(known.email, 1)).mail.subject).toBe("Your sign-in code");
     expect(strangers.flatMap((email) => server.to(email))).toHaveLength(3);
     from = "127.7.3.1";
     const other = someone();
@@ -174,7 +174,7 @@ describe("mails to addresses without an account are bounded", () => {
   });
 });
 
-describe("the link 'This was not me'", () => {
+describe("the link 'This wasn’t me'", () => {
   test("changes nothing when it is opened, and stops such mails and deletes the account when its button is pressed", async () => {
     const email = someone();
     await signUp(email);
@@ -237,7 +237,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
       const link = linkIn(mail.text ?? "", "/auth/confirm");
       await auth("/verify", { token_hash: link.searchParams.get("token_hash"), type: "email_change" });
     }
-    return until(() => server.to(email).find(({ subject }) => subject === "The address of your account was changed"));
+    return until(() => server.to(email).find(({ subject }) => subject === "Your email address was changed"));
   }
 
   test("of the address: by a button, once, with all sessions and the password", async () => {
@@ -262,7 +262,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
       expect.stringContaining(account.undoGone),
     ]);
     await auth("/recover", { email });
-    const reset = await until(() => server.to(email).findLast(({ subject }) => subject === "Choose a new password"));
+    const reset = await until(() => server.to(email).findLast(({ subject }) => subject === "Reset your password"));
     expect(linkIn(reset.text ?? "", "/auth/confirm").searchParams.get("type")).toBe("recovery");
   });
 
@@ -329,7 +329,7 @@ describe("the owner of an address hears of a change, and undoes it", () => {
 
     // The owner's link works after half a minute, even if it was opened before.
     await auth("/recover", { email });
-    const reset = await until(() => server.to(email).findLast(({ subject }) => subject === "Choose a new password"));
+    const reset = await until(() => server.to(email).findLast(({ subject }) => subject === "Reset your password"));
     const token_hash = linkIn(reset.text ?? "", "/auth/confirm").searchParams.get("token_hash");
     const open = () => auth("/verify", { token_hash, type: "recovery" });
     expect((await open()).body).toMatchObject({ code: 409, error_code: "conflict" });

@@ -123,7 +123,7 @@ describe.concurrent("where mail is sent, an account begins with a confirmed addr
     expect(versionOf(again.body.id)).toBe(versionOf(first.body.id));
     expect(JSON.stringify(again.body)).not.toContain("rehearsal");
     expect(await stack.sql`select from auth.users where email like '%rehearsal%'`).toHaveLength(0);
-    expect((await mailTo(email, 1)).mail.subject).toBe("Sign in");
+    expect((await mailTo(email, 1)).mail.subject).toBe("Your sign-in code");
     expect((await signIn(email, "another password")).status).toBe(400);
     expect((await signIn(email)).status).toBe(200);
   });
@@ -602,7 +602,7 @@ test("where none is sent, sign-ups are confirmed at once and mails are captured"
     expect((await call("/signup", { email, password })).body).toHaveProperty("access_token");
     await call("/recover", { email });
     const captured = await until(async () => (await capturedMails(`${own.folder}/mail`))[0]);
-    expect(captured).toMatchObject({ to: [email], subject: "Choose a new password" });
+    expect(captured).toMatchObject({ to: [email], subject: "Reset your password" });
   } finally {
     await own.remove();
   }

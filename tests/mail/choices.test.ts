@@ -77,7 +77,7 @@ describe("a person who never signed up", () => {
     expect(mail.subject).toBe("Completed: Offline job sheets");
     // Text in a mail to an address that others entered contains joiners, so that no mail program turns it into links.
     expect(mail.text?.replaceAll("\u2060", "")).toContain("It is in 4.2.");
-    expect(mail.text).toContain("gave us your address together with feedback from you");
+    expect(mail.text).toContain("gave us your email address with feedback from you");
     const header = mail.headers?.["List-Unsubscribe"]?.slice(1, -1) ?? "";
     expect(mail.headers?.["List-Unsubscribe-Post"]).toBe(oneClick);
     const path = header.replace(stack.site_url, "");
@@ -88,7 +88,7 @@ describe("a person who never signed up", () => {
     await mailTo(email, 1);
     const answer = await post(path, oneClick);
     expect([answer.status, answer.headers.location], answer.text).toEqual([200, undefined]);
-    expect(answer.text).toContain("you get no more mail of this kind");
+    expect(answer.text).toContain("You’re unsubscribed from these emails");
     await change("planned");
     await settled();
     expect(await mailsTo(email)).toHaveLength(2);

@@ -121,7 +121,7 @@ test("the team gets a summary of what others submitted", async () => {
   await world.submit(member, "Their own idea");
   await world.digestNow();
   const mail = await until(() => server.to(member.email)[0]);
-  expect(mail.subject).toBe("New feedback for Own");
+  expect(mail.subject).toBe("New feedback in Own");
   expect(mail.text).toContain("A new idea for the team");
   expect(mail.text).not.toContain("Their own idea");
 });
@@ -131,7 +131,7 @@ test("somebody known by an address alone is told who gave it", async () => {
   const id = await world.submit(author);
   await world.changeStatus(id, "completed");
   const mail = await until(() => server.to(author.email)[0]);
-  expect(mail.text).toContain("Own gave us your address together with feedback from you.");
+  expect(mail.text).toContain("Own gave us your email address with feedback from you.");
 });
 
 test("an author and a user with one address get one mail of an event", async () => {

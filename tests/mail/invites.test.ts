@@ -27,9 +27,9 @@ async function invite(email: string) {
 test("somebody without an account joins by the link of the mail", async () => {
   const email = newAddress();
   const made = await invite(email);
-  expect(made.text).toContain("The link is also sent to this address by mail.");
+  expect(made.text).toContain("We also email the link to this address.");
   const { text, subject } = await mailTo(email);
-  expect(subject).toBe("Invite to the team of Organization of a test");
+  expect(subject).toBe("Invite to the Organization of a test team");
   const link = linkIn(text, "invite");
   expect((await newVisitor().get(link)).location).toBe(`/sign-in?return_to=${encodeURIComponent(link)}`);
   const visitor = newVisitor();
@@ -68,7 +68,7 @@ test("who was invited stops all mail of the organization with one click, without
   expect(asked.text).not.toContain(email);
   expect((await visitor.get(linkIn(text, "invite").replace("/invite?", "/unsubscribe/invites?"))).status).toBe(404);
   const done = await visitor.submit(asked.html.querySelector("main form"));
-  expect(done.html.querySelector("[role=status]")?.text).toBe("You get no mail from Organization of a test.");
+  expect(done.html.querySelector("[role=status]")?.text).toBe("You no longer get emails from Organization of a test.");
   await invite(email);
   const [again] = await until(() =>
     sql`

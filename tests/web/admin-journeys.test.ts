@@ -96,7 +96,7 @@ test("a day's moderation goes by keyboard alone, verdict after verdict, and back
   await page.getByText("1 is pending again.").waitFor();
   // Letters typed into a field do not trigger shortcuts.
   await page.locator(`#more-${fifth} summary`).press("Enter");
-  await page.getByLabel("Reason, for the audit trail only").last().fill("rash");
+  await page.getByLabel("Reason (audit trail only)").last().fill("rash");
   // A refresh leaves the focus in the field, where a letter triggers no decision.
   await page.locator(`#item-${await waiting("Sixth to decide")}`).waitFor();
   await page.keyboard.press("a");
@@ -122,7 +122,7 @@ test("two moderators see what the other decided, and what begins to wait", async
   await openInbox(other);
   await one.locator(`#item-${comment}`).getByRole("button", { name: "Spam" }).click();
   await other.locator(`#item-${comment}[inert]`).waitFor();
-  expect(await other.locator(`#item-${comment}`).textContent()).toContain("Somebody else marked it as spam just now.");
+  expect(await other.locator(`#item-${comment}`).textContent()).toContain("Someone else just marked it as spam.");
   // The decided item ignores keys.
   await other.keyboard.press("j");
   await expect.poll(() => other.locator("[data-current]").getAttribute("id")).toBe(`item-${idea}`);
@@ -149,10 +149,10 @@ test("chosen submissions are changed together, then merged after a look at what 
   expect(new URL(page.url()).searchParams.get("sort")).toBe("title");
   for (const id of ids.slice(0, 2)) await page.locator(`#row-${id} input[type=checkbox]`).check();
   await page.locator("#bulk").getByRole("button", { name: "Merge…" }).click();
-  await page.getByRole("link", { name: "Into this one: Offline maps" }).click();
+  await page.getByRole("link", { name: "Merge into this: Offline maps" }).click();
   await page.locator("#merge-makes", { hasText: "2 votes in all" }).waitFor();
   await page.getByRole("button", { name: "Merge 1 submission" }).click();
   await page.getByText("1 submission merged.").waitFor();
-  await page.getByRole("button", { name: "Unmerge: Maps without a network" }).click();
-  await page.getByText("The submission is separate again.").waitFor();
+  await page.getByRole("button", { name: "Undo merge: Maps without a network" }).click();
+  await page.getByText("Merge undone.").waitFor();
 });

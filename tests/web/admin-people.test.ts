@@ -92,7 +92,7 @@ describe("the team", () => {
 
     const path = link.pathname + link.search;
     expect((await newVisitor().get(path)).location).toMatch(/^\/sign-in/);
-    const forAnother = "This invite is for another e-mail address. Sign out, and sign in with the invited address.";
+    const forAnother = "This invite is for another email address. Sign out, then sign in with the invited address.";
     const shown = (await other.get(path)).html.querySelector("main");
     expect(shown?.querySelector("p")?.text).toBe(forAnother);
     expect(shown?.querySelector("form")?.getAttribute("action")).toBe("/sign-out");
@@ -106,14 +106,14 @@ describe("the team", () => {
     expect(await roleOf(invited.userId)).toBe("admin");
     expect((await invited.get(joined.location ?? "")).status).toBe(200);
     const used = (await invited.get(path)).html.querySelector("main");
-    expect(used?.text).toContain("This invite was used, revoked or has expired.");
+    expect(used?.text).toContain("This invite was already used, was revoked, or has expired.");
     expect(used?.querySelector("form")).toBeNull();
   });
 
   test("the link of an invite that nobody made says so", async () => {
     for (const path of ["/invite", "/invite?token=unknown"]) {
       const main = (await owner.get(path)).html.querySelector("main");
-      expect(main?.text).toContain("This invite link is not valid.");
+      expect(main?.text).toContain("This invite link isn’t valid.");
       expect(main?.querySelector("form")).toBeNull();
     }
   });
@@ -123,7 +123,7 @@ describe("the team", () => {
     const member = await newUser("Max Member", { organization: board, role: "member" });
     const page = await owner.get(`${board.at}/people/members/${member.id}`);
     const changed = await owner.submit(page.html.querySelector("form.settings-form"), { role: "admin" });
-    expect(said(await owner.get(changed.location ?? ""))).toBe("The role is changed.");
+    expect(said(await owner.get(changed.location ?? ""))).toBe("Role changed.");
     expect(await roleOf(member.id, board)).toBe("admin");
 
     const leave = await owner.get(`${board.at}/people/members/${owner.userId}/remove`);
@@ -183,7 +183,7 @@ describe("the team", () => {
     const left = await member.submit(leave.html.querySelector("form.stack"));
     expect(left.status).toBe(303);
     const { html: mine } = await member.get(left.location ?? "");
-    expect(mine.querySelector("[role=status]")?.text.trim()).toBe("You have left the team.");
+    expect(mine.querySelector("[role=status]")?.text.trim()).toBe("You left the team.");
     expect(await roleOf(member.userId)).toBeUndefined();
   });
 });
@@ -213,7 +213,7 @@ describe("users", () => {
     expect(shown.text).toContain("A comment of Edda");
     const trusted = await owner.post(`${path}/trust`, { _method: "put", trusted: "true" });
     const after = await owner.get(trusted.location ?? "");
-    expect(said(after)).toBe("The decision is saved.");
+    expect(said(after)).toBe("Decision saved.");
     expect(after.html.querySelector("dl.properties")?.text).toContain("Needs no approval");
     const forgotten = await owner.post(`${path}/trust`, { _method: "put", trusted: "" });
     expect((await owner.get(forgotten.location ?? "")).text).toContain("Needs approval");
@@ -308,7 +308,7 @@ describe("the brand", () => {
     const form = html.querySelector("form.settings-form");
     const saved = await owner.submit(form, { brand_color: "#0f766e", logo_url: "https://cdn.example.org/logo.png" });
     const after = await owner.get(saved.location ?? "");
-    expect(said(after)).toBe("The brand is saved.");
+    expect(said(after)).toBe("Branding saved.");
     expect(after.html.querySelector(".brand-logo")?.getAttribute("src")).toBe("https://cdn.example.org/logo.png");
     for (const logo_url of ["http://example.org/logo.png", "javascript:alert(1)", "data:image/png;base64,AA"]) {
       const refused = await owner.submit(form, { brand_color: "red", logo_url });
@@ -363,7 +363,7 @@ describe("mail", () => {
       "mail_defaults.comment": "weekly",
     });
     const after = await owner.get(saved.location ?? "");
-    expect(said(after)).toBe("The settings are saved.");
+    expect(said(after)).toBe("Settings saved.");
     expect(Object.fromEntries(chosen(after.html))).toEqual({ ...usual, comment: "weekly" });
     expect(await settingsOf(board)).toMatchObject({ mail_enabled: true });
 
@@ -382,7 +382,7 @@ describe("mail", () => {
     expect((await owner.get(`${path}?email=nobody@test.example`)).html.querySelector("#suppressions tbody")).toBeNull();
     expect((await owner.post(`${path}/${people[1]?.id}`, { _method: "delete" })).status).toBe(422);
     const lifted = await owner.submit(found.querySelector("#suppressions form"));
-    expect(said(await owner.get(lifted.location ?? ""))).toBe("Mail to this address is sent again.");
+    expect(said(await owner.get(lifted.location ?? ""))).toBe("Emails to this address resumed.");
     expect(await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`).toEqual([
       { reason: "refused" },
     ]);
@@ -392,7 +392,7 @@ describe("mail", () => {
     expect((await owner.get(path)).html.querySelector("#suppressions form")).toBeNull();
     const invited = (await owner.get(`${path}?email=${encodeURIComponent(address)}`)).html;
     const resumed = await owner.submit(invited.querySelector("#suppressions form"));
-    expect(said(await owner.get(resumed.location ?? ""))).toBe("Mail to this address is sent again.");
+    expect(said(await owner.get(resumed.location ?? ""))).toBe("Emails to this address resumed.");
     expect(await sql`select reason from private.mail_suppressions where organization_id = ${board.id}`).toEqual([
       { reason: "refused" },
     ]);
@@ -433,7 +433,7 @@ describe("categories and tags", () => {
     expect(changed).toEqual({ name: "Invoices", translations: { ja: "請求" } });
 
     const remove = await owner.get(`${path}/${billing?.id}/delete`);
-    expect(remove.html.querySelector(".lost")?.text).toContain("Which submissions had it");
+    expect(remove.html.querySelector(".lost")?.text).toContain("The record of which submissions had it");
     await owner.submit(remove.html.querySelector(".confirm form"));
     expect(await names(path)).toEqual(["Search"]);
   });

@@ -47,7 +47,7 @@ test("a survey from nothing to its results", async () => {
   // Each new question gets the focus, so that its text can be typed at once.
   const add = async (type: string, text: string) => {
     const before = (await questions(page)).length;
-    await page.getByRole("group", { name: "Add a question" }).getByRole("button", { name: type }).click();
+    await page.getByRole("group", { name: "Add question" }).getByRole("button", { name: type }).click();
     await expect.poll(() => focused(page)).toBe(`questions.${before}.text`);
     await page.keyboard.type(text);
   };
@@ -97,9 +97,9 @@ test("a survey from nothing to its results", async () => {
   await preview.getByRole("radio", { name: "Phone" }).waitFor();
 
   await page.getByRole("button", { name: "Save draft" }).last().click();
-  await page.getByRole("status").getByText("The draft was saved.").waitFor();
+  await page.getByRole("status").getByText("Draft saved.").waitFor();
   await page.getByRole("button", { name: "Publish" }).click();
-  await page.getByRole("status").getByText("The survey is published").waitFor();
+  await page.getByRole("status").getByText("Survey published.").waitFor();
   await page.getByText("No responses yet").waitFor();
   await page.getByRole("navigation", { name: "Surveys" }).getByRole("link", { name: "Share" }).click();
   await page.getByRole("img", { name: "QR code" }).waitFor();
@@ -121,7 +121,7 @@ test("a survey from nothing to its results", async () => {
     .waitFor();
   await page.getByText("Nothing, it is great").waitFor();
   await page.getByRole("link", { name: "All answers" }).click();
-  await page.getByLabel("Search in the answers").fill("GREAT");
+  await page.getByLabel("Search answers").fill("GREAT");
   await page.keyboard.press("Enter");
   await page.waitForURL(/q=GREAT/);
   await page.locator(".text-answers").getByText("Nothing, it is great").waitFor();

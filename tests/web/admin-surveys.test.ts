@@ -189,7 +189,7 @@ describe("the builder, without JavaScript", () => {
     const fields = { title: `For voters ${word}`, "targeting.audience": "voters" };
     const refused = await visitor.post(base, fields);
     expect(refused.status).toBe(422);
-    expect(refused.html.querySelector("#audience-problem")?.text.trim()).toBe("Find the submission and choose it.");
+    expect(refused.html.querySelector("#audience-problem")?.text.trim()).toBe("Find a submission and choose it.");
     const saved = await visitor.post(base, { ...fields, "targeting.submission_id": own });
     expect(saved.status).toBe(303);
     const [{ id } = { id: "" }] = await surveysCalled(fields.title);
@@ -230,16 +230,16 @@ describe("the life of a survey", () => {
       const shown = await visitor.get(location);
       return [(await detailOf(id, admin)).status, shown.html.querySelector(".notice.done")?.text.trim()];
     };
-    expect(await press("publish")).toEqual(["published", "The survey is published: people can answer it."]);
-    expect(await press("pause")).toEqual(["paused", "The survey is paused: it accepts no answers."]);
-    expect(await press("resume")).toEqual(["published", "The survey accepts answers again."]);
+    expect(await press("publish")).toEqual(["published", "Survey published. People can answer it now."]);
+    expect(await press("pause")).toEqual(["paused", "Survey paused. It doesn’t accept answers."]);
+    expect(await press("resume")).toEqual(["published", "Survey resumed. It accepts answers again."]);
     const page = await visitor.get(`${base}/${id}`);
     const form = page.html.querySelector(`form[action="${base}/${id}/versions"]`);
     const versioned = await visitor.submit(form);
     const version = /surveys\/([0-9a-f-]{36})\?done=versioned$/.exec(versioned.location ?? "")?.[1] ?? "";
     expect(await detailOf(version, admin)).toMatchObject({ status: "draft", version_of: id });
     expect((await visitor.submit(form)).location).toBe(versioned.location);
-    expect(await press("archive")).toEqual(["archived", "The survey is archived."]);
+    expect(await press("archive")).toEqual(["archived", "Survey archived."]);
   });
 
   test("a deletion says what will be lost, and loses no response that it did not tell of", async () => {
@@ -290,7 +290,7 @@ describe("results", () => {
       ["Detractors (0 to 6)", "1 (25%)"],
     ]);
     expect(rowsOf(page, `answers-${nps}`).map(([, n]) => Number(n))).toEqual([1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1]);
-    expect(page.html.querySelector(`[id="result-${rating}"] .result-score`)?.text.trim()).toBe("Average 3.3 of 5");
+    expect(page.html.querySelector(`[id="result-${rating}"] .result-score`)?.text.trim()).toBe("Average: 3.3 out of 5");
     expect(rowsOf(page, `answers-${choice}`)).toEqual([
       ["Web", "2 (67%)"],
       ["iOS", "1 (33%)"],
@@ -364,12 +364,12 @@ describe("results", () => {
     const draft = await newDraft(boardAdmin, board, { targeting: { audience: "followers", submission_id: followed } });
     const share = `/o/${board.slug}/admin/surveys/${draft.id}/share`;
     const off = await own.get(share);
-    expect(off.text).toContain("The organization sends no mail.");
+    expect(off.text).toContain("Your organization doesn’t send email.");
     expect(off.html.querySelector("form[action$='/mail']")).toBeNull();
     expect(off.html.querySelector("main a[href$='/settings/mail']")).not.toBeNull();
     await sql`update public.organizations set mail_enabled = true where id = ${board.id}`;
     const on = await own.get(share);
-    expect(on.text).not.toContain("The organization sends no mail.");
+    expect(on.text).not.toContain("Your organization doesn’t send email.");
     expect(on.html.querySelectorAll("form[action$='/mail']")).toHaveLength(2);
   });
 

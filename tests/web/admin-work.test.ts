@@ -60,7 +60,7 @@ describe("the overview", () => {
     expect(named.status).toBe(200);
     // Grouped by weeks: a plot of 365 days is not legible.
     expect(named.html.querySelectorAll("#plot-numbers tbody tr").length).toBeLessThan(60);
-    expect(named.html.querySelector(".stat")?.text).toContain("unchanged");
+    expect(named.html.querySelector(".stat")?.text).toContain("no change");
   });
 
   test("takes an address with nonsense for the usual one", async () => {
@@ -77,7 +77,7 @@ describe("the inbox", () => {
     const { html } = await admin.get(`${at}/inbox`);
     const entry = html.querySelector(`#item-${id}`);
     expect(entry?.text).toContain("Paula Poster");
-    expect(entry?.text).toContain("Not trusted yet");
+    expect(entry?.text).toContain("Not trusted");
     expect(html.querySelector("#waiting-count")?.text).toMatch(/\d/);
     const sent = await admin.submit(entry?.querySelector("form") ?? null, { action: "reject" });
     expect(sent.status).toBe(303);
@@ -192,12 +192,12 @@ describe("the table of submissions", () => {
     );
     expect(mixed.status).toBe(422);
     expect(mixed.html.querySelector("[role=alert]")?.text).toMatch(
-      /1 submission was not changed:[\s\S]*1 other was changed/,
+      /1 submission wasn’t changed:[\s\S]*1 other was changed/,
     );
     expect([(await rowOf(id))?.status, (await rowOf(elsewhere))?.status]).toEqual(["declined", "open"]);
     const none = await admin.post(`${at}/submissions`, { action: "set_category", category: "" });
     expect(none.status).toBe(422);
-    expect(none.html.querySelector("[role=alert]")?.text).toContain("Choose at least one");
+    expect(none.html.querySelector("[role=alert]")?.text).toContain("Select at least one");
   });
 
   test("says what is lost before it deletes", async () => {
@@ -223,7 +223,7 @@ describe("a merge", () => {
     const picked = await admin.get(`${at}/submissions/merge?ids=${source}`);
     const into = picked.html
       .querySelectorAll("a")
-      .find((link) => link.getAttribute("aria-label") === "Into this one: Dark colors at night");
+      .find((link) => link.getAttribute("aria-label") === "Merge into this: Dark colors at night");
     expect(into).toBeDefined();
     const found = await admin.get(`${at}/submissions/merge?ids=${source}&q=invoices`);
     expect(found.html.querySelector("main")?.text).toContain("Invoices as documents");

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { messagesOf } from "../../functions/words/index.ts";
 import { joinTeam, newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { sql } from "../stack.ts";
 import { newVisitor, signedIn } from "./pages.ts";
@@ -73,7 +74,7 @@ describe("the board", () => {
     expect(html.querySelector(".tabs a[aria-current]")?.text).toBe("Best match");
     const some = await visitor.get(`${at}?q=roadmap+bananas`);
     expect(some.html.querySelector(".chosen [role=status]")?.text).toBe(
-      "No submission has all of these words. These have some of them.",
+      "No submission contains all of these words. These contain some of them.",
     );
     const typo = await visitor.get(`${at}?q=wekly`);
     const link = typo.html.querySelector(".chosen a[href*=weekly]");
@@ -118,10 +119,11 @@ describe("the board", () => {
     expect(two).not.toBe(one);
   });
 
-  test("responds to an invalid filter with a page that names it", async () => {
-    const { status, text } = await newVisitor().get(`${path}?status=bogus`);
+  test("responds to an invalid filter with a page that says so in words of a page", async () => {
+    const { status, html } = await newVisitor().get(`${path}?status=bogus`);
     expect(status).toBe(400);
-    expect(text).toContain("status must be one of");
+    expect(html.querySelector("main")?.textContent).toContain(messagesOf("en").problems.codes.VALIDATION_ERROR);
+    expect(html.querySelector("main")?.textContent).not.toContain("status");
   });
 
   test("of a private organization is visible to its team only", async () => {

@@ -239,12 +239,12 @@ describe("after the password of an account with a second factor", () => {
     const often = await enter(visitor, right);
     expect([often.status, problemOf(often)]).toEqual([429, expect.stringContaining("Too many attempts")]);
     instead = { "GET /user": refused(500, "unexpected_failure", "away") };
-    expect(problemOf(await enter(visitor, right))).toContain("not possible at the moment");
+    expect(problemOf(await enter(visitor, right))).toContain("temporarily unavailable");
     instead = {};
     factors = [];
     await sql`delete from auth.mfa_factors where user_id = ${person.userId}`;
     await withFactor({ factor_type: "phone" });
-    expect(problemOf(await enter(visitor, right))).toContain("cannot ask for");
+    expect(problemOf(await enter(visitor, right))).toContain("doesn’t support your kind");
   });
 
   test("the visitor can sign out, and a visitor without a session is led to sign in", async () => {
@@ -298,9 +298,9 @@ describe("in the settings", () => {
 
   test.each([
     [refused(422, "mfa_factor_name_conflict", "exists"), "already have"],
-    [refused(422, "too_many_enrolled_mfa_factors", "Maximum number"), "remove one first"],
-    [refused(422, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP"), "offers no second"],
-    [refused(404, "not_found", "There is no such address"), "offers no second"],
+    [refused(422, "too_many_enrolled_mfa_factors", "Maximum number"), "Remove one first"],
+    [refused(422, "mfa_totp_enroll_not_enabled", "MFA enroll is disabled for TOTP"), "doesn’t offer two-factor"],
+    [refused(404, "not_found", "There is no such address"), "doesn’t offer two-factor"],
   ])("shows a message for %j", async (given, said) => {
     instead["POST /factors"] = given;
     const answered = await add(await afterPassword());

@@ -123,7 +123,7 @@ describe("a link that its person may not have followed asks first", () => {
     const page = await asked(visitor, await tokenOf({ name: "Mallory" }), headers);
     const text = page.html.querySelector("main")?.textContent;
     expect(text).toContain("Continue as Mallory");
-    expect(text).toMatch(/This link from .+ signs you in with the address \S+@host\.example/);
+    expect(text).toMatch(/This link from .+ signs you in as \S+@host\.example/);
     const done = await visitor.submit(page.html.querySelector("main form"));
     expect([done.status, done.location, await nameOf(visitor)]).toEqual([303, "/new", "Mallory"]);
   });
@@ -132,7 +132,7 @@ describe("a link that its person may not have followed asks first", () => {
     const visitor = await signedInByHost({ name: "Victoria" });
     const token = await tokenOf({ name: "Mallory" });
     const page = await asked(visitor, token, fromHost);
-    expect(page.html.querySelector("main")?.textContent).toContain("You are signed in as Victoria");
+    expect(page.html.querySelector("main")?.textContent).toContain("You’re signed in as Victoria");
     expect(await nameOf(visitor)).toBe("Victoria");
     await visitor.submit(page.html.querySelector("main form"));
     expect(await nameOf(visitor)).toBe("Mallory");

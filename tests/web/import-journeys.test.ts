@@ -40,7 +40,7 @@ test("thousands of rows are imported while the page is reloaded, and exported ag
   await page.goto(`/o/${organization.slug}/admin/import`);
   await page.getByLabel("File", { exact: true }).setInputFiles(path);
   await page.getByLabel("Import", { exact: true }).check();
-  await page.getByRole("button", { name: "Send the file" }).click();
+  await page.getByRole("button", { name: "Upload file" }).click();
   await page.getByRole("progressbar", { name: "Progress" }).waitFor();
   const address = page.url();
   // The import continues while the page is closed; when it is opened again, it shows the import.

@@ -38,10 +38,10 @@ const keyCount = async () => {
 
 test("the first key is made, used against the API, and its secret is gone from then on", async () => {
   await page.goto(`/o/${organization.slug}/admin/settings/api-keys`);
-  await page.getByRole("link", { name: "Create a key" }).click();
+  await page.getByRole("link", { name: "Create key" }).click();
   await page.getByLabel("Name").fill("backend");
   await page.getByRole("checkbox", { name: /submissions:write/ }).check();
-  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.getByRole("button", { name: "Create key" }).click();
   const secret = (await page.locator("#secret code").textContent()) ?? "";
   expect(secret).toMatch(/^fcs_org_/);
 
@@ -79,7 +79,7 @@ test("without scripts a reload posts the form again: no other key, and its secre
     const form = await plain.newPage();
     await form.goto(`/o/${organization.slug}/admin/settings/api-keys/new`);
     await form.getByLabel("Name").fill("backend");
-    await form.getByRole("button", { name: "Create a key" }).click();
+    await form.getByRole("button", { name: "Create key" }).click();
     const secret = (await form.locator("#secret code").textContent()) ?? "";
     expect(secret).toMatch(/^fcs_org_/);
     await form.reload();
@@ -95,20 +95,20 @@ test("a webhook is made, tested, fails and is sent again", async () => {
   const receiver = await startReceiver(ok);
   try {
     await page.goto(`/o/${organization.slug}/admin/settings/webhooks/new`);
-    await page.getByLabel("Address").fill(receiver.url);
+    await page.getByLabel("URL").fill(receiver.url);
     await page.getByRole("checkbox", { name: /submission\.created/ }).check();
-    await page.getByRole("button", { name: "Add an endpoint" }).click();
+    await page.getByRole("button", { name: "Add endpoint" }).click();
     expect(await page.locator("#secret code").textContent()).toMatch(/^whsec_/);
 
     await page.getByRole("link", { name: receiver.url }).click();
-    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.getByRole("button", { name: "Send test" }).click();
     // The log updates without a reload.
     const log = page.locator("#log tbody tr");
     await log.filter({ hasText: "Delivered" }).waitFor();
     expect(receiver.heard.map(({ body }) => body.event)).toEqual(["webhook.test"]);
 
     receiver.behave = refuse(500);
-    await page.getByRole("button", { name: "Send a test" }).click();
+    await page.getByRole("button", { name: "Send test" }).click();
     await log.filter({ hasText: "500" }).waitFor();
     await log.filter({ hasText: "500" }).getByRole("link", { name: "webhook.test" }).click();
     await page.locator("#attempt-1").getByText("not now").waitFor();

@@ -128,7 +128,7 @@ describe("an API key", () => {
   test("is revoked after a question that says what is lost", async () => {
     const { id, secret } = await newKey();
     const { html } = await owner.get(`${base}/api-keys/${id}/revoke`);
-    expect(html.querySelector(".lost")?.textContent).toContain("Access of everything that uses this key");
+    expect(html.querySelector(".lost")?.textContent).toContain("Access for everything that uses this key");
     const done = await owner.submit(html.querySelector("main form"));
     expect(done.location).toBe(`${base}/api-keys?done=revoked`);
     expect(await isAccepted(secret)).toBe(401);
@@ -183,7 +183,7 @@ describe("a webhook", () => {
   test("is refused at a private address, at the field", async () => {
     const { status, html } = await owner.post(`${base}/webhooks`, { ...fields(), url: "https://10.0.0.1/hooks" });
     expect(status).toBe(422);
-    expect(html.querySelector("#url-problem")?.textContent).toContain("Address");
+    expect(html.querySelector("#url-problem")?.textContent).toContain("URL");
     expect(html.querySelector("#url")?.getAttribute("value")).toBe("https://10.0.0.1/hooks");
     expect(html.querySelectorAll("input[name=events][checked]").length).toBe(1);
   });

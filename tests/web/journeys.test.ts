@@ -106,7 +106,7 @@ test("a visitor who has to sign in returns to the same page", async () => {
   await page.locator(`#vote-${id} button`).click();
   await page.getByRole("link", { name: "Create an account" }).click();
   await page.getByLabel("Name").fill("Wanda");
-  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Email address").fill(email);
   await page.getByLabel("Password").fill("correct horse battery");
   await page.getByRole("button", { name: "Create an account" }).click();
   await page.locator(`#vote-${id}`).waitFor();

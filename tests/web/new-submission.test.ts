@@ -55,7 +55,7 @@ describe("a form posted again", () => {
     expect((await who.submit(form, fields(first))).status).toBe(303);
     const refused = await who.submit(form, fields(second));
     expect(refused.status).toBe(422);
-    expect(refused.html.querySelector("#new .notice.problem")?.text).toContain("sent this form already");
+    expect(refused.html.querySelector("#new .notice.problem")?.text).toContain("already sent this form");
     expect(refused.html.querySelector("#title")?.getAttribute("value")).toBe(second);
     expect(await titled(second)).toHaveLength(0);
     const repeated = refused.html.querySelector("#new");

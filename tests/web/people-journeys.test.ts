@@ -35,7 +35,7 @@ async function signUp(name = "Wanda") {
   const email = `${randomUUID()}@web.example`;
   await page.goto("/sign-up");
   await page.getByLabel("Name").fill(name);
-  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Email address").fill(email);
   await page.getByLabel("Password").fill("correct horse battery");
   await page.getByRole("button", { name: "Create an account" }).click();
   await page.locator(".menu").waitFor();
@@ -49,10 +49,10 @@ test("a user resets a forgotten password by mail, signs in, and deletes the acco
   await page.goto("/sign-in?return_to=/notifications");
   await page.getByRole("link", { name: "Forgot your password?" }).click();
   await page.getByRole("heading", { name: "Reset your password" }).waitFor();
-  await page.getByLabel("E-mail address").fill(email);
-  await page.getByRole("button", { name: "Send a code" }).click();
+  await page.getByLabel("Email address").fill(email);
+  await page.getByRole("button", { name: "Send code" }).click();
   await page.getByRole("heading", { name: "Enter the code" }).waitFor();
-  await page.getByLabel("Code from the e-mail").fill((await mailTo(email)).code);
+  await page.getByLabel("Code from the email").fill((await mailTo(email)).code);
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByLabel("New password").fill("another horse battery");
   await page.getByRole("button", { name: "Save" }).click();
@@ -62,7 +62,7 @@ test("a user resets a forgotten password by mail, signs in, and deletes the acco
   await page.getByRole("link", { name: "Delete account" }).click();
   await page.getByLabel("I understand").check();
   await page.getByRole("button", { name: "Delete my account" }).click();
-  await page.getByRole("heading", { name: "Your account is deleted" }).waitFor();
+  await page.getByRole("heading", { name: "Your account has been deleted" }).waitFor();
   expect(await sql`select from auth.users where id = ${id}`).toHaveLength(0);
   await page.goBack();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -76,7 +76,7 @@ test("markup in every text field is text on every page", async () => {
   await page.goto("/settings");
   await page.getByLabel("Name").fill(markup.slice(0, 100));
   await page.getByRole("button", { name: "Save changes" }).click();
-  await page.getByText("Your changes are saved.").waitFor();
+  await page.getByText("Changes saved.").waitFor();
   await sql`update public.organizations set name = ${markup.slice(0, 100)} where id = ${organization.id}`;
   await sql`
     insert into public.categories (organization_id, name, slug, color)

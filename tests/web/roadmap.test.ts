@@ -63,7 +63,7 @@ test("an admin moves a card with a note by a form, and no other caller can", asy
   const moved = await admin.submit(form ?? null, { status: "in_progress", note: "We began." });
   expect([moved.status, moved.location], moved.text).toEqual([303, `${path}?moved=${id}`]);
   expect((await admin.get(moved.location ?? "")).html.querySelector("[role=status]")?.text).toBe(
-    "Moved to: In progress.",
+    "Moved to “In progress”.",
   );
   const [change] = await sql`select new_status, note from public.status_changes where submission_id = ${id}`;
   expect(change).toEqual({ new_status: "in_progress", note: "We began." });

@@ -180,17 +180,17 @@ test("in Chromium, with the token from elsewhere, from the first visit to a key 
   await page.getByRole("heading", { name: "Set up this installation" }).waitFor();
   await expectAccessible(page);
   await page.getByLabel("Name", { exact: true }).fill("Olive Owner");
-  await page.getByLabel("E-mail address").fill(`${randomUUID()}@setup.example`);
+  await page.getByLabel("Email address").fill(`${randomUUID()}@setup.example`);
   await page.getByLabel("Password").fill("correct horse battery");
-  await page.getByLabel("Name of the organization").fill("Acme");
-  await page.getByLabel("Short name in addresses").fill("acme");
+  await page.getByLabel("Organization name").fill("Acme");
+  await page.getByLabel("Slug").fill("acme");
   await page.locator("[name=token]").fill(own.setupToken ?? "");
-  await page.getByRole("button", { name: "Create the organization" }).click();
+  await page.getByRole("button", { name: "Create organization" }).click();
   await page.getByRole("heading", { name: "Your board is ready" }).waitFor();
 
   await page.setViewportSize({ width: 1280, height: 800 });
   await page.locator(".steps a[href$='/settings/api-keys']").click();
-  await page.getByRole("link", { name: "Create a key" }).click();
+  await page.getByRole("link", { name: "Create key" }).click();
   await page.getByLabel("Name", { exact: true }).fill("Backend");
   await page.locator("input[name=scopes][value='submissions:write']").check();
   await page.locator("main form button.main").click();

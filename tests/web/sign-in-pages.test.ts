@@ -82,7 +82,7 @@ describe.concurrent("shows a message for each error of auth", () => {
     refusal(422, "weak_password", message, { weak_password: { reasons } });
   test.each<[answer: Recorded, said: string]>([
     [weak(["length"], "Password should be at least 12 characters."), "Use at least 12 characters."],
-    [weak(["characters"], password), "Use at least one of each: lower-case letters, upper-case letters, and digits."],
+    [weak(["characters"], password), "Use at least one of each: lowercase letters, uppercase letters, digits."],
     [weak(["pwned"], "Password is known to be weak and easy to guess, please choose a different one."), account.pwned],
     [
       weak(["length", "pwned"], "Password should be at least 12 characters. Password is known to be weak."),

@@ -133,14 +133,14 @@ test("the page is not read again for what its reader did", async () => {
     await page.getByRole("button", { name: "Comment", exact: true }).click();
     await page.getByText("My own comment").waitFor();
     await page.getByLabel("Status").selectOption("in_progress");
-    await page.getByLabel("Note").fill("Begun");
-    await page.getByRole("button", { name: "Change the status" }).click();
+    await page.getByLabel("Public note").fill("Begun");
+    await page.getByRole("button", { name: "Change status" }).click();
     await page.locator(".history").getByText("Begun").waitFor();
     await Promise.all(told);
   });
   // The pages that the two forms lead to.
   expect(reads).toBe(2);
-  expect(await page.getByLabel("Note").inputValue()).toBe("");
+  expect(await page.getByLabel("Public note").inputValue()).toBe("");
 });
 
 test("a board updates in place, and shows that there are new submissions", async () => {
@@ -237,7 +237,7 @@ test("all of it works without JavaScript", async () => {
   await page.getByLabel("Description").fill("The nearest job should come first.");
   await page.getByRole("button", { name: "Submit" }).click();
   await page.locator("#similar").getByText("Sort jobs by distance").waitFor();
-  await page.getByRole("button", { name: "None of these: submit" }).click();
+  await page.getByRole("button", { name: "None of these, submit mine" }).click();
   await page.getByRole("heading", { name: "Sort jobs by distance again" }).waitFor();
   await page.getByLabel("Add a comment").fill("Mine too.");
   await page.getByRole("button", { name: "Comment", exact: true }).click();

@@ -168,7 +168,7 @@ describe("comments", () => {
     expect(answers[0]?.location).toMatch(new RegExp(`^/submissions/${id}#comment-`));
     const edited = await user.submit(form, { body: "Twice, and longer" });
     expect(edited.status).toBe(422);
-    expect(edited.html.querySelector(".notice.problem")?.text).toContain("sent this form already");
+    expect(edited.html.querySelector(".notice.problem")?.text).toContain("already sent this form");
     expect(edited.text).toContain("Twice, and longer");
     const elsewhere = Object.fromEntries([
       ["form_id", form?.querySelector("[name=form_id]")?.getAttribute("value") ?? ""],

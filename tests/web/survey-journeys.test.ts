@@ -61,7 +61,7 @@ test.each([true, false])("a survey is answered, with JavaScript: %s", async (jav
     await page.getByText("3 of 6 answered").waitFor();
     await page.reload();
     await page.getByText("3 of 6 answered").waitFor();
-    await page.getByRole("button", { name: "Clear this answer" }).click();
+    await page.getByRole("button", { name: "Clear answer" }).click();
     await page.getByText("2 of 6 answered").waitFor();
   }
   await page.getByRole("button", { name: "Send answers" }).click();
@@ -100,14 +100,14 @@ test("an admin moves a card by keyboard or by dragging, with a note", async () =
   await page.keyboard.press("Tab");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await page.getByRole("status").getByText("Moved to: In progress.").waitFor();
+  await page.getByRole("status").getByText("Moved to “In progress”.").waitFor();
   await page.waitForFunction(() => document.activeElement?.textContent === "To be moved");
   await page.getByRole("region", { name: "In progress" }).getByText("To be moved").waitFor();
 
   await page.waitForSelector(`#submission-${id}[draggable=true]`);
   await page.dragAndDrop(`#submission-${id} .facts`, "[data-status=completed] h2");
   await dialog.getByRole("button", { name: "Move" }).click();
-  await page.getByRole("status").getByText("Moved to: Completed.").waitFor();
+  await page.getByRole("status").getByText("Moved to “Completed”.").waitFor();
   const changes = await sql`
     select new_status, note from public.status_changes where submission_id = ${id} order by created_at`;
   expect([...changes]).toEqual([

@@ -53,7 +53,7 @@ describe("a survey's page", () => {
       { question_id: choices?.id, value: ["Votes", "Surveys"] },
       { question_id: text?.id, value: "<b>Nothing</b> & all" },
     ]);
-    expect(await headingAt(visitor, pathOf(survey))).toBe("You have answered this survey");
+    expect(await headingAt(visitor, pathOf(survey))).toBe("You’ve already answered this survey");
   });
 
   test("shows errors at each question and keeps the answers", async () => {
@@ -122,8 +122,8 @@ describe("a survey's page", () => {
     expect(await headingAt(newVisitor(), pathOf(paused))).toBe("This survey is paused");
     expect(await headingAt(visitor, pathOf(paused))).toBe("This survey is paused");
     expect(await headingAt(newVisitor(), pathOf(closed))).toBe("This survey has closed");
-    expect(await headingAt(visitor, pathOf(voters))).toBe("This survey is for others");
-    expect(await headingAt(visitor, pathOf(german))).toBe("This survey is not in your language");
+    expect(await headingAt(visitor, pathOf(voters))).toBe("You can’t answer this survey");
+    expect(await headingAt(visitor, pathOf(german))).toBe("This survey isn’t in your language");
     const { html } = await visitor.get(pathOf(german));
     expect(html.querySelectorAll(".survey-notice a").map((a) => [a.text.trim(), a.getAttribute("href")])).toEqual([
       ["Deutsch", `${pathOf(german)}?lang=de`],
@@ -195,7 +195,7 @@ describe("a survey's page", () => {
     const sent = await Promise.all([1, 2].map(() => visitor.post(pathOf(survey), fields)));
     expect(sent.map(({ status }) => status).sort()).toEqual([303, 422]);
     expect(sent.find(({ status }) => status === 422)?.html.querySelector("h2")?.text).toBe(
-      "You have answered this survey",
+      "You’ve already answered this survey",
     );
     expect(await responsesTo(survey)).toHaveLength(1);
   });

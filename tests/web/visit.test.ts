@@ -22,7 +22,7 @@ test("a visitor signs up, out and in again, and returns to the page they came fr
   expect(wrong.status).toBe(422);
   expect(wrong.html.querySelector("#email")?.getAttribute("value")).toBe(fields.email);
   expect(wrong.html.querySelector("#password")?.getAttribute("value")).toBeUndefined();
-  expect(wrong.html.querySelector("[role=alert]")?.text).toContain("wrong");
+  expect(wrong.html.querySelector("[role=alert]")?.text).toContain("Wrong");
   const back = await visitor.submit(await form("/sign-in?return_to=/o/somewhere"), fields);
   expect([back.status, back.location]).toEqual([303, "/o/somewhere"]);
 });
@@ -43,7 +43,7 @@ test("an incomplete form is shown again with the entered text, and a message at 
   expect(html.querySelector("#name")?.getAttribute("value")).toBe("Wanda");
   expect(html.querySelector("#email-problem")?.text).toContain("must be an email address");
   expect(html.querySelector("#email")?.getAttribute("aria-invalid")).toBe("true");
-  expect(html.querySelector("#password-problem")?.text).toContain("is required");
+  expect(html.querySelector("#password-problem")?.text).toContain("required");
 });
 
 test("an expired session is refreshed, and an invalid one is removed", async () => {
@@ -82,7 +82,7 @@ test("the language is taken from the URL, else the cookie, else the browser", as
 test("an unknown path returns a 404 page with the request id", async () => {
   const { status, html, headers } = await newVisitor().get("/nowhere/at/all");
   expect(status).toBe(404);
-  expect(html.querySelector("h1")?.text).toBe("There is nothing here");
+  expect(html.querySelector("h1")?.text).toBe("Page not found");
   expect(headers["content-type"]).toBe("text/html; charset=utf-8");
 });
 

@@ -42,7 +42,6 @@ export const newPassword = z
   .string()
   .min(minPassword)
   .refine((typed) => new TextEncoder().encode(typed).length <= maxPasswordBytes, {
-    error: `must be at most ${maxPasswordBytes} bytes: characters outside of English count two or more`,
     params: { rule: "bytes", max: maxPasswordBytes },
   });
 

@@ -74,7 +74,7 @@ const isFiltered = (query: SubmissionListQuery) => filterNames.some((name) => qu
 const Board = (props: BoardProps) => {
   const { visit, frame } = useRendering();
   const { query, list, counts } = props;
-  const { board, nav, statuses } = visit.messages;
+  const { board, nav, statuses, words } = visit.messages;
   const isChosen = isFiltered(query);
   const filters = filterNames.filter((name) => name !== "q" && query[name]).length;
   const submit = (
@@ -135,7 +135,9 @@ const Board = (props: BoardProps) => {
         ) : (
           <div class="announcement" role="status">
             <p class="fresh" hidden>
-              {board.fresh} <b class="number" />
+              {board.fresh}
+              {words.colon}
+              <b class="number" />
               <a class="link" {...linkWith(visit, { sort: "created_at" })}>
                 {board.show}
               </a>
@@ -266,7 +268,8 @@ const Chosen = ({ query, categories, tags, list, author }: BoardProps) => {
       </span>
       {did_you_mean && (
         <span>
-          {board.didYouMean}{" "}
+          {board.didYouMean}
+          {words.colon}
           <a class="link" {...linkWith(visit, { q: did_you_mean })}>
             {did_you_mean}
           </a>

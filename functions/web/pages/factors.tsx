@@ -98,7 +98,7 @@ const enrolment = page({
   path: codePath,
   access: "person",
   view: (_none, { visit }) => {
-    const { settings, account } = visit.messages;
+    const { settings, account, words } = visit.messages;
     const made = enrolled.safeParse(
       visit.refused ? Object.fromEntries(visit.refused.typed) : JSON.parse(visit.answered ?? "null"),
     ).data;
@@ -110,7 +110,8 @@ const enrolment = page({
             <Form class="stack" hasTurbo={false} hidden={made} submit={account.next}>
               <QrCode text={made.uri} label={settings.factorQrCode} />
               <p class="quiet">
-                {settings.factorKey}{" "}
+                {settings.factorKey}
+                {words.colon}
                 <code class="factor-key">
                   {new URL(made.uri).searchParams.get("secret")?.replace(/(.{4})(?=.)/g, "$1 ")}
                 </code>

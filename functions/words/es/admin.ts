@@ -739,7 +739,7 @@ export const admin: AdminTexts = {
     },
     expires: "Caduca",
     never: "Nunca",
-    inDays: (n: number, day: string) => `En ${days(n)}, al final del ${day}`,
+    inDays: (n: number, day: string) => `${days(n)} (hasta el ${day})`,
     key: "Clave",
     lastUse: "Último uso",
     unused: "Aún sin usar",

@@ -736,7 +736,7 @@ export const admin: AdminTexts = {
     },
     expires: "Expiration",
     never: "Jamais",
-    inDays: (n: number, day: string) => `Dans ${days(n)}, à la fin du ${day}`,
+    inDays: (n: number, day: string) => `${days(n)} (jusqu’au ${day})`,
     key: "Clé",
     lastUse: "Dernière utilisation",
     unused: "Pas encore utilisée",

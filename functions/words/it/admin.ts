@@ -715,7 +715,7 @@ export const admin: AdminTexts = {
     },
     expires: "Scadenza",
     never: "Mai",
-    inDays: (n: number, day: string) => `Tra ${days(n)}: ${day}, a fine giornata`,
+    inDays: (n: number, day: string) => `${days(n)} (${day})`,
     key: "Chiave",
     lastUse: "Ultimo uso",
     unused: "Non ancora usata",

@@ -95,7 +95,7 @@ export const admin: AdminTexts = {
     noneTitle: "該当する項目はありません",
     choose: "選択",
     bulk: "すべて選択",
-    commentOn: "コメント先：",
+    commentOn: "コメント先",
     trusted: "信頼済みの投稿者",
     untrusted: "未信頼の投稿者",
     actions: { approve: "承認", reject: "却下", spam: "スパム" },

@@ -727,7 +727,7 @@ export const admin: AdminTexts = {
     },
     expires: "Expira",
     never: "Nunca",
-    inDays: (n, day) => `Em ${days(n)}, no fim do dia ${day}`,
+    inDays: (n, day) => `${days(n)} (até ${day})`,
     key: "Chave",
     lastUse: "Último uso",
     unused: "Ainda não usada",

@@ -57,7 +57,7 @@ export const admin: AdminTexts = {
   overview: {
     title: "Обзор",
     time: "Период",
-    days: days,
+    days,
     year: "12 месяцев",
     otherTime: "Другой период",
     from: "Первый день",
