@@ -11,7 +11,7 @@ export const admin: AdminTexts = {
     organization: "Organisation",
     trail: "Navigationspfad",
     waiting: "Ausstehend",
-    groups: { work: "Arbeit", data: "Daten", settings: "Einstellungen" },
+    groups: { work: "Feedback", data: "Daten", settings: "Einstellungen" },
     areas: {
       overview: "Übersicht",
       inbox: "Eingang",
