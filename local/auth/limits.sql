@@ -63,7 +63,7 @@ create table if not exists auth_limits.counters (
   used integer not null,
   primary key (action, counted_by, subject)
 ) with (fillfactor = 50);
-comment on table auth_limits.counters is 'Attempts in the current window of a rule. Subjects are ids, or keyed hashes of addresses and e-mail addresses.';
+comment on table auth_limits.counters is 'Attempts in the current window of a rule. Subjects are ids, or keyed hashes of addresses and email addresses.';
 
 create table if not exists auth_limits.known_addresses (
   account text not null,

@@ -64,7 +64,7 @@ async function createOrganization(words: string[]): Promise<void> {
     );
   }
   if (!/^[^\s@]+@[^\s@]+$/.test(email))
-    throw new StartError(`--owner-email is ${JSON.stringify(email)}: use an e-mail address`);
+    throw new StartError(`--owner-email is ${JSON.stringify(email)}: use an email address`);
   const target = await findTarget();
   await withDatabase(target.databaseUrl, async (sql) => {
     const [existing] = await sql`select 1 from private.organization_slugs where slug = ${slug}`;
@@ -107,7 +107,7 @@ async function ensureUser(sql: Runner, target: Target, email: string, requested:
   }
   if (known.length > 0)
     throw new StartError(
-      `somebody signed up as ${email} and has not confirmed the address: let the owner sign in by e-mail first, which confirms it`,
+      `somebody signed up as ${email} and has not confirmed the address: let the owner sign in by email first, which confirms it`,
     );
   const password = requested ?? randomBytes(12).toString("base64url");
   if (target.supabaseUrl === undefined) {

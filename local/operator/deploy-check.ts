@@ -303,7 +303,7 @@ function ofAuth({ api, publishableKey, secrets = {} }: Omit<Project, "databaseUr
     const told = [
       "addresses are confirmed",
       disable_signup && "sign-ups are off",
-      !external.email && "e-mail is off: the pages sign in by providers only",
+      !external.email && "email is off: the pages sign in by providers only",
       hasCaptcha &&
         (CAPTCHA_PROVIDER && CAPTCHA_SITE_KEY
           ? "CAPTCHA is on, and the pages show it"
@@ -352,7 +352,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   for (const { step, what, ok, result } of findings)
     console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
   console.log(
-    "      9 by hand: auth: SMTP or the Send Email hook, secure e-mail change, and the site's URL (dashboard, Authentication)",
+    "      9 by hand: auth: SMTP or the Send Email hook, secure email change, and the site's URL (dashboard, Authentication)",
   );
   process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
 }

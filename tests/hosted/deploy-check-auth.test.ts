@@ -93,7 +93,7 @@ describe("the settings of auth", () => {
     expect(await settings({ secrets: { SITE_URL: "https://feedback.example.org" } })).toEqual({
       ok: true,
       result:
-        "addresses are confirmed; sign-ups are off; e-mail is off: the pages sign in by providers only; AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth limits all visitors of the pages as one",
+        "addresses are confirmed; sign-ups are off; email is off: the pages sign in by providers only; AUTH_ADDRESS_HEADER and AUTH_API_KEY are not both set: auth limits all visitors of the pages as one",
     });
   });
 

@@ -323,7 +323,7 @@ describe("the brand", () => {
 describe("mail", () => {
   test("says when today's mails to unconfirmed addresses are used up", async () => {
     const board = await newBoard();
-    const words = "Today’s mails to unconfirmed addresses are used up";
+    const words = "You’ve reached today’s limit for emails to unconfirmed addresses";
     const allow = (mails: number) =>
       sql`update public.organizations set max_unconfirmed_mails = ${mails} where id = ${board.id}`;
     await sql`insert into private.mail_budgets (organization_id, day, used)

@@ -149,8 +149,8 @@ test("a page of a running import reloads itself without scripts, and can be canc
 
 test.each([
   ["without a file", formOf({ format: "feedback" }), "Choose a file."],
-  ["with a file of another kind", formOf({}, { name: "a.exe", text: "x" }), "The name has to end in"],
-  ["with a zip of no Fider", formOf({}, { name: "a.ZIP", text: "x" }), "Only the backup of Fider"],
+  ["with a file of another kind", formOf({}, { name: "a.exe", text: "x" }), "The file name must end in"],
+  ["with a zip of no Fider", formOf({}, { name: "a.ZIP", text: "x" }), "Only Fider backups"],
   ["with a wrong source", formOf({ source: "No slug" }, file([row("1")])), "must have 1 to 64 lowercase letters"],
 ])("a form %s is shown again with what is wrong", async (_what, body, problem) => {
   const { status, html } = await upload(owner, body);

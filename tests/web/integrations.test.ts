@@ -150,7 +150,7 @@ describe("an API key", () => {
     expect((await other.get(path)).text).not.toContain("Older than 90 days");
     await sql`update private.api_keys set created_at = now() - interval '91 days' where organization_id = ${another.id}`;
     const { html } = await other.get(path);
-    expect(html.querySelector(".notice.warning")?.textContent).toContain("Keys older than 90 days: 1");
+    expect(html.querySelector(".notice.warning")?.textContent).toContain("1 key is older than 90 days");
     expect(html.querySelector(`#row-${old?.id} .warning`)).not.toBeNull();
     expect(html.querySelector(`#row-${ending?.id} .warning`)).toBeNull();
   });
@@ -206,7 +206,7 @@ describe("a webhook", () => {
     const tested = await owner.post(`${path}/test`, of);
     expect([tested.status, tested.html.querySelector("[role=alert]")?.textContent]).toEqual([
       422,
-      "This webhook is disabled. Enable it first.",
+      "This endpoint is paused. Resume it first.",
     ]);
     expect((await owner.submit(paused.querySelector("form:has([name=enabled])"))).location).toBe(
       `${path}?done=resumed`,

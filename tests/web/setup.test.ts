@@ -103,7 +103,7 @@ test.each([
   for (const token of ["", "wrong", `${own.setupToken}x`, (own.setupToken ?? "").slice(1)]) {
     const refused = await posted(fields({ token }), headers);
     expect(refused.status).toBe(422);
-    expect(refused.html.querySelector("#token-problem")?.text).toContain("not the token");
+    expect(refused.html.querySelector("#token-problem")?.text).toContain("Wrong token");
     expect(refused.text).not.toContain(own.setupToken);
   }
   expect(await organizations()).toEqual([]);

@@ -83,7 +83,7 @@ async function ofAccessToken(token: string | null): Promise<Credential> {
 
 const hashKey = environment.addressHashKey ?? crypto.randomUUID();
 
-/** Keyed hash, so that IP and e-mail addresses are not stored in plain text. */
+/** Keyed hash, so that IP and email addresses are not stored in plain text. */
 export function keyedHash(value: string): string {
   return createHmac("sha256", hashKey).update(value).digest("hex").slice(0, 32);
 }

@@ -41,7 +41,7 @@ export const mailSuppressions = (email?: string) =>
 export const liftMailSuppression = ({ id, email }: { id?: string; email?: string }) =>
   call<{ deleted: true } | null>("admin_lift_mail_suppression", id, email);
 
-/** The contributions that an e-mail author may claim. */
+/** The contributions that an email author may claim. */
 type OpenClaim = {
   organization: { id: string; slug: string; name: string };
   submissions: number;

@@ -19,7 +19,7 @@ function authorOf(token: string): MailLink {
   return link;
 }
 
-/** Contributions of an e-mail author, to be moved to the author's account. */
+/** Contributions of an email author, to be moved to the author's account. */
 export const claim = page({
   path: "/claim",
   query: linked,

@@ -964,7 +964,7 @@ export const admin = {
     intro: "Create the first organization and the account of its owner.",
     token: "Setup token",
     tokenHint: "npm start prints it. On a server, it’s the value of SETUP_TOKEN.",
-    tokenWrong: "This token is wrong. Copy the complete token and try again.",
+    tokenWrong: "Wrong token. Copy the complete token and try again.",
     owner: "Your account",
     signedInAs: (name: string) => `You’re signed in as ${name} and will become the owner.`,
     organization: "Organization",
