@@ -521,7 +521,7 @@ export const admin: AdminTexts = {
       tags: "Schlagwörter",
       surveys: "Umfragen",
       survey_responses: "Rückmeldungen zu Umfragen",
-      members: "Team",
+      members: "Teammitglieder",
     },
     submit: "Herunterladen",
   },
