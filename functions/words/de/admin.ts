@@ -346,7 +346,7 @@ export const admin: AdminTexts = {
     email: "E-Mail-Adresse",
     role: "Rolle",
     roles: { owner: "Inhaber", admin: "Admin", member: "Mitglied" },
-    roleTexts: { owner: "Voller Zugriff, auch auf die Inhaberschaft", admin: "Verwaltet Inhalte, Einstellungen, Schlüssel und das Team", member: "Liest private Boards und antwortet als Team" },
+    roleTexts: { owner: "Voller Zugriff, einschließlich Inhaberschaft", admin: "Verwaltet Inhalte, Einstellungen, Schlüssel und das Team", member: "Liest private Boards und antwortet als Team" },
     joined: "Beigetreten am",
     whatTheyDid: "Aktivität auf dem Board",
     changeRole: "Rolle ändern",
