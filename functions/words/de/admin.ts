@@ -721,7 +721,7 @@ export const admin: AdminTexts = {
       "responses:read": "Rückmeldungen zu Umfragen lesen",
       "submissions:read": "Beiträge eines privaten Boards lesen",
       "submissions:write": "Einreichen, abstimmen und kommentieren, auch im Namen von Personen",
-      "submissions:moderate": "Status setzen, zusammenführen, moderieren, E-Mail-Adressen von Abstimmenden sehen",
+      "submissions:moderate": "Status ändern, zusammenführen, moderieren, E-Mail-Adressen von Abstimmenden sehen",
       "analytics:read": "Auswertungen lesen",
       "webhooks:read": "Webhooks lesen",
       "webhooks:write": "Webhooks anlegen und ändern und so alle Ereignisse empfangen",
