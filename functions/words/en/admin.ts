@@ -577,13 +577,13 @@ export const admin = {
       update: "update",
     } as Record<string, string>,
   },
-  events: { title: "Events", intro: "Events sent by webhooks and the API, newest first. Kept for 30 days.", when: "Time (UTC)", event: "Event", any: "All events", what: "About", data: "Data", show: "Show", none: "No events", noneText: "No events match in the last 30 days." },
+  events: { title: "Events", intro: "Events sent by webhooks and the API, newest first. Kept for 30 days.", when: "Time (UTC)", event: "Event", any: "All events", what: "About", data: "Data", show: "Show", none: "No events", noneText: "No matching events in the last 30 days." },
   general: {
     title: "General",
     board: "Board",
     name: "Name",
     slug: "Slug",
-    slugHint: "Used in URLs, such as /o/my-board. If you change it, links with the old one stop working.",
+    slugHint: "Used in URLs, such as /o/my-board. If you change it, old links still work.",
     visibility: "Visibility",
     visibilityHint: "When a board becomes private, everyone outside the team loses access immediately.",
     visibilities: { public: "Public: everyone can read it", private: "Private: only the team can see it" },
@@ -961,7 +961,7 @@ export const admin = {
   /** The first visit to a new installation. */
   setup: {
     title: "Set up this installation",
-    intro: "Create the first organization and the account of its owner.",
+    intro: "Create the first organization and its owner’s account.",
     token: "Setup token",
     tokenHint: "npm start prints it. On a server, it’s the value of SETUP_TOKEN.",
     tokenWrong: "Wrong token. Copy the complete token and try again.",
