@@ -150,7 +150,7 @@ test("chosen submissions are changed together, then merged after a look at what 
   for (const id of ids.slice(0, 2)) await page.locator(`#row-${id} input[type=checkbox]`).check();
   await page.locator("#bulk").getByRole("button", { name: "Merge…" }).click();
   await page.getByRole("link", { name: "Merge into this: Offline maps" }).click();
-  await page.locator("#merge-makes", { hasText: "2 votes in all" }).waitFor();
+  await page.locator("#merge-makes", { hasText: "2 votes in total" }).waitFor();
   await page.getByRole("button", { name: "Merge 1 submission" }).click();
   await page.getByText("1 submission merged.").waitFor();
   await page.getByRole("button", { name: "Undo merge: Maps without a network" }).click();

@@ -219,7 +219,7 @@ describe("the life of a survey", () => {
     const { id } = await newDraft(admin, organization, { questions: [] });
     const refused = await visitor.post(`${base}/${id}/publish`);
     expect(refused.status).toBe(422);
-    expect(refused.html.querySelector("[role=alert]")?.text).toContain("without questions");
+    expect(refused.html.querySelector("[role=alert]")?.text).toContain("Add a question before you publish the survey.");
     expect((await detailOf(id, admin)).status).toBe("draft");
   });
 

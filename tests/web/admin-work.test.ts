@@ -106,7 +106,7 @@ describe("the inbox", () => {
       ]),
     );
     expect(refused.status).toBe(422);
-    expect(refused.html.querySelector("[role=alert]")?.text).toContain("1 could not be decided");
+    expect(refused.html.querySelector("[role=alert]")?.text).toContain("1 item couldn’t be updated");
     expect([await stateOf(first), await stateOf(reply)]).toEqual(["approved", "pending"]);
     const done = await admin.postRaw(
       `${at}/inbox`,
@@ -129,7 +129,7 @@ describe("the inbox", () => {
     await sql`update public.submissions set title = 'Nobody has read this' where id = ${id}`;
     const { status, html } = await admin.submit(form, { action: "approve" });
     expect(status).toBe(422);
-    expect(html.querySelector("[role=alert]")?.text).toContain("1 text was changed after you read it");
+    expect(html.querySelector("[role=alert]")?.text).toContain("1 item was edited after you read it");
     expect(html.querySelector(`#item-${id}`)?.text).toMatch(/Nobody has read this.*edited/s);
     expect(await stateOf(id)).toBe("pending");
   });
@@ -230,7 +230,7 @@ describe("a merge", () => {
     expect(third).toBeDefined();
     const plan = await admin.get(into?.getAttribute("href")?.replaceAll("&amp;", "&") ?? "");
     // The author of the target voted for both.
-    expect(plan.html.querySelector("#merge-makes")?.text).toMatch(/2 votes in all[\s\S]*1 second vote/);
+    expect(plan.html.querySelector("#merge-makes")?.text).toMatch(/2 votes in total[\s\S]*1 duplicate vote/);
     const merged = await admin.submit(plan.html.querySelector(".confirm form"));
     expect(merged.location).toBe(`${at}/submissions/merged?done=merged&count=1`);
     expect((await rowOf(source))?.merged_into_id).toBe(target);
@@ -254,7 +254,7 @@ describe("a merge", () => {
       description: "Mine ring all day, and I cannot hear myself think.",
     });
     const { html } = await admin.get(`/o/${own.slug}/admin/submissions/similar`);
-    expect(html.querySelectorAll("main section h2").map(({ text }) => text)).toEqual(["These 3 look alike"]);
+    expect(html.querySelectorAll("main section h2").map(({ text }) => text)).toEqual(["3 similar submissions"]);
     expect(html.querySelectorAll("main section li")).toHaveLength(3);
   });
 

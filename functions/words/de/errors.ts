@@ -4,7 +4,7 @@ export const errors: ErrorTexts = {
   "Another organization has or had this slug. Choose a different one.": "Eine andere Organisation hat oder hatte diesen Kurznamen. Wählen Sie einen anderen.",
   "Another category has this slug. Choose a different one.": "Eine andere Kategorie hat diesen Kurznamen. Wählen Sie einen anderen.",
   "Another tag has this slug. Choose a different one.": "Ein anderes Schlagwort hat diesen Kurznamen. Wählen Sie einen anderen.",
-  "Someone with this email address has already voted, and each person counts once.": "Mit Ihrer E-Mail-Adresse wurde schon abgestimmt. Jede Person zählt einmal.",
+  "Someone with this email address has already voted, and each person counts once.": "Mit Ihrer E-Mail-Adresse wurde schon abgestimmt. Jede Person kann nur einmal abstimmen.",
   "Only approved comments can be replied to.": "Nur auf freigegebene Kommentare kann geantwortet werden.",
   "This comment is older than 15 minutes and can no longer be edited.": "Dieser Kommentar ist älter als 15 Minuten und kann nicht mehr bearbeitet werden.",
   "Approve the comment it replies to first.": "Geben Sie zuerst den Kommentar frei, auf den er antwortet.",

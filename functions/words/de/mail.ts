@@ -17,7 +17,7 @@ export const mail: MailTexts = {
     more: count({ other: "Und noch # auf dem Board." }),
     why: (organization) => `Sie erhalten diese E-Mail, weil Sie sich am Feedback für ${organization} beteiligen.`,
     whyTeam: (organization) => `Sie erhalten diese E-Mail, weil Sie zum Team von ${organization} gehören.`,
-    whyAuthor: (organization) => `${organization} hat uns Ihre Adresse zusammen mit Feedback von Ihnen gegeben. Sie können alle E-Mails mit einem Klick abbestellen.`,
+    whyAuthor: (organization) => `${organization} hat uns Ihre Adresse zusammen mit Feedback von Ihnen gegeben. Alle E-Mails von dort können Sie mit einem Klick abbestellen.`,
     invite: (organization) => `Einladung in das Team von ${organization}`,
     invites: (name, organization) => `${name} lädt Sie in das Team von ${organization} ein`,
     inviteUntil: (day) => `Melden Sie sich mit dieser Adresse an oder legen Sie damit ein Konto an. Die Einladung gilt bis zum ${day}.`,

@@ -115,7 +115,7 @@ export const pages: Pages = {
     descriptionHint: (n) => `Was möchten Sie tun, und was passiert heute? Mindestens ${number(n)} Zeichen.`,
     category: "Kategorie",
     noCategory: "Keine",
-    similar: "Ist es einer von diesen?",
+    similar: "Ist es einer dieser Beiträge?",
     similarText: "Eine Stimme dafür hilft mehr als ein Duplikat.",
     send: "Einreichen",
     sendAnyway: "Trotzdem einreichen",
@@ -245,7 +245,7 @@ export const pages: Pages = {
     notIdentified: {
       ended: "Der Link wurde schon verwendet oder ist abgelaufen. Gehen Sie zurück zu Ihrer App und öffnen Sie ihn noch einmal.",
       taken: "Ihre E-Mail-Adresse gehört hier schon zu einer anderen Person. Wenden Sie sich an den Support Ihrer App.",
-      wrong: "Der Link Ihrer App hat Sie nicht angemeldet. Wenden Sie sich an den Support Ihrer App.",
+      wrong: "Die Anmeldung über den Link Ihrer App hat nicht geklappt. Wenden Sie sich an den Support Ihrer App.",
     },
     expired: "Der Code oder Link ist falsch oder abgelaufen. Fordern Sie einen neuen an.",
     blocked: "Dieses Konto ist gesperrt. Wenden Sie sich an den Betreiber dieser Website.",

@@ -11,7 +11,7 @@ export const admin: AdminTexts = {
     organization: "Organización",
     trail: "Dónde estás",
     waiting: "Pendientes",
-    groups: { work: "Trabajo", data: "Datos", settings: "Ajustes" },
+    groups: { work: "Opiniones", data: "Datos", settings: "Ajustes" },
     areas: {
       overview: "Vista general",
       inbox: "Bandeja de entrada",

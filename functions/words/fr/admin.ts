@@ -12,7 +12,7 @@ export const admin: AdminTexts = {
     organization: "Organisation",
     trail: "Fil d’Ariane",
     waiting: "En attente",
-    groups: { work: "Activité", data: "Données", settings: "Paramètres" },
+    groups: { work: "Retours", data: "Données", settings: "Paramètres" },
     areas: {
       overview: "Vue d’ensemble",
       inbox: "Boîte de réception",

@@ -17,7 +17,7 @@ export const errors: ErrorTexts = {
   "This person is already a team member.": "Cette personne fait déjà partie de l’équipe.",
   "This invite was accepted. Remove the member instead.": "Cette invitation a été acceptée. Retirez plutôt le membre.",
   "This person is on the team. Remove them from the team first.": "Cette personne fait partie de l’équipe. Retirez-la d’abord de l’équipe.",
-  "This person unsubscribed or reported spam. Only they can resume emails.": "Cette personne s’est désabonnée ou a signalé un spam. Elle seule peut réactiver les e-mails.",
+  "This person unsubscribed or reported spam. Only they can resume emails.": "Cette personne s’est désabonnée ou a signalé les e-mails comme indésirables. Elle seule peut réactiver les e-mails.",
   "The organization does not send emails. Turn them on first (mail_enabled).": "Votre organisation n’envoie pas d’e-mails. Activez-les d’abord dans les paramètres des e-mails.",
   "An organization can have at most two signing secrets. Delete one first.": "Deux secrets de signature au plus. Supprimez-en d’abord un.",
   "This webhook is disabled. Enable it first.": "Ce point de terminaison est en pause. Réactivez-le d’abord.",

@@ -11,7 +11,7 @@ export const admin: AdminTexts = {
     organization: "Organizzazione",
     trail: "Dove ti trovi",
     waiting: "In attesa",
-    groups: { work: "Lavoro", data: "Dati", settings: "Impostazioni" },
+    groups: { work: "Feedback", data: "Dati", settings: "Impostazioni" },
     areas: {
       overview: "Panoramica",
       inbox: "In arrivo",

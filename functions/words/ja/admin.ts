@@ -10,7 +10,7 @@ export const admin: AdminTexts = {
     organization: "組織",
     trail: "現在の場所",
     waiting: "承認待ち",
-    groups: { work: "作業", data: "データ", settings: "設定" },
+    groups: { work: "フィードバック", data: "データ", settings: "設定" },
     areas: {
       overview: "概要",
       inbox: "受信箱",

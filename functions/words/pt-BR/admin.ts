@@ -11,7 +11,7 @@ export const admin: AdminTexts = {
     organization: "Organização",
     trail: "Onde você está",
     waiting: "Pendentes",
-    groups: { work: "Trabalho", data: "Dados", settings: "Configurações" },
+    groups: { work: "Feedback", data: "Dados", settings: "Configurações" },
     areas: {
       overview: "Visão geral",
       inbox: "Caixa de entrada",

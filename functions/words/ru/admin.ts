@@ -11,7 +11,7 @@ export const admin: AdminTexts = {
     organization: "Организация",
     trail: "Где вы находитесь",
     waiting: "Ожидают",
-    groups: { work: "Работа", data: "Данные", settings: "Настройки" },
+    groups: { work: "Отзывы", data: "Данные", settings: "Настройки" },
     areas: {
       overview: "Обзор",
       inbox: "Входящие",
