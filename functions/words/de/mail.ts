@@ -34,7 +34,7 @@ export const mail: MailTexts = {
     teamSummary: "Zusammenfassung neuer Beiträge",
     choices: { at_once: "Sofort", daily: "Täglich", weekly: "Wöchentlich", never: "Nie" },
     stop: (organization) => `Alle E-Mails von ${organization} abbestellen`,
-    stopped: (organization) => `Sie erhalten keine E-Mails von ${organization}.`,
+    stopped: (organization) => `Sie erhalten keine E-Mails mehr von ${organization}.`,
     bounced: "Ihr Mailserver hat unsere E-Mails abgelehnt, deshalb senden wir keine mehr. Wenn das behoben ist, sagen Sie dem Team Bescheid.",
     resume: "Wieder E-Mails erhalten",
     muted: "Keine E-Mails zu diesen Beiträgen",

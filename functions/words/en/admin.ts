@@ -2,6 +2,7 @@ import { counter, numberFormat } from "../plural.ts";
 
 const count = counter("en");
 const number = numberFormat("en");
+const days = count({ one: "# day", other: "# days" });
 
 /** Texts of the dashboard, by area. */
 export const admin = {
@@ -57,7 +58,7 @@ export const admin = {
   overview: {
     title: "Overview",
     time: "Period",
-    days: count({ one: "# day", other: "# days" }),
+    days,
     year: "12 months",
     otherTime: "Custom period",
     from: "From",
@@ -689,7 +690,7 @@ export const admin = {
     },
     expires: "Expires",
     never: "Never",
-    inDays: (days: number, day: string) => `In ${number(days)} days, at the end of ${day}`,
+    inDays: (n: number, day: string) => `${days(n)} (until ${day})`,
     key: "Key",
     lastUse: "Last use",
     unused: "Not used yet",

@@ -28,7 +28,7 @@ export const admin: AdminTexts = {
       tags: "Etichette",
       origins: "Origini consentite",
       apiKeys: "Chiavi API",
-      identify: "Identificazione",
+      identify: "Single sign-on",
       webhooks: "Webhook",
       agents: "Agenti",
       mail: "E-mail",
@@ -742,7 +742,7 @@ export const admin: AdminTexts = {
     done: { revoked: "Chiave revocata." },
   },
   identify: {
-    title: "Identificazione",
+    title: "Single sign-on",
     text: "Chi ha eseguito l’accesso alla tua applicazione partecipa qui senza account: il tuo backend firma un token sul proprio utente, e il token diventa una sessione.",
     secrets: "Segreti di firma",
     secretsText: "Al massimo due, per sostituirne uno mentre l’altro funziona. Conservali sul tuo server, mai in una pagina o in un’app.",
