@@ -609,7 +609,7 @@ export const admin: AdminTexts = {
     board: "Bacheca",
     name: "Nome",
     slug: "Nome breve",
-    slugHint: "Il nome negli indirizzi, come /o/mia-bacheca. Se lo cambi, i link con quello vecchio smettono di funzionare.",
+    slugHint: "Il nome negli indirizzi, come /o/mia-bacheca. Se lo cambi, i vecchi link continuano a funzionare.",
     visibility: "Visibilità",
     visibilityHint: "Quando una bacheca diventa privata, chi non fa parte del team perde subito l’accesso.",
     visibilities: { public: "Pubblica: tutti possono leggerla", private: "Privata: la vede solo il team" },
