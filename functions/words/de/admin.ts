@@ -674,7 +674,7 @@ export const admin: AdminTexts = {
     color: "Farbe",
     slug: "Kurzname",
     slugHint: "Für URLs und Filter. Leer: aus dem Namen gebildet.",
-    slugHintOfOld: "Für URLs und Filter. Wenn Sie ihn ändern, funktionieren alte Links weiter.",
+    slugHintOfOld: "Für URLs und Filter. Wenn Sie ihn ändern, funktionieren Links mit dem alten nicht mehr.",
     translations: "Übersetzungen",
     translationsHint: "Namen in anderen Sprachen; leer: der englische Name.",
     none: "keine",
