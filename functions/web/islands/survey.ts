@@ -27,11 +27,8 @@ function showAnswered(form: HTMLFormElement) {
   const progress = form.querySelector("progress");
   if (progress) progress.value = answered.size;
   const text = form.querySelector<HTMLElement>("[data-answered]");
-  if (text)
-    text.textContent = (text.dataset.answered ?? "").replace(
-      "#",
-      answered.size.toLocaleString(document.documentElement.lang),
-    );
+  const count = answered.size.toLocaleString(document.documentElement.lang);
+  if (text) text.textContent = (text.dataset.answered ?? "").replace("#", count);
   for (const button of form.querySelectorAll<HTMLElement>("[data-clear]"))
     button.hidden = !answered.has(button.dataset.clear ?? "");
 }

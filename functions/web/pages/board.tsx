@@ -135,8 +135,7 @@ const Board = (props: BoardProps) => {
         ) : (
           <div class="announcement" role="status">
             <p class="fresh" hidden>
-              {board.fresh}
-              {words.colon}
+              {board.fresh + words.colon}
               <b class="number" />
               <a class="link" {...linkWith(visit, { sort: "created_at" })}>
                 {board.show}
@@ -268,8 +267,7 @@ const Chosen = ({ query, categories, tags, list, author }: BoardProps) => {
       </span>
       {did_you_mean && (
         <span>
-          {board.didYouMean}
-          {words.colon}
+          {board.didYouMean + words.colon}
           <a class="link" {...linkWith(visit, { q: did_you_mean })}>
             {did_you_mean}
           </a>

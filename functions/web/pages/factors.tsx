@@ -110,8 +110,7 @@ const enrolment = page({
             <Form class="stack" hasTurbo={false} hidden={made} submit={account.next}>
               <QrCode text={made.uri} label={settings.factorQrCode} />
               <p class="quiet">
-                {settings.factorKey}
-                {words.colon}
+                {settings.factorKey + words.colon}
                 <code class="factor-key">
                   {new URL(made.uri).searchParams.get("secret")?.replace(/(.{4})(?=.)/g, "$1 ")}
                 </code>

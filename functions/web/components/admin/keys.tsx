@@ -116,8 +116,7 @@ export const Keys = ({ keys, base }: Props) => {
       {ended.length > 0 && (
         <details id="ended-keys" class="ended">
           <summary class="quiet">
-            {words.ended}
-            {words.colon}
+            {words.ended + words.colon}
             {formatNumber(ended.length, useVisit().locale)}
           </summary>
           <DataTable id="ended" caption={words.ended} columns={endedColumns} rows={ended} empty="" />

@@ -25,10 +25,7 @@ export const AdminSide = ({ area: current, admin, frame }: Props) => {
           {admin.organizations.length > 1 && (
             <details class="switcher" id="switcher" data-island="menu">
               <summary class="button">
-                <span class="unseen">
-                  {words.organization}
-                  {words.colon}
-                </span>
+                <span class="unseen">{words.organization + words.colon}</span>
                 <span class="switcher-name">{frame.organization?.name}</span>
                 <Icon name="chevron-down" />
               </summary>
@@ -65,10 +62,7 @@ export const AdminSide = ({ area: current, admin, frame }: Props) => {
                             <span>{words.areas[name as AreaName]}</span>
                             {name === "inbox" && admin.waiting_count > 0 && (
                               <span class="badge" id="waiting-count">
-                                <span class="unseen">
-                                  {words.waiting}
-                                  {words.colon}
-                                </span>
+                                <span class="unseen">{words.waiting + words.colon}</span>
                                 {admin.waiting_count > 99 ? "99+" : admin.waiting_count}
                               </span>
                             )}

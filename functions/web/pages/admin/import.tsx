@@ -252,8 +252,7 @@ const Outcome = ({ of: shown }: { of: Import }) => {
       </p>
       {shown.problem && (
         <p>
-          {words.problem}
-          {words.colon}
+          {words.problem + words.colon}
           <span lang="en">{shown.problem}</span>
         </p>
       )}

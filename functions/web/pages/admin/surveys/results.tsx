@@ -84,17 +84,11 @@ export const surveyResults = adminPage({
 /** The audience of the survey, its languages and its end. */
 const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
   const words = useWords("surveys");
+  const languages = targeting.locales?.map((of) => messagesOf(of).language);
   return (
     <p class="survey-about">
       <span>{words.audiences[targeting.audience]}</span>
-      {targeting.locales && (
-        <span>
-          {formatList(
-            targeting.locales.map((of) => messagesOf(of).language),
-            useVisit().locale,
-          )}
-        </span>
-      )}
+      {languages && <span>{formatList(languages, useVisit().locale)}</span>}
       {(closed_at ?? closes_at) && (
         <span>
           {closed_at ? words.closed : words.closesAt} <Moment at={closed_at ?? closes_at ?? ""} />
@@ -391,10 +385,7 @@ export const TextItem = ({ text: { value, submitted_at, sentiment, response_id }
       <p class="facts">
         <SentimentTag sentiment={sentiment} />
         <a href={surveyPath(visit, params.id ?? "", `/responses/${response_id}`)}>
-          <span class="unseen">
-            {words.responseTitle}
-            {words.colon}
-          </span>
+          <span class="unseen">{words.responseTitle + words.colon}</span>
           {formatDay(new Date(submitted_at), visit.locale)}
         </a>
       </p>
