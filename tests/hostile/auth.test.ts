@@ -289,7 +289,7 @@ describe("guessing passwords", () => {
     for (let index = 0; index < 10; index++) await client.auth.signInWithPassword({ email, password: "wrong" });
     const { error } = await client.auth.signInWithPassword({ email, password });
     expect([error?.status, error?.code]).toEqual([429, "over_request_rate_limit"]);
-    expect(error?.message).toContain("try again in");
+    expect(error?.message).toContain("Try again in");
   });
 
   it("stores no IP address and no e-mail address in the counters", async () => {

@@ -263,8 +263,8 @@ describe("the dashboard", () => {
     };
     expect(await check(await signed(claimsOf(board), shown))).toEqual([200, "The token is valid.", false]);
     const [, told] = await check(await signed(claimsOf(board), secret));
-    expect(told).toContain("The signature is wrong");
-    expect((await check("<script>alert(1)</script>"))[1]).toContain("not a JSON Web Token");
+    expect(told).toContain("The signature doesn’t match");
+    expect((await check("<script>alert(1)</script>"))[1]).toContain("isn’t a JSON Web Token");
     expect((await admin.submit(formOf(listed, `${at}/check`), { token: "" })).status).toBe(422);
 
     await admin.submit(formOf(await admin.get(at), at));

@@ -180,6 +180,6 @@ test("the errors that pages word themselves are errors of the API", () => {
     .replace(/'\s*\n\s*'/g, "")
     .replaceAll("''", "'");
   const isRaised = (message: string) =>
-    messages.includes(message) || messages.includes(message.replace(/(?<=^Another )\w+|\d+(?= minutes)/, "%s"));
+    messages.includes(message) || messages.includes(message.replace(/^Another \w+/, "Another %s"));
   expect(Object.keys(messagesOf("en").errorTexts).filter((message) => !isRaised(message))).toEqual([]);
 });

@@ -8,7 +8,6 @@ export const errors = {
   "Another tag has this slug. Choose a different one.": "Another tag has this slug. Choose a different one.",
   "Someone with this email address has already voted, and each person counts once.": "Someone with your email address has already voted. Each person counts once.",
   "Only approved comments can be replied to.": "You can only reply to approved comments.",
-  "This comment is older than 15 minutes and can no longer be edited.": "This comment is older than 15 minutes and can’t be edited anymore.",
   "Approve the comment it replies to first.": "Approve the comment it replies to first.",
   "Other submissions are merged into this one. Undo those merges first.": "Other submissions are merged into this one. Undo those merges first.",
   "Only approved submissions can be merged. Approve this one first.": "Only approved submissions can be merged. Approve this one first.",

@@ -15,7 +15,7 @@ export const mail = {
     team: (organization: string) => `New feedback in ${organization}`,
     teamText: count({ one: "# new submission", other: "# new submissions" }),
     more: count({ other: "And # more on the board." }),
-    why: (organization: string) => `You’re getting this because you take part in the ${organization} feedback board.`,
+    why: (organization: string) => `You’re getting this because you’re active on the ${organization} feedback board.`,
     whyTeam: (organization: string) => `You’re getting this because you’re on the ${organization} team.`,
     whyAuthor: (organization: string) => `${organization} gave us your email address with feedback from you. You can stop all of its emails with one click.`,
     invite: (organization: string) => `Invite to the ${organization} team`,

@@ -633,7 +633,7 @@ export const admin: AdminTexts = {
     board: "Tablero",
     name: "Nombre",
     slug: "Nombre corto",
-    slugHint: "Se usa en direcciones, como /o/mi-tablero. Si lo cambias, los enlaces anteriores dejan de funcionar.",
+    slugHint: "Se usa en direcciones, como /o/mi-tablero. Si lo cambias, los enlaces anteriores siguen funcionando.",
     visibility: "Visibilidad",
     visibilityHint: "Cuando un tablero pasa a ser privado, quienes no son del equipo pierden el acceso de inmediato.",
     visibilities: { public: "Público: todos pueden leerlo", private: "Privado: solo el equipo lo ve" },

@@ -6,7 +6,6 @@ export const errors: ErrorTexts = {
   "Another tag has this slug. Choose a different one.": "Otra etiqueta tiene este nombre corto. Elige otro.",
   "Someone with this email address has already voted, and each person counts once.": "Ya se votó con tu dirección de correo. Cada persona cuenta una vez.",
   "Only approved comments can be replied to.": "Solo se puede responder a comentarios aprobados.",
-  "This comment is older than 15 minutes and can no longer be edited.": "Este comentario tiene más de 15 minutos y ya no se puede editar.",
   "Approve the comment it replies to first.": "Aprueba antes el comentario al que responde.",
   "Other submissions are merged into this one. Undo those merges first.": "Otras propuestas se fusionaron con esta. Sepáralas antes.",
   "Only approved submissions can be merged. Approve this one first.": "Solo se pueden fusionar propuestas aprobadas. Aprueba antes esta.",

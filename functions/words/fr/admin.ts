@@ -630,7 +630,7 @@ export const admin: AdminTexts = {
     board: "Tableau",
     name: "Nom",
     slug: "Nom court",
-    slugHint: "Le nom dans les adresses, comme /o/mon-tableau. Si vous le changez, les liens avec l’ancien ne fonctionnent plus.",
+    slugHint: "Le nom dans les adresses, comme /o/mon-tableau. Si vous le changez, les anciens liens restent valables.",
     visibility: "Visibilité",
     visibilityHint: "Quand un tableau devient privé, les personnes extérieures à l’équipe perdent aussitôt leur accès.",
     visibilities: { public: "Public : tout le monde peut le lire", private: "Privé : seule l’équipe peut le voir" },

@@ -6,7 +6,6 @@ export const errors: ErrorTexts = {
   "Another tag has this slug. Choose a different one.": "Une autre étiquette a ce nom court. Choisissez-en un autre.",
   "Someone with this email address has already voted, and each person counts once.": "Un vote a déjà été donné avec votre adresse e-mail. Chaque personne compte une fois.",
   "Only approved comments can be replied to.": "On ne peut répondre qu’aux commentaires approuvés.",
-  "This comment is older than 15 minutes and can no longer be edited.": "Ce commentaire a plus de 15 minutes et ne peut plus être modifié.",
   "Approve the comment it replies to first.": "Approuvez d’abord le commentaire auquel il répond.",
   "Other submissions are merged into this one. Undo those merges first.": "D’autres propositions ont été fusionnées avec celle-ci. Annulez d’abord ces fusions.",
   "Only approved submissions can be merged. Approve this one first.": "Seules les propositions approuvées peuvent être fusionnées. Approuvez d’abord celle-ci.",

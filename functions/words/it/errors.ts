@@ -6,7 +6,6 @@ export const errors: ErrorTexts = {
   "Another tag has this slug. Choose a different one.": "Un’altra etichetta ha questo nome breve. Scegline un altro.",
   "Someone with this email address has already voted, and each person counts once.": "È già stato votato con il tuo indirizzo e-mail. Ogni persona conta una volta.",
   "Only approved comments can be replied to.": "Si può rispondere solo ai commenti approvati.",
-  "This comment is older than 15 minutes and can no longer be edited.": "Questo commento ha più di 15 minuti e non si può più modificare.",
   "Approve the comment it replies to first.": "Approva prima il commento a cui risponde.",
   "Other submissions are merged into this one. Undo those merges first.": "Altre proposte sono unite a questa. Annulla prima quelle unioni.",
   "Only approved submissions can be merged. Approve this one first.": "Si possono unire solo proposte approvate. Approva prima questa.",

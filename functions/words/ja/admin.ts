@@ -580,7 +580,7 @@ export const admin: AdminTexts = {
     board: "ボード",
     name: "名前",
     slug: "スラッグ",
-    slugHint: "URL に使う名前です（例：/o/my-board）。変更すると、古い名前のリンクは使えなくなります。",
+    slugHint: "URL に使う名前です（例：/o/my-board）。変更しても、古いリンクは引き続き使えます。",
     visibility: "公開範囲",
     visibilityHint: "ボードを非公開にすると、チーム以外の人はすぐにアクセスできなくなります。",
     visibilities: { public: "公開（誰でも読めます）", private: "非公開（チームだけが見られます）" },

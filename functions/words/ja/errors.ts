@@ -6,7 +6,6 @@ export const errors: ErrorTexts = {
   "Another tag has this slug. Choose a different one.": "このスラッグはほかのタグが使用しています。別のスラッグを選んでください。",
   "Someone with this email address has already voted, and each person counts once.": "このメールアドレスではすでに投票されています。投票は 1 人 1 回です。",
   "Only approved comments can be replied to.": "返信できるのは承認済みのコメントだけです。",
-  "This comment is older than 15 minutes and can no longer be edited.": "投稿から 15 分を過ぎたコメントは編集できません。",
   "Approve the comment it replies to first.": "先に返信先のコメントを承認してください。",
   "Other submissions are merged into this one. Undo those merges first.": "この投稿にはほかの投稿が統合されています。先に統合を取り消してください。",
   "Only approved submissions can be merged. Approve this one first.": "統合できるのは承認済みの投稿だけです。先に承認してください。",

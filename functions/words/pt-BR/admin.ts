@@ -621,7 +621,7 @@ export const admin: AdminTexts = {
     board: "Quadro",
     name: "Nome",
     slug: "Slug",
-    slugHint: "O nome nas URLs, como /o/meu-quadro. Se você o alterar, os links com o antigo deixam de funcionar.",
+    slugHint: "O nome nas URLs, como /o/meu-quadro. Se você o alterar, os links antigos continuam funcionando.",
     visibility: "Visibilidade",
     visibilityHint: "Quando um quadro se torna privado, quem não é da equipe perde o acesso imediatamente.",
     visibilities: { public: "Público: todos podem ler", private: "Privado: só a equipe vê" },

@@ -6,7 +6,6 @@ export const errors: ErrorTexts = {
   "Another tag has this slug. Choose a different one.": "Outra etiqueta tem este slug. Escolha outro.",
   "Someone with this email address has already voted, and each person counts once.": "Já votaram com o seu e-mail. Cada pessoa conta uma vez.",
   "Only approved comments can be replied to.": "Só é possível responder a comentários aprovados.",
-  "This comment is older than 15 minutes and can no longer be edited.": "Este comentário tem mais de 15 minutos e não pode mais ser editado.",
   "Approve the comment it replies to first.": "Aprove primeiro o comentário a que este responde.",
   "Other submissions are merged into this one. Undo those merges first.": "Outras sugestões foram mescladas com esta. Desfaça antes essas mesclagens.",
   "Only approved submissions can be merged. Approve this one first.": "Só é possível mesclar sugestões aprovadas. Aprove esta primeiro.",

@@ -6,7 +6,6 @@ export const errors: ErrorTexts = {
   "Another tag has this slug. Choose a different one.": "Это короткое имя есть у другой метки. Выберите другое.",
   "Someone with this email address has already voted, and each person counts once.": "С вашим адресом эл. почты уже голосовали. Каждый голос учитывается один раз.",
   "Only approved comments can be replied to.": "Отвечать можно только на одобренные комментарии.",
-  "This comment is older than 15 minutes and can no longer be edited.": "Комментарий старше 15 минут, его больше нельзя изменить.",
   "Approve the comment it replies to first.": "Сначала одобрите комментарий, на который это ответ.",
   "Other submissions are merged into this one. Undo those merges first.": "С этим предложением объединены другие. Сначала отмените объединение.",
   "Only approved submissions can be merged. Approve this one first.": "Объединять можно только одобренные предложения. Сначала одобрите это.",

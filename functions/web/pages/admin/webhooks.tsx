@@ -262,7 +262,7 @@ const delivery = adminPage({
                 <h3>{words.attempt(one.number)}</h3>
                 <Properties
                   of={[
-                    [words.answer, one.status_code ?? `${words.noAnswer}${one.error ? `: ${one.error}` : ""}`],
+                    [words.answer, one.status_code ?? [words.noAnswer, one.error].filter(Boolean).join(words.colon)],
                     [words.time, one.started_at && <Moment at={one.started_at} />],
                     [words.duration, <Duration ms={one.duration_ms} />],
                   ]}
