@@ -153,7 +153,7 @@ export const admin: AdminTexts = {
     intoThis: "Mit diesem",
     makes: "Ergebnis",
     votesAfter: count({ one: "insgesamt # Stimme", other: "insgesamt # Stimmen" }),
-    votesTwice: count({ one: "# mehrfach abgegebene Stimme zählt nicht", other: "# mehrfach abgegebene Stimmen zählen nicht" }),
+    votesTwice: count({ one: "# doppelte Stimme zählt nicht", other: "# doppelte Stimmen zählen nicht" }),
     commentsAfter: count({ one: "insgesamt # Kommentar", other: "insgesamt # Kommentare" }),
     tagsGained: "Neue Schlagwörter",
     earlier: count({ one: "# früher zusammengeführter Beitrag wird mit übernommen", other: "# früher zusammengeführte Beiträge werden mit übernommen" }),
