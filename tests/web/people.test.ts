@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, test } from "vitest";
+import { messagesOf } from "../../functions/words/index.ts";
 import {
   joinTeam,
   newComment,
@@ -248,8 +249,8 @@ describe("settings", () => {
     const form = (await visitor.get("/settings?lang=de")).html.querySelector("#profile");
     await visitor.post("/preferences", { lang: "de" });
     const { html } = await visitor.submit(form, { name: "x".repeat(101), avatar_url: "nowhere" });
-    expect(html.querySelector("#name-problem")?.text).toBe("Name: muss 1 bis 100 Zeichen haben");
-    expect(html.querySelector("#avatar_url-problem")?.text).toBe("Bild: muss eine Webadresse sein");
+    expect(html.querySelector("#name-problem")?.text).toBe("Name: 1 bis 100 Zeichen");
+    expect(html.querySelector("#avatar_url-problem")?.text).toBe(`Bild: ${messagesOf("de").problems.webAddress}`);
     const out = newVisitor();
     await out.post("/preferences", { lang: "fr" });
     const refused = await out.post("/sign-up", { name: "", email: "no address", password: "short" });

@@ -67,8 +67,8 @@ describe("a survey's page", () => {
     });
     expect(refused.status).toBe(422);
     const problem = (id?: string) => refused.html.querySelector(`#problem-${id}`)?.text.trim();
-    expect(problem(nps?.id)).toBe("Hier fehlt eine Antwort.");
-    expect(problem(rating?.id)).toBe("Wählen Sie eine Zahl von 1 bis 5.");
+    expect(problem(nps?.id)).toBe(messagesOf("de").surveys.needsAnswer);
+    expect(problem(rating?.id)).toBe(messagesOf("de").surveys.needsNumber(1, 5));
     expect(problem(email?.id)).toContain("E-Mail-Adresse");
     expect(refused.html.querySelector(`#answer-${text?.id}`)?.text).toBe("</textarea><script>alert(1)</script>");
     expect(refused.html.querySelector(`#answer-${email?.id}`)?.getAttribute("value")).toBe("nobody");
