@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { messagesOf } from "../../functions/words/index.ts";
 import { change, newDraft, newSurvey, oneOfEach } from "../api/survey-world.ts";
 import { newOrganization, newSubmission, newUser, type Organization, type User } from "../api/world.ts";
 import { sql } from "../stack.ts";
