@@ -88,7 +88,7 @@ describe.concurrent("where mail is sent, an account begins with a confirmed addr
     expect(made.status).toBe(200);
     expect(made.body).not.toHaveProperty("access_token");
     const { mail, token_hash, type, code, link } = await mailTo(email);
-    expect(mail.subject).toBe("Bestätigen Sie Ihre Adresse");
+    expect(mail.subject).toBe(messagesOf("de").authMail.signup.subject);
     expect(link.origin + link.pathname).toBe("https://feedback.example/auth/confirm");
     expect(code).not.toBe("");
     expect(headerOf(mail, "Auto-Submitted")).toBe("auto-generated");

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { messagesOf } from "../../functions/words/index.ts";
 import { newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { launchBrowser } from "../browsers/browser.ts";
 import { sql } from "../stack.ts";
@@ -92,7 +93,7 @@ test("a search shows results while typing, and keeps the focus", async () => {
 test("language and theme are selected by a control that submits itself", async () => {
   await page.goto(`/o/${organization.slug}`);
   await page.getByLabel("Language").selectOption("de");
-  await page.getByRole("heading", { name: "Was sollen wir als Nächstes bauen?" }).waitFor();
+  await page.getByRole("heading", { name: messagesOf("de").board.heading }).waitFor();
   await page.getByLabel("Design").selectOption("dark");
   await page.locator("html[data-theme=dark]").waitFor();
   const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
