@@ -375,7 +375,7 @@ test("mails are in the language that the account has now", async () => {
   await auth("/verify", { token_hash, type });
   await stack.sql`update public.profiles set locale = 'fr' where email = ${email}`;
   await auth("/recover", { email });
-  expect((await mailTo(email, 1)).mail.subject).toBe("Choisissez un nouveau mot de passe");
+  expect((await mailTo(email, 1)).mail.subject).toBe("Réinitialisez votre mot de passe");
 });
 
 describe("auth's Send Email hook", () => {
@@ -399,7 +399,7 @@ describe("auth's Send Email hook", () => {
     const redirect_to = "https://feedback.example/auth/callback?return_to=%2Fme";
     expect((await send({ user, email_data: { ...email_data, redirect_to } })).status).toBe(200);
     const { mail, code, link } = await mailTo(email);
-    expect(mail.subject).toBe("Choisissez un nouveau mot de passe");
+    expect(mail.subject).toBe("Réinitialisez votre mot de passe");
     expect(code).toBe("305805");
     expect(link.href).toBe("https://feedback.example/auth/confirm?token_hash=pkce_abc&type=recovery&return_to=%2Fme");
   });
