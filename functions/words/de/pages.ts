@@ -31,7 +31,7 @@ export const pages: Pages = {
   votes: { vote: "Abstimmen", unvote: "Stimme zurücknehmen", comments: count({ one: "# Kommentar", other: "# Kommentare" }) },
   board: {
     heading: "Was sollen wir als Nächstes umsetzen?",
-    intro: "Stimmen Sie für das ab, was Ihnen wichtig ist. Das Team liest alles.",
+    intro: "Stimmen Sie für das, was Ihnen wichtig ist. Das Team liest alles.",
     search: "Suchen",
     searchHint: count({ one: "# Beitrag durchsuchen", other: "# Beiträge durchsuchen" }),
     sort: "Sortieren",
@@ -216,7 +216,7 @@ export const pages: Pages = {
     passwordHint: (n) => `Mindestens ${number(n)} Zeichen.`,
     noAccount: "Noch kein Konto?",
     hasAccount: "Schon ein Konto?",
-    wrong: "Die Adresse oder das Passwort ist falsch, oder das Konto ist gesperrt.",
+    wrong: "Die E-Mail-Adresse oder das Passwort ist falsch, oder das Konto ist gesperrt.",
     confirmFirst: "Bestätigen Sie zuerst Ihre Adresse mit dem Code oder Link, den wir Ihnen gesendet haben.",
     taken: "Mit dieser Adresse gibt es schon ein Konto. Melden Sie sich an.",
     tooOften: count({ one: "Zu viele Versuche. Bitte warten Sie # Sekunde.", other: "Zu viele Versuche. Bitte warten Sie # Sekunden." }),
@@ -361,7 +361,7 @@ export const pages: Pages = {
     text: (organization) => `${organization} hat Feedback von Ihnen, das nur mit Ihrer E-Mail-Adresse verknüpft ist. Mit einem Konto können Sie es bearbeiten, antworten und Ihre Benachrichtigungen wählen.`,
     needsAccount: "Melden Sie sich mit der Adresse an, an die die E-Mail ging, oder legen Sie damit ein Konto an.",
     otherAddress: "Dieses Konto hat eine andere Adresse oder hat sie nicht bestätigt. Melden Sie sich mit der Adresse an, an die die E-Mail ging.",
-    act: "Übernehmen",
+    act: "Feedback übernehmen",
     gone: "Dieses Feedback gehört schon zu einem Konto oder existiert nicht mehr.",
   },
   problems: {

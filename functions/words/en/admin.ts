@@ -101,7 +101,7 @@ export const admin = {
     trusted: "Trusted author",
     untrusted: "Not trusted",
     actions: { approve: "Approve", reject: "Reject", spam: "Spam" },
-    more: "Trust and reason",
+    more: "More options",
     trust: "Trust this author to post without approval (only with Approve)",
     reason: "Reason (audit trail only)",
     undo: "Undo",

@@ -100,7 +100,7 @@ export const admin: AdminTexts = {
     trusted: "Persona de confianza",
     untrusted: "No es de confianza",
     actions: { approve: "Aprobar", reject: "Rechazar", spam: "Spam" },
-    more: "Confianza y motivo",
+    more: "Más opciones",
     trust: "Confiar en esta persona: su contenido ya no necesitará aprobación (se aplica con «Aprobar»)",
     reason: "Motivo, solo para el registro de auditoría",
     undo: "Deshacer",

@@ -101,7 +101,7 @@ export const admin: AdminTexts = {
     trusted: "Personne de confiance",
     untrusted: "Confiance non accordée",
     actions: { approve: "Approuver", reject: "Refuser", spam: "Indésirable" },
-    more: "Confiance et motif",
+    more: "Plus d’options",
     trust: "Laisser cette personne publier sans approbation (seulement avec « Approuver »)",
     reason: "Motif, pour le journal d’audit seulement",
     undo: "Annuler",

@@ -100,7 +100,7 @@ export const admin: AdminTexts = {
     trusted: "Persona di fiducia",
     untrusted: "Non di fiducia",
     actions: { approve: "Approva", reject: "Rifiuta", spam: "Spam" },
-    more: "Fiducia e motivo",
+    more: "Altre opzioni",
     trust: "Considera questa persona di fiducia: da ora non serve più approvazione (vale con «Approva»)",
     reason: "Motivo, solo per il registro di controllo",
     undo: "Annulla",

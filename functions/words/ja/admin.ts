@@ -99,7 +99,7 @@ export const admin: AdminTexts = {
     trusted: "信頼済みの投稿者",
     untrusted: "未信頼の投稿者",
     actions: { approve: "承認", reject: "却下", spam: "スパム" },
-    more: "信頼と理由",
+    more: "その他のオプション",
     trust: "この投稿者を信頼し、今後は承認不要にする（「承認」した場合のみ）",
     reason: "理由（監査ログにのみ記録）",
     undo: "元に戻す",

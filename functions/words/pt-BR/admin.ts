@@ -100,7 +100,7 @@ export const admin: AdminTexts = {
     trusted: "Autor confiável",
     untrusted: "Ainda não confiável",
     actions: { approve: "Aprovar", reject: "Rejeitar", spam: "Spam" },
-    more: "Confiança e motivo",
+    more: "Mais opções",
     trust: "Confiar neste autor e não exigir mais aprovação (só ao aprovar)",
     reason: "Motivo, só para a trilha de auditoria",
     undo: "Desfazer",
