@@ -213,7 +213,7 @@ describe("users", () => {
     expect(shown.text).toContain("A comment of Edda");
     const trusted = await owner.post(`${path}/trust`, { _method: "put", trusted: "true" });
     const after = await owner.get(trusted.location ?? "");
-    expect(said(after)).toBe("Decision saved.");
+    expect(said(after)).toBe("Approval setting saved.");
     expect(after.html.querySelector("dl.properties")?.text).toContain("Needs no approval");
     const forgotten = await owner.post(`${path}/trust`, { _method: "put", trusted: "" });
     expect((await owner.get(forgotten.location ?? "")).text).toContain("Needs approval");
@@ -308,7 +308,7 @@ describe("the brand", () => {
     const form = html.querySelector("form.settings-form");
     const saved = await owner.submit(form, { brand_color: "#0f766e", logo_url: "https://cdn.example.org/logo.png" });
     const after = await owner.get(saved.location ?? "");
-    expect(said(after)).toBe("Branding saved.");
+    expect(said(after)).toBe("Brand saved.");
     expect(after.html.querySelector(".brand-logo")?.getAttribute("src")).toBe("https://cdn.example.org/logo.png");
     for (const logo_url of ["http://example.org/logo.png", "javascript:alert(1)", "data:image/png;base64,AA"]) {
       const refused = await owner.submit(form, { brand_color: "red", logo_url });

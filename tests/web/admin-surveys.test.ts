@@ -231,8 +231,8 @@ describe("the life of a survey", () => {
       return [(await detailOf(id, admin)).status, shown.html.querySelector(".notice.done")?.text.trim()];
     };
     expect(await press("publish")).toEqual(["published", "Survey published. People can answer it now."]);
-    expect(await press("pause")).toEqual(["paused", "Survey paused. It doesn’t accept answers."]);
-    expect(await press("resume")).toEqual(["published", "Survey resumed. It accepts answers again."]);
+    expect(await press("pause")).toEqual(["paused", "Survey paused. It isn’t accepting responses."]);
+    expect(await press("resume")).toEqual(["published", "Survey resumed. It accepts responses again."]);
     const page = await visitor.get(`${base}/${id}`);
     const form = page.html.querySelector(`form[action="${base}/${id}/versions"]`);
     const versioned = await visitor.submit(form);

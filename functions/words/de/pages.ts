@@ -372,7 +372,7 @@ export const pages: Pages = {
     minimum: count({ other: "mindestens #" }),
     maximum: count({ other: "höchstens #" }),
     email: "keine gültige E-Mail-Adresse",
-    bytes: count({ other: "höchstens # Bytes (Umlaute und viele andere Zeichen zählen zwei oder mehr)" }),
+    bytes: count({ other: "höchstens # Bytes (Umlaute und viele andere Zeichen zählen als zwei oder mehr)" }),
     webAddress: "keine gültige URL",
     invalid: "ungültig",
     nameOfTeamMember: "ähnelt dem Namen eines Teammitglieds, bitte einen anderen wählen",
@@ -391,7 +391,7 @@ export const pages: Pages = {
       SERVICE_UNAVAILABLE: "Das funktioniert gerade nicht. Versuchen Sie es in ein paar Minuten noch einmal.",
     },
   },
-  forms: { sent: "Sie haben dieses Formular schon mit anderem Text gesendet. Sehen Sie sich zuerst an, was Sie gesendet haben. Ist dies etwas Neues, senden Sie es noch einmal.", problem: "Korrigieren Sie die markierten Felder." },
+  forms: { sent: "Sie haben dieses Formular schon mit anderem Text gesendet. Sehen Sie sich zuerst an, was Sie gesendet haben. Wenn das etwas Neues ist, senden Sie es noch einmal.", problem: "Korrigieren Sie die markierten Felder." },
   errors: {
     notFound: "Seite nicht gefunden",
     notFoundText: "Vielleicht stimmt die URL nicht, die Seite wurde entfernt, oder nur bestimmte Personen können sie sehen.",
