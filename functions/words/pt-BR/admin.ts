@@ -112,8 +112,16 @@ export const admin: AdminTexts = {
       spam: count({ one: "# marcado como spam.", many: "# marcados como spam.", other: "# marcados como spam." }),
       reopen: count({ one: "# voltou a ficar pendente.", many: "# voltaram a ficar pendentes.", other: "# voltaram a ficar pendentes." }),
     },
-    changed: count({ one: "# item foi editado depois que você o leu. Leia a versão atual abaixo e decida de novo.", many: "# de itens foram editados depois que você os leu. Leia as versões atuais abaixo e decida de novo.", other: "# itens foram editados depois que você os leu. Leia as versões atuais abaixo e decida de novo." }),
-    failed: count({ one: "# item não pôde ser alterado: foi excluído ou responde a algo que não foi aprovado.", many: "# de itens não puderam ser alterados: foram excluídos ou respondem a algo que não foi aprovado.", other: "# itens não puderam ser alterados: foram excluídos ou respondem a algo que não foi aprovado." }),
+    changed: count({
+      one: "# item foi editado depois que você o leu. Leia a versão atual abaixo e decida de novo.",
+      many: "# de itens foram editados depois que você os leu. Leia as versões atuais abaixo e decida de novo.",
+      other: "# itens foram editados depois que você os leu. Leia as versões atuais abaixo e decida de novo.",
+    }),
+    failed: count({
+      one: "# item não pôde ser alterado: foi excluído ou responde a algo que não foi aprovado.",
+      many: "# de itens não puderam ser alterados: foram excluídos ou respondem a algo que não foi aprovado.",
+      other: "# itens não puderam ser alterados: foram excluídos ou respondem a algo que não foi aprovado.",
+    }),
     succeeded: count({ one: "# outro foi alterado.", many: "# outros foram alterados.", other: "# outros foram alterados." }),
     decided: { approved: "Outra pessoa acabou de aprovar.", rejected: "Outra pessoa acabou de rejeitar.", spam: "Outra pessoa acabou de marcar como spam.", pending: "Outra pessoa acabou de marcar como pendente." },
   },

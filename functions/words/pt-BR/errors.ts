@@ -24,6 +24,6 @@ export const errors: ErrorTexts = {
   "Five imports are already running. Wait for one to finish, or cancel one.": "Já há cinco importações em andamento. Espere uma terminar ou cancele uma.",
   "Without an account you can read and vote here. Sign up to do more.": "Sem conta, você pode ler e votar aqui. Crie uma conta para fazer mais.",
   "Without an account you can only read here. Sign up to take part.": "Sem conta, você só pode ler aqui. Crie uma conta para participar.",
-  "This session has ended. Sign in again.": "Sua sessão terminou. Entre novamente.",
+  "This session has ended. Sign in again.": "Sua sessão terminou. Entre de novo.",
   "This form came from another site. Open the page here and try again.": "Este formulário veio de outro site. Abra a página aqui e tente de novo.",
 };

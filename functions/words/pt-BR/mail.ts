@@ -26,7 +26,7 @@ export const mail: MailTexts = {
     unsubscribe: "Cancelar inscrição nestes e-mails",
     mute: "Silenciar os e-mails desta sugestão",
     choose: "Preferências de e-mail",
-    chooseOrStop: "Preferências de e-mail ou cancelar todos",
+    chooseOrStop: "Preferências de e-mail ou cancelar tudo",
     title: "E-mails",
     intro: (organization) => `Quais e-mails ${organization} envia a você.`,
     disabled: (organization) => `${organization} não está enviando e-mails no momento. Suas escolhas valerão quando voltar a enviar.`,
