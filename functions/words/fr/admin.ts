@@ -162,7 +162,7 @@ export const admin: AdminTexts = {
     mergeSearch: "Rechercher des propositions ou coller une adresse",
     into: "Fusionner avec celle-ci",
     mergeToo: "Fusionner aussi celle-ci",
-    noCandidates: "Aucune proposition similaire. Recherchez par mots ou collez une adresse.",
+    noCandidates: "Aucune proposition trouvée. Essayez d’autres mots ou collez une adresse.",
     planned: count({ one: "# proposition sera fusionnée", many: "# de propositions seront fusionnées", other: "# propositions seront fusionnées" }),
     intoThis: "Avec",
     makes: "Résultat",
