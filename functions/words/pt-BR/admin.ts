@@ -505,7 +505,7 @@ export const admin: AdminTexts = {
   export: {
     title: "Exportar",
     intro: "Uma cópia de tudo, que pode ser importada de novo.",
-    personal: "O arquivo contém os endereços de e-mail de autores e de quem votou. Guarde-o em segurança.",
+    personal: "O arquivo contém os endereços de e-mail de autores e de quem votou. Guarde-o em local seguro.",
     format: "Formato",
     formats: { json: "JSON", jsonl: "JSON Lines", csv: "CSV" },
     formatHint: "Um arquivo CSV contém um só tipo de registro. Em “Tudo”, são as sugestões.",
@@ -638,7 +638,7 @@ export const admin: AdminTexts = {
     participation: "Participação",
     anonymous: "Usuários anônimos podem",
     anonymousHint: "Pessoas que entram pelo seu aplicativo, sem conta.",
-    rights: { read: "Ler", vote: "Ler, votar e seguir", participate: "Participar como as outras pessoas" },
+    rights: { read: "Ler", vote: "Ler, votar e seguir", participate: "Participar como os outros usuários" },
     approval: "Conteúdo novo precisa de aprovação",
     approvalHint: "O conteúdo de quem não é da equipe aguarda na caixa de entrada até um administrador aprovar.",
     trustAfter: "Confiar no autor após este número de aprovações",
@@ -944,7 +944,7 @@ export const admin: AdminTexts = {
     nobody: "Ninguém.",
     notStopped: "Os e-mails para este endereço não estão bloqueados.",
     lift: "Voltar a enviar",
-    liftHint: "Use quando a caixa voltar a funcionar. Quem cancelou os e-mails só pode voltar a recebê-los por conta própria. Se a pessoa não tem conta, busque antes o endereço.",
+    liftHint: "Use só quando a caixa de e-mail voltar a funcionar. Quem cancelou os e-mails só pode voltar a recebê-los por conta própria. Se a pessoa não tem conta, busque antes o endereço.",
     done: { saved: "As configurações foram salvas.", lifted: "Os e-mails para este endereço voltarão a ser enviados." },
   },
   limits: {

@@ -66,7 +66,7 @@ export const mail: MailTexts = {
     names: { totp: "Aplicativo de autenticação", phone: "Telefone", webauthn: "Chave de acesso", email: "E-mail" },
     signup: { subject: "Confirme seu e-mail", text: "Alguém, provavelmente você, quer criar uma conta com este e-mail. Se foi você, confirme que ele é seu.", act: "Confirmar e-mail" },
     magiclink: { subject: "Seu código para entrar", text: "Alguém, provavelmente você, quer entrar com este e-mail.", act: "Entrar" },
-    recovery: { subject: "Redefina sua senha", text: "Alguém, provavelmente você, pediu uma nova senha para a conta com este e-mail.", act: "Escolher uma nova senha" },
+    recovery: { subject: "Redefina sua senha", text: "Alguém, provavelmente você, pediu uma nova senha para a conta com este e-mail.", act: "Escolher nova senha" },
     email_change: { subject: "Confirme seu novo e-mail", text: "Alguém, provavelmente você, escolheu este e-mail para uma conta. Se foi você, confirme que ele é seu.", act: "Confirmar e-mail" },
     email_change_current: { subject: "Confirme a mudança do seu e-mail", text: "Alguém, provavelmente você, quer mudar o e-mail da sua conta. Ele muda depois da confirmação nos dois endereços. A partir daí, os códigos e as outras mensagens vão só para o novo.", act: "Confirmar mudança" },
     invite: { subject: "Você recebeu um convite", text: "Alguém criou uma conta para você com este e-mail.", act: "Aceitar convite" },
