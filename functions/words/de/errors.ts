@@ -6,7 +6,7 @@ export const errors: ErrorTexts = {
   "Another tag has this slug. Choose a different one.": "Ein anderes Schlagwort hat diesen Kurznamen. Wählen Sie einen anderen.",
   "Someone with this email address has already voted, and each person counts once.": "Mit Ihrer E-Mail-Adresse wurde schon abgestimmt. Jede Person kann nur einmal abstimmen.",
   "Only approved comments can be replied to.": "Nur auf freigegebene Kommentare kann geantwortet werden.",
-  "Approve the comment it replies to first.": "Geben Sie zuerst den Kommentar frei, auf den er antwortet.",
+  "Approve the comment it replies to first.": "Geben Sie zuerst den Kommentar frei, auf den dieser antwortet.",
   "Other submissions are merged into this one. Undo those merges first.": "Andere Beiträge wurden mit diesem zusammengeführt. Heben Sie zuerst diese Zusammenführungen auf.",
   "Only approved submissions can be merged. Approve this one first.": "Nur freigegebene Beiträge können zusammengeführt werden. Geben Sie diesen zuerst frei.",
   "The closing time is in the past. Choose a later one.": "Das Ende liegt in der Vergangenheit. Wählen Sie einen späteren Zeitpunkt.",
