@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { messagesOf } from "../../functions/words/index.ts";
 import { denoProgram, type Functions } from "../../local/functions/process.ts";
 import { createApiKey } from "../../local/operator/api-keys.ts";
 import { bundleFunctions } from "../../local/operator/bundle.ts";
@@ -118,7 +119,7 @@ describe.each(runs)("%s, with the variables of step 4 and TLS", (_, how) => {
       expect((await ask(signature(key))).status).toBe(200);
       expect((await ask(signature(next))).status).toBe(200);
       const mail = await until(() => server.to(email)[0]);
-      expect(mail.subject).toBe("Accedi");
+      expect(mail.subject).toBe(messagesOf("it").authMail.magiclink.subject);
       expect(mail.text).toContain("https://feedback.example/auth/confirm?token_hash=abc&type=magiclink");
     } finally {
       await hook.stop();
