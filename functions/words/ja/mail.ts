@@ -21,7 +21,7 @@ export const mail: MailTexts = {
     invite: (organization) => `${organization} のチームへの招待`,
     invites: (name, organization) => `${name} さんから ${organization} のチームに招待されています`,
     inviteUntil: (day) => `このメールアドレスでログインするか、アカウントを作成してください。招待の有効期限は ${day} です。`,
-    whyInvite: (organization) => `${organization} のチームが、あなたを招待するためにこのメールアドレスを入力しました。心当たりがない場合は、このメールを無視してください。`,
+    whyInvite: (organization) => `${organization} のチームのメンバーが、あなたを招待するためにこのメールアドレスを入力しました。心当たりがない場合は、このメールを無視してください。`,
     refuseText: (organization) => `今後、招待を含め、${organization} からのメールはこのアドレスに届かなくなります。`,
     unsubscribe: "この種類のメールの配信を停止する",
     mute: "この投稿についてのメールの配信を停止する",
