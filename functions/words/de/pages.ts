@@ -360,7 +360,7 @@ export const pages: Pages = {
     title: "Ihr Feedback übernehmen",
     text: (organization) => `${organization} hat Feedback von Ihnen, das nur mit Ihrer E-Mail-Adresse verknüpft ist. Mit einem Konto können Sie es bearbeiten, antworten und Ihre Benachrichtigungen wählen.`,
     needsAccount: "Melden Sie sich mit der Adresse an, unter der Sie die E-Mail erhalten haben, oder legen Sie damit ein Konto an.",
-    otherAddress: "Dieses Konto hat eine andere Adresse oder hat sie nicht bestätigt. Melden Sie sich mit der Adresse an, unter der Sie die E-Mail erhalten haben.",
+    otherAddress: "Dieses Konto hat eine andere E-Mail-Adresse, oder seine Adresse ist noch nicht bestätigt. Melden Sie sich mit der Adresse an, unter der Sie die E-Mail erhalten haben.",
     act: "Feedback übernehmen",
     gone: "Dieses Feedback gehört schon zu einem Konto oder existiert nicht mehr.",
   },
