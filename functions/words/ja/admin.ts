@@ -561,7 +561,7 @@ export const admin: AdminTexts = {
       read_voters: "投票者の閲覧",
       search: "検索",
       retire: "廃止",
-      revoke: "無効化",
+      revoke: "失効",
       rotate: "シークレットの再発行",
       set_category: "カテゴリーの設定",
       set_policies: "ポリシーの設定",

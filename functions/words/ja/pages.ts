@@ -188,7 +188,7 @@ export const pages: Pages = {
     goingOn: (host) => `${host} に移動します。`,
     goOn: (host) => `${host} に進む`,
     again: "もう一度回答する",
-    toBoard: "ほかの人の意見を見る",
+    toBoard: "ほかの人の投稿を見る",
     draft: "これは下書きです。チームにだけ表示され、まだ回答できません。",
     paused: "このアンケートは一時停止中です",
     pausedText: "現在、回答を受け付けていません。後でもう一度お試しください。",
