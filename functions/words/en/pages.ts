@@ -355,7 +355,7 @@ export const pages = {
     title: "Claim your feedback",
     text: (organization: string) => `${organization} has feedback from you that’s linked only to your email address. With an account, you can edit it, reply, and choose your notifications.`,
     needsAccount: "Sign in or create an account with the address the email was sent to.",
-    otherAddress: "This account has a different email address or hasn’t confirmed it. Sign in with the address the email was sent to.",
+    otherAddress: "This account uses a different email address, or its address isn’t confirmed. Sign in with the address the email was sent to, or confirm it first.",
     act: "Claim feedback",
     gone: "This feedback already belongs to an account or no longer exists.",
   },

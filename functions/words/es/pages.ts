@@ -359,7 +359,7 @@ export const pages: Pages = {
     title: "Asocia tus opiniones a tu cuenta",
     text: (organization) => `${organization} tiene opiniones tuyas ligadas solo a tu dirección. Con una cuenta puedes editarlas, responder y elegir tus notificaciones.`,
     needsAccount: "Inicia sesión o crea una cuenta con la dirección a la que llegó el correo.",
-    otherAddress: "Esta cuenta tiene otra dirección de correo, o no la ha confirmado. Inicia sesión con la dirección a la que llegó el correo.",
+    otherAddress: "Esta cuenta tiene otra dirección de correo, o la suya no está confirmada. Inicia sesión con la dirección a la que llegó el correo.",
     act: "Asociarlas a mi cuenta",
     gone: "Estas opiniones ya pertenecen a una cuenta o ya no existen.",
   },
