@@ -23,6 +23,7 @@ export const organization = z
 export const visibilities = ["public", "private"] as const;
 const anonymousRights = ["read", "vote", "participate"] as const;
 
+export const maxTrustAfter = 1000;
 export const organizationName = text({ min: 1, max: 100 });
 
 export const organizationPatch = patchOf({
@@ -30,7 +31,7 @@ export const organizationPatch = patchOf({
   slug: newSlug.optional(),
   visibility: z.enum(visibilities).optional().describe("A private board is visible to the team only."),
   require_approval: z.boolean().optional().describe("Whether content of non-members needs approval by an admin."),
-  trust_after: wholeNumber(1, 1000)
+  trust_after: wholeNumber(1, maxTrustAfter)
     .nullable()
     .optional()
     .describe("Number of approvals after which an author needs none; null for never."),

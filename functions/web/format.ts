@@ -32,8 +32,7 @@ export const formatDays = (from: Date, to: Date, locale: Locale) =>
   new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }).formatRange(from, to);
 
 /** Such as a, b, c. */
-export const formatList = (items: Iterable<string>, locale: Locale) =>
-  new Intl.ListFormat(locale, { style: "narrow" }).format(items);
+export const formatList = perLocale<Iterable<string>>((locale) => new Intl.ListFormat(locale, { style: "narrow" }));
 
 const moments = new Map<string, Intl.DateTimeFormat>();
 

@@ -16,26 +16,16 @@ export function problemOf(error: ApiError, { locale, messages }: Pick<Visit, "lo
     return { message: messages.forms.sent, details: [] };
   if (error instanceof WordedError) return { message: error.message, details: error.details };
   const { problems } = messages;
-  const inEnglish = locale === "en";
-  const explain = (issue: z.core.$ZodIssue) => {
-    const text = explanation(issue, problems);
-    return inEnglish && text === problems.invalid ? issue.message : text;
-  };
+  const said = (message: string) => textOf(message, messages) ?? (locale === "en" ? message : problems.invalid);
   return {
     message: sentenceOf(error, { locale, messages }),
     details:
       error instanceof InvalidInput
-        ? validationDetails(error, explain)
+        ? validationDetails(error, (issue) => explanation(issue, problems) ?? said(issue.message))
         : // Errors of the database.
           error.details.map(({ field, message }) => ({
             field,
-            message:
-              textOf(message, messages) ??
-              (error.extra.reason === "name_of_team_member"
-                ? problems.nameOfTeamMember
-                : inEnglish
-                  ? message
-                  : problems.invalid),
+            message: error.extra.reason === "name_of_team_member" ? problems.nameOfTeamMember : said(message),
           })),
   };
 }
@@ -48,23 +38,23 @@ export function sentenceOf(
   { code, message }: { code: string; message: string },
   { locale, messages }: Pick<Visit, "locale" | "messages">,
 ): string {
+  const said = textOf(message, messages);
+  if (said || (locale === "en" && !forPrograms.has(code))) return said ?? message;
   const { codes } = messages.problems;
-  if (locale === "en" && !forPrograms.has(code)) return textOf(message, messages) ?? message;
-  return textOf(message, messages) ?? codes[code as keyof typeof codes] ?? messages.errors.refused;
+  return codes[code as keyof typeof codes] ?? messages.errors.refused;
 }
 
 const textOf = (message: string, { errorTexts }: Messages): string | undefined =>
   errorTexts[message as keyof typeof errorTexts];
 
-/** The message for the issue's code, or for the rule of a custom check. */
-function explanation(issue: z.core.$ZodIssue, problems: Messages["problems"]): string {
+/** The message for the issue's code, or for the rule of a custom check; undefined if there is none. */
+function explanation(issue: z.core.$ZodIssue, problems: Messages["problems"]): string | undefined {
   if (issue.code === "custom") {
     const { rule, min, max } = issue.params ?? {};
     if (rule === "length") return min > 0 ? problems.length(min, max) : problems.atMost(max);
     if (rule === "bytes") return problems.bytes(max);
     if (rule === "email") return problems.email;
-    if (rule === "web_address") return problems.webAddress;
-    return problems.invalid;
+    return rule === "web_address" ? problems.webAddress : undefined;
   }
   if (issue.code === "too_small") {
     if (issue.origin === "string") return problems.atLeast(Number(issue.minimum));
@@ -75,5 +65,5 @@ function explanation(issue: z.core.$ZodIssue, problems: Messages["problems"]): s
   // An empty field is absent, and what a select or checkbox did not choose is too.
   return issue.code === "invalid_type" || issue.code === "invalid_value" || issue.code === "invalid_union"
     ? problems.required
-    : problems.invalid;
+    : undefined;
 }

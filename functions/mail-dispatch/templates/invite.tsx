@@ -19,11 +19,9 @@ export function inviteMail(
       <>
         <h1>{heading}</h1>
         <p>
-          {words.role}
-          {words.colon}
           <strong>{words.roles[role]}</strong>
+          {words.colon + words.roleTexts[role]}
         </p>
-        <p>{words.roleTexts[role]}</p>
         <p>{mail.inviteUntil(formatDay(new Date(expires_at), locale))}</p>
         <Button href={`${environment.siteUrl}/invite?token=${signInviteLink(invite_id, created_at, "invite")}`}>
           {words.accept}

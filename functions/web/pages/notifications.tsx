@@ -84,7 +84,7 @@ const Row = ({ notification }: { notification: Notification }) => {
       <div class="row-text">
         <p class="kind">
           {notifications.kinds[type]}
-          {!read_at && <span class="unseen">, {notifications.isUnread}</span>}
+          {!read_at && <span class="unseen"> · {notifications.isUnread}</span>}
           {" · "}
           <Day at={created_at} />
         </p>

@@ -4,7 +4,7 @@ import type { RefusedForm } from "../visit.ts";
 
 type Answers = { answers: { question_id: string; value: number | string | string[] }[] };
 
-/** Characters of a text, as `private.checked_answer` says. */
+/** Characters of a text, as in `private.check_answer`. */
 const maxAnswerText = 5000;
 
 const kinds = { nps: "number", rating: "number", text: "text", email: "text" } as const;

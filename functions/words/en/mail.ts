@@ -1,4 +1,4 @@
-import { counter } from "../plural.ts";
+import { counter } from "../numbers.ts";
 
 const count = counter("en");
 

@@ -1,4 +1,4 @@
-import { counter, numberFormat } from "../plural.ts";
+import { counter, numberFormat } from "../numbers.ts";
 
 const count = counter("en");
 const number = numberFormat("en");

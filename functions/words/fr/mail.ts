@@ -1,5 +1,5 @@
 import type { MailTexts } from "../en/mail.ts";
-import { counter } from "../plural.ts";
+import { counter } from "../numbers.ts";
 
 const count = counter("fr");
 

@@ -1,5 +1,5 @@
 import type { AdminTexts } from "../en/admin.ts";
-import { counter, numberFormat } from "../plural.ts";
+import { counter, numberFormat } from "../numbers.ts";
 
 const count = counter("ja");
 const number = numberFormat("ja");

@@ -1,5 +1,5 @@
 import type { Pages } from "../en/pages.ts";
-import { counter, numberFormat } from "../plural.ts";
+import { counter, numberFormat } from "../numbers.ts";
 
 const count = counter("ja");
 const number = numberFormat("ja");

@@ -98,7 +98,7 @@ export const Keys = ({ keys, base }: Props) => {
       cell: ({ revoked_at, expires_at }) => (
         <div>
           {revoked_at ? words.revoked : words.expired}
-          {", "}
+          {" · "}
           <Day at={revoked_at ?? expires_at ?? ""} />
         </div>
       ),

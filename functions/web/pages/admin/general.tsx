@@ -1,4 +1,5 @@
 import { locales } from "../../../../shared/locales.ts";
+import { maxTrustAfter } from "../../../../shared/organizations.ts";
 import { organizationDetail } from "../../../_shared/statements/organizations.ts";
 import { organizations } from "../../../endpoints/organizations.ts";
 import { Field } from "../../components/field.tsx";
@@ -6,8 +7,6 @@ import { Form } from "../../components/form.tsx";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
 import { adminPage } from "./admin-page.tsx";
-
-const maxTrustAfter = 1000;
 
 /** Each language by its own name. */
 const languages = locales.map((value) => ({

@@ -17,7 +17,7 @@ import { adminPath } from "../../paths.ts";
 import { useVisit, useWords } from "../../rendering.ts";
 import { adminPage } from "./admin-page.tsx";
 
-/** Those that `mail_suppressions` lists. */
+/** As many as `private.admin_mail_suppressions` lists. */
 const maxStopped = 1000;
 
 const change = endpointOf(organizations, "patch", "/organizations/:id");

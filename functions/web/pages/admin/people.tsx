@@ -305,7 +305,7 @@ const invites = adminPage({
                     {words.inviteStates[status]}
                     {status === "open" && (
                       <span class="quiet">
-                        {", "}
+                        {" · "}
                         {words.until} <Day at={expires_at} />
                       </span>
                     )}

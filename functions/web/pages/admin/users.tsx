@@ -25,7 +25,7 @@ import { areas } from "./areas.ts";
 import { PeopleTabs } from "./people.tsx";
 
 const area = "people";
-/** Those that `search_people` finds. */
+/** As many as `private.admin_search_people` finds. */
 const maxFound = 50;
 const numbers = ["submissions", "comments", "votes", "follows", "answers"] as const;
 
