@@ -211,28 +211,44 @@ export const recordFiles = Object.keys(kindOf) as [keyof typeof kindOf, ...(keyo
 export const importFormats = ["feedback", "canny", "fider"] as const;
 const choice = z.enum(["true", "false"]).transform((value) => value === "true");
 
-export const importQuery = z
-  .object({
-    format: z.enum(importFormats).default("feedback").describe("Source format of the file."),
-    what: z.enum(recordFiles).default("submissions").describe("Kind of records without a `kind` field."),
-    source: newSlug.optional().describe("Separates the external ids of several sources; defaults to the format."),
-    dry_run: choice.default(false).describe("Validates and reports without writing."),
-    create_missing: choice
-      .default(true)
-      .describe("Whether to create missing categories and tags; otherwise such a record fails."),
-    type: submissionType.default("idea").describe("Type of submissions without one."),
-    follow: choice
-      .default(false)
-      .describe(
-        "Whether authors, commenters and voters asked to follow the submissions, and so to get mail about them; for records without the field `follow`.",
-      ),
-    anonymous_votes: choice
-      .default(false)
-      .describe(
-        "If a file contains vote counts only: whether to create that many anonymous votes, at most 10,000 a row and 1,000,000 a file.",
-      ),
-  })
-  .meta({ id: "ImportQuery", description: "Options of an import." });
+/** A JSON object as the text of a parameter. */
+export const columnMapping = z
+  .string()
+  .max(10_000)
+  .transform(parsed)
+  .pipe(
+    z
+      .record(text({ min: 1, max: 100 }), text({ min: 1, max: 50 }).nullable(), {
+        error: 'must be a JSON object such as {"Body text":"description"}',
+      })
+      .refine((columns) => Object.keys(columns).length <= 100, "must have at most 100 columns"),
+  )
+  .optional()
+  .describe(
+    'JSON object with the field of each column that is not found by its name, such as `{"Body text":"description","Notes":null}`; null ignores the column.',
+  );
+
+export const importQuery = z.object({
+  format: z.enum(importFormats).default("feedback").describe("Source format of the file."),
+  what: z.enum(recordFiles).default("submissions").describe("Kind of records without a `kind` field."),
+  source: newSlug.optional().describe("Separates the external ids of several sources; defaults to the format."),
+  dry_run: choice.default(false).describe("Validates and reports without writing."),
+  create_missing: choice
+    .default(true)
+    .describe("Whether to create missing categories and tags; otherwise such a record fails."),
+  type: submissionType.default("idea").describe("Type of submissions without one."),
+  follow: choice
+    .default(false)
+    .describe(
+      "Whether authors, commenters and voters asked to follow the submissions, and so to get mail about them; for records without the field `follow`.",
+    ),
+  anonymous_votes: choice
+    .default(false)
+    .describe(
+      "If a file contains vote counts only: whether to create that many anonymous votes, at most 10,000 a row and 1,000,000 a file.",
+    ),
+  columns: columnMapping,
+});
 
 export type ImportQuery = z.output<typeof importQuery>;
 
@@ -257,6 +273,7 @@ const importShown = z
   .object({
     id: uuid,
     format: z.enum(importFormats),
+    what: z.enum(recordFiles),
     source: z.string(),
     dry_run: z.boolean(),
     state: z
@@ -279,6 +296,18 @@ const importShown = z
         }),
       )
       .describe("The first 100 errors."),
+    columns: z
+      .object({
+        unused: z.array(z.string()).describe("Columns, or fields of JSON records, that nothing uses."),
+        missing: z.array(z.string()).describe("Fields that records need, but no column gives."),
+        mapped: z.record(z.string(), z.string().nullable()).describe("The parameter `columns`."),
+      })
+      .describe("What was read of the file so far; at most the first 100 names, each of at most 100 characters."),
+    can_check: z
+      .boolean()
+      .describe(
+        "Whether the file of this dry run is still stored, to be checked again by `POST …/apply?dry_run=true`.",
+      ),
     can_apply: z
       .boolean()
       .describe("Whether the file of this dry run is still stored, to be imported by `POST …/apply`."),

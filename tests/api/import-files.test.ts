@@ -372,8 +372,8 @@ describe("the export of", () => {
       const message =
         "was skipped, because a file can create at most 1,000,000 anonymous votes; import the rest from another file";
       expect(rejected).toEqual([
-        { line: 5, field: "votes_count", message, kept: true },
-        { line: 7, field: "votes_count", message, kept: true },
+        { line: 5, field: "vote_count", message, kept: true },
+        { line: 7, field: "vote_count", message, kept: true },
       ]);
       expect([...votes.entries()]).toEqual([
         ["1", 700],

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Facts } from "../../../../shared/import-fields.ts";
 import { type ImportQuery, type RecordKind, recordSchemas } from "../../../../shared/imports.ts";
 import { validationDetails } from "../../../../shared/validation.ts";
 import { toApiError } from "../../http/api-error.ts";
@@ -27,6 +28,7 @@ export async function* chunksOf(
   rows: AsyncIterable<Row> | Iterable<Row>,
   query: ImportQuery,
   allowance: Allowance = { votes: maxVotes },
+  facts?: Facts,
 ): AsyncGenerator<Chunk> {
   let chunk: Chunk = { entries: [], refused: [] };
   let characters = 0;
@@ -51,7 +53,7 @@ export async function* chunksOf(
         // Records nested in a submission without id refer to its generated id.
         let submissionId: unknown;
         const rowQuery = row.what ? { ...query, what: row.what } : query;
-        for (const draft of draftsOf(row.values, rowQuery, allowance)) {
+        for (const draft of draftsOf(row.values, rowQuery, allowance, row.file ? undefined : facts, row.byField)) {
           if ("message" in draft) {
             chunk.refused.push({ line: row.line, ...draft, kept: true });
             continue;

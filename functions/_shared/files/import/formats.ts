@@ -1,11 +1,19 @@
 import { createHash } from "node:crypto";
 import { commentPatch } from "../../../../shared/comments.ts";
 import { isUuid, newSlug, personName } from "../../../../shared/fields.ts";
+import {
+  assign,
+  columnName,
+  type Facts,
+  kindOfNames,
+  mappingOf,
+  nameOf,
+  wantedFields,
+} from "../../../../shared/import-fields.ts";
 import { type ImportQuery, kindOf, moment, type RecordKind } from "../../../../shared/imports.ts";
 import { type SubmissionStatus, statusNote, submissionText } from "../../../../shared/submissions.ts";
 import { labelName } from "../../../../shared/taxonomy.ts";
 import { lengthOf, trimText } from "../../../../shared/text.ts";
-import { nameOf } from "./rows.ts";
 
 type Values = Record<string, unknown>;
 /** A record from a file: its kind is known, its fields are not validated. */
@@ -27,32 +35,78 @@ const lengths = {
 const kinds = new Set<string>(Object.values(kindOf));
 const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
 
-/** Records of one object in a file: a submission may contain votes and comments, an API page contains rows. */
-export function* draftsOf(values: Values, query: ImportQuery, allowance: Allowance): Generator<Draft | Omission> {
-  const list = isRecord(values) ? undefined : listNames.find((name) => Array.isArray(values[name]));
-  if (list) for (const row of objectsOf(values[list])) yield* draftsOf(row, query, allowance);
-  else if (query.format === "feedback") yield* ownDrafts(values, query);
-  else yield* foreignDrafts(normalized(values), query, query.format, allowance);
+/**
+ * Records of one object in a file: a submission may contain votes and comments, an API page contains rows. `kind` is
+ * that of values by field, as in CSV; the names of others are assigned to fields and noted.
+ */
+export function* draftsOf(
+  values: Values,
+  query: ImportQuery,
+  allowance: Allowance,
+  facts?: Facts,
+  byField?: { kind: RecordKind | undefined },
+): Generator<Draft | Omission> {
+  const list = isRecord(values, query) ? undefined : listNames.find((name) => Array.isArray(values[name]));
+  if (list) for (const row of objectsOf(values[list])) yield* draftsOf(row, query, allowance, facts);
+  else if (query.format === "feedback") yield* ownDrafts(values, query, facts, byField !== undefined);
+  else {
+    const kind = byField ? byField.kind : kindOfNames(Object.keys(withoutNulls(values)), query);
+    const parts = byField ? {} : partsOf(values, kind);
+    const row = byField ? values : fieldsIn(values, query, kind, facts);
+    yield* foreignDrafts({ ...row, ...parts }, kind, query, query.format, allowance, facts);
+  }
 }
 
-const isRecord = (values: Values) => "title" in values || "kind" in values;
+const isRecord = (values: Values, query: ImportQuery) =>
+  "title" in values || "kind" in values || [...mappingOf(query).keys()].some((name) => name in values);
 
-function* ownDrafts(values: Values, { what, type }: ImportQuery): Generator<Draft> {
-  const kind = typeof values.kind === "string" && kinds.has(values.kind) ? values.kind : undefined;
+function* ownDrafts(values: Values, query: ImportQuery, facts?: Facts, isByField = false): Generator<Draft> {
+  const given = typeof values.kind === "string" && kinds.has(values.kind) ? values.kind : undefined;
   // An import does not change the organization record of an export.
-  if (values.kind !== undefined && !kind) return;
-  yield* withParts((kind as RecordKind | undefined) ?? kindOf[what], withoutNulls({ type, ...values }));
+  if (values.kind !== undefined && !given) return;
+  const kind = (given as RecordKind | undefined) ?? kindOf[query.what];
+  const row = isByField ? values : fieldsIn(values, query, kind, facts);
+  yield { kind, values: withoutNulls({ type: query.type, ...row }) };
+  const { comments, votes } = isByField ? {} : partsOf(values, kind);
+  // Comments in order, then votes.
+  const time = (comment: Values) => Date.parse(String(comment.created_at)) || 0;
+  for (const [part, list] of [
+    ["comment", objectsOf(comments).sort((a, b) => time(a) - time(b))],
+    ["vote", objectsOf(votes)],
+  ] as const)
+    for (const one of list)
+      yield { kind: part, values: { ...fieldsIn(one, query, part, facts, `${part}s.`), submission_id: values.id } };
 }
 
-/** A submission, then its comments in order, then its votes. */
-function* withParts(kind: RecordKind, values: Values): Generator<Draft> {
-  yield { kind, values };
-  if (kind !== "submission") return;
-  const submission_id = values.id;
-  const time = (comment: Values) => Date.parse(String(comment.created_at)) || 0;
-  for (const comment of objectsOf(values.comments).sort((a, b) => time(a) - time(b)))
-    yield { kind: "comment", values: withoutNulls({ ...comment, submission_id }) };
-  for (const vote of objectsOf(values.votes)) yield { kind: "vote", values: withoutNulls({ ...vote, submission_id }) };
+/** Lists of a submission that are records of their own. */
+function partsOf({ comments, votes }: Values, kind: RecordKind | undefined): Values {
+  if (kind !== "submission") return {};
+  return { ...(Array.isArray(comments) && { comments }), ...(Array.isArray(votes) && { votes }) };
+}
+
+/** The values of a record by field. Notes the names that it has. */
+function fieldsIn(
+  values: Values,
+  query: ImportQuery,
+  kind: RecordKind | undefined,
+  facts?: Facts,
+  within = "",
+): Values {
+  const parts = partsOf(values, kind);
+  const names = Object.keys(withoutNulls(values)).filter((name) => !(name in parts));
+  const { fields } = assign(names, query, kind);
+  const row: Values = {};
+  for (const [index, name] of names.entries()) {
+    const field = fields[index];
+    const isUsed = typeof field === "string" && !Object.hasOwn(row, field);
+    if (isUsed) row[field] = values[name];
+    facts?.column(within + columnName(name), isUsed || field === null);
+  }
+  if (within === "") {
+    for (const name of mappingOf(query).keys()) if (Object.hasOwn(values, name)) facts?.column(name, true);
+    for (const field of wantedFields(query, kind)) facts?.field(field, Object.hasOwn(row, field));
+  }
+  return row;
 }
 
 // Other services
@@ -62,44 +116,35 @@ const serviceNames = { canny: "Canny", fider: "Fider" };
 
 function* foreignDrafts(
   row: Values,
-  { type, what, anonymous_votes }: ImportQuery,
+  kind: RecordKind | undefined,
+  query: ImportQuery,
   service: "canny" | "fider",
   allowance: Allowance,
+  facts?: Facts,
 ): Generator<Draft | Omission> {
-  if (what === "tags") return yield* tagOf(row);
-  const post = textOf(row.post, "id") ?? textOf(row, "post_id", "post_url");
-  if (what === "follows" && post) return yield followOf(row, post);
-  const kind =
-    row.voter !== undefined || (what === "votes" && post)
-      ? "vote"
-      : row.value !== undefined || (what === "comments" && post)
-        ? "comment"
-        : "submission";
+  if (kind === "tag") return yield* tagOf(row);
+  const post = textOf(row.submission_id, "id") ?? textOf(row, "submission_id");
+  if (kind === "follow") return yield followOf(row, post);
   if (kind === "vote") return yield voteOf(row, post);
   if (kind === "comment") return yield* commentOf(row, post);
-  const id = textOf(row, "number", "post_id", "id", "url", "post_url");
-  const givenStatus = textOf(row, "status", "state", "post_status") ?? "open";
+  const id = textOf(row, "id");
+  const givenStatus = textOf(row, "status") ?? "open";
   const known = statuses.get(nameOf(givenStatus));
   if (!known) yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known; imported as open` };
   const status = known ?? "open";
-  const author = authorOf(row, "author", "created_by", "user", "post_author");
-  const created_at = timeOf(row, "created_at", "created", "post_created", "date");
+  const created_at = timeOf(row, "created_at");
   yield {
     kind: "submission",
     values: withoutNulls({
       id,
-      ...fittingTexts(
-        textOf(row, "title", "post_title", "name", "headline") ?? "",
-        textOf(row, "description", "details", "post_details", "content", "body") ?? "",
-        serviceNames[service],
-      ),
-      type,
+      ...fittingTexts(textOf(row, "title") ?? "", textOf(row, "description") ?? "", serviceNames[service]),
+      type: query.type,
       status,
-      category: nameIn(row.category) ?? textOf(row, "category_name", "post_category"),
-      tags: tagsOf(row.tags ?? row.post_tags ?? row.labels),
+      category: nameIn(row.category),
+      tags: tagsOf(row.tags),
       source: service,
       created_at,
-      ...author,
+      ...authorOf(row),
       // Included if the source contains them, like a backup.
       moderation_state: row.moderation_state,
       merged_into_id: row.merged_into_id,
@@ -108,31 +153,23 @@ function* foreignDrafts(
     }),
   };
   yield* responseOf(row, id, status, created_at);
-  const comments = objectsOf(row.comments).map(normalized);
-  for (const comment of comments.sort((a, b) => String(orderOf(a)).localeCompare(String(orderOf(b)))))
+  const comments = objectsOf(row.comments).map((comment) => fieldsIn(comment, query, "comment", facts, "comments."));
+  for (const comment of comments.sort((a, b) =>
+    String(timeOf(a, "created_at")).localeCompare(String(timeOf(b, "created_at"))),
+  ))
     yield* commentOf(comment, id);
-  for (const vote of objectsOf(row.votes)) yield voteOf(normalized(vote), id);
-  if (anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id, allowance);
+  for (const vote of objectsOf(row.votes)) yield voteOf(fieldsIn(vote, query, "vote", facts, "votes."), id);
+  if (query.anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id, allowance);
 }
 
-const orderOf = (row: Values) => timeOf(row, "created_at", "created");
-
 function voteOf(row: Values, submission_id: unknown): Draft {
-  const created_at = timeOf(row, "created_at", "created");
-  return {
-    kind: "vote",
-    values: withoutNulls({
-      submission_id,
-      created_at,
-      follow: row.follow,
-      ...authorOf(row, "voter", "user", "author", "name"),
-    }),
-  };
+  const created_at = timeOf(row, "created_at");
+  return { kind: "vote", values: withoutNulls({ submission_id, created_at, follow: row.follow, ...authorOf(row) }) };
 }
 
 function followOf(row: Values, submission_id: unknown): Draft {
-  const created_at = timeOf(row, "created_at", "created");
-  return { kind: "follow", values: withoutNulls({ submission_id, created_at, ...authorOf(row, "user") }) };
+  const created_at = timeOf(row, "created_at");
+  return { kind: "follow", values: withoutNulls({ submission_id, created_at, ...authorOf(row) }) };
 }
 
 function* tagOf(row: Values): Generator<Draft> {
@@ -146,19 +183,19 @@ function* tagOf(row: Values): Generator<Draft> {
 function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
   // Internal notes of the team are skipped.
   if (row.internal === true || row.internal === "true" || row.private === true) return;
-  const body = trimText(textOf(row, "value", "content", "body", "comment") ?? "");
+  const body = trimText(textOf(row, "body") ?? "");
   yield {
     kind: "comment",
     values: withoutNulls({
-      id: textOf(row, "id", "comment_id"),
+      id: textOf(row, "id"),
       submission_id,
       parent_id: textOf(row, "parent_id"),
       body: shortened(body, lengths.body),
-      created_at: orderOf(row),
-      updated_at: timeOf(row, "edited_at"),
+      created_at: timeOf(row, "created_at"),
+      updated_at: timeOf(row, "updated_at"),
       moderation_state: row.moderation_state,
       follow: row.follow,
-      ...authorOf(row, "author", "user", "created_by"),
+      ...authorOf(row),
     }),
   };
 }
@@ -182,7 +219,7 @@ function* responseOf(
       new_status,
       note: shortened(note, lengths.note),
       created_at: timeOf(answer, "responded_at") ?? created,
-      ...authorOf(answer, "user"),
+      ...authorOf({ author: answer.user }),
     }),
   };
 }
@@ -190,13 +227,11 @@ function* responseOf(
 /** Limit for a whole file: 100 bytes of input could otherwise request thousands of votes. */
 export const maxVotes = 1_000_000;
 const maxVotesPerRow = 10_000;
-const countNames = ["votes_count", "total_votes", "vote_count", "votes", "score", "upvotes"];
 
 /** The author is included in the vote count of the file. */
 function* countedVotes(row: Values, submission_id: unknown, allowance: Allowance): Generator<Draft | Omission> {
-  const field = countNames.find((name) => textOf(row, name) !== undefined);
-  if (!field) return;
-  const hasAuthor = Object.keys(authorOf(row, "author", "created_by", "user", "post_author")).length > 0;
+  const field = "vote_count";
+  const hasAuthor = Object.keys(authorOf(row)).length > 0;
   const first = hasAuthor ? 2 : 1;
   const last = Math.min(Math.floor(Number(textOf(row, field))), maxVotesPerRow);
   if (!(last >= first)) return;
@@ -255,14 +290,14 @@ function shortened(text: string, maxLength: number): string {
   return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join("")}…`;
 }
 
-function authorOf(row: Values, ...names: string[]): Values {
-  const who = names.map((name) => row[name]).find((value) => value !== undefined && value !== null);
-  const given = isObject(who) ? normalized(who) : { ...row, name: who };
-  const named = trimText(textOf(given, "name") ?? textOf(row, "author_name", "user_name", "voter_name") ?? "");
-  const author_email = textOf(given, "email") ?? textOf(row, "author_email", "user_email", "voter_email", "email");
+function authorOf(row: Values): Values {
+  const who = isObject(row.author) ? normalized(row.author) : { name: row.author };
+  const named = trimText(textOf(who, "name") ?? textOf(row, "author_name") ?? "");
+  const author_email = textOf(who, "email") ?? textOf(row, "author_email");
   const author_name = named === "" || named.includes("@") ? undefined : shortened(named, lengths.person);
   const address = author_email ?? (named.includes("@") ? named : undefined);
-  return withoutNulls({ author_email: address, author_name, author_id: textOf(given, "author_id") });
+  const author_id = textOf(who, "author_id") ?? textOf(row, "author_id");
+  return withoutNulls({ author_email: address, author_name, author_id });
 }
 
 function timeOf(row: Values, ...names: string[]): string | undefined {

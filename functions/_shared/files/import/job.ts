@@ -1,4 +1,15 @@
-import { toApiError } from "../../http/api-error.ts";
+import {
+  assign,
+  columnFacts,
+  columnName,
+  type Facts,
+  fieldsOfFile,
+  kindOfNames,
+  mappingOf,
+  wantedFields,
+} from "../../../../shared/import-fields.ts";
+import type { ImportQuery } from "../../../../shared/imports.ts";
+import { invalid, toApiError } from "../../http/api-error.ts";
 import type { Execute } from "../../http/endpoint.ts";
 import {
   finishImport,
@@ -9,7 +20,7 @@ import {
 } from "../../statements/import-export.ts";
 import { type Chunk, chunksOf, problemOf } from "./chunks.ts";
 import { maxVotes } from "./formats.ts";
-import { type Position, type Row, rowsOf } from "./rows.ts";
+import { type Header, type Position, type Row, rowsOf } from "./rows.ts";
 
 const partSize = 1024 * 1024;
 /** Maximum bytes parsed at once: the rows are in memory until they are written. */
@@ -70,26 +81,69 @@ async function writeRows(id: string, { chunks: maxChunks, milliseconds }: Budget
   let { position, chunks_done } = job;
   let written = 0;
   let votes = job.nameless_votes ?? maxVotes;
-  for await (const { rows, next } of groupsOf(rowsFrom(id, job.file_type, position, execute), position)) {
-    const allowance = { votes };
-    const chunks: Chunk[] = [];
-    for await (const chunk of chunksOf(rows, job.query, allowance)) chunks.push(chunk);
-    if (chunks.length === 0) chunks.push({ entries: [], refused: [] });
-    for (const [n, chunk] of chunks.entries()) {
-      if (n < chunks_done) continue;
-      const last = n === chunks.length - 1 && { next, namelessVotes: allowance.votes };
-      for (let isWritten = false; !isWritten; ) {
-        if (written++ >= maxChunks || performance.now() > endsAt) return false;
-        const [[step]] = await execute([runImport(id, chunk, { at: position.at, chunk: n, ...last })]);
-        isWritten = step?.data.is_written ?? true;
+  const { query, file_type } = job;
+  const facts = columnFacts(position.columns);
+  const withFacts = (next: Position): Position => ({ ...next, columns: facts.stored() });
+  try {
+    for await (const { rows, next } of groupsOf(rowsFrom(id, file_type, position, execute, query, facts), position)) {
+      const allowance = { votes };
+      const chunks: Chunk[] = [];
+      for await (const chunk of chunksOf(rows, query, allowance, facts)) chunks.push(chunk);
+      if (chunks.length === 0) chunks.push(nothing);
+      for (const [n, chunk] of chunks.entries()) {
+        if (n < chunks_done) continue;
+        const last = n === chunks.length - 1 && { next: withFacts(next), namelessVotes: allowance.votes };
+        for (let isWritten = false; !isWritten; ) {
+          if (written++ >= maxChunks || performance.now() > endsAt) return false;
+          const [[step]] = await execute([runImport(id, chunk, { at: position.at, chunk: n, ...last })]);
+          isWritten = step?.data.is_written ?? true;
+        }
       }
+      position = next;
+      chunks_done = 0;
+      votes = allowance.votes;
     }
-    position = next;
-    chunks_done = 0;
-    votes = allowance.votes;
+    const lacking = [...mappingOf(query).keys()].find((name) => !facts.isKnown(name));
+    if (position.at === 0)
+      throw invalid("body", facts.hasColumns() ? "has a header, but no records" : "is empty; send a file with records");
+    if (lacking !== undefined) throw invalid("columns", `names "${lacking}", which the file does not have`);
+  } catch (error) {
+    if (toApiError(error)?.code === "VALIDATION_ERROR")
+      await execute([runImport(id, nothing, { at: position.at, chunk: 0, next: withFacts(position) })]);
+    throw error;
   }
   return true;
 }
+
+const nothing: Chunk = { entries: [], refused: [] };
+
+/** Reads the header of a CSV file: a wrong one ends the import before anything is written. */
+const headerReader =
+  (query: ImportQuery, facts: Facts) =>
+  (names: string[]): Header => {
+    const kind = kindOfNames(names, query);
+    const { fields, repeated } = assign(names, query, kind);
+    const shown = names.map(columnName);
+    const wanted = wantedFields(query, kind);
+    const isRepeated = (index: number) => repeated !== undefined && fields[index] === repeated;
+    for (const [index, name] of names.entries())
+      if (name.trim() !== "" || fields[index] !== undefined)
+        facts.column(shown[index] as string, fields[index] !== undefined && !isRepeated(index));
+    for (const field of wanted) facts.field(field, fields.includes(field) && field !== repeated);
+    const lacking = [...mappingOf(query).keys()].find((name) => !shown.includes(name));
+    const problem =
+      lacking !== undefined
+        ? `has no column "${lacking}"; map only columns of the file`
+        : repeated !== undefined
+          ? `has the columns ${shown
+              .filter((_, index) => isRepeated(index))
+              .map((name) => `"${name}"`)
+              .join(" and ")} for ${repeated}; keep one of them`
+          : wanted.length > 0 && !wanted.some((field) => fields.includes(field))
+            ? `has no header with a column ${wanted.join(" or ")}; known columns are ${fieldsOfFile(query).join(", ")}`
+            : undefined;
+    return { keys: fields, byField: { kind }, problem, lose: (index) => facts.column(shown[index] as string, false) };
+  };
 
 /** Groups rows between two stored positions. If the file becomes unreadable, yields the rows before it first. */
 async function* groupsOf(rows: AsyncIterable<Row>, from: Position): AsyncGenerator<{ rows: Row[]; next: Position }> {
@@ -113,8 +167,15 @@ async function* groupsOf(rows: AsyncIterable<Row>, from: Position): AsyncGenerat
   if (failure) throw failure.error;
 }
 
-async function* rowsFrom(id: string, type: JobFileType, from: Position, execute: Execute): AsyncGenerator<Row> {
-  if (type !== "rows") return yield* rowsOf(bytesFrom(id, from.at, execute), type, from);
+async function* rowsFrom(
+  id: string,
+  type: JobFileType,
+  from: Position,
+  execute: Execute,
+  query: ImportQuery,
+  facts: Facts,
+): AsyncGenerator<Row> {
+  if (type !== "rows") return yield* rowsOf(bytesFrom(id, from.at, execute), type, from, headerReader(query, facts));
   for await (const line of rowsOf(bytesFrom(id, from.at, execute), "jsonl", from))
     if ("values" in line) yield { ...(line.values as Row), next: line.next };
 }

@@ -1,5 +1,6 @@
 import { type CsvError, type Parser, parse } from "csv-parse";
-import type { ImportQuery } from "../../../../shared/imports.ts";
+import { type ColumnFacts, nameOf } from "../../../../shared/import-fields.ts";
+import type { ImportQuery, RecordKind } from "../../../../shared/imports.ts";
 import { invalid } from "../../http/api-error.ts";
 import { unguarded } from "../csv.ts";
 
@@ -9,15 +10,31 @@ export type Position = {
   at: number;
   line: number;
   /** CSV header and delimiter. */
-  header?: string[];
-  delimiter?: string;
+  header?: string[] | undefined;
+  delimiter?: string | undefined;
+  columns?: ColumnFacts;
 };
 
-/** A row with its content or its error; for a zip with its file and the kind of its records. */
-export type Row = { line: number; file?: string; what?: ImportQuery["what"]; next?: Position } & (
-  | { values: Record<string, unknown> }
-  | { message: string }
-);
+/**
+ * A row with its content or its error; for a zip with its file and the kind of its records; with `byField`, its values
+ * are those of fields.
+ */
+export type Row = {
+  line: number;
+  file?: string;
+  what?: ImportQuery["what"];
+  byField?: { kind: RecordKind | undefined };
+  next?: Position;
+} & ({ values: Record<string, unknown> } | { message: string });
+
+/** The key of the values of each column; undefined if nothing uses it. */
+export type Header = Pick<Row, "byField"> & {
+  keys: (string | null | undefined)[];
+  problem?: string | undefined;
+  /** Called for a value that nothing uses. */
+  lose?: (column: number) => void;
+};
+const byName = (names: string[]): Header => ({ keys: names.map((name) => nameOf(name) || undefined) });
 
 export type FileType = "csv" | "json" | "jsonl";
 
@@ -29,52 +46,77 @@ export function rowsOf(
   bytes: AsyncIterable<Uint8Array>,
   type: FileType,
   from: Position = { at: 0, line: 1 },
+  headerOf: (names: string[]) => Header = byName,
 ): AsyncGenerator<Row> {
-  return type === "csv" ? csvRows(bytes, from) : type === "json" ? jsonRows(bytes, from) : jsonLines(bytes, from);
+  return type === "csv"
+    ? csvRows(bytes, from, headerOf)
+    : type === "json"
+      ? jsonRows(bytes, from)
+      : jsonLines(bytes, from);
 }
+
+const notUtf8 = "is not valid UTF-8; save the file in UTF-8";
 
 function textOf(decoder: TextDecoder, bytes?: Uint8Array, options?: { stream: boolean }): string {
   try {
     return decoder.decode(bytes, options);
   } catch {
-    throw invalid("body", "is not valid UTF-8; save the file in UTF-8");
+    throw invalid("body", notUtf8);
   }
 }
 
 // CSV -------------------------------------------------------------------------------------------------------------
 
-async function* csvRows(bytes: AsyncIterable<Uint8Array>, from: Position): AsyncGenerator<Row> {
-  const found: { cells: string[]; lines: number; bytes: number }[] = [];
+async function* csvRows(
+  bytes: AsyncIterable<Uint8Array>,
+  from: Position,
+  headerOf: (names: string[]) => Header,
+): AsyncGenerator<Row> {
+  const found: { cells: string[]; bytes: number }[] = [];
   let parser: Parser | undefined;
   let failure: unknown;
-  let { header, delimiter, line } = from;
+  let { header: names, delimiter, line } = from;
+  let header = names && headerOf(names);
+  let isSettled = names !== undefined;
   const rows = function* (): Generator<Row> {
-    for (const { cells, lines, bytes } of found.splice(0)) {
+    for (const { cells, bytes } of found.splice(0)) {
       const at = line;
-      line = from.line + lines;
-      if (header) yield { ...rowOf(header, cells, at), next: { at: from.at + bytes, line, header, delimiter } };
-      else header = cells.map(nameOf);
+      line += cells.reduce((lines, cell) => lines + (cell.match(/\r\n|\n|\r/g)?.length ?? 0), 1);
+      const isSetting = !isSettled;
+      isSettled = true;
+      // Spreadsheets keep rows that were cleared.
+      if (isSetting || cells.every((cell) => cell.trim() === "")) continue;
+      if (header) yield { ...rowOf(header, cells, at), next: { at: from.at + bytes, line, header: names, delimiter } };
+      else {
+        names = cells;
+        header = headerOf(names);
+        if (header.problem) throw invalid("body", `${header.problem} (line ${at})`);
+      }
     }
     if (failure) throw failure;
   };
   const decoder = new TextDecoder("utf-8", { fatal: true });
   try {
-    for await (const part of bytes) {
+    for await (const part of delimiter ? bytes : withFirstLine(bytes)) {
       const text = textOf(decoder, part, { stream: true });
-      delimiter ??= delimiterOf(text);
+      if (!delimiter) {
+        if (firstLine(text)?.includes("\0")) throw invalid("body", notUtf8);
+        const set = setting.exec(text)?.[1];
+        isSettled = set === undefined;
+        delimiter = set ?? delimiterOf(text);
+      }
       // Records are collected as parsed: a stream would lose buffered records when a later one fails.
       parser ??= parse({
         bom: true,
         delimiter,
         max_record_size: maxRecordBytes,
-        on_record: (cells: string[], { lines, bytes }) => {
-          found.push({ cells, lines, bytes });
+        on_record: (cells: string[], { bytes }) => {
+          found.push({ cells, bytes });
           return null;
         },
         record_delimiter: ["\r\n", "\n", "\r"],
         relax_column_count: true,
         relax_quotes: true,
-        skip_empty_lines: true,
       })
         .on("error", (error) => {
           failure ??= error;
@@ -106,33 +148,53 @@ function isOfCsv(error: unknown): error is CsvError {
   return error instanceof Error && "code" in error && String(error.code).startsWith("CSV_");
 }
 
-/** Spreadsheets of some locales use semicolons. */
+/** Excel's first line with the delimiter. */
+const setting = /^\uFEFF?"?sep=([^"\r\n])"?[\t ,;|]*(?:[\r\n]|$)/i;
+const delimiters = [",", ";", "\t", "|"];
+const quoted = /(^\uFEFF?|[,;\t|\r\n])"(?:[^"]|"")*(?:"|$)/g;
+
+/** The first line with text, without quoted names; undefined if it does not end in this text. */
+const firstLine = (text: string) => /^\s*([^\r\n]*\S[^\r\n]*)[\r\n]/.exec(text.replaceAll(quoted, '$1""'))?.[1];
+
 function delimiterOf(text: string): string {
-  const [head = ""] = text.split(/[\r\n]/, 1);
-  const count = (delimiter: string) => head.split(delimiter).length;
-  return [",", ";", "\t"].toSorted((a, b) => count(b) - count(a))[0] ?? ",";
+  const line = firstLine(`${text}\n`) ?? "";
+  const count = (delimiter: string) => line.split(delimiter).length;
+  return delimiters.toSorted((a, b) => count(b) - count(a))[0] ?? ",";
 }
 
-function rowOf(header: string[], cells: string[], line: number): Row {
-  if (cells.slice(header.length).some((cell) => cell !== "")) {
-    return { line, message: `has ${cells.length} cells, but the first line has ${header.length}` };
+const maxHeadBytes = 64 * 1024;
+
+/** The first part contains the first line. */
+async function* withFirstLine(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let head: Uint8Array | undefined = new Uint8Array();
+  for await (const part of bytes) {
+    if (!head) {
+      yield part;
+      continue;
+    }
+    const longer: Uint8Array = new Uint8Array(head.length + part.length);
+    longer.set(head);
+    longer.set(part, head.length);
+    head = longer;
+    if (head.length < maxHeadBytes && firstLine(new TextDecoder().decode(head)) === undefined) continue;
+    yield head;
+    head = undefined;
+  }
+  if (head) yield head;
+}
+
+function rowOf({ keys, byField, lose }: Header, cells: string[], line: number): Row {
+  if (cells.slice(keys.length).some((cell) => cell !== "")) {
+    return { line, message: `has ${cells.length} cells, but the first line has ${keys.length}` };
   }
   const values: Record<string, unknown> = {};
-  for (const [i, name] of header.entries()) {
+  for (const [i, key] of keys.entries()) {
     const cell = cells[i] ?? "";
-    if (cell !== "" && name !== "") values[name] = unguarded(cell);
+    if (cell === "") continue;
+    if (typeof key === "string") values[key] = key in values ? `${values[key]},${unguarded(cell)}` : unguarded(cell);
+    else if (key === undefined) lose?.(i);
   }
-  return { line, values };
-}
-
-/** Normalizes column and field names: `Post Title`, `postTitle` and `post_title` are equal. */
-export function nameOf(name: string): string {
-  return name
-    .trim()
-    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "_")
-    .replaceAll(/^_|_$/g, "");
+  return { line, values, ...(byField && { byField }) };
 }
 
 // JSON ------------------------------------------------------------------------------------------------------------
