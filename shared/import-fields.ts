@@ -164,6 +164,8 @@ export const applyOptions = z.object({
   dry_run: importQuery.shape.dry_run.describe("Checks the file again, such as with other columns."),
 });
 
+export type ApplyOptions = z.output<typeof applyOptions>;
+
 const maxNames = 100;
 
 /** Names of a file, as far as it has been read: with and without use, in order and bounded. */

@@ -1,27 +1,22 @@
-import {
-  exportAnswer,
-  exportQuery,
-  type ImportQuery,
-  importAnswer,
-  importListAnswer,
-  importQuery,
-} from "../../shared/imports.ts";
+import { applyOptions, importOptions, problemOfColumns } from "../../shared/import-fields.ts";
+import { exportAnswer, exportQuery, type ImportQuery, importAnswer, importListAnswer } from "../../shared/imports.ts";
 import { exportText, exportTypes } from "../_shared/files/export.ts";
 import { runJob } from "../_shared/files/import/job.ts";
 import { importFile, type JobFile, problemOfType, receiveImport } from "../_shared/files/import/receive.ts";
-import { ApiError, notFound } from "../_shared/http/api-error.ts";
+import { ApiError, invalid, notFound } from "../_shared/http/api-error.ts";
 import { bodyChunks, problemOfLength } from "../_shared/http/body.ts";
 import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
 import {
   applyImport,
   cancelImport,
   exportPage,
+  importJob,
   listImports,
   showImport,
   startExport,
 } from "../_shared/statements/import-export.ts";
 
-const { get, post, del, work } = endpointsOf({ tag: "Import and export", access: "caller" });
+const { get, del, work } = endpointsOf({ tag: "Import and export", access: "caller" });
 const scopes = ["submissions:moderate"] as const;
 
 const mediaTypes: Record<string, JobFile> = {
@@ -49,7 +44,7 @@ export const importExport = [
     runsLong: true,
     scopes: [...scopes],
     summary: "Import a file of feedback (idempotent by external id)",
-    query: importQuery,
+    query: importOptions,
     consumes: Object.keys(mediaTypes),
     responses: { 202: importAnswer },
     work: async ({ input: { query }, request, execute }) => {
@@ -81,12 +76,18 @@ export const importExport = [
       return dataResponse(200, shown.data);
     },
   }),
-  post("/admin/imports/:id/apply", {
+  work("post", "/admin/imports/:id/apply", {
     scopes: [...scopes],
-    summary: "Import the file of a completed dry run, which is stored for a day",
+    summary: "Import the file of a completed dry run, which is stored for a day, or check it again",
+    query: applyOptions,
     responses: { 202: importAnswer },
-    call: ({ params }) => [applyImport(params.id)],
-    respond: row("import", 202),
+    work: async ({ input: { params, query }, execute }) => {
+      const [[job]] = await execute([importJob(params.id)]);
+      const problem = job?.data && problemOfColumns({ ...job.data.query, ...query });
+      if (problem) throw invalid("columns", problem);
+      const [[applied]] = await execute([applyImport(params.id, query)]);
+      return dataResponse(202, applied?.data ?? "null");
+    },
   }),
   get("/admin/imports/:id", {
     scopes: [...scopes],

@@ -648,7 +648,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION private.admin_apply_import(import_id uuid)
+CREATE OR REPLACE FUNCTION private.admin_apply_import(import_id uuid, changes jsonb)
  RETURNS json
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -656,13 +656,14 @@ CREATE OR REPLACE FUNCTION private.admin_apply_import(import_id uuid)
 AS $function$
 declare checked private.imports := private.lock_import(import_id); new_id uuid;
 begin
-  if not checked.is_dry_run or checked.state <> 'completed' then
+  if not private.is_checked_import(checked)
+    or checked.state <> 'completed' and not (changes ->> 'dry_run')::boolean then
     perform private.raise_error('CONFLICT', 'Only a completed dry run can be imported.');
   elsif not exists (select from private.import_file_parts p
       where p.organization_id = checked.organization_id and p.import_id = checked.id) then
     perform private.raise_error('GONE', 'The file is no longer stored. Send it again.');
   end if;
-  new_id := private.admin_start_import(checked.query || '{"dry_run": false}', checked.file_type);
+  new_id := private.admin_start_import(checked.query || changes, checked.file_type);
   update private.imports i set bytes = checked.bytes where i.id = new_id;
   update private.import_file_parts p set import_id = new_id
   where p.organization_id = checked.organization_id and p.import_id = checked.id;
@@ -670,7 +671,7 @@ begin
 end
 $function$;
 
-ALTER FUNCTION "private"."admin_apply_import"(uuid) OWNER TO "postgres";
+ALTER FUNCTION "private"."admin_apply_import"(uuid, jsonb) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.admin_audit(target_id uuid, actor_id uuid, before_at timestamp with time zone, before_id uuid, max_rows integer, action text DEFAULT NULL::text, from_day date DEFAULT NULL::date, to_day date DEFAULT NULL::date)
  RETURNS TABLE(more boolean, last text[], data json)
@@ -5941,7 +5942,7 @@ begin
     for update skip locked) i;
   get diagnostics ended = row_count;
   delete from private.import_file_parts p using private.imports i
-  where i.organization_id = p.organization_id and i.id = p.import_id and i.state = 'completed'
+  where i.organization_id = p.organization_id and i.id = p.import_id and private.is_checked_import(i)
     and i.updated_at < now() - private.retention('checked_imports');
   return ended;
 end
@@ -6753,11 +6754,11 @@ begin
     problem = finish_import.problem, updated_at = clock_timestamp()
   where i.id = import_id and i.state in ('receiving', 'running');
   perform private.drop_import_file(i.id) from private.imports i
-  where i.id = import_id and not (i.is_dry_run and i.state = 'completed');
+  where i.id = import_id and not private.is_checked_import(i);
   -- Keep only the file of the newest dry run, for admin_apply_import.
   delete from private.import_file_parts p using private.imports i, private.imports o
-  where i.id = finish_import.import_id and i.is_dry_run and i.state = 'completed'
-    and o.organization_id = i.organization_id and o.id <> i.id and o.is_dry_run and o.state = 'completed'
+  where i.id = finish_import.import_id and private.is_checked_import(i)
+    and o.organization_id = i.organization_id and o.id <> i.id and private.is_checked_import(o)
     and p.organization_id = o.organization_id and p.import_id = o.id;
   delete from private.import_ids d using private.imports i
   where i.id = finish_import.import_id and d.organization_id = i.organization_id and d.import_id = i.id;
@@ -14296,11 +14297,19 @@ RETURN json_build_object('id', (secret).id, 'last_four', (secret).last_four, 'la
 
 ALTER FUNCTION "private"."identify_secret_shape"(private.identify_secrets) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.is_checked_import(import private.imports)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+RETURN ((import).is_dry_run AND (((import).state = 'completed'::text) OR (((import).state = 'failed'::text) AND ((import)."position" ? 'columns'::text))));
+
+ALTER FUNCTION "private"."is_checked_import"(private.imports) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.import_shape(import private.imports)
  RETURNS json
  LANGUAGE sql
  STABLE
-RETURN json_build_object('id', (import).id, 'format', (import).format, 'source', (import).source, 'dry_run', (import).is_dry_run, 'state', (import).state, 'bytes', (import).bytes, 'bytes_read', CASE WHEN ((import).state = 'completed'::text) THEN (import).bytes ELSE (((import)."position" ->> 'at'::text))::bigint END, 'processed', (import).processed, 'created', (import).created, 'skipped', (import).skipped, 'failed', (import).failed, 'problem', (import).problem, 'errors', COALESCE((SELECT json_agg((jsonb_strip_nulls(jsonb_build_object('file', e.file)) || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message)) ORDER BY e.id) AS json_agg FROM private.import_errors e WHERE ((e.organization_id = (import_shape.import).organization_id) AND (e.import_id = (import_shape.import).id))), '[]'::json), 'can_apply', ((import).is_dry_run AND ((import).state = 'completed'::text) AND (EXISTS (SELECT FROM private.import_file_parts p WHERE ((p.organization_id = (import_shape.import).organization_id) AND (p.import_id = (import_shape.import).id))))), 'created_at', (import).created_at, 'updated_at', (import).updated_at);
+RETURN json_build_object('id', (import).id, 'format', (import).format, 'what', COALESCE(((import).query ->> 'what'::text), 'submissions'::text), 'source', (import).source, 'dry_run', (import).is_dry_run, 'state', (import).state, 'bytes', (import).bytes, 'bytes_read', CASE WHEN ((import).state = 'completed'::text) THEN (import).bytes ELSE (((import)."position" ->> 'at'::text))::bigint END, 'processed', (import).processed, 'created', (import).created, 'skipped', (import).skipped, 'failed', (import).failed, 'problem', (import).problem, 'errors', COALESCE((SELECT json_agg((jsonb_strip_nulls(jsonb_build_object('file', e.file)) || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message)) ORDER BY e.id) AS json_agg FROM private.import_errors e WHERE ((e.organization_id = (import_shape.import).organization_id) AND (e.import_id = (import_shape.import).id))), '[]'::json), 'columns', json_build_object('unused', COALESCE(((import)."position" #> '{columns,unused}'::text[]), '[]'::jsonb), 'missing', COALESCE(((import)."position" #> '{columns,missing}'::text[]), '[]'::jsonb), 'mapped', COALESCE(((import).query -> 'columns'::text), '{}'::jsonb)), 'can_check', (private.is_checked_import(import) AND (EXISTS (SELECT FROM private.import_file_parts p WHERE ((p.organization_id = (import_shape.import).organization_id) AND (p.import_id = (import_shape.import).id))))), 'can_apply', ((import).is_dry_run AND ((import).state = 'completed'::text) AND (EXISTS (SELECT FROM private.import_file_parts p WHERE ((p.organization_id = (import_shape.import).organization_id) AND (p.import_id = (import_shape.import).id))))), 'created_at', (import).created_at, 'updated_at', (import).updated_at);
 
 ALTER FUNCTION "private"."import_shape"(private.imports) OWNER TO "postgres";
 
@@ -15446,15 +15455,15 @@ REVOKE ALL ON FUNCTION "private"."address_of_undo"(bytea) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."address_of_undo"(bytea) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."admin_apply_import"(uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."admin_apply_import"(uuid, jsonb) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."admin_apply_import"(uuid) TO "authenticated";
+GRANT EXECUTE ON FUNCTION "private"."admin_apply_import"(uuid, jsonb) TO "authenticated";
 
-REVOKE ALL ON FUNCTION "private"."admin_apply_import"(uuid) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."admin_apply_import"(uuid, jsonb) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."admin_apply_import"(uuid) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."admin_apply_import"(uuid, jsonb) TO "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."admin_apply_import"(uuid) TO "service_key";
+GRANT EXECUTE ON FUNCTION "private"."admin_apply_import"(uuid, jsonb) TO "service_key";
 
 REVOKE ALL ON FUNCTION "private"."admin_audit"(uuid, uuid, timestamp with time zone, uuid, integer, text, date, date) FROM PUBLIC;
 
@@ -16055,6 +16064,12 @@ REVOKE ALL ON FUNCTION "private"."import_shape"(private.imports) FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."import_shape"(private.imports) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."import_shape"(private.imports) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."is_checked_import"(private.imports) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."is_checked_import"(private.imports) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."is_checked_import"(private.imports) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."in_search_scope"(private.search_scope, public.submissions) FROM PUBLIC;
 

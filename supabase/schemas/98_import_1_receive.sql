@@ -77,8 +77,14 @@ create table private.import_ids (
 );
 comment on table private.import_ids is 'Ids seen in earlier chunks of a dry run, which rolls back its rows.';
 
--- Finishes an import; problem is the reason of a failure, or null. Deletes its file, except after a
--- successful dry run.
+-- Whether an import is a dry run that has ended and read the columns of its file.
+create function private.is_checked_import(import private.imports) returns boolean
+language sql immutable
+return import.is_dry_run
+  and (import.state = 'completed' or (import.state = 'failed' and import.position ? 'columns'));
+
+-- Finishes an import; problem is the reason of a failure, or null. Deletes its file, except after a dry run
+-- whose columns were read, which can be checked again.
 create function private.finish_import(import_id uuid, problem text) returns json
 language plpgsql set search_path = pg_temp as $$
 begin
@@ -87,11 +93,11 @@ begin
     problem = finish_import.problem, updated_at = clock_timestamp()
   where i.id = import_id and i.state in ('receiving', 'running');
   perform private.drop_import_file(i.id) from private.imports i
-  where i.id = import_id and not (i.is_dry_run and i.state = 'completed');
+  where i.id = import_id and not private.is_checked_import(i);
   -- Keep only the file of the newest dry run, for admin_apply_import.
   delete from private.import_file_parts p using private.imports i, private.imports o
-  where i.id = finish_import.import_id and i.is_dry_run and i.state = 'completed'
-    and o.organization_id = i.organization_id and o.id <> i.id and o.is_dry_run and o.state = 'completed'
+  where i.id = finish_import.import_id and private.is_checked_import(i)
+    and o.organization_id = i.organization_id and o.id <> i.id and private.is_checked_import(o)
     and p.organization_id = o.organization_id and p.import_id = o.id;
   delete from private.import_ids d using private.imports i
   where i.id = finish_import.import_id and d.organization_id = i.organization_id and d.import_id = i.id;
@@ -116,6 +122,7 @@ language sql stable
 return json_build_object(
   'id', import.id,
   'format', import.format,
+  'what', coalesce(import.query ->> 'what', 'submissions'),
   'source', import.source,
   'dry_run', import.is_dry_run,
   'state', import.state,
@@ -131,6 +138,12 @@ return json_build_object(
       || jsonb_build_object('line', e.line, 'field', e.field, 'message', e.message) order by e.id)
     from private.import_errors e where e.organization_id = import.organization_id
       and e.import_id = import.id), '[]'),
+  'columns', json_build_object(
+    'unused', coalesce(import.position #> '{columns,unused}', '[]'),
+    'missing', coalesce(import.position #> '{columns,missing}', '[]'),
+    'mapped', coalesce(import.query -> 'columns', '{}')),
+  'can_check', private.is_checked_import(import) and exists (select from private.import_file_parts p
+    where p.organization_id = import.organization_id and p.import_id = import.id),
   'can_apply', import.is_dry_run and import.state = 'completed'
     and exists (select from private.import_file_parts p
       where p.organization_id = import.organization_id and p.import_id = import.id),
@@ -157,7 +170,7 @@ begin
     for update skip locked) i;
   get diagnostics ended = row_count;
   delete from private.import_file_parts p using private.imports i
-  where i.organization_id = p.organization_id and i.id = p.import_id and i.state = 'completed'
+  where i.organization_id = p.organization_id and i.id = p.import_id and private.is_checked_import(i)
     and i.updated_at < now() - private.retention('checked_imports');
   return ended;
 end
@@ -264,19 +277,21 @@ begin
 end
 $$;
 
--- Imports the file of a completed dry run, which becomes the new import's file. Raises CONFLICT for another
--- import, GONE if the file is no longer stored. definer: private tables; each call requires Admin.
-create function private.admin_apply_import(import_id uuid) returns json
+-- Imports the file of a completed dry run, or checks that of a dry run again, with the changes of its options;
+-- the file becomes the new import's. Raises CONFLICT for another import, GONE if the file is no longer stored.
+-- definer: private tables; each call requires Admin.
+create function private.admin_apply_import(import_id uuid, changes jsonb) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare checked private.imports := private.lock_import(import_id); new_id uuid;
 begin
-  if not checked.is_dry_run or checked.state <> 'completed' then
+  if not private.is_checked_import(checked)
+    or checked.state <> 'completed' and not (changes ->> 'dry_run')::boolean then
     perform private.raise_error('CONFLICT', 'Only a completed dry run can be imported.');
   elsif not exists (select from private.import_file_parts p
       where p.organization_id = checked.organization_id and p.import_id = checked.id) then
     perform private.raise_error('GONE', 'The file is no longer stored. Send it again.');
   end if;
-  new_id := private.admin_start_import(checked.query || '{"dry_run": false}', checked.file_type);
+  new_id := private.admin_start_import(checked.query || changes, checked.file_type);
   update private.imports i set bytes = checked.bytes where i.id = new_id;
   update private.import_file_parts p set import_id = new_id
   where p.organization_id = checked.organization_id and p.import_id = checked.id;

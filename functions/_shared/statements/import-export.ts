@@ -1,3 +1,4 @@
+import type { ApplyOptions } from "../../../shared/import-fields.ts";
 import type { ImportQuery, importAnswer, importListAnswer } from "../../../shared/imports.ts";
 import type { Statement } from "../database/run.ts";
 import { type Chunk, recordsOf } from "../files/import/chunks.ts";
@@ -43,8 +44,8 @@ export const addImportFilePart = (id: string, n: number, bytes: Uint8Array) =>
 /** Marks the upload as complete. */
 export const beginImport = (id: string) => call<Import>("admin_begin_import", id);
 
-/** Imports the file of a completed dry run. */
-export const applyImport = (id: string) => call<Import>("admin_apply_import", id);
+/** Imports the file of a completed dry run, or checks it again. */
+export const applyImport = (id: string, changes: ApplyOptions) => call<Import>("admin_apply_import", id, changes);
 
 export const cancelImport = (id: string) => call<Import>("admin_cancel_import", id);
 

@@ -50,7 +50,7 @@ export async function receiveImport(
   const executeWithRetry = withRetry(execute);
   try {
     let n = 0;
-    for await (const filePart of fileParts(type === "zip" ? rowLines(zipRows(bytes)) : bytes))
+    for await (const filePart of fileParts(type === "zip" ? rowLines(zipRows(bytes)) : inUtf8(fileParts(bytes))))
       await executeWithRetry([addImportFilePart(id, n++, filePart)]);
   } catch (error) {
     await executeWithRetry([finishImport(id, problemOf(error))]).catch(() => {});
@@ -58,6 +58,19 @@ export async function receiveImport(
   }
   const [[begun]] = await executeWithRetry([beginImport(id)]);
   return { id, data: begun?.data ?? "null" };
+}
+
+/** Spreadsheets write UTF-16 with a byte order mark. */
+async function* inUtf8(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let decoder: TextDecoder | undefined;
+  let isFirst = true;
+  for await (const part of parts) {
+    const mark = isFirst ? `${part[0]} ${part[1]}` : "";
+    isFirst = false;
+    if (mark === "255 254" || mark === "254 255")
+      decoder = new TextDecoder(mark === "255 254" ? "utf-16le" : "utf-16be");
+    yield decoder ? new TextEncoder().encode(decoder.decode(part, { stream: true })) : part;
+  }
 }
 
 let bufferedBytes = 0;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fieldsOfFile, importOptions } from "../../../../shared/import-fields.ts";
 import { importFormats, importQuery, recordFiles } from "../../../../shared/imports.ts";
 import { submissionType } from "../../../../shared/submissions.ts";
 import { fileTypesByName, importFile, problemOfType, receiveImport } from "../../../_shared/files/import/receive.ts";
@@ -49,7 +50,7 @@ const sendImport: Page = form({
       if (!file) throw problemOfFile(said.fileMissing);
       const type = fileTypesByName[/\.[a-z]+$/i.exec(file.name)?.[0].toLowerCase() ?? ""];
       if (!type) throw problemOfFile(said.fileType);
-      const query = importQuery.safeParse(Object.fromEntries([...fields].filter(([, value]) => value !== "")));
+      const query = importOptions.safeParse(Object.fromEntries([...fields].filter(([, value]) => value !== "")));
       if (!query.success) throw new InvalidInput(query.error.issues);
       if (problemOfType(type, query.data.format)) throw problemOfFile(said.zipOnlyFider);
       const { id } = await receiveImport(query.data, type, file.bytes, execute);
