@@ -1,20 +1,18 @@
-import { applyOptions, importOptions, problemOfColumns } from "../../shared/import-fields.ts";
+import { applyOptions, importOptions } from "../../shared/import-fields.ts";
 import { exportAnswer, exportQuery, type ImportQuery, importAnswer, importListAnswer } from "../../shared/imports.ts";
 import { exportText, exportTypes } from "../_shared/files/export.ts";
 import { runJob } from "../_shared/files/import/job.ts";
-import { importFile, type JobFile, problemOfType, receiveImport } from "../_shared/files/import/receive.ts";
-import { ApiError, invalid, notFound } from "../_shared/http/api-error.ts";
+import {
+  applyStored,
+  importFile,
+  type JobFile,
+  problemOfType,
+  receiveImport,
+} from "../_shared/files/import/receive.ts";
+import { ApiError, notFound } from "../_shared/http/api-error.ts";
 import { bodyChunks, problemOfLength } from "../_shared/http/body.ts";
 import { dataResponse, endpointsOf, row } from "../_shared/http/endpoint.ts";
-import {
-  applyImport,
-  cancelImport,
-  exportPage,
-  importJob,
-  listImports,
-  showImport,
-  startExport,
-} from "../_shared/statements/import-export.ts";
+import { cancelImport, exportPage, listImports, showImport, startExport } from "../_shared/statements/import-export.ts";
 
 const { get, del, work } = endpointsOf({ tag: "Import and export", access: "caller" });
 const scopes = ["submissions:moderate"] as const;
@@ -81,13 +79,8 @@ export const importExport = [
     summary: "Import the file of a completed dry run, which is stored for a day, or check it again",
     query: applyOptions,
     responses: { 202: importAnswer },
-    work: async ({ input: { params, query }, execute }) => {
-      const [[job]] = await execute([importJob(params.id)]);
-      const problem = job?.data && problemOfColumns({ ...job.data.query, ...query });
-      if (problem) throw invalid("columns", problem);
-      const [[applied]] = await execute([applyImport(params.id, query)]);
-      return dataResponse(202, applied?.data ?? "null");
-    },
+    work: async ({ input: { params, query }, execute }) =>
+      dataResponse(202, await applyStored(params.id, query, execute)),
   }),
   get("/admin/imports/:id", {
     scopes: [...scopes],

@@ -187,6 +187,7 @@ async function runImport(words: string[]): Promise<void> {
       "no-create-missing": { type: "boolean" },
       "anonymous-votes": { type: "boolean" },
       follow: { type: "boolean" },
+      columns: { type: "string" },
       "dry-run": { type: "boolean" },
     },
   });
@@ -199,6 +200,9 @@ async function runImport(words: string[]): Promise<void> {
   if (process.stderr.isTTY) process.stderr.write("\r");
   for (const { file, line, field, message } of done.errors)
     console.log(`${file ? `${file} ` : ""}line ${line}  ${field === null ? "" : `${field} `}${message}`);
+  const { unused, missing } = done.columns;
+  if (unused.length > 0) console.log(`columns not imported: ${unused.join(", ")}`);
+  if (missing.length > 0) console.log(`fields without a column: ${missing.join(", ")}`);
   console.log(
     `${done.dry_run ? "dry run  " : ""}created ${done.created}  skipped ${done.skipped}  failed ${done.failed}`,
   );

@@ -1,9 +1,17 @@
+import { type ApplyOptions, problemOfColumns } from "../../../../shared/import-fields.ts";
 import type { ImportQuery } from "../../../../shared/imports.ts";
 import { withRetry } from "../../database/with-retry.ts";
 import { ApiError, invalid, notFound } from "../../http/api-error.ts";
 import type { Bounds } from "../../http/body.ts";
 import type { Execute } from "../../http/endpoint.ts";
-import { addImportFilePart, beginImport, finishImport, startImport } from "../../statements/import-export.ts";
+import {
+  addImportFilePart,
+  applyImport,
+  beginImport,
+  finishImport,
+  importJob,
+  startImport,
+} from "../../statements/import-export.ts";
 import { problemOf } from "./chunks.ts";
 import { fiderRows } from "./fider.ts";
 import { fileParts, rowLines } from "./job.ts";
@@ -58,6 +66,16 @@ export async function receiveImport(
   }
   const [[begun]] = await executeWithRetry([beginImport(id)]);
   return { id, data: begun?.data ?? "null" };
+}
+
+/** Imports the file of a dry run, or checks it again, with these options. */
+export async function applyStored(id: string, changes: ApplyOptions, execute: Execute) {
+  const [[job]] = await execute([importJob(id)]);
+  const problem = job?.data && problemOfColumns({ ...job.data.query, ...changes });
+  if (problem) throw invalid("columns", problem);
+  const [[applied]] = await execute([applyImport(id, changes)]);
+  if (!applied?.data) throw notFound("import");
+  return applied.data;
 }
 
 /** Spreadsheets write UTF-16 with a byte order mark. */

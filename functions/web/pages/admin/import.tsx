@@ -1,12 +1,19 @@
 import { z } from "zod";
-import { fieldsOfFile, importOptions } from "../../../../shared/import-fields.ts";
+import { applyOptions, fieldsOfFile, importOptions } from "../../../../shared/import-fields.ts";
 import { importFormats, importQuery, recordFiles } from "../../../../shared/imports.ts";
 import { submissionType } from "../../../../shared/submissions.ts";
-import { fileTypesByName, importFile, problemOfType, receiveImport } from "../../../_shared/files/import/receive.ts";
+import {
+  applyStored,
+  fileTypesByName,
+  importFile,
+  problemOfType,
+  receiveImport,
+} from "../../../_shared/files/import/receive.ts";
 import { ApiError, InvalidInput } from "../../../_shared/http/api-error.ts";
 import { discard, readUpload } from "../../../_shared/http/multipart.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { type Import, listImports, showImport } from "../../../_shared/statements/import-export.ts";
+import { parsed } from "../../../_shared/statements/shapes.ts";
 import { importExport } from "../../../endpoints/import-export.ts";
 import { CheckField } from "../../components/admin/check.tsx";
 import { Moment } from "../../components/admin/moment.tsx";
@@ -59,6 +66,25 @@ const sendImport: Page = form({
       if (file) await discard(file.bytes);
       throw error instanceof ApiError && error.code === "PAYLOAD_TOO_LARGE" ? problemOfFile(said.tooLarge) : error;
     }
+  },
+});
+
+const fieldOf = "field of ";
+
+const checkAgain: Page = form({
+  path: "/admin/import/:id/check",
+  access: "person",
+  work: async ({ visit, params }, execute) => {
+    const chosen = [...(visit.form as URLSearchParams)]
+      .filter(([name]) => name.startsWith(fieldOf))
+      .map(([name, field]) => [name.slice(fieldOf.length), field || null]);
+    const query = applyOptions.safeParse({ columns: JSON.stringify(Object.fromEntries(chosen)), dry_run: "true" });
+    if (!query.success) throw new InvalidInput(query.error.issues);
+    const checked = await applyStored(params.id as string, query.data, execute).catch((error) => {
+      const isColumns = error instanceof ApiError && error.details.some(({ field }) => field === "columns");
+      throw isColumns ? new WordedError("VALIDATION_ERROR", visit.messages.admin.import.fieldTwice, []) : error;
+    });
+    return seeOther(adminPath(visit, `/import/${parsed<Import>(checked).id}`));
   },
 });
 
@@ -221,12 +247,14 @@ const importPage: Page = adminPage({
             <Stat label={words.skipped} value={count(shown.skipped)} hint={words.skippedHint} />
             <Stat label={words.failed} value={count(shown.failed)} />
           </dl>
+          <Columns of={shown} />
           <Errors of={shown} />
         </>
       ),
     };
   },
   actions: [
+    checkAgain,
     { of: cancel, done: "canceled", next: "/:id" },
     {
       of: apply,
@@ -274,6 +302,72 @@ const Outcome = ({ of: shown }: { of: Import }) => {
     </section>
   );
 };
+
+/** What the file has and the import does not use, and the reverse. */
+const Columns = ({ of: shown }: { of: Import }) => {
+  const words = useWords("import");
+  const { unused, missing, mapped } = shown.columns;
+  const named = [...new Set([...unused, ...Object.keys(mapped)])];
+  const isLost = unused.length > 0 || missing.length > 0;
+  const canMap = shown.can_check && named.length > 0;
+  if (!isLost && !canMap) return null;
+  const fields = fieldsOfFile({ ...shown, columns: mapped, anonymous_votes: false }).map((field) => ({
+    value: field,
+    label: field,
+  }));
+  return (
+    <section class={isLost ? "stack notice warning" : "stack notice"} id="columns">
+      {unused.length > 0 && (
+        <p class="with-icon">
+          <Icon name="triangle-alert" />
+          <span>
+            <strong>{words.unused + words.colon}</strong>
+            <Names of={unused} />
+          </span>
+        </p>
+      )}
+      {missing.length > 0 && (
+        <p class="with-icon">
+          <Icon name="triangle-alert" />
+          <span>
+            <strong>{words.missing + words.colon}</strong>
+            <Names of={missing} />
+          </span>
+        </p>
+      )}
+      {canMap && (
+        <Form of={checkAgain} class="stack" id="columns-form">
+          <p>{words.chooseFields}</p>
+          <div class="column-fields">
+            {named.map((name, index) => (
+              <Field
+                name={`${fieldOf}${name}`}
+                id={`column-${index}`}
+                label={name}
+                value={mapped[name] ?? ""}
+                options={[{ value: "", label: words.leaveOut }, ...fields]}
+              />
+            ))}
+          </div>
+          <Button icon="search" label={words.checkAgain} />
+        </Form>
+      )}
+    </section>
+  );
+};
+
+const Names = ({ of: names }: { of: string[] }) => (
+  <>
+    {names.map((name, index) => (
+      <>
+        {index > 0 && ", "}
+        <bdi>
+          <code>{name}</code>
+        </bdi>
+      </>
+    ))}
+  </>
+);
 
 const maxErrors = 100;
 const mebibyte = 1024 * 1024;
