@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { commentPatch } from "../../../../shared/comments.ts";
-import { isUuid, newSlug, personName } from "../../../../shared/fields.ts";
-import { type ImportQuery, kindOf, moment, type RecordKind } from "../../../../shared/imports.ts";
+import { isEmailAddress, personName } from "../../../../shared/fields.ts";
+import { type ImportQuery, kindOf, moment, type RecordKind, withDaysFirst } from "../../../../shared/imports.ts";
 import { type SubmissionStatus, statusNote, submissionText } from "../../../../shared/submissions.ts";
 import { labelName } from "../../../../shared/taxonomy.ts";
 import { lengthOf, trimText } from "../../../../shared/text.ts";
+import { textOfHtml } from "./html.ts";
 import { nameOf } from "./rows.ts";
 
 type Values = Record<string, unknown>;
@@ -22,7 +22,6 @@ const lengths = {
   note: lengthOf(statusNote).max,
   label: lengthOf(labelName).max,
   person: lengthOf(personName).max,
-  slug: newSlug.maxLength ?? 0,
 };
 const kinds = new Set<string>(Object.values(kindOf));
 const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
@@ -37,23 +36,31 @@ export function* draftsOf(values: Values, query: ImportQuery, allowance: Allowan
 
 const isRecord = (values: Values) => "title" in values || "kind" in values;
 
-function* ownDrafts(values: Values, { what, type }: ImportQuery): Generator<Draft> {
+function* ownDrafts(values: Values, { what, type, dates }: ImportQuery): Generator<Draft> {
   const kind = typeof values.kind === "string" && kinds.has(values.kind) ? values.kind : undefined;
   // An import does not change the organization record of an export.
   if (values.kind !== undefined && !kind) return;
-  yield* withParts((kind as RecordKind | undefined) ?? kindOf[what], withoutNulls({ type, ...values }));
+  yield* withParts((kind as RecordKind | undefined) ?? kindOf[what], withoutNulls({ type, ...values }), dates);
 }
 
 /** A submission, then its comments in order, then its votes. */
-function* withParts(kind: RecordKind, values: Values): Generator<Draft> {
+function* withParts(kind: RecordKind, values: Values, dates: ImportQuery["dates"]): Generator<Draft> {
   yield { kind, values };
   if (kind !== "submission") return;
   const submission_id = values.id;
-  const time = (comment: Values) => Date.parse(String(comment.created_at)) || 0;
-  for (const comment of objectsOf(values.comments).sort((a, b) => time(a) - time(b)))
+  for (const comment of inOrder(objectsOf(values.comments), dates))
     yield { kind: "comment", values: withoutNulls({ ...comment, submission_id }) };
   for (const vote of objectsOf(values.votes)) yield { kind: "vote", values: withoutNulls({ ...vote, submission_id }) };
 }
+
+/** The oldest first, since a parent must precede its replies. */
+function inOrder(comments: Values[], dates: ImportQuery["dates"]): Values[] {
+  const time = (row: Values) =>
+    Date.parse(moment.safeParse(withDaysFirst({ created_at: createdAt(row) }, dates).created_at).data ?? "") || 0;
+  return comments.sort((a, b) => time(a) - time(b));
+}
+
+const createdAt = (row: Values) => textOf(row, "created_at", "created");
 
 // Other services
 // --------------------------------------------------------------------------------------------------
@@ -62,7 +69,7 @@ const serviceNames = { canny: "Canny", fider: "Fider" };
 
 function* foreignDrafts(
   row: Values,
-  { type, what, anonymous_votes }: ImportQuery,
+  { type, what, dates, anonymous_votes }: ImportQuery,
   service: "canny" | "fider",
   allowance: Allowance,
 ): Generator<Draft | Omission> {
@@ -83,7 +90,7 @@ function* foreignDrafts(
   if (!known) yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known; imported as open` };
   const status = known ?? "open";
   const author = authorOf(row, "author", "created_by", "user", "post_author");
-  const created_at = timeOf(row, "created_at", "created", "post_created", "date");
+  const created_at = textOf(row, "created_at", "created", "post_created", "date");
   yield {
     kind: "submission",
     values: withoutNulls({
@@ -108,17 +115,13 @@ function* foreignDrafts(
     }),
   };
   yield* responseOf(row, id, status, created_at);
-  const comments = objectsOf(row.comments).map(normalized);
-  for (const comment of comments.sort((a, b) => String(orderOf(a)).localeCompare(String(orderOf(b)))))
-    yield* commentOf(comment, id);
+  for (const comment of inOrder(objectsOf(row.comments).map(normalized), dates)) yield* commentOf(comment, id);
   for (const vote of objectsOf(row.votes)) yield voteOf(normalized(vote), id);
-  if (anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id, allowance);
+  if (anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id, author, allowance);
 }
 
-const orderOf = (row: Values) => timeOf(row, "created_at", "created");
-
 function voteOf(row: Values, submission_id: unknown): Draft {
-  const created_at = timeOf(row, "created_at", "created");
+  const created_at = createdAt(row);
   return {
     kind: "vote",
     values: withoutNulls({
@@ -131,7 +134,7 @@ function voteOf(row: Values, submission_id: unknown): Draft {
 }
 
 function followOf(row: Values, submission_id: unknown): Draft {
-  const created_at = timeOf(row, "created_at", "created");
+  const created_at = createdAt(row);
   return { kind: "follow", values: withoutNulls({ submission_id, created_at, ...authorOf(row, "user") }) };
 }
 
@@ -140,13 +143,13 @@ function* tagOf(row: Values): Generator<Draft> {
   if (row.is_public === false) return;
   const name = shortened(trimText(textOf(row, "name") ?? ""), lengths.label);
   const color = textOf(row, "color")?.replace(/^#?/, "#").toLowerCase();
-  yield { kind: "tag", values: withoutNulls({ slug: slugOf(name), name, color }) };
+  yield { kind: "tag", values: withoutNulls({ name, color }) };
 }
 
 function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
   // Internal notes of the team are skipped.
   if (row.internal === true || row.internal === "true" || row.private === true) return;
-  const body = trimText(textOf(row, "value", "content", "body", "comment") ?? "");
+  const body = textOfHtml(textOf(row, "value", "content", "body", "comment") ?? "");
   yield {
     kind: "comment",
     values: withoutNulls({
@@ -154,8 +157,8 @@ function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
       submission_id,
       parent_id: textOf(row, "parent_id"),
       body: shortened(body, lengths.body),
-      created_at: orderOf(row),
-      updated_at: timeOf(row, "edited_at"),
+      created_at: createdAt(row),
+      updated_at: textOf(row, "edited_at"),
       moderation_state: row.moderation_state,
       follow: row.follow,
       ...authorOf(row, "author", "user", "created_by"),
@@ -173,7 +176,7 @@ function* responseOf(
   const answer: Values = isObject(row.response)
     ? normalized(row.response)
     : { text: row.response, responded_at: row.responded_at, user: row.responded_by };
-  const note = trimText(textOf(answer, "text") ?? "");
+  const note = textOfHtml(textOf(answer, "text") ?? "");
   if (note === "") return;
   yield {
     kind: "status_change",
@@ -181,7 +184,7 @@ function* responseOf(
       submission_id,
       new_status,
       note: shortened(note, lengths.note),
-      created_at: timeOf(answer, "responded_at") ?? created,
+      created_at: textOf(answer, "responded_at") ?? created,
       ...authorOf(answer, "user"),
     }),
   };
@@ -192,15 +195,28 @@ export const maxVotes = 1_000_000;
 const maxVotesPerRow = 10_000;
 const countNames = ["votes_count", "total_votes", "vote_count", "votes", "score", "upvotes"];
 
+/** Digits in groups of three, as spreadsheets and services of any country write them. */
+const countForm = /^\+?(\d+|\d{1,3}([,.'’ \u00A0\u2009\u202F])\d{3}(?:\2\d{3})*)([,.]0{1,2})?$/;
+
 /** The author is included in the vote count of the file. */
-function* countedVotes(row: Values, submission_id: unknown, allowance: Allowance): Generator<Draft | Omission> {
+function* countedVotes(
+  row: Values,
+  submission_id: unknown,
+  author: Values,
+  allowance: Allowance,
+): Generator<Draft | Omission> {
   const field = countNames.find((name) => textOf(row, name) !== undefined);
   if (!field) return;
-  const hasAuthor = Object.keys(authorOf(row, "author", "created_by", "user", "post_author")).length > 0;
-  const first = hasAuthor ? 2 : 1;
-  const last = Math.min(Math.floor(Number(textOf(row, field))), maxVotesPerRow);
-  if (!(last >= first)) return;
+  const given = trimText(textOf(row, field) ?? "");
+  const found = countForm.exec(given)?.[1]?.replaceAll(/\D/g, "");
+  if (!found) {
+    yield { field, message: `"${shortened(given, 50)}" is not a whole number; imported without these votes` };
+    return;
+  }
+  const first = Object.keys(author).length > 0 ? 2 : 1;
+  const last = Math.min(Number(found), maxVotesPerRow);
   const count = last - first + 1;
+  if (count <= 0) return;
   if (count > allowance.votes) {
     const max = maxVotes.toLocaleString("en");
     yield {
@@ -208,6 +224,10 @@ function* countedVotes(row: Values, submission_id: unknown, allowance: Allowance
       message: `was skipped, because a file can create at most ${max} anonymous votes; import the rest from another file`,
     };
     return;
+  }
+  if (Number(found) > maxVotesPerRow) {
+    const max = maxVotesPerRow.toLocaleString("en");
+    yield { field, message: `is more than ${max}; imported with ${max} votes` };
   }
   allowance.votes -= count;
   for (let n = first; n <= last; n++)
@@ -236,8 +256,8 @@ const statuses = new Map(
  * moves to the description.
  */
 function fittingTexts(givenTitle: string, givenDescription: string, service: string) {
-  const title = trimText(givenTitle);
-  const details = trimText(givenDescription);
+  const title = textOfHtml(givenTitle).replaceAll(/\s+/g, " ");
+  const details = textOfHtml(givenDescription);
   const length = [...title].length;
   const text = length > lengths.title.max ? `${title}\n\n${details}` : details;
   const description =
@@ -260,14 +280,18 @@ function authorOf(row: Values, ...names: string[]): Values {
   const given = isObject(who) ? normalized(who) : { ...row, name: who };
   const named = trimText(textOf(given, "name") ?? textOf(row, "author_name", "user_name", "voter_name") ?? "");
   const author_email = textOf(given, "email") ?? textOf(row, "author_email", "user_email", "voter_email", "email");
-  const author_name = named === "" || named.includes("@") ? undefined : shortened(named, lengths.person);
-  const address = author_email ?? (named.includes("@") ? named : undefined);
-  return withoutNulls({ author_email: address, author_name, author_id: textOf(given, "author_id") });
+  const isAddress = isEmailAddress(mailboxOf(named).address);
+  return withoutNulls({
+    author_email: author_email ?? (isAddress ? named : undefined),
+    author_name: isAddress ? mailboxOf(named).name : shortened(named, lengths.person),
+    author_id: textOf(given, "author_id"),
+  });
 }
 
-function timeOf(row: Values, ...names: string[]): string | undefined {
-  const value = textOf(row, ...names);
-  return value === undefined ? undefined : (moment.safeParse(value).data ?? value);
+/** `Ann <ann@example.com>`, `mailto:ann@example.com` or an address. */
+export function mailboxOf(written: string): { name: string; address: string } {
+  const [, name = "", address = written] = /^([^<>]*)<([^<>]*)>$/.exec(trimText(written)) ?? [];
+  return { name: trimText(name.replaceAll('"', "")), address: trimText(address).replace(/^mailto:([^?]*).*$/i, "$1") };
 }
 
 function tagsOf(value: unknown): string[] {
@@ -307,16 +331,4 @@ function withoutNulls(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== ""),
   );
-}
-
-/** A name as a slug; a digest if it has no Latin letter, or is an id. */
-export function slugOf(name: string): string {
-  const slug = name
-    .normalize("NFKD")
-    .replaceAll(/\p{Mark}/gu, "")
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-")
-    .slice(0, lengths.slug)
-    .replaceAll(/^-|-$/g, "");
-  return (!isUuid(slug) && slug) || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
 }
