@@ -215,9 +215,9 @@ create function private.import_submissions(import private.imports, people jsonb,
 language plpgsql set search_path = pg_temp as $$
 declare
   outcome private.import_outcome;
-  categories jsonb := private.labels_named(import, 'categories', (select jsonb_object_agg(v #>> '{}', null)
+  category_ids jsonb := private.labels_named(import, 'categories', (select jsonb_object_agg(v #>> '{}', null)
     from jsonb_path_query(records, '$[*].category') v));
-  tags jsonb := private.labels_named(import, 'tags', (select jsonb_object_agg(v #>> '{}', null)
+  tag_ids jsonb := private.labels_named(import, 'tags', (select jsonb_object_agg(v #>> '{}', null)
     from jsonb_path_query(records, '$[*].tags[*]') v));
 begin
   perform private.import_targets(import, records, 'merged_into_id');
@@ -225,12 +225,12 @@ begin
     select r.*, (people ->> r.author)::uuid as author_id,
       coalesce(private.imported_row(import, 'submission', r.id),
         private.imported_row(import, 'submission', r.former_id)) as known_id,
-      row_number() over (partition by r.id order by r.n) as nth, (categories ->> r.category)::uuid as category_id,
+      row_number() over (partition by r.id order by r.n) as nth, (category_ids ->> r.category)::uuid as category_id,
         gen_random_uuid() as row_id,
       coalesce(r.created_at, now() + r.n * interval '1 microsecond') as at,
       private.import_target(import, r.merged_into_id) as target_id,
-      not categories ? r.category as lacks_category,
-      exists (select from jsonb_array_elements_text(r.tags) t (name) where not tags ? t.name) as lacks_tag
+      not category_ids ? r.category as lacks_category,
+      exists (select from jsonb_array_elements_text(r.tags) t (name) where not tag_ids ? t.name) as lacks_tag
     from jsonb_to_recordset(records) as r
       (line integer, n integer, id text, former_id text, author text, title text, description text, type text,
       status text, category text, tags jsonb, source text, tracker_issue_url text, moderation_state text,
@@ -278,7 +278,7 @@ begin
     select import.organization_id, row_id, author_id, 'author', at from fresh where follow
   ), tagged as (
     insert into public.submission_tags (organization_id, submission_id, tag_id)
-    select distinct import.organization_id, f.row_id, (tags ->> t.name)::uuid
+    select distinct import.organization_id, f.row_id, (tag_ids ->> t.name)::uuid
     from fresh f cross join lateral jsonb_array_elements_text(f.tags) t (name)
   )
   select (select count(*) from fresh), count(*) filter (where known_id is not null or nth > 1),

@@ -222,6 +222,7 @@ begin
         import.records_at_once := greatest(1, size / 2);
         if size = 1 then
           import.records_done := import.records_done + 1;
+          raise log 'import %: SQLSTATE % rejected a record', import.id, sqlstate;
           part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
             'line', e -> 'line',
             'message', 'was rejected by the database')), '[]')
