@@ -7624,10 +7624,8 @@ CREATE OR REPLACE FUNCTION private.import_taxonomy(import private.imports, recor
 AS $function$
 declare
   outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
-  kind text; r record; is_known boolean; last integer;
+  kind text; r record; is_known boolean;
 begin
-  last := (select coalesce(max(c.position), -1) from public.categories c
-    where c.organization_id = import.organization_id);
   foreach kind in array array['categories', 'tags'] loop
     for r in
       select true as is_record, g.* from jsonb_to_recordset(
@@ -7654,7 +7652,8 @@ begin
           'slug', coalesce(r.slug, private.free_slug(kind, import.organization_id, r.name)),
           'name', r.name,
           'color', coalesce(r.color, '#6b7280'),
-          'position', coalesce(r.position, last + 1),
+          'position', coalesce(r.position, (select coalesce(max(c.position), -1) + 1 from public.categories c
+            where c.organization_id = import.organization_id)),
           'translations', coalesce(r.translations, '{}'),
           -- Its slug counts as given before this import.
           'created_at', case when r.slug is null then clock_timestamp() else import.created_at end);
