@@ -319,18 +319,6 @@ describe("an import", () => {
     expect(await importing(board.key, lines(labels))).toMatchObject({ created: 2, skipped: 1, failed: 0 });
   });
 
-  test("skips only the record that the database rejects", async () => {
-    const board = await newBoard();
-    const records = [...Array(9).keys()].map((n) => submission(n));
-    records.splice(4, 0, { kind: "category", slug: "far", name: "Far", position: 1e12 });
-    expect(await importing(board.key, lines(records))).toMatchObject({
-      processed: 10,
-      created: 9,
-      failed: 1,
-      errors: [{ line: 5, message: "was rejected by the database" }],
-    });
-  });
-
   test("with an unreadable part fails with its position, and keeps the records before it", async () => {
     const board = await newBoard();
     const raw = `id,title,description\n1,One of two,${longEnough}\n2,"Two of two,${longEnough}\n`;
