@@ -4,6 +4,7 @@ import { dataOf } from "./envelopes.ts";
 import {
   count,
   emailAddress,
+  moment as isoMoment,
   moderationState,
   newSlug,
   personName,
@@ -41,22 +42,78 @@ const externalId = z
   .describe("External id in the source, 1 to 200 characters.");
 
 const earliest = Date.parse("1970-01-01T00:00:00Z");
+const months = "january february march april may june july august september october november december".split(" ");
+/** Days that can be read in one way only: between dots the month is the second number. */
+const dayForms = [
+  /^(?<year>\d{4})([-/.])(?<month>\d\d?)\2(?<day>\d\d?)/,
+  /^(?<day>\d\d?)\. ?(?<month>\d\d?)\. ?(?<year>\d{4})/,
+  /^(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?(?<day>\d\d?)[ -](?<name>[a-z]{3,9})[ -](?<year>\d{4})/i,
+  /^(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?(?<name>[a-z]{3,9}) (?<day>\d\d?),? (?<year>\d{4})/i,
+];
+const clockForm =
+  /^(?:(?:T|,? )(?<hour>\d\d?):(?<minute>\d\d)(?<second>:\d\d(?:[.,]\d{1,9})?)?(?: ?(?<half>[AP]M))?)?(?: ?(?<zone>Z|(?:UTC|GMT)(?:[+-]\d\d(?::?\d\d)?)?|[+-]\d\d(?::?\d\d)?)(?: \(.*\))?)?$/i;
+
+/** The time in ISO 8601, in UTC if it has no zone; undefined if it is none. */
+function isoOf(written: string): string | undefined {
+  const day = dayForms.map((form) => form.exec(written)).find((match) => match !== null);
+  const clock = day && clockForm.exec(written.slice(day[0].length));
+  if (!clock) return;
+  const {
+    year,
+    name = "",
+    month = String(1 + months.findIndex((one) => one.startsWith(name.toLowerCase()))),
+  } = day.groups as Record<string, string | undefined>;
+  const {
+    hour = "0",
+    minute = "00",
+    second = ":00",
+    half,
+    zone = "",
+  } = clock.groups as Record<string, string | undefined>;
+  const hours = !half
+    ? Number(hour)
+    : Number(hour) > 12
+      ? Number.NaN
+      : (Number(hour) % 12) + (/p/i.test(half) ? 12 : 0);
+  const [months_, days, hours_] = [month, day.groups?.day, hours].map((part) => String(part).padStart(2, "0"));
+  const offset = zone.replace(/UTC|GMT/i, "").toUpperCase() || "Z";
+  return isoMoment.safeParse(`${year}-${months_}-${days}T${hours_}:${minute}${second.replace(",", ".")}${offset}`).data;
+}
+
+const ambiguous = /^(\d\d?)([-/])(\d\d?)\2(?=\d{4}\b)/;
+/** Kept as written, since ids of records without one are digests of it. */
+const zonedForm = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d[\d:.]* ?(Z|UTC|[+-]\d\d(:?\d\d)?)$/;
 
 /** As Postgres accepts it, with microseconds if given. */
 export const moment = z.string().transform((value, ctx) => {
-  const written = trimText(value);
-  const iso = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?( ?(Z|UTC|[+-]\d\d(:?\d\d)?))?$/.exec(written);
-  const at = Date.parse(iso && !iso[4] ? `${written.replace(" ", "T")}${iso[1] ? "Z" : ""}` : written);
-  if (at >= earliest && at <= Date.now() + 60_000) return iso?.[4] ? written : new Date(at).toISOString();
+  const written = trimText(value).replaceAll(/\s+/g, " ");
+  const iso = isoOf(written);
+  const at = Date.parse(iso ?? "");
+  if (at >= earliest && at <= Date.now() + 60_000)
+    return zonedForm.test(written) ? written : new Date(at).toISOString();
   ctx.issues.push({
     code: "custom",
     input: value,
-    message: Number.isNaN(at)
-      ? "must be a time such as 2026-01-31T09:30:00Z"
-      : "must be a time in the past, since 1970",
+    message: iso
+      ? "must be a time in the past, since 1970"
+      : ambiguous.test(written)
+        ? "may have the day or the month first; set the option dates to day_first or month_first"
+        : "must be a time such as 2026-01-31T09:30:00Z or 31.01.2026 09:30, with the year in four digits",
   });
   return z.NEVER;
 });
+
+/** Times with the day before the month, as `moment` reads them. */
+export function withDaysFirst<Values extends object>(values: Values, dates: ImportQuery["dates"]): Values {
+  const order = { day_first: "$1.$3.", month_first: "$3.$1." };
+  const entries = Object.entries(values).map(([name, value]) => [
+    name,
+    dates && name.endsWith("_at") && typeof value === "string"
+      ? trimText(value).replace(ambiguous, order[dates])
+      : value,
+  ]);
+  return Object.fromEntries(entries);
+}
 
 const person = {
   author_email: emailAddress.transform((value) => value.toLowerCase()).optional(),
@@ -64,7 +121,7 @@ const person = {
   author_id: externalId.optional(),
 };
 const taxonomyFields = {
-  slug: newSlug,
+  slug: newSlug.optional(),
   name: labelName,
   color: labelColor.optional(),
   translations: json(z.partialRecord(z.enum(locales), text({ min: 0, max: 400 }))).optional(),
@@ -237,6 +294,10 @@ export const importQuery = z.object({
     .default(true)
     .describe("Whether to create missing categories and tags; otherwise such a record fails."),
   type: submissionType.default("idea").describe("Type of submissions without one."),
+  dates: z
+    .enum(["day_first", "month_first"])
+    .optional()
+    .describe("What 06/05/2024 means, a day with slashes or dashes before its year; without it such a record fails."),
   follow: choice
     .default(false)
     .describe(

@@ -86,6 +86,8 @@ DROP FUNCTION "private"."inviter_is_authorized"(private.invites);
 
 DROP FUNCTION "private"."is_direct"();
 
+DROP FUNCTION "private"."mark_dry_run_ids"(private.imports, jsonb);
+
 DROP FUNCTION "private"."member_shape"(public.memberships, boolean);
 
 DROP FUNCTION "private"."my_profile"();
@@ -2287,7 +2289,7 @@ begin
   end if;
   total := (select coalesce(max(n::integer) + 1, 0)
     from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*].n') n);
-  if import.is_dry_run then records := private.mark_dry_run_ids(import, records); end if;
+  records := private.check_ids(import, records);
   ends_at := clock_timestamp() + interval '1 second';
   begin
     while import.records_done < total and clock_timestamp() < ends_at loop
@@ -2298,13 +2300,14 @@ begin
         import.records_done := import.records_done + size;
         import.records_at_once := case when clock_timestamp() < ends_at
           then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
-      -- Errors that a record can cause: a value, a constraint, a size, a rule or the statement timeout.
+      -- Only an outage, a conflict or the plan stops a job: what else fails is due to a record, or takes too long.
       exception when others or query_canceled then
-        if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
+        if sqlstate ~ '^(08|25006|40|53|55P03|57P|58|FB402|FB5)' then raise; end if;
         part := row(0, 0, '[]')::private.import_outcome;
         import.records_at_once := greatest(1, size / 2);
         if size = 1 then
           import.records_done := import.records_done + 1;
+          raise log 'import %: SQLSTATE % rejected a record', import.id, sqlstate;
           part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
             'line', e -> 'line',
             'message', 'was rejected by the database')), '[]')
@@ -4266,6 +4269,60 @@ begin
       end if;
   end case;
   return row(to_jsonb(plain), null)::private.checked_answer;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.check_ids(import private.imports, records jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_temp'
+AS $function$
+declare checked jsonb;
+begin
+  with given as materialized (
+    select r.key, case r.key when 'merged' then 'submission' else r.key end as kind,
+      coalesce(e.value ->> 'id', e.value ->> 'slug') as id, e.value, (e.value -> 'n')::integer as n,
+      md5((e.value - '{n,line}'::text[])::text)::uuid as content
+    from jsonb_each(records) r
+      cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end) e (value)
+  ), compared as (
+    select g.*, g.id is not null and g.content <> coalesce(i.content,
+      first_value(g.content) over (partition by g.kind, g.id order by g.n)) as is_repeated
+    from given g left join private.import_ids i on i.organization_id = import.organization_id
+      and i.import_id = import.id and i.kind = g.kind and i.external_id = g.id
+  ), noted as (
+    insert into private.import_ids (organization_id, import_id, kind, external_id, content)
+    select distinct on (g.kind, g.id) import.organization_id, import.id, g.kind, g.id, g.content
+    from given g where g.id is not null order by g.kind, g.id, g.n
+    on conflict do nothing
+  )
+  select records || coalesce(jsonb_object_agg(l.key, l.list), '{}') into checked from (
+    select c.key, coalesce(jsonb_agg(case when import.is_dry_run then c.value
+        - case when seen.parent then 'parent_id' else '' end
+        - case when seen.audience then 'audience_submission_id' else '' end
+        || jsonb_build_object('seen', seen.target) else c.value end order by c.n)
+        filter (where not c.is_repeated), '[]') as list
+    from compared c cross join lateral (
+      select coalesce(bool_or(i.kind = 'comment' and i.external_id = c.value ->> 'parent_id'), false)
+        as parent,
+        coalesce(bool_or(i.kind = 'submission'
+          and i.external_id = c.value ->> 'audience_submission_id'), false) as audience,
+        coalesce(bool_or(i.external_id = c.value ->> (i.kind || '_id')), false) as target
+      from private.import_ids i
+      where import.is_dry_run and i.organization_id = import.organization_id and i.import_id = import.id
+        and (i.kind, i.external_id) in (('comment', c.value ->> 'parent_id'),
+          ('submission', c.value ->> 'audience_submission_id'),
+          ('submission', c.value ->> 'submission_id'), ('comment', c.value ->> 'comment_id'),
+          ('survey', c.value ->> 'survey_id'))) seen
+    group by c.key
+    union all
+    select 'repeated', jsonb_agg(jsonb_build_object(
+      'n', c.n,
+      'line', c.value -> 'line',
+      'field', case when c.value ? 'id' then 'id' else 'slug' end,
+      'message', 'is that of an earlier record with other values; not imported') order by c.n)
+    from compared c where c.is_repeated having count(*) > 0) l;
+  return checked;
 end
 $function$;
 
@@ -7305,28 +7362,31 @@ CREATE OR REPLACE FUNCTION private.import_submissions(import private.imports, pe
  LANGUAGE plpgsql
  SET search_path TO 'pg_temp'
 AS $function$
-declare outcome private.import_outcome;
+declare
+  outcome private.import_outcome;
+  category_ids jsonb := private.labels_named(import, 'categories', (select jsonb_object_agg(v #>> '{}', null)
+    from jsonb_path_query(records, '$[*].category') v));
+  tag_ids jsonb := private.labels_named(import, 'tags', (select jsonb_object_agg(v #>> '{}', null)
+    from jsonb_path_query(records, '$[*].tags[*]') v));
 begin
   perform private.import_targets(import, records, 'merged_into_id');
   with r as materialized (
     select r.*, (people ->> r.author)::uuid as author_id,
-      private.imported_row(import, 'submission', r.id) as known_id,
-      row_number() over (partition by r.id order by r.n) as nth, c.id as category_id,
+      coalesce(private.imported_row(import, 'submission', r.id),
+        private.imported_row(import, 'submission', r.former_id)) as known_id,
+      row_number() over (partition by r.id order by r.n) as nth, (category_ids ->> r.category)::uuid as category_id,
         gen_random_uuid() as row_id,
       coalesce(r.created_at, now() + r.n * interval '1 microsecond') as at,
       private.import_target(import, r.merged_into_id) as target_id,
-      r.category is not null and c.id is null as lacks_category,
-      (select min(t.slug) from jsonb_array_elements_text(r.tags) as t (slug)
-        where not exists (select from public.tags k where k.organization_id = import.organization_id
-          and k.slug = t.slug)) is not null as lacks_tag
+      not category_ids ? r.category as lacks_category,
+      exists (select from jsonb_array_elements_text(r.tags) t (name) where not tag_ids ? t.name) as lacks_tag
     from jsonb_to_recordset(records) as r
-      (line integer, n integer, id text, author text, title text, description text, type text, status text,
-      category text, tags jsonb, source text, tracker_issue_url text, moderation_state text,
+      (line integer, n integer, id text, former_id text, author text, title text, description text, type text,
+      status text, category text, tags jsonb, source text, tracker_issue_url text, moderation_state text,
         created_at timestamptz, updated_at timestamptz,
       author_votes boolean, follow boolean, merged_into_id text)
-    left join public.categories c on c.organization_id = import.organization_id and c.slug = r.category
   ), fresh as materialized (
-    select * from r where known_id is null and nth = 1 and not lacks_category and not lacks_tag
+    select * from r where known_id is null and nth = 1 and lacks_category is not true and not lacks_tag
   ), made as (
     insert into public.submissions
       (id, organization_id, title, description, type, status, vote_count, author_id, category_id, source,
@@ -7339,6 +7399,9 @@ begin
   ), named as (
     insert into private.external_ids (organization_id, source, kind, external_id, submission_id)
     select import.organization_id, import.source, 'submission', id, row_id from fresh
+    union all select import.organization_id, import.source, 'submission', id, known_id from r
+      where known_id is not null and nth = 1 and former_id is not null
+    on conflict do nothing
   ), merged as (
     insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
     select row_id, import.organization_id, target_id, gen_random_uuid(), 'open' from fresh
@@ -7364,9 +7427,8 @@ begin
     select import.organization_id, row_id, author_id, 'author', at from fresh where follow
   ), tagged as (
     insert into public.submission_tags (organization_id, submission_id, tag_id)
-    select distinct import.organization_id, f.row_id, t.id
-    from fresh f cross join lateral jsonb_array_elements_text(f.tags) as w (slug)
-    join public.tags t on t.organization_id = import.organization_id and t.slug = w.slug
+    select distinct import.organization_id, f.row_id, (tag_ids ->> t.name)::uuid
+    from fresh f cross join lateral jsonb_array_elements_text(f.tags) t (name)
   )
   select (select count(*) from fresh), count(*) filter (where known_id is not null or nth > 1),
     coalesce(jsonb_agg(private.unknown_reference(line, case when lacks_category then 'category'
@@ -7561,36 +7623,47 @@ CREATE OR REPLACE FUNCTION private.import_taxonomy(import private.imports, recor
  LANGUAGE plpgsql
  SET search_path TO 'pg_temp'
 AS $function$
-declare outcome private.import_outcome; made bigint; last integer;
+declare
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  kind text; r record; is_known boolean;
 begin
-  last := (select coalesce(max(c.position), -1) from public.categories c
-    where c.organization_id = import.organization_id);
-  insert into public.categories (organization_id, slug, name, color, position, translations)
-  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.position, last + 1),
-    coalesce(r.translations, '{}')
-  from jsonb_to_recordset(records -> 'category') as r
-    (slug text, name text, color text, position integer, translations jsonb)
-  on conflict on constraint category_slugs_are_unique do nothing;
-  get diagnostics made = row_count;
-  outcome.created := made;
-  insert into public.tags (organization_id, slug, name, color, translations)
-  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.translations, '{}')
-  from jsonb_to_recordset(records -> 'tag') as r (slug text, name text, color text, translations jsonb)
-  on conflict on constraint tag_slugs_are_unique do nothing;
-  get diagnostics made = row_count;
-  outcome.created := outcome.created + made;
-  outcome.skipped := coalesce(jsonb_array_length(records -> 'category'), 0)
-    + coalesce(jsonb_array_length(records -> 'tag'), 0) - outcome.created;
-  if import.makes_missing then
-    last := (select coalesce(max(c.position), -1) from public.categories c
-      where c.organization_id = import.organization_id);
-    insert into public.categories (organization_id, slug, name, position)
-    select import.organization_id, c.key, c.value, last + 1 from jsonb_each_text(records -> 'categories') c
-    on conflict on constraint category_slugs_are_unique do nothing;
-    insert into public.tags (organization_id, slug, name)
-    select import.organization_id, t.key, t.value from jsonb_each_text(records -> 'tags') t
-    on conflict on constraint tag_slugs_are_unique do nothing;
-  end if;
+  foreach kind in array array['categories', 'tags'] loop
+    for r in
+      select true as is_record, g.* from jsonb_to_recordset(
+        records -> case kind when 'categories' then 'category' else 'tag' end) as g
+        (slug text, name text, color text, position integer, translations jsonb)
+      union all
+      select false, null, m.name, null, null, null
+      from jsonb_object_keys(records -> kind) m (name)
+      where import.makes_missing and not private.labels_named(import, kind, records -> kind) ? m.name
+    loop
+      if r.slug is null then
+        is_known := private.labels_named(import, kind, jsonb_build_object(r.name, null)) <> '{}';
+      else
+        execute format('select exists (select from public.%I l
+          where l.organization_id = $1 and l.slug = $2)', kind)
+        into is_known using import.organization_id, r.slug;
+      end if;
+      if not is_known then
+        execute format('insert into public.%1$I
+          select (jsonb_populate_record(null::public.%1$I, $1)).*', kind)
+        using jsonb_build_object(
+          'id', gen_random_uuid(),
+          'organization_id', import.organization_id,
+          'slug', coalesce(r.slug, private.free_slug(kind, import.organization_id, r.name)),
+          'name', r.name,
+          'color', coalesce(r.color, '#6b7280'),
+          'position', coalesce(r.position, (select coalesce(max(c.position), -1) + 1 from public.categories c
+            where c.organization_id = import.organization_id)),
+          'translations', coalesce(r.translations, '{}'),
+          -- Its slug counts as given before this import.
+          'created_at', case when r.slug is null then clock_timestamp() else import.created_at end);
+      end if;
+      continue when not r.is_record;
+      if is_known then outcome.skipped := outcome.skipped + 1;
+      else outcome.created := outcome.created + 1; end if;
+    end loop;
+  end loop;
   return outcome;
 end
 $function$;
@@ -8036,6 +8109,31 @@ end
 $function$;
 
 ALTER FUNCTION "private"."known_words"(private.search_scope, text, uuid[]) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.labels_named(import private.imports, kind text, names jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+declare found jsonb;
+begin
+  execute format('with n as materialized (
+      select k.name, private.fold_text(k.name) as folded from jsonb_object_keys($1) k (name)
+    ), l as materialized (
+      select t.id, t.slug, private.fold_text(t.name) as folded, t.created_at
+      from public.%I t where t.organization_id = $2
+    )
+    select jsonb_object_agg(c.name, c.id) from (
+      select distinct on (o.name) o.name, o.id from (
+        select n.name, l.id, l.created_at, 2 as place from n join l on l.folded = n.folded
+        union all select n.name, l.id, l.created_at, case when $4 then 1 else 3 end
+        from n join l on l.slug = n.name where l.created_at <= $3) o
+      order by o.name, o.place, o.created_at, o.id) c', kind)
+  into found using names, import.organization_id, import.created_at, import.format = 'feedback';
+  return coalesce(found, '{}');
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION private.latest_migration()
  RETURNS text
@@ -8667,44 +8765,6 @@ end
 $function$;
 
 ALTER FUNCTION "private"."mailbox"(text) OWNER TO "postgres";
-
-CREATE OR REPLACE FUNCTION private.mark_dry_run_ids(import private.imports, records jsonb)
- RETURNS jsonb
- LANGUAGE plpgsql
- SET search_path TO 'pg_temp'
-AS $function$
-declare noted jsonb;
-begin
-  noted := coalesce((
-    select jsonb_object_agg(r.key, case jsonb_typeof(r.value) when 'array' then (
-        select coalesce(jsonb_agg(e.value
-            - case when known.parent then 'parent_id' else '' end
-            - case when known.audience then 'audience_submission_id' else '' end
-            || jsonb_build_object('seen', known.target) order by e.place), '[]')
-        from jsonb_array_elements(r.value) with ordinality e (value, place)
-          cross join lateral (
-            select coalesce(bool_or(i.kind = 'comment' and i.external_id = e.value ->> 'parent_id'), false)
-              as parent,
-              coalesce(bool_or(i.kind = 'submission'
-                and i.external_id = e.value ->> 'audience_submission_id'), false) as audience,
-              coalesce(bool_or(i.external_id = e.value ->> (i.kind || '_id')), false) as target
-            from private.import_ids i
-            where i.organization_id = import.organization_id and i.import_id = import.id
-              and (i.kind, i.external_id) in (('comment', e.value ->> 'parent_id'),
-                ('submission', e.value ->> 'audience_submission_id'),
-                ('submission', e.value ->> 'submission_id'), ('comment', e.value ->> 'comment_id'),
-                  ('survey', e.value ->> 'survey_id'))) known
-      ) else r.value end)
-    from jsonb_each(records) r), '{}');
-  insert into private.import_ids (organization_id, import_id, kind, external_id)
-  select import.organization_id, import.id, case r.key when 'merged' then 'submission'
-    else r.key end, e ->> 'id'
-  from jsonb_each(records) r cross join jsonb_array_elements(r.value) e
-  where r.key in ('submission', 'merged', 'comment', 'survey') and e ->> 'id' is not null
-  on conflict do nothing;
-  return noted;
-end
-$function$;
 
 CREATE OR REPLACE FUNCTION private.mask_addresses(value jsonb)
  RETURNS jsonb
@@ -13472,7 +13532,7 @@ CREATE OR REPLACE FUNCTION private.write_import(import private.imports, records 
 AS $function$
 declare
   people jsonb; part private.import_outcome; kind text;
-  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  outcome private.import_outcome := row(0, 0, coalesce(records -> 'repeated', '[]'))::private.import_outcome;
 begin
   -- Block merges, which must see all rows of the submissions they merge.
   perform 1 from public.organizations o where o.id = import.organization_id for no key update;
@@ -14110,6 +14170,8 @@ DROP TABLE "private"."replies_due";
 DROP TABLE "private"."reply_days";
 
 ALTER TABLE "private"."agent_streams" ADD COLUMN "is_sentence" boolean NOT NULL DEFAULT false;
+
+ALTER TABLE "private"."import_ids" ADD COLUMN "content" uuid;
 
 ALTER TABLE "private"."imports" ADD COLUMN "records_done" integer NOT NULL DEFAULT 0;
 
@@ -15340,6 +15402,8 @@ COMMENT ON TABLE "private"."identify_sessions" IS 'Sessions of identified people
 COMMENT ON TABLE "private"."identify_tokens" IS 'Tokens with a jti that were used, until they have expired: such a token works once. digest is the SHA-256 of the jti.';
 
 COMMENT ON TABLE "private"."import_file_parts" IS 'The file of an unfinished import, or of the newest dry run, in parts of 1 MiB.';
+
+COMMENT ON TABLE "private"."import_ids" IS 'Ids that a running import has read, with the digest of the first record of each.';
 
 COMMENT ON TABLE "private"."imports" IS 'Imports and their progress. processed = created + skipped + failed; problem: the reason of a failure. A job has a query: its file is stored first and then written in steps with the credential that sent it. position: start of the next rows in the file; chunks_done: number of written chunks of these rows; records_done: of the next chunk; records_at_once: how many of a chunk are tried together; claimed_until: lease of the schedule, or the end of the last one.';
 

@@ -71,11 +71,13 @@ create table private.import_ids (
   import_id uuid not null,
   kind text not null,
   external_id text not null,
+  content uuid,
   primary key (organization_id, import_id, kind, external_id),
   constraint import_ids_import_is_of_the_same_organization foreign key (organization_id, import_id)
     references private.imports (organization_id, id) on delete cascade
 );
-comment on table private.import_ids is 'Ids seen in earlier chunks of a dry run, which rolls back its rows.';
+comment on table private.import_ids is
+  'Ids that a running import has read, with the digest of the first record of each.';
 
 -- Whether an import is a dry run that has ended and read the columns of its file.
 create function private.is_checked_import(import private.imports) returns boolean

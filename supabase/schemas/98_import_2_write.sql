@@ -135,39 +135,74 @@ begin
 end
 $$;
 
--- Writes categories and tags: those given as records and, with create_missing, those that submissions name.
+-- The categories or tags with these names, in any case, or slugs: {name: id}. Exports have slugs. A slug that this
+-- import derived from another name does not count.
+create function private.labels_named(import private.imports, kind text, names jsonb) returns jsonb
+language plpgsql stable set search_path = pg_temp as $$
+declare found jsonb;
+begin
+  execute format('with n as materialized (
+      select k.name, private.fold_text(k.name) as folded from jsonb_object_keys($1) k (name)
+    ), l as materialized (
+      select t.id, t.slug, private.fold_text(t.name) as folded, t.created_at
+      from public.%I t where t.organization_id = $2
+    )
+    select jsonb_object_agg(c.name, c.id) from (
+      select distinct on (o.name) o.name, o.id from (
+        select n.name, l.id, l.created_at, 2 as place from n join l on l.folded = n.folded
+        union all select n.name, l.id, l.created_at, case when $4 then 1 else 3 end
+        from n join l on l.slug = n.name where l.created_at <= $3) o
+      order by o.name, o.place, o.created_at, o.id) c', kind)
+  into found using names, import.organization_id, import.created_at, import.format = 'feedback';
+  return coalesce(found, '{}');
+end
+$$;
+
+-- Writes categories and tags: those given as records and, with create_missing, those that submissions
+-- name.
 create function private.import_taxonomy(import private.imports, records jsonb) returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
-declare outcome private.import_outcome; made bigint; last integer;
+declare
+  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  kind text; r record; is_known boolean;
 begin
-  last := (select coalesce(max(c.position), -1) from public.categories c
-    where c.organization_id = import.organization_id);
-  insert into public.categories (organization_id, slug, name, color, position, translations)
-  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.position, last + 1),
-    coalesce(r.translations, '{}')
-  from jsonb_to_recordset(records -> 'category') as r
-    (slug text, name text, color text, position integer, translations jsonb)
-  on conflict on constraint category_slugs_are_unique do nothing;
-  get diagnostics made = row_count;
-  outcome.created := made;
-  insert into public.tags (organization_id, slug, name, color, translations)
-  select import.organization_id, r.slug, r.name, coalesce(r.color, '#6b7280'), coalesce(r.translations, '{}')
-  from jsonb_to_recordset(records -> 'tag') as r (slug text, name text, color text, translations jsonb)
-  on conflict on constraint tag_slugs_are_unique do nothing;
-  get diagnostics made = row_count;
-  outcome.created := outcome.created + made;
-  outcome.skipped := coalesce(jsonb_array_length(records -> 'category'), 0)
-    + coalesce(jsonb_array_length(records -> 'tag'), 0) - outcome.created;
-  if import.makes_missing then
-    last := (select coalesce(max(c.position), -1) from public.categories c
-      where c.organization_id = import.organization_id);
-    insert into public.categories (organization_id, slug, name, position)
-    select import.organization_id, c.key, c.value, last + 1 from jsonb_each_text(records -> 'categories') c
-    on conflict on constraint category_slugs_are_unique do nothing;
-    insert into public.tags (organization_id, slug, name)
-    select import.organization_id, t.key, t.value from jsonb_each_text(records -> 'tags') t
-    on conflict on constraint tag_slugs_are_unique do nothing;
-  end if;
+  foreach kind in array array['categories', 'tags'] loop
+    for r in
+      select true as is_record, g.* from jsonb_to_recordset(
+        records -> case kind when 'categories' then 'category' else 'tag' end) as g
+        (slug text, name text, color text, position integer, translations jsonb)
+      union all
+      select false, null, m.name, null, null, null
+      from jsonb_object_keys(records -> kind) m (name)
+      where import.makes_missing and not private.labels_named(import, kind, records -> kind) ? m.name
+    loop
+      if r.slug is null then
+        is_known := private.labels_named(import, kind, jsonb_build_object(r.name, null)) <> '{}';
+      else
+        execute format('select exists (select from public.%I l
+          where l.organization_id = $1 and l.slug = $2)', kind)
+        into is_known using import.organization_id, r.slug;
+      end if;
+      if not is_known then
+        execute format('insert into public.%1$I
+          select (jsonb_populate_record(null::public.%1$I, $1)).*', kind)
+        using jsonb_build_object(
+          'id', gen_random_uuid(),
+          'organization_id', import.organization_id,
+          'slug', coalesce(r.slug, private.free_slug(kind, import.organization_id, r.name)),
+          'name', r.name,
+          'color', coalesce(r.color, '#6b7280'),
+          'position', coalesce(r.position, (select coalesce(max(c.position), -1) + 1 from public.categories c
+            where c.organization_id = import.organization_id)),
+          'translations', coalesce(r.translations, '{}'),
+          -- Its slug counts as given before this import.
+          'created_at', case when r.slug is null then clock_timestamp() else import.created_at end);
+      end if;
+      continue when not r.is_record;
+      if is_known then outcome.skipped := outcome.skipped + 1;
+      else outcome.created := outcome.created + 1; end if;
+    end loop;
+  end loop;
   return outcome;
 end
 $$;
@@ -177,28 +212,31 @@ $$;
 create function private.import_submissions(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
-declare outcome private.import_outcome;
+declare
+  outcome private.import_outcome;
+  category_ids jsonb := private.labels_named(import, 'categories', (select jsonb_object_agg(v #>> '{}', null)
+    from jsonb_path_query(records, '$[*].category') v));
+  tag_ids jsonb := private.labels_named(import, 'tags', (select jsonb_object_agg(v #>> '{}', null)
+    from jsonb_path_query(records, '$[*].tags[*]') v));
 begin
   perform private.import_targets(import, records, 'merged_into_id');
   with r as materialized (
     select r.*, (people ->> r.author)::uuid as author_id,
-      private.imported_row(import, 'submission', r.id) as known_id,
-      row_number() over (partition by r.id order by r.n) as nth, c.id as category_id,
+      coalesce(private.imported_row(import, 'submission', r.id),
+        private.imported_row(import, 'submission', r.former_id)) as known_id,
+      row_number() over (partition by r.id order by r.n) as nth, (category_ids ->> r.category)::uuid as category_id,
         gen_random_uuid() as row_id,
       coalesce(r.created_at, now() + r.n * interval '1 microsecond') as at,
       private.import_target(import, r.merged_into_id) as target_id,
-      r.category is not null and c.id is null as lacks_category,
-      (select min(t.slug) from jsonb_array_elements_text(r.tags) as t (slug)
-        where not exists (select from public.tags k where k.organization_id = import.organization_id
-          and k.slug = t.slug)) is not null as lacks_tag
+      not category_ids ? r.category as lacks_category,
+      exists (select from jsonb_array_elements_text(r.tags) t (name) where not tag_ids ? t.name) as lacks_tag
     from jsonb_to_recordset(records) as r
-      (line integer, n integer, id text, author text, title text, description text, type text, status text,
-      category text, tags jsonb, source text, tracker_issue_url text, moderation_state text,
+      (line integer, n integer, id text, former_id text, author text, title text, description text, type text,
+      status text, category text, tags jsonb, source text, tracker_issue_url text, moderation_state text,
         created_at timestamptz, updated_at timestamptz,
       author_votes boolean, follow boolean, merged_into_id text)
-    left join public.categories c on c.organization_id = import.organization_id and c.slug = r.category
   ), fresh as materialized (
-    select * from r where known_id is null and nth = 1 and not lacks_category and not lacks_tag
+    select * from r where known_id is null and nth = 1 and lacks_category is not true and not lacks_tag
   ), made as (
     insert into public.submissions
       (id, organization_id, title, description, type, status, vote_count, author_id, category_id, source,
@@ -211,6 +249,9 @@ begin
   ), named as (
     insert into private.external_ids (organization_id, source, kind, external_id, submission_id)
     select import.organization_id, import.source, 'submission', id, row_id from fresh
+    union all select import.organization_id, import.source, 'submission', id, known_id from r
+      where known_id is not null and nth = 1 and former_id is not null
+    on conflict do nothing
   ), merged as (
     insert into private.merges (source_id, organization_id, parent_id, event_id, previous_status)
     select row_id, import.organization_id, target_id, gen_random_uuid(), 'open' from fresh
@@ -236,9 +277,8 @@ begin
     select import.organization_id, row_id, author_id, 'author', at from fresh where follow
   ), tagged as (
     insert into public.submission_tags (organization_id, submission_id, tag_id)
-    select distinct import.organization_id, f.row_id, t.id
-    from fresh f cross join lateral jsonb_array_elements_text(f.tags) as w (slug)
-    join public.tags t on t.organization_id = import.organization_id and t.slug = w.slug
+    select distinct import.organization_id, f.row_id, (tag_ids ->> t.name)::uuid
+    from fresh f cross join lateral jsonb_array_elements_text(f.tags) t (name)
   )
   select (select count(*) from fresh), count(*) filter (where known_id is not null or nth > 1),
     coalesce(jsonb_agg(private.unknown_reference(line, case when lacks_category then 'category'

@@ -5,7 +5,7 @@ create function private.write_import(import private.imports, records jsonb) retu
 language plpgsql set search_path = pg_temp as $$
 declare
   people jsonb; part private.import_outcome; kind text;
-  outcome private.import_outcome := row(0, 0, '[]')::private.import_outcome;
+  outcome private.import_outcome := row(0, 0, coalesce(records -> 'repeated', '[]'))::private.import_outcome;
 begin
   -- Block merges, which must see all rows of the submissions they merge.
   perform 1 from public.organizations o where o.id = import.organization_id for no key update;
@@ -52,39 +52,56 @@ begin
 end
 $$;
 
--- Adapts records of a dry run to its earlier chunks, whose ids count as seen, and stores their ids.
-create function private.mark_dry_run_ids(import private.imports, records jsonb) returns jsonb
+-- Adapts records to the ids of earlier ones in the file. One whose id an earlier record has with other content
+-- moves to the failures in repeated. In a dry run, which rolls back, ids of earlier chunks count as seen.
+create function private.check_ids(import private.imports, records jsonb) returns jsonb
 language plpgsql set search_path = pg_temp as $$
-declare noted jsonb;
+declare checked jsonb;
 begin
-  noted := coalesce((
-    select jsonb_object_agg(r.key, case jsonb_typeof(r.value) when 'array' then (
-        select coalesce(jsonb_agg(e.value
-            - case when known.parent then 'parent_id' else '' end
-            - case when known.audience then 'audience_submission_id' else '' end
-            || jsonb_build_object('seen', known.target) order by e.place), '[]')
-        from jsonb_array_elements(r.value) with ordinality e (value, place)
-          cross join lateral (
-            select coalesce(bool_or(i.kind = 'comment' and i.external_id = e.value ->> 'parent_id'), false)
-              as parent,
-              coalesce(bool_or(i.kind = 'submission'
-                and i.external_id = e.value ->> 'audience_submission_id'), false) as audience,
-              coalesce(bool_or(i.external_id = e.value ->> (i.kind || '_id')), false) as target
-            from private.import_ids i
-            where i.organization_id = import.organization_id and i.import_id = import.id
-              and (i.kind, i.external_id) in (('comment', e.value ->> 'parent_id'),
-                ('submission', e.value ->> 'audience_submission_id'),
-                ('submission', e.value ->> 'submission_id'), ('comment', e.value ->> 'comment_id'),
-                  ('survey', e.value ->> 'survey_id'))) known
-      ) else r.value end)
-    from jsonb_each(records) r), '{}');
-  insert into private.import_ids (organization_id, import_id, kind, external_id)
-  select import.organization_id, import.id, case r.key when 'merged' then 'submission'
-    else r.key end, e ->> 'id'
-  from jsonb_each(records) r cross join jsonb_array_elements(r.value) e
-  where r.key in ('submission', 'merged', 'comment', 'survey') and e ->> 'id' is not null
-  on conflict do nothing;
-  return noted;
+  with given as materialized (
+    select r.key, case r.key when 'merged' then 'submission' else r.key end as kind,
+      coalesce(e.value ->> 'id', e.value ->> 'slug') as id, e.value, (e.value -> 'n')::integer as n,
+      md5((e.value - '{n,line}'::text[])::text)::uuid as content
+    from jsonb_each(records) r
+      cross join jsonb_array_elements(case jsonb_typeof(r.value) when 'array' then r.value else '[]' end) e (value)
+  ), compared as (
+    select g.*, g.id is not null and g.content <> coalesce(i.content,
+      first_value(g.content) over (partition by g.kind, g.id order by g.n)) as is_repeated
+    from given g left join private.import_ids i on i.organization_id = import.organization_id
+      and i.import_id = import.id and i.kind = g.kind and i.external_id = g.id
+  ), noted as (
+    insert into private.import_ids (organization_id, import_id, kind, external_id, content)
+    select distinct on (g.kind, g.id) import.organization_id, import.id, g.kind, g.id, g.content
+    from given g where g.id is not null order by g.kind, g.id, g.n
+    on conflict do nothing
+  )
+  select records || coalesce(jsonb_object_agg(l.key, l.list), '{}') into checked from (
+    select c.key, coalesce(jsonb_agg(case when import.is_dry_run then c.value
+        - case when seen.parent then 'parent_id' else '' end
+        - case when seen.audience then 'audience_submission_id' else '' end
+        || jsonb_build_object('seen', seen.target) else c.value end order by c.n)
+        filter (where not c.is_repeated), '[]') as list
+    from compared c cross join lateral (
+      select coalesce(bool_or(i.kind = 'comment' and i.external_id = c.value ->> 'parent_id'), false)
+        as parent,
+        coalesce(bool_or(i.kind = 'submission'
+          and i.external_id = c.value ->> 'audience_submission_id'), false) as audience,
+        coalesce(bool_or(i.external_id = c.value ->> (i.kind || '_id')), false) as target
+      from private.import_ids i
+      where import.is_dry_run and i.organization_id = import.organization_id and i.import_id = import.id
+        and (i.kind, i.external_id) in (('comment', c.value ->> 'parent_id'),
+          ('submission', c.value ->> 'audience_submission_id'),
+          ('submission', c.value ->> 'submission_id'), ('comment', c.value ->> 'comment_id'),
+          ('survey', c.value ->> 'survey_id'))) seen
+    group by c.key
+    union all
+    select 'repeated', jsonb_agg(jsonb_build_object(
+      'n', c.n,
+      'line', c.value -> 'line',
+      'field', case when c.value ? 'id' then 'id' else 'slug' end,
+      'message', 'is that of an earlier record with other values; not imported') order by c.n)
+    from compared c where c.is_repeated having count(*) > 0) l;
+  return checked;
 end
 $$;
 
@@ -187,7 +204,7 @@ begin
   end if;
   total := (select coalesce(max(n::integer) + 1, 0)
     from jsonb_path_query(records, 'strict $.* ? (@.type() == "array")[*].n') n);
-  if import.is_dry_run then records := private.mark_dry_run_ids(import, records); end if;
+  records := private.check_ids(import, records);
   ends_at := clock_timestamp() + interval '1 second';
   begin
     while import.records_done < total and clock_timestamp() < ends_at loop
@@ -198,13 +215,14 @@ begin
         import.records_done := import.records_done + size;
         import.records_at_once := case when clock_timestamp() < ends_at
           then least(2 * import.records_at_once, 500) else greatest(1, size / 2) end;
-      -- Errors that a record can cause: a value, a constraint, a size, a rule or the statement timeout.
+      -- Only an outage, a conflict or the plan stops a job: what else fails is due to a record, or takes too long.
       exception when others or query_canceled then
-        if sqlstate !~ '^(22|23|54|57014|FB4)' or sqlstate = 'FB402' then raise; end if;
+        if sqlstate ~ '^(08|25006|40|53|55P03|57P|58|FB402|FB5)' then raise; end if;
         part := row(0, 0, '[]')::private.import_outcome;
         import.records_at_once := greatest(1, size / 2);
         if size = 1 then
           import.records_done := import.records_done + 1;
+          raise log 'import %: SQLSTATE % rejected a record', import.id, sqlstate;
           part.failures := (select coalesce(jsonb_agg(jsonb_build_object(
             'line', e -> 'line',
             'message', 'was rejected by the database')), '[]')

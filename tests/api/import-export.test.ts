@@ -270,16 +270,53 @@ describe("an import", () => {
     expect(fewer).toMatchObject({ created: 1, failed: 2 });
   });
 
-  test("skips only the record that the database rejects", async () => {
+  test.each([
+    [["C", "C++", "C#"]],
+    [["c++", "c", "c#"]],
+    [["A/B tests", "A & B tests"]],
+    [["Version 1.0", "Version 10", "Version 1-0"]],
+    [["v1.0", "v1-0", "v10"]],
+    [["Øl", "L"]],
+    [["Łow", "Ow"]],
+    [[".NET", "NET"]],
+    [["検索", "通知"]],
+    [["🚀", "🐛"]],
+  ])("keeps the labels %j apart, also when they come back from an export", async (names) => {
+    const [board, copy] = [await newBoard(), await newBoard()];
+    const rows = names.map((name, n) => submission(n, { category: name, tags: [name], author_name: `Of ${name}` }));
+    const again = [submission(99, { category: names[0]?.toUpperCase(), tags: names }), ...rows];
+    expect(await importing(board.key, lines(rows))).toMatchObject({ created: names.length, failed: 0 });
+    expect(await importing(board.key, lines(again))).toMatchObject({ created: 1, failed: 0 });
+    await importing(copy.key, await exported(board.key));
+    for (const { organization } of [board, copy]) {
+      const found = await sql`
+        select s.title, c.name as category, array(select t.name from public.submission_tags st
+          join public.tags t on t.id = st.tag_id where st.submission_id = s.id order by t.name collate "C") as tags
+        from public.submissions s join public.categories c on c.id = s.category_id
+        where s.organization_id = ${organization.id} order by s.title`;
+      expect(found).toEqual([
+        ...names.map((name, n) => ({ title: `Number ${n} of many`, category: name, tags: [name] })),
+        { title: "Number 99 of many", category: names[0], tags: names.toSorted() },
+      ]);
+    }
+    expect(await contentOf(copy.key)).toEqual(await contentOf(board.key));
+  });
+
+  test("matches a label by its name in any case, or by its slug", async () => {
     const board = await newBoard();
-    const records = [...Array(9).keys()].map((n) => submission(n));
-    records.splice(4, 0, submission(99, { created_at: "2024-02-30T00:00:00Z" }));
-    expect(await importing(board.key, lines(records))).toMatchObject({
-      processed: 10,
-      created: 9,
-      failed: 1,
-      errors: [{ line: 5, message: "was rejected by the database" }],
-    });
+    const tags = ["Dark Mode", "dark mode", "dark-mode", "ＤＡＲＫ mode"];
+    expect(
+      await importing(board.key, lines([submission(1, { tags: [tags[0]] }), submission(2, { tags })])),
+    ).toMatchObject({ created: 2, failed: 0 });
+    await importing(board.key, lines([submission(3, { tags })]));
+    const made = await sql`select name from public.tags where organization_id = ${board.organization.id} order by name`;
+    expect(made.map(({ name }) => name)).toEqual(["Dark Mode", "dark-mode"]);
+  });
+
+  test("creates a category or tag without a slug, once", async () => {
+    const board = await newBoard();
+    const labels = ["C++", "C#", "c++"].map((name) => ({ kind: "tag", name, color: "#ff8800" }));
+    expect(await importing(board.key, lines(labels))).toMatchObject({ created: 2, skipped: 1, failed: 0 });
   });
 
   test("with an unreadable part fails with its position, and keeps the records before it", async () => {

@@ -159,8 +159,6 @@ describe("a record", () => {
     ["an unknown status", { ...good, status: "shipped" }, "status", "must be one of open"],
     ["a time to come", { ...good, created_at: "2999-01-01T00:00:00Z" }, "created_at", "in the past"],
     ["a time that is none", { ...good, created_at: "yesterday" }, "created_at", "must be a time"],
-    ["an address that is none", { ...good, author_email: "x" }, "author_email", "email"],
-    ["a link that is none", { ...good, tracker_issue_url: "javascript:alert(1)" }, "tracker_issue_url", "http"],
     ["a vote without a person", { kind: "vote", submission_id: "1" }, "author_email", "identifies the person"],
     ["a comment on nothing", { kind: "comment", body: "Yes" }, "submission_id", "is required"],
   ])("with %s is rejected with its line number", async (_, values, field, message) => {
@@ -170,6 +168,92 @@ describe("a record", () => {
     );
     expect(rejected).toMatchObject([{ line: 1 }, { line: 2, field, message: expect.stringContaining(message) }]);
     expect(accepted).toHaveLength(1);
+  });
+
+  test.each([
+    ["author_email", "x", "must be an email address"],
+    ["author_name", "x".repeat(101), "must be 1 to 100 characters long"],
+    ["tracker_issue_url", "javascript:alert(1)", "must be a URL"],
+  ])("with a wrong %s is accepted without it, which is told", async (field, value, message) => {
+    const { taken: accepted, refused: rejected } = await entries(JSON.stringify({ ...good, [field]: value }), "jsonl");
+    expect(accepted).toHaveLength(1);
+    expect(JSON.stringify(accepted)).not.toContain(value);
+    expect(rejected).toEqual([
+      { line: 1, field, message: expect.stringMatching(`^${message}.*; imported without it$`), kept: true },
+    ]);
+  });
+
+  test.each([
+    ["2024-05-06", "2024-05-06T00:00"],
+    ["2024-5-6 7:08", "2024-05-06T07:08"],
+    ["2024/05/06", "2024-05-06T00:00"],
+    ["2024-05-06 10:00:00", "2024-05-06T10:00"],
+    ["2024-05-06T10:00:00-15:59", "2024-05-07T01:59"],
+    ["06.05.2024", "2024-05-06T00:00"],
+    ["6. 5. 2024", "2024-05-06T00:00"],
+    ["06.05.2024 14:30", "2024-05-06T14:30"],
+    ["06.05.2024, 2:30 PM", "2024-05-06T14:30"],
+    ["29.02.2024", "2024-02-29T00:00"],
+    ["May 6, 2024", "2024-05-06T00:00"],
+    ["6 May 2024 12:30 am", "2024-05-06T00:30"],
+    ["6-May-2024", "2024-05-06T00:00"],
+    ["Mon, 06 May 2024 10:00:00 GMT", "2024-05-06T10:00"],
+    ["Mon May 06 2024 10:00:00 GMT+0200 (Central European Summer Time)", "2024-05-06T08:00"],
+    ["06/05/2024", undefined],
+    ["06-05-2024", undefined],
+    ["13/05/2024", undefined],
+    ["6.5.24", undefined],
+    ["5/6/24", undefined],
+    ["2024", undefined],
+    ["May 2024", undefined],
+    ["12/2024", undefined],
+    ["20240506", undefined],
+    ["Feature 12", undefined],
+    ["Feature 12, 2024", undefined],
+    ["Item 5", undefined],
+    ["version 3.1", undefined],
+    ["2024-02-30", undefined],
+    ["2023-02-29T10:00:00Z", undefined],
+    ["31.04.2024", undefined],
+    ["12.13.2024", undefined],
+    ["2024-05-06 24:00", undefined],
+    ["2024-05-06 13:00 AM", undefined],
+    ["2024-05-06T10:00:00+16:00", undefined],
+    ["1715000000", undefined],
+    ["1715000000000", undefined],
+  ])("of the time %j is of %s in UTC, or refused", async (created_at, time) => {
+    const { taken, refused } = await entries(JSON.stringify({ ...good, created_at }), "jsonl");
+    const [{ created_at: read } = {}] = taken as { created_at?: string }[];
+    expect(read && new Date(read).toISOString().slice(0, 16)).toBe(time);
+    expect(refused).toMatchObject(time ? [] : [{ field: "created_at" }]);
+  });
+
+  test.each([
+    ["06/05/2024", "2024-05-06T00:00", "2024-06-05T00:00"],
+    ["6-5-2024 14:30", "2024-05-06T14:30", "2024-06-05T14:30"],
+    ["13/05/2024 2:30 PM", "2024-05-13T14:30", undefined],
+    ["05/13/2024", undefined, "2024-05-13T00:00"],
+    ["06.05.2024", "2024-05-06T00:00", "2024-05-06T00:00"],
+  ])(
+    "of the time %j is of one day in a file with the day first, and of one in a file with the month first",
+    async (created_at, ...times) => {
+      for (const [n, dates] of ["day_first", "month_first"].entries()) {
+        const { taken } = await entries(JSON.stringify({ ...good, created_at }), "jsonl", { dates });
+        const [{ created_at: read } = {}] = taken as { created_at?: string }[];
+        expect(read && new Date(read).toISOString().slice(0, 16)).toBe(times[n]);
+      }
+    },
+  );
+
+  test.each([
+    ["Ann <Ann@example.com>", "ann@example.com", "Ann"],
+    ['"Lee, Ann" <ann@example.com>', "ann@example.com", "Lee, Ann"],
+    ["<mailto:ann@example.com>", "ann@example.com", undefined],
+    ["mailto:ann@example.com?subject=Hi", "ann@example.com", undefined],
+  ])("of %s is of that address", async (author_email, author, author_name) => {
+    const { taken, refused } = await entries(JSON.stringify({ ...good, author_email }), "jsonl");
+    expect(taken).toMatchObject([{ author, author_name }]);
+    expect(refused).toEqual([]);
   });
 
   test("contains comments and votes, as separate records from the first comment on", async () => {
@@ -372,6 +456,7 @@ describe("the export of", () => {
       const message =
         "was skipped, because a file can create at most 1,000,000 anonymous votes; import the rest from another file";
       expect(rejected).toEqual([
+        { line: 3, field: "vote_count", message: "is more than 10,000; imported with 10,000 votes", kept: true },
         { line: 5, field: "vote_count", message, kept: true },
         { line: 7, field: "vote_count", message, kept: true },
       ]);
@@ -385,6 +470,98 @@ describe("the export of", () => {
       ]);
     },
   );
+
+  test.each([
+    ...["1,234", "1.234", "1 234", "1\u00A0234", "1\u202F234", "1\u2009234", "1’234", "1,234.00"].map((given) => [
+      given,
+      1234,
+    ]),
+    ["+7", 7],
+    ["12.0", 12],
+    ["0", 0],
+    [1500, 1500],
+    ...["12 votes", "1,5", "1.5", "1.50", "1.2k", "-3", "1,23,456", "n/a", 1.5, 1e21].map((given) => [
+      given,
+      undefined,
+    ]),
+  ])("Canny, with %j votes, has %s or tells that they are left out", async (Votes, count) => {
+    const { taken, refused } = await entries(
+      JSON.stringify({ "Post Title": "A title", "Post Details": "A description", Votes }),
+      "jsonl",
+      { format: "canny", anonymous_votes: "true" },
+    );
+    expect(taken).toHaveLength(1 + Number(count ?? 0));
+    expect(refused).toMatchObject(
+      count === undefined
+        ? [{ field: "vote_count", message: expect.stringContaining("not a whole number"), kept: true }]
+        : [],
+    );
+  });
+
+  test.each([
+    ["(deleted)", undefined],
+    ["n/a", undefined],
+    ["-", undefined],
+    ["ann@localhost", undefined],
+    ["ann at example.com", undefined],
+    ["Ann <ann@example.com>", "ann@example.com"],
+    ["mailto:ann@example.com", "ann@example.com"],
+  ])("Canny, with the address %s, keeps the post, comment and vote", async (email, author) => {
+    const person = { email };
+    const post = { id: "p", title: "A title", details: "A description of more.", author: { name: "Ann", email } };
+    const { taken, refused } = await entries(
+      JSON.stringify({ ...post, comments: [{ id: "c", value: "Yes", author: person }], votes: [{ voter: person }] }),
+      "jsonl",
+      { format: "canny" },
+    );
+    expect(taken.map(({ kind }) => kind)).toEqual(["submission", "comment", "vote"]);
+    expect(taken[0]).toMatchObject({ author: author ?? "#name ann", author_name: "Ann" });
+    if (author) expect(refused).toEqual([]);
+    else
+      expect(refused).toMatchObject(
+        taken.map(() => ({
+          field: "author_email",
+          message: expect.stringMatching(/; imported without it$/),
+          kept: true,
+        })),
+      );
+  });
+
+  test.each([
+    ["One<br />Two<br>\nThree", "One\nTwo\nThree"],
+    ["<p>One</p>\n<p>Two &euro; &amp; &#8364;</p>", "One\n\nTwo € & €"],
+    ["<div>One</div><div><br></div><div>Two</div>", "One\n\nTwo"],
+    ["<ul><li>One</li><li><p>Two</p><ol><li>A</li><li>B</li></ol></li></ul>", "- One\n- Two\n\n  1. A\n  2. B"],
+    ['<a href="https://a.example/?b=1&amp;c=2">here</a>', "here (https://a.example/?b=1&c=2)"],
+    ['<a href="https://a.example">https://a.example</a>', "https://a.example"],
+    ['<img src="https://a.example/i.png" alt="Shot"><br>', "Shot (https://a.example/i.png)"],
+    ["<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", "a b\nc"],
+    ["<script>alert(1)</script><p>Seen</p>", "Seen"],
+    ["&lt;p&gt;Twice &amp;amp; so&lt;/p&gt;", "Twice & so"],
+    ["<p>A List&lt;String&gt; and List<String></p>", "A List<String> and List<String>"],
+    ["Tom &amp; a < b <c", "Tom & a < b <c"],
+    ["a < b && c > d", "a < b && c > d"],
+    ["Use List<String>, the <div> tag and &c.", "Use List<String>, the <div> tag and &c."],
+    ["I <3 this\n\n  - so much", "I <3 this\n\n  - so much"],
+  ])("Canny, with the text %j, is read as %j", async (details, text) => {
+    const { taken } = await entries(
+      JSON.stringify({ title: "Q &amp; A", details, comments: [{ id: "c", value: details, author: { name: "Ann" } }] }),
+      "jsonl",
+      { format: "canny" },
+    );
+    const [post, comment] = taken as { title?: string; description?: string; body?: string }[];
+    expect(post?.title).toBe("Q & A");
+    expect(post?.description?.replace("\n\nImported from Canny.", "")).toBe(text);
+    expect(comment?.body).toBe(text);
+  });
+
+  test("Canny, with texts that Postgres cannot store, does not stop", async () => {
+    const { refused } = await entries(JSON.stringify({ title: "A title", status: "a\0b", votes: "c\0d" }), "jsonl", {
+      format: "canny",
+      anonymous_votes: "true",
+    });
+    expect(refused).toHaveLength(2);
+  });
 
   test("Fider, as CSV", async () => {
     const { taken: accepted, refused: rejected } = await entries(
@@ -423,7 +600,7 @@ describe("the export of", () => {
       { id: 2, name: "Secret", slug: "secret", color: "000000", isPublic: false },
     ];
     const { taken: accepted } = await entries(JSON.stringify(tags), "json", { format: "fider", what: "tags" });
-    expect(accepted).toEqual([{ kind: "tag", slug: "easy-one", name: "Easy one", color: "#ff8800" }]);
+    expect(accepted).toEqual([{ kind: "tag", name: "Easy one", color: "#ff8800" }]);
   });
 
   test("Fider, as its API answers", async () => {

@@ -25,6 +25,7 @@ const bad: Record<string, string[]> = {
   dry_run: ["yes"],
   create_missing: ["yes"],
   follow: ["yes"],
+  dates: ["06/05/2024"],
   anonymous_votes: ["yes"],
   expand: ["voters", "author,,tags", `${"author,".repeat(60)}author`],
   metrics: ["median", "nps_score,", "NPS_SCORE"],

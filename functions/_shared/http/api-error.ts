@@ -104,7 +104,7 @@ function ofPostgres(error: postgres.PostgresError): ApiError | undefined {
       return unavailable();
   }
   // Too many connections, connection exceptions, rejected logins and databases that do not accept connections.
-  if (/^(53|57P|08|28|3D)/.test(error.code)) return unavailable();
+  if (/^(08|25006|28|3D|40|53|57P|58)/.test(error.code)) return unavailable();
 }
 
 function raisedByUs(code: ErrorCode, error: postgres.PostgresError): ApiError | undefined {

@@ -70,13 +70,17 @@ export const importFilePart = (id: string, n: number) => read<Uint8Array | null>
 /** The chunk to write at a position; with the last chunk also the next position and the remaining anonymous votes. */
 export type Step = { at: number; chunk: number; next?: Position; namelessVotes?: number };
 
+/** What Postgres cannot store must not stop the import. */
+const storable = (_: string, value: unknown) =>
+  typeof value === "string" ? value.toWellFormed().replaceAll("\0", "\uFFFD") : value;
+
 /** Writes the chunk, or a part of it in a bounded time. */
 export const runImport = (id: string, chunk: Chunk, { at, chunk: n, next, namelessVotes }: Step) =>
   read<{ is_written: boolean }>(
     "admin_run_import",
     id,
-    JSON.stringify(recordsOf(chunk)),
-    JSON.stringify(chunk.refused),
+    JSON.stringify(recordsOf(chunk), storable),
+    JSON.stringify(chunk.refused, storable),
     at,
     n,
     next,

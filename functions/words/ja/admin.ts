@@ -439,6 +439,8 @@ export const admin: AdminTexts = {
     sourceHint: "複数のソースの ID を区別します。英小文字、数字、ハイフンを使えます。",
     type: "種類のない投稿の扱い",
     types: { idea: "アイデア", problem: "問題" },
+    dates: "「06/05/2024」のような日付の読み方",
+    dateOrders: { "": "判断せず、その行をエラーにする", day_first: "2024年5月6日（日が先）", month_first: "2024年6月5日（月が先）" },
     createMissing: "存在しないカテゴリーとタグを作成する",
     anonymousVotes: "ファイルに票数しかない場合は、匿名の投票を作成する",
     follow: "ファイル内の人をフォロワーに追加する（本人がこれらの投稿についてのメールを希望している場合のみ）",

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Facts } from "../../../../shared/import-fields.ts";
-import { type ImportQuery, type RecordKind, recordSchemas } from "../../../../shared/imports.ts";
+import { type ImportQuery, type RecordKind, recordSchemas, withDaysFirst } from "../../../../shared/imports.ts";
 import { validationDetails } from "../../../../shared/validation.ts";
 import { toApiError } from "../../http/api-error.ts";
-import { type Allowance, type Draft, draftsOf, maxVotes, slugOf } from "./formats.ts";
+import { type Allowance, type Draft, draftsOf, mailboxOf, maxVotes } from "./formats.ts";
 import type { Row } from "./rows.ts";
 
 type Fields = Record<string, unknown>;
@@ -60,11 +60,14 @@ export async function* chunksOf(
           }
           const submission_id = draft.values.submission_id ?? submissionId;
           const checked = checkedOf({ ...draft, values: { ...draft.values, submission_id } }, row.line, query);
-          if (draft.kind === "submission") submissionId = "message" in checked ? undefined : checked.fields.id;
-          if ("message" in checked) chunk.refused.push(checked);
-          else {
-            chunk.entries.push(checked);
-            characters += sizeOf(checked.fields);
+          if (draft.kind === "submission") submissionId = undefined;
+          for (const part of checked) {
+            if ("message" in part) chunk.refused.push(part);
+            else {
+              chunk.entries.push(part);
+              characters += sizeOf(part.fields);
+              if (draft.kind === "submission") submissionId = part.fields.id;
+            }
           }
           if (full()) yield finishChunk();
         }
@@ -83,16 +86,44 @@ function sizeOf(fields: Fields): number {
   return 200 + String(description ?? body ?? "").length + (JSON.stringify(questions ?? answers)?.length ?? 0);
 }
 
-function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): Entry | Failure {
-  const result = recordSchemas[kind].safeParse(values);
-  if (!result.success) {
-    const [first] = validationDetails(result.error);
-    return { line, ...(first ?? { message: "is not valid" }) };
+/** A record is imported without one of these that cannot be used. */
+const dispensable = new Set(["author_email", "author_name", "color", "tracker_issue_url"]);
+
+/** The record, or why it is refused; then the omitted fields. */
+function checkedOf({ kind, values: given }: Draft, line: number, query: ImportQuery): (Entry | Failure)[] {
+  const values = withDaysFirst(given, query.dates);
+  if (typeof values.author_email === "string") {
+    const { name, address } = mailboxOf(values.author_email);
+    values.author_email = address;
+    values.author_name ??= name || undefined;
   }
-  const { author_email, author_id, author_name, category, tags, ...fields } = result.data as Fields;
+  const details = validationDetails(recordSchemas[kind].safeParse(values).error ?? { issues: [] });
+  const omitted = details.filter(({ field }) => dispensable.has(field));
+  const refused = details.find((detail) => !omitted.includes(detail));
+  if (refused) return [{ line, ...refused }];
+  const address = values.author_email;
+  for (const { field } of omitted) delete values[field];
+  const fields: Fields = recordSchemas[kind].parse(values);
+  // An unusable address still tells people apart.
+  if (address && !fields.author_email && !fields.author_name) fields.author_id ??= digestOf(address);
+  const entry = entryOf(kind, fields, line, query);
+  if (!entry)
+    return [
+      { line, field: "author_email", message: omitted[0]?.message ?? "is required, because it identifies the person" },
+    ];
+  return [
+    entry,
+    ...omitted.map(
+      ({ field, message }): Failure => ({ line, field, message: `${message}; imported without it`, kept: true }),
+    ),
+  ];
+}
+
+/** Undefined if it needs a person and has none. */
+function entryOf(kind: RecordKind, given: Fields, line: number, query: ImportQuery): Entry | undefined {
+  const { author_email, author_id, author_name, category, tags, ...fields } = given;
   const author = (author_email ?? asId(author_id ?? asName(author_name))) as string | undefined;
-  if (!author && (kind === "vote" || kind === "comment_vote" || kind === "follow"))
-    return { line, field: "author_email", message: "is required, because it identifies the person" };
+  if (!author && (kind === "vote" || kind === "comment_vote" || kind === "follow")) return;
   const labels = { category: category as string | undefined, tags: (tags ?? []) as string[] };
   const follow = author !== undefined && (fields.follow ?? query.follow);
   const entry = { ...fields, author: author ?? "#nobody", author_name };
@@ -104,7 +135,8 @@ function checkedOf({ kind, values }: Draft, line: number, query: ImportQuery): E
       kind: isMerged ? "merged" : kind,
       fields: {
         ...entry,
-        id: fields.id ?? digestOf(fields.title, author, fields.created_at),
+        id: fields.id ?? digestOf(fields.title, author, fields.created_at, fields.description),
+        former_id: fields.id ? undefined : digestOf(fields.title, author, fields.created_at),
         type: fields.type ?? query.type,
         author_votes: !isMerged && (fields.author_votes ?? author !== undefined),
         follow: !isMerged && follow,
@@ -145,19 +177,14 @@ function digestOf(...parts: unknown[]): string {
 export function recordsOf({ file, entries }: Chunk): Record<string, unknown> {
   const records: Record<string, Fields[]> = {};
   const people: Record<string, string | null> = {};
-  const categories: Record<string, string> = {};
-  const tags: Record<string, string> = {};
+  const categories: Record<string, unknown> = {};
+  const tags: Record<string, unknown> = {};
   for (const [n, { line, kind, fields }] of entries.entries()) {
-    const { author_name, category, tags: labels, ...record } = fields;
+    const { author_name, ...record } = fields;
+    const { category, tags: labels } = record;
     if (typeof record.author === "string") people[record.author] ??= (author_name as string | undefined) ?? null;
-    if (typeof category === "string") {
-      record.category = slugOf(category);
-      categories[slugOf(category)] ??= category;
-    }
-    if (Array.isArray(labels)) {
-      record.tags = [...new Set(labels.map(slugOf))];
-      for (const label of labels) tags[slugOf(label)] ??= label;
-    }
+    if (typeof category === "string") categories[category] = category;
+    for (const tag of (labels ?? []) as string[]) tags[tag] = tag;
     records[kind] ??= [];
     records[kind].push({ line, n, ...record });
   }

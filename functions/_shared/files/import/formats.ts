@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import { commentPatch } from "../../../../shared/comments.ts";
-import { isUuid, newSlug, personName } from "../../../../shared/fields.ts";
+import { isEmailAddress, personName } from "../../../../shared/fields.ts";
 import {
   assign,
   columnName,
@@ -10,10 +9,11 @@ import {
   nameOf,
   wantedFields,
 } from "../../../../shared/import-fields.ts";
-import { type ImportQuery, kindOf, moment, type RecordKind } from "../../../../shared/imports.ts";
+import { type ImportQuery, kindOf, moment, type RecordKind, withDaysFirst } from "../../../../shared/imports.ts";
 import { type SubmissionStatus, statusNote, submissionText } from "../../../../shared/submissions.ts";
 import { labelName } from "../../../../shared/taxonomy.ts";
 import { lengthOf, trimText } from "../../../../shared/text.ts";
+import { textOfHtml } from "./html.ts";
 
 type Values = Record<string, unknown>;
 /** A record from a file: its kind is known, its fields are not validated. */
@@ -30,7 +30,6 @@ const lengths = {
   note: lengthOf(statusNote).max,
   label: lengthOf(labelName).max,
   person: lengthOf(personName).max,
-  slug: newSlug.maxLength ?? 0,
 };
 const kinds = new Set<string>(Object.values(kindOf));
 const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
@@ -68,14 +67,11 @@ function* ownDrafts(values: Values, query: ImportQuery, facts?: Facts, isByField
   const row = isByField ? values : fieldsIn(values, query, kind, facts);
   yield { kind, values: withoutNulls({ type: query.type, ...row }) };
   const { comments, votes } = isByField ? {} : partsOf(values, kind);
-  // Comments in order, then votes.
-  const time = (comment: Values) => Date.parse(String(comment.created_at)) || 0;
-  for (const [part, list] of [
-    ["comment", objectsOf(comments).sort((a, b) => time(a) - time(b))],
-    ["vote", objectsOf(votes)],
-  ] as const)
-    for (const one of list)
-      yield { kind: part, values: { ...fieldsIn(one, query, part, facts, `${part}s.`), submission_id: values.id } };
+  const parts = (part: "comment" | "vote", list: unknown) =>
+    objectsOf(list).map((one) => fieldsIn(one, query, part, facts, `${part}s.`));
+  for (const comment of inOrder(parts("comment", comments), query.dates))
+    yield { kind: "comment", values: { ...comment, submission_id: values.id } };
+  for (const vote of parts("vote", votes)) yield { kind: "vote", values: { ...vote, submission_id: values.id } };
 }
 
 /** Lists of a submission that are records of their own. */
@@ -109,6 +105,15 @@ function fieldsIn(
   return row;
 }
 
+/** The oldest first, since a parent must precede its replies. */
+function inOrder(comments: Values[], dates: ImportQuery["dates"]): Values[] {
+  const time = (row: Values) =>
+    Date.parse(
+      moment.safeParse(withDaysFirst({ created_at: textOf(row, "created_at") }, dates).created_at).data ?? "",
+    ) || 0;
+  return comments.sort((a, b) => time(a) - time(b));
+}
+
 // Other services
 // --------------------------------------------------------------------------------------------------
 
@@ -132,7 +137,8 @@ function* foreignDrafts(
   const known = statuses.get(nameOf(givenStatus));
   if (!known) yield { field: "status", message: `"${shortened(givenStatus, 50)}" is not known; imported as open` };
   const status = known ?? "open";
-  const created_at = timeOf(row, "created_at");
+  const author = authorOf(row);
+  const created_at = textOf(row, "created_at");
   yield {
     kind: "submission",
     values: withoutNulls({
@@ -144,7 +150,7 @@ function* foreignDrafts(
       tags: tagsOf(row.tags),
       source: service,
       created_at,
-      ...authorOf(row),
+      ...author,
       // Included if the source contains them, like a backup.
       moderation_state: row.moderation_state,
       merged_into_id: row.merged_into_id,
@@ -154,21 +160,18 @@ function* foreignDrafts(
   };
   yield* responseOf(row, id, status, created_at);
   const comments = objectsOf(row.comments).map((comment) => fieldsIn(comment, query, "comment", facts, "comments."));
-  for (const comment of comments.sort((a, b) =>
-    String(timeOf(a, "created_at")).localeCompare(String(timeOf(b, "created_at"))),
-  ))
-    yield* commentOf(comment, id);
+  for (const comment of inOrder(comments, query.dates)) yield* commentOf(comment, id);
   for (const vote of objectsOf(row.votes)) yield voteOf(fieldsIn(vote, query, "vote", facts, "votes."), id);
-  if (query.anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id, allowance);
+  if (query.anonymous_votes && !Array.isArray(row.votes)) yield* countedVotes(row, id, author, allowance);
 }
 
 function voteOf(row: Values, submission_id: unknown): Draft {
-  const created_at = timeOf(row, "created_at");
+  const created_at = textOf(row, "created_at");
   return { kind: "vote", values: withoutNulls({ submission_id, created_at, follow: row.follow, ...authorOf(row) }) };
 }
 
 function followOf(row: Values, submission_id: unknown): Draft {
-  const created_at = timeOf(row, "created_at");
+  const created_at = textOf(row, "created_at");
   return { kind: "follow", values: withoutNulls({ submission_id, created_at, ...authorOf(row) }) };
 }
 
@@ -177,13 +180,13 @@ function* tagOf(row: Values): Generator<Draft> {
   if (row.is_public === false) return;
   const name = shortened(trimText(textOf(row, "name") ?? ""), lengths.label);
   const color = textOf(row, "color")?.replace(/^#?/, "#").toLowerCase();
-  yield { kind: "tag", values: withoutNulls({ slug: slugOf(name), name, color }) };
+  yield { kind: "tag", values: withoutNulls({ name, color }) };
 }
 
 function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
   // Internal notes of the team are skipped.
   if (row.internal === true || row.internal === "true" || row.private === true) return;
-  const body = trimText(textOf(row, "body") ?? "");
+  const body = textOfHtml(textOf(row, "body") ?? "");
   yield {
     kind: "comment",
     values: withoutNulls({
@@ -191,8 +194,8 @@ function* commentOf(row: Values, submission_id: unknown): Generator<Draft> {
       submission_id,
       parent_id: textOf(row, "parent_id"),
       body: shortened(body, lengths.body),
-      created_at: timeOf(row, "created_at"),
-      updated_at: timeOf(row, "updated_at"),
+      created_at: textOf(row, "created_at"),
+      updated_at: textOf(row, "updated_at"),
       moderation_state: row.moderation_state,
       follow: row.follow,
       ...authorOf(row),
@@ -210,7 +213,7 @@ function* responseOf(
   const answer: Values = isObject(row.response)
     ? normalized(row.response)
     : { text: row.response, responded_at: row.responded_at, user: row.responded_by };
-  const note = trimText(textOf(answer, "text") ?? "");
+  const note = textOfHtml(textOf(answer, "text") ?? "");
   if (note === "") return;
   yield {
     kind: "status_change",
@@ -218,7 +221,7 @@ function* responseOf(
       submission_id,
       new_status,
       note: shortened(note, lengths.note),
-      created_at: timeOf(answer, "responded_at") ?? created,
+      created_at: textOf(answer, "responded_at") ?? created,
       ...authorOf({ author: answer.user }),
     }),
   };
@@ -228,14 +231,28 @@ function* responseOf(
 export const maxVotes = 1_000_000;
 const maxVotesPerRow = 10_000;
 
+/** Digits in groups of three, as spreadsheets and services of any country write them. */
+const countForm = /^\+?(\d+|\d{1,3}([,.'’ \u00A0\u2009\u202F])\d{3}(?:\2\d{3})*)([,.]0{1,2})?$/;
+
 /** The author is included in the vote count of the file. */
-function* countedVotes(row: Values, submission_id: unknown, allowance: Allowance): Generator<Draft | Omission> {
+function* countedVotes(
+  row: Values,
+  submission_id: unknown,
+  author: Values,
+  allowance: Allowance,
+): Generator<Draft | Omission> {
   const field = "vote_count";
-  const hasAuthor = Object.keys(authorOf(row)).length > 0;
-  const first = hasAuthor ? 2 : 1;
-  const last = Math.min(Math.floor(Number(textOf(row, field))), maxVotesPerRow);
-  if (!(last >= first)) return;
+  const given = trimText(textOf(row, field) ?? "");
+  if (given === "") return;
+  const found = countForm.exec(given)?.[1]?.replaceAll(/\D/g, "");
+  if (!found) {
+    yield { field, message: `"${shortened(given, 50)}" is not a whole number; imported without these votes` };
+    return;
+  }
+  const first = Object.keys(author).length > 0 ? 2 : 1;
+  const last = Math.min(Number(found), maxVotesPerRow);
   const count = last - first + 1;
+  if (count <= 0) return;
   if (count > allowance.votes) {
     const max = maxVotes.toLocaleString("en");
     yield {
@@ -243,6 +260,10 @@ function* countedVotes(row: Values, submission_id: unknown, allowance: Allowance
       message: `was skipped, because a file can create at most ${max} anonymous votes; import the rest from another file`,
     };
     return;
+  }
+  if (Number(found) > maxVotesPerRow) {
+    const max = maxVotesPerRow.toLocaleString("en");
+    yield { field, message: `is more than ${max}; imported with ${max} votes` };
   }
   allowance.votes -= count;
   for (let n = first; n <= last; n++)
@@ -271,8 +292,8 @@ const statuses = new Map(
  * moves to the description.
  */
 function fittingTexts(givenTitle: string, givenDescription: string, service: string) {
-  const title = trimText(givenTitle);
-  const details = trimText(givenDescription);
+  const title = textOfHtml(givenTitle).replaceAll(/\s+/g, " ");
+  const details = textOfHtml(givenDescription);
   const length = [...title].length;
   const text = length > lengths.title.max ? `${title}\n\n${details}` : details;
   const description =
@@ -293,16 +314,18 @@ function shortened(text: string, maxLength: number): string {
 function authorOf(row: Values): Values {
   const who = isObject(row.author) ? normalized(row.author) : { name: row.author };
   const named = trimText(textOf(who, "name") ?? textOf(row, "author_name") ?? "");
-  const author_email = textOf(who, "email") ?? textOf(row, "author_email");
-  const author_name = named === "" || named.includes("@") ? undefined : shortened(named, lengths.person);
-  const address = author_email ?? (named.includes("@") ? named : undefined);
-  const author_id = textOf(who, "author_id") ?? textOf(row, "author_id");
-  return withoutNulls({ author_email: address, author_name, author_id });
+  const isAddress = isEmailAddress(mailboxOf(named).address);
+  return withoutNulls({
+    author_email: textOf(who, "email") ?? textOf(row, "author_email") ?? (isAddress ? named : undefined),
+    author_name: isAddress ? mailboxOf(named).name : shortened(named, lengths.person),
+    author_id: textOf(who, "author_id") ?? textOf(row, "author_id"),
+  });
 }
 
-function timeOf(row: Values, ...names: string[]): string | undefined {
-  const value = textOf(row, ...names);
-  return value === undefined ? undefined : (moment.safeParse(value).data ?? value);
+/** `Ann <ann@example.com>`, `mailto:ann@example.com` or an address. */
+export function mailboxOf(written: string): { name: string; address: string } {
+  const [, name = "", address = written] = /^([^<>]*)<([^<>]*)>$/.exec(trimText(written)) ?? [];
+  return { name: trimText(name.replaceAll('"', "")), address: trimText(address).replace(/^mailto:([^?]*).*$/i, "$1") };
 }
 
 function tagsOf(value: unknown): string[] {
@@ -342,16 +365,4 @@ function withoutNulls(values: Values): Values {
   return Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== ""),
   );
-}
-
-/** A name as a slug; a digest if it has no Latin letter, or is an id. */
-export function slugOf(name: string): string {
-  const slug = name
-    .normalize("NFKD")
-    .replaceAll(/\p{Mark}/gu, "")
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-")
-    .slice(0, lengths.slug)
-    .replaceAll(/^-|-$/g, "");
-  return (!isUuid(slug) && slug) || `n-${createHash("sha256").update(name).digest("hex").slice(0, 12)}`;
 }

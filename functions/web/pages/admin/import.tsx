@@ -158,6 +158,7 @@ const UploadForm = ({ chosen }: { chosen: z.output<typeof prefilled> }) => {
             label={words.type}
             options={submissionType.options.map((value) => ({ value, label: words.types[value] }))}
           />
+          <Field name="dates" label={words.dates} options={words.dateOrders} />
           <CheckField name="create_missing" label={words.createMissing} checked />
           <CheckField name="follow" label={words.follow} checked={false} />
           <CheckField name="anonymous_votes" label={words.anonymousVotes} checked={false} />
