@@ -49,6 +49,9 @@ export const checkDatabase = (sql: Sql, url: string, secrets: Record<string, str
 /** Checks against what auth publishes about itself. */
 export const checkAuth = (project: Omit<Project, "databaseUrl">) => look(ofAuth(project));
 
+/** Checks where the pages are. */
+export const checkSite = (secrets: Record<string, string>) => look(ofSite(secrets));
+
 async function look(checks: Check[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const { step, what, holds } of checks) {
