@@ -53,6 +53,8 @@ export interface StackOptions {
   /** Additional environment variables for the functions. */
   functionsEnvironment?: Record<string, string>;
   migrations?: string;
+  /** The origin of the pages; by default the gateway's. */
+  siteUrl?: string;
   /** A folder with deno.json and <function>/index.ts, in place of functions/; and other demo data. */
   functions?: string;
   seedFile?: string;
@@ -132,7 +134,6 @@ async function start(
     if (await restoreBackupCopy(folder.path)) options.onWarning?.("The upgrade failed: the data is as it was before.");
   });
   const { secrets } = folder;
-  const { SITE_URL } = process.env;
   const isWanted = (part: keyof Parts) => part === "api" || (options.parts?.includes(part) ?? true);
   // No part gets requests before all have started.
   let running: Partial<Parts> = {};
@@ -202,7 +203,7 @@ async function start(
 
   onProgress("auth, data API, realtime and functions");
   const { jwt_secret, publishable_key, secret_key } = secrets;
-  const siteUrl = SITE_URL || supabaseUrl;
+  const siteUrl = options.siteUrl ?? supabaseUrl;
   const { MAIL_URL, MAIL_FROM } = { ...process.env, ...options.functionsEnvironment };
   const isMailing = isWanted("mail-dispatch");
   const authMailSecret =
@@ -236,7 +237,7 @@ async function start(
           folder: folder.path,
           secrets,
           supabaseUrl,
-          siteUrl: siteUrl.replace(/\/+$/, ""),
+          siteUrl,
           addressHeader,
           mailSecret: authMailSecret,
           maxSilenceMs: options.maxSilenceMs,

@@ -1,7 +1,8 @@
+import { siteOrigin, siteUrlAdvice } from "../shared/site-url.ts";
 import { StartError } from "./processes/start-error.ts";
 import type { StackOptions } from "./stack.ts";
 
-type Settings = Pick<StackOptions, "port" | "dbPort" | "seed" | "limits" | "realtimeLimits">;
+type Settings = Pick<StackOptions, "port" | "dbPort" | "siteUrl" | "seed" | "limits" | "realtimeLimits">;
 
 /** What the environment of `npm start` sets. */
 export function startSettings(): Settings {
@@ -9,6 +10,7 @@ export function startSettings(): Settings {
     port: portFrom("PORT", 54321),
     dbPort: portFrom("DB_PORT", 54322),
     seed: seedFrom(process.env.SEED),
+    ...siteFrom(process.env.SITE_URL),
     ...connectionsFrom(process.env.CONNECTIONS_PER_ADDRESS),
   };
 }
@@ -19,6 +21,13 @@ function portFrom(variable: string, fallback: number): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
     throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to a port from 0 to 65535`);
   return Number(text);
+}
+
+function siteFrom(text: string | undefined): Pick<StackOptions, "siteUrl"> {
+  if (!text) return {};
+  const siteUrl = siteOrigin(text);
+  if (!siteUrl) throw new StartError(`SITE_URL is ${JSON.stringify(text)}: set it to ${siteUrlAdvice}`);
+  return { siteUrl };
 }
 
 /** Behind a proxy all clients share one address. */

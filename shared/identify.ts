@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { emailAddress, personName, pictureAddress, timestamp, uuid, webAddress } from "./fields.ts";
+import { emailAddress, pictureAddress, timestamp, uuid } from "./fields.ts";
 import { author } from "./taxonomy.ts";
-import { unstorable } from "./text.ts";
+import { trimText, unstorable } from "./text.ts";
 
 /** Reasons for a rejected token: `reason` of the error. */
 export const identifyRefusals = [
@@ -47,15 +47,21 @@ const claimText = z
     if (complaint) ctx.issues.push({ code: "custom", message: complaint, input: ctx.value });
   });
 
+/** Only sub and email say who it is: another text that cannot be used does not keep the person out (private.given_name). */
+const givenText = z
+  .unknown()
+  .optional()
+  .transform(
+    (given) => (typeof given === "string" ? trimText(given.replace(/[\0\p{Surrogate}]/gu, "")) : "") || undefined,
+  );
+
 /** Claims about the person; times and audience are checked separately. */
 export const identifyClaims = z.object({
   sub: claimText,
   email: emailAddress,
-  name: personName.nullish(),
-  avatar_url: webAddress
-    .refine((url) => url.startsWith("https://"), "must be a URL that starts with https://")
-    .nullish(),
-  jti: claimText.optional(),
+  name: givenText,
+  avatar_url: givenText,
+  jti: claimText.nullish(),
 });
 
 export type IdentifyClaims = z.output<typeof identifyClaims>;

@@ -12,9 +12,9 @@ export function httpTransport(url: URL): Transport {
   return {
     async send({ id, from, to, subject, html, text, messageId, references, headers }) {
       const body = {
-        from: `"${from.name.replaceAll(/["\\]/g, "")}" <${from.address}>`,
+        from: `"${asWritten(from.name).replaceAll(/["\\]/g, "")}" <${from.address}>`,
         to: [to],
-        subject,
+        subject: asWritten(subject),
         html,
         text,
         headers: {
@@ -45,6 +45,9 @@ export function httpTransport(url: URL): Transport {
     close() {},
   };
 }
+
+/** No mail program decodes an encoded word (RFC 2047) with a word joiner, however the provider writes its headers. */
+const asWritten = (text: string) => text.replaceAll("=?", "=\u2060?");
 
 function outcomeOf({ status, headers }: Response): Outcome {
   const error = `The provider answered ${status}.`;

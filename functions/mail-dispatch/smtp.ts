@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import nodemailer from "nodemailer";
 import { environment } from "../_shared/runtime/environment.ts";
 import type { Outcome } from "./database.ts";
@@ -64,19 +65,29 @@ export function smtpTransport(url: URL): Transport {
 }
 
 function mailOf({ from, to, subject, html, text, messageId, references, headers, date }: Message) {
+  const sender = from.name.includes("=?")
+    ? {
+        // A header of another name is not parsed, which would quote the words.
+        headers: { ...headers, "Written-From": `${encoded(from.name)} <${from.address}>` },
+        normalizeHeaderKey: (key: string) => (key === "Written-From" ? "From" : key),
+      }
+    : { from, headers };
   return {
-    from,
+    ...sender,
     to: { name: "", address: to },
     envelope: { from: from.address, to: [to] },
-    subject,
+    subject: subject.includes("=?") ? encoded(subject) : subject,
     html,
     text,
     messageId,
     ...(references && { references, inReplyTo: references }),
-    headers,
     date,
   };
 }
+
+/** A text as encoded words (RFC 2047). Nodemailer passes those that somebody wrote on as such, and mail programs decode them. */
+const encoded = (text: string) =>
+  [...text.matchAll(/.{1,10}/gsu)].map(([part]) => `=?utf-8?B?${Buffer.from(part).toString("base64")}?=`).join(" ");
 
 type SmtpError = Error & { code?: string; command?: string; response?: string; responseCode?: number };
 

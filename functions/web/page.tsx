@@ -95,7 +95,7 @@ export function page<
       const render = () => {
         const shown = view((read ? shownOf(rows, () => read(input)) : rows) as never, input, data);
         return "movedTo" in shown
-          ? redirect(301, shown.movedTo)
+          ? redirect(shown.isForNow ? 302 : 301, shown.movedTo)
           : pageResponse(shown, { frame: data, visit, page: own, params });
       };
       return isRenderedOnce && isForAnybody(visit) ? renderOnce([data, rows], visit, render) : render();

@@ -38,7 +38,7 @@ function anySlug(title: string): string {
 }
 
 /** Query parameters that apply to this page only. */
-const pageParameters = new Set(["page", "cursor", "done", "count"]);
+const pageParameters = new Set(["page", "cursor", "done", "count", "comment"]);
 
 /** This URL with changed query parameters; null removes one. The new list starts at its first page. */
 export function hrefWith({ path, query }: Visit, change: Record<string, string | null>): string {
@@ -107,6 +107,13 @@ export function withHostOptions({ isEmbedded, query }: Visit, path: string): str
     const value = query.get(name);
     return value && !new RegExp(`[?&]${name}=`).test(so) ? withQuery(so, `${name}=${encodeURIComponent(value)}`) : so;
   }, path);
+}
+
+/** The path with the query of this URL, except what an action has added. */
+export function withOwnQuery({ query }: Visit, path: string): string {
+  const own = new URLSearchParams(query);
+  for (const name of ["done", "count"]) own.delete(name);
+  return own.size > 0 ? `${path}?${own}` : path;
 }
 
 /** The path with one more parameter. */

@@ -30,8 +30,8 @@ export type View = {
   side?: JSX.Element;
 };
 
-/** Instead of a view: a permanent redirect. */
-export type Moved = { movedTo: string };
+/** Instead of a view: a redirect, permanent unless the page may come back. */
+export type Moved = { movedTo: string; isForNow?: boolean };
 
 /** A page or action as data: a route that responds with HTML. */
 export type Page = Route & {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { newestMigration } from "../../shared/newest-migration.ts";
+import { siteOrigin, siteUrlAdvice } from "../../shared/site-url.ts";
 import { type Sql, withDatabase } from "../postgres/database.ts";
 import { messageOf } from "../processes/start-error.ts";
 
@@ -31,7 +32,13 @@ export interface Project {
 export async function checkDeployment(project: Project): Promise<Finding[]> {
   const { databaseUrl, api, secrets = {} } = project;
   const ofTheDatabase = await withDatabase(databaseUrl, (sql) => checkDatabase(sql, databaseUrl, secrets));
-  const others = await look([...ofLogins(secrets), ...ofFunctions(api), ...ofAuthMail(secrets), ...ofAuth(project)]);
+  const others = await look([
+    ...ofLogins(secrets),
+    ...ofSite(secrets),
+    ...ofFunctions(api),
+    ...ofAuthMail(secrets),
+    ...ofAuth(project),
+  ]);
   return [...ofTheDatabase, ...others].sort((a, b) => a.step - b.step);
 }
 
@@ -41,6 +48,9 @@ export const checkDatabase = (sql: Sql, url: string, secrets: Record<string, str
 
 /** Checks against what auth publishes about itself. */
 export const checkAuth = (project: Omit<Project, "databaseUrl">) => look(ofAuth(project));
+
+/** Checks where the pages are. */
+export const checkSite = (secrets: Record<string, string>) => look(ofSite(secrets));
 
 async function look(checks: Check[]): Promise<Finding[]> {
   const findings: Finding[] = [];
@@ -203,6 +213,16 @@ function ofLogins(secrets: Record<string, string>): Check[] {
     };
     return [check(4, variable, holds)];
   });
+}
+
+function ofSite({ SITE_URL }: Record<string, string>): Check[] {
+  if (!SITE_URL) return [];
+  const holds = async () => {
+    const origin = siteOrigin(SITE_URL);
+    must(origin, `SITE_URL is ${JSON.stringify(SITE_URL)}: set it to ${siteUrlAdvice}`);
+    return `pages at ${origin}`;
+  };
+  return [check(4, "SITE_URL", holds)];
 }
 
 /** Requirements of auth-mail if the Send Email hook is used. */

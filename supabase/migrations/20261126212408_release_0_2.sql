@@ -3611,7 +3611,7 @@ begin
       using errcode = 'check_violation', constraint = 'user_metadata_is_small';
   end if;
   metadata := (select coalesce(jsonb_object_agg(key, left(value, 200)), '{}') from jsonb_each_text(metadata)
-    where key = any (known));
+    where key = any (known) and (length(value) <= 200 or key not in ('avatar_url', 'picture')));
   new.raw_user_meta_data := case when private.token_bytes(metadata) <= 2048 then of_auth || metadata
     else of_auth end;
   return new;
@@ -7299,13 +7299,13 @@ CREATE OR REPLACE FUNCTION private.import_people(import private.imports, people 
 AS $function$
 begin
   insert into public.profiles as p (kind, organization_id, email, name)
-  select 'email', import.organization_id, k.key, nullif(left(private.person_name(k.value), 100), '')
+  select 'email', import.organization_id, k.key, private.given_name(to_jsonb(k.value))
   from jsonb_each_text(people) k where not starts_with(k.key, '#') order by k.key
   on conflict (organization_id, lower(email)) where kind = 'email'
     do update set name = excluded.name where p.name is null and excluded.name is not null;
   with unknown as materialized (
     select substr(k.key, 2) as external_id, gen_random_uuid() as id,
-      nullif(left(private.person_name(k.value), 100), '') as name
+      private.given_name(to_jsonb(k.value)) as name
     from jsonb_each_text(people) k
     where starts_with(k.key, '#') and private.imported_row(import, 'person', substr(k.key, 2)) is null
   ), made as (
@@ -9346,11 +9346,12 @@ begin
   where i.organization_id = own_id and i.subject = open_session.subject
     and i.last_identified_at < now() - interval '1 minute';
   update public.profiles p set
-    name = coalesce(nullif(private.person_name(open_session.name), ''), p.name),
-    avatar_url = coalesce(open_session.avatar_url, p.avatar_url)
-  where p.id = person_id and (
-    nullif(private.person_name(open_session.name), '') <> coalesce(p.name, '')
-    or open_session.avatar_url <> coalesce(p.avatar_url, ''));
+    name = coalesce(g.name, p.name),
+    avatar_url = coalesce(g.picture, p.avatar_url)
+  from (select private.given_name(to_jsonb(open_session.name)) as name,
+    private.given_picture(to_jsonb(open_session.avatar_url)) as picture) g
+  where p.id = person_id
+    and (g.name <> coalesce(p.name, '') or g.picture <> coalesce(p.avatar_url, ''));
   update private.identify_secrets s set last_used_at = now()
   where s.id = (select l.id from private.identify_secrets l where l.id = secret_id
     and (l.last_used_at is null or l.last_used_at < now() - interval '1 minute')
@@ -12849,10 +12850,9 @@ begin
   insert into public.profiles as p (id, kind, auth_user_id, email, name, avatar_url, is_anonymous)
   values (
     new.id, 'user', new.id, case when new.email_confirmed_at is not null then new.email end,
-    left(nullif(private.person_name(coalesce(data ->> 'name', data ->> 'full_name', data ->> 'user_name',
-      data ->> 'preferred_username')), ''), 100),
-    -- A picture URL in any other form is ignored.
-    substring(left(coalesce(data ->> 'avatar_url', data ->> 'picture'), 2000) from '^https://[^\s"''<>]+$'),
+    coalesce(private.given_name(data -> 'name'), private.given_name(data -> 'full_name'),
+      private.given_name(data -> 'user_name'), private.given_name(data -> 'preferred_username')),
+    coalesce(private.given_picture(data -> 'avatar_url'), private.given_picture(data -> 'picture')),
     new.is_anonymous
   )
   on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous,
@@ -14572,6 +14572,22 @@ CREATE OR REPLACE FUNCTION private.person_name(value text)
  LANGUAGE sql
  IMMUTABLE
 RETURN private.trim_text(regexp_replace(regexp_replace(value, '[[:cntrl:]\u00AD\u034F\u061C\u070F\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\U00013430-\U00013442\U00016FE4\U0001BCA0-\U0001BCA3\U0001D159\U0001D173-\U0001D17A\U000E0000-\U000E00FF\U000E01F0-\U000E0FFF]'::text, ''::text, 'g'::text), '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+'::text, ''::text, 'g'::text));
+
+CREATE OR REPLACE FUNCTION private.given_name(value jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE WHEN (jsonb_typeof(value) = 'string'::text) THEN NULLIF(private.trim_text("substring"(private.person_name((value #>> '{}'::text[])), '^.{0,99}(?:[^\u200D\U0001F1E6-\U0001F1FF]|[\U0001F1E6-\U0001F1FF](?![\U0001F1E6-\U0001F1FF]))(?![\u0300-\u036F\u0483-\u0489\u0591-\u05BD\u064B-\u065F\u093C-\u094D\u200D\u20D0-\u20F0\u3099\u309A\uFE00-\uFE0F\U0001F3FB-\U0001F3FF])'::text)), ''::text) ELSE NULL::text END;
+
+ALTER FUNCTION "private"."given_name"(jsonb) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.given_picture(value jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE WHEN ((jsonb_typeof(value) = 'string'::text) AND (char_length((value #>> '{}'::text[])) <= 2000)) THEN "substring"(regexp_replace(private.trim_text((value #>> '{}'::text[])), '^https:'::text, 'https:'::text, 'i'::text), '^https://[^\s[:cntrl:]"<>\\@/?#]+(?:[/?#][^\s[:cntrl:]"<>\\]*)?$'::text) ELSE NULL::text END;
+
+ALTER FUNCTION "private"."given_picture"(jsonb) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.person_of(profile public.profiles)
  RETURNS text

@@ -226,10 +226,9 @@ begin
   insert into public.profiles as p (id, kind, auth_user_id, email, name, avatar_url, is_anonymous)
   values (
     new.id, 'user', new.id, case when new.email_confirmed_at is not null then new.email end,
-    left(nullif(private.person_name(coalesce(data ->> 'name', data ->> 'full_name', data ->> 'user_name',
-      data ->> 'preferred_username')), ''), 100),
-    -- A picture URL in any other form is ignored.
-    substring(left(coalesce(data ->> 'avatar_url', data ->> 'picture'), 2000) from '^https://[^\s"''<>]+$'),
+    coalesce(private.given_name(data -> 'name'), private.given_name(data -> 'full_name'),
+      private.given_name(data -> 'user_name'), private.given_name(data -> 'preferred_username')),
+    coalesce(private.given_picture(data -> 'avatar_url'), private.given_picture(data -> 'picture')),
     new.is_anonymous
   )
   on conflict (id) do update set email = excluded.email, is_anonymous = excluded.is_anonymous,
@@ -261,6 +260,22 @@ return private.trim_text(regexp_replace(
   -- Joiners shape letters of some scripts and emoji; variation selectors choose a form of the preceding
   -- character.
   '^[\s\u200C\u200D\uFE00-\uFE0F\U000E0100-\U000E01EF]+|(?<![\u0300-\U0010FFFF])[\u200C\u200D]+', '', 'g'));
+
+-- The name that a host, a provider or a file gives a person: at most 100 characters, cut between the signs
+-- that a reader sees; null if nothing is left of it.
+create function private.given_name(value jsonb) returns text
+language sql immutable
+return case when jsonb_typeof(value) = 'string' then nullif(private.trim_text(substring(
+  private.person_name(value #>> '{}') from '^.{0,99}(?:[^\u200D\U0001F1E6-\U0001F1FF]|[\U0001F1E6-\U0001F1FF]'
+    '(?![\U0001F1E6-\U0001F1FF]))(?![\u0300-\u036F\u0483-\u0489\u0591-\u05BD\u064B-\u065F\u093C-\u094D\u200D'
+    '\u20D0-\u20F0\u3099\u309A\uFE00-\uFE0F\U0001F3FB-\U0001F3FF])')), '') end;
+
+-- The picture that a host or a provider gives a person; null in any other form than a URL with https://.
+create function private.given_picture(value jsonb) returns text
+language sql immutable
+return case when jsonb_typeof(value) = 'string' and char_length(value #>> '{}') <= 2000 then substring(
+  regexp_replace(private.trim_text(value #>> '{}'), '^https:', 'https:', 'i')
+  from '^https://[^\s[:cntrl:]"<>\\@/?#]+(?:[/?#][^\s[:cntrl:]"<>\\]*)?$') end;
 
 -- The visual form of a name: equal for names that differ only in case, accents, spaces and punctuation, in a
 -- word for the team at the start or end, or in letters and digits that look alike. Covers the frequent

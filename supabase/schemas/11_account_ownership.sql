@@ -144,7 +144,7 @@ begin
       using errcode = 'check_violation', constraint = 'user_metadata_is_small';
   end if;
   metadata := (select coalesce(jsonb_object_agg(key, left(value, 200)), '{}') from jsonb_each_text(metadata)
-    where key = any (known));
+    where key = any (known) and (length(value) <= 200 or key not in ('avatar_url', 'picture')));
   new.raw_user_meta_data := case when private.token_bytes(metadata) <= 2048 then of_auth || metadata
     else of_auth end;
   return new;

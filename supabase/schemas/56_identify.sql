@@ -108,7 +108,7 @@ create function private.open_session(
   secret_id uuid,           -- the secret that signed the token
   subject text,
   email text,
-  name text,                -- null: the person keeps the current name; the same applies to avatar_url
+  name text,                -- null or not usable: the person keeps the current one; so with avatar_url
   avatar_url text,
   token_digest bytea,       -- SHA-256 of the token's jti, null if it has none
   token_expires_at timestamptz,
@@ -176,11 +176,12 @@ begin
   where i.organization_id = own_id and i.subject = open_session.subject
     and i.last_identified_at < now() - interval '1 minute';
   update public.profiles p set
-    name = coalesce(nullif(private.person_name(open_session.name), ''), p.name),
-    avatar_url = coalesce(open_session.avatar_url, p.avatar_url)
-  where p.id = person_id and (
-    nullif(private.person_name(open_session.name), '') <> coalesce(p.name, '')
-    or open_session.avatar_url <> coalesce(p.avatar_url, ''));
+    name = coalesce(g.name, p.name),
+    avatar_url = coalesce(g.picture, p.avatar_url)
+  from (select private.given_name(to_jsonb(open_session.name)) as name,
+    private.given_picture(to_jsonb(open_session.avatar_url)) as picture) g
+  where p.id = person_id
+    and (g.name <> coalesce(p.name, '') or g.picture <> coalesce(p.avatar_url, ''));
   update private.identify_secrets s set last_used_at = now()
   where s.id = (select l.id from private.identify_secrets l where l.id = secret_id
     and (l.last_used_at is null or l.last_used_at < now() - interval '1 minute')

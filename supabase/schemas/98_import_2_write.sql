@@ -111,13 +111,13 @@ create function private.import_people(import private.imports, people jsonb) retu
 language plpgsql set search_path = pg_temp as $$
 begin
   insert into public.profiles as p (kind, organization_id, email, name)
-  select 'email', import.organization_id, k.key, nullif(left(private.person_name(k.value), 100), '')
+  select 'email', import.organization_id, k.key, private.given_name(to_jsonb(k.value))
   from jsonb_each_text(people) k where not starts_with(k.key, '#') order by k.key
   on conflict (organization_id, lower(email)) where kind = 'email'
     do update set name = excluded.name where p.name is null and excluded.name is not null;
   with unknown as materialized (
     select substr(k.key, 2) as external_id, gen_random_uuid() as id,
-      nullif(left(private.person_name(k.value), 100), '') as name
+      private.given_name(to_jsonb(k.value)) as name
     from jsonb_each_text(people) k
     where starts_with(k.key, '#') and private.imported_row(import, 'person', substr(k.key, 2)) is null
   ), made as (

@@ -1,21 +1,31 @@
 -- Profiles, teams, the service role and operators.
 begin;
 set local search_path = public, extensions;
-select plan(152);
+select plan(158);
 do $$ begin perform tests.start(); perform tests.submission('An idea', 'alice'); end $$;
 
 -- A user has a profile
 do $$ begin
   insert into auth.users (id, email, raw_user_meta_data) values
     (tests.id('full'), 'full@example.test', '{"full_name": "  Full Name "}'), (tests.id('none'), 'some.name@example.test', null),
-    (tests.id('long'), 'long@example.test', jsonb_build_object('name', repeat('😀', 150))), (tests.id('blank'), 'blank@example.test', '{"name": "   "}');
+    (tests.id('long'), 'long@example.test', jsonb_build_object('name', repeat('😀', 150))), (tests.id('blank'), 'blank@example.test', '{"name": "   "}'),
+    (tests.id('second'), 'second@example.test', '{"name": " ", "full_name": 7, "user_name": "octo", "avatar_url": "", "picture": "https://example.test/p.png"}'),
+    (tests.id('odd'), 'odd@example.test', '{"name": {"first": "Ada"}, "avatar_url": ["https://example.test/p.png"]}'),
+    (tests.id('family'), 'family@example.test', jsonb_build_object('name', repeat('n', 98) || '👨‍👩‍👧'));
 end $$;
 select is((select name from profiles where id = tests.id(person)), name, claim) from (values
   ('alice', 'Alice', 'the name comes from sign-up'),
   ('full', 'Full Name', 'or from full_name, trimmed'),
   ('none', null, 'a name is never made from the address'),
   ('blank', null, 'white space is no name'),
+  ('second', 'octo', 'the next one that is a name counts'),
+  ('odd', null, 'nothing but text is a name'),
+  ('family', repeat('n', 98), 'a sign is not cut'),
   ('long', repeat('😀', 100), 'a name has at most 100 characters')) as t (person, name, claim);
+select is((select avatar_url from profiles where id = tests.id(person)), picture, claim) from (values
+  ('second', 'https://example.test/p.png', 'the next picture that can be used counts'),
+  ('odd', null, 'nothing but text is a picture'),
+  ('alice', null, 'without one there is none')) as t (person, picture, claim);
 do $$ begin update auth.users set email = 'new@example.test' where id = tests.id('alice'); end $$;
 select is((select email from profiles where id = tests.id('alice')), 'new@example.test', 'a changed address is copied to the profile');
 do $$ begin update auth.users set email = 'olga@example.test' where id = tests.id('olga'); end $$;

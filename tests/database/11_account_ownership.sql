@@ -1,7 +1,7 @@
 -- The owner of an account, the account that a link refers to, and the sessions that are accepted.
 begin;
 set local search_path = public, extensions;
-select plan(56);
+select plan(57);
 do $$ begin perform tests.start(); end $$;
 
 -- The statements of Supabase Auth 2.196, as it sends them: a user is inserted without a token; a mail sets
@@ -107,6 +107,8 @@ select results_eq($$ select p.name, p.email, (select count(*) from auth.sessions
 -- Size
 do $$ begin perform tests.request('large', jsonb_build_object('name', 'Lara', 'junk', repeat('x', 9000))); end $$;
 select is((select raw_user_meta_data from auth.users where id = tests.id('large')), '{"name": "Lara"}', 'of a sign-up with much metadata the name stays');
+do $$ begin perform tests.request('pictured', jsonb_build_object('name', 'Pia', 'picture', 'https://example.test/' || repeat('p', 300), 'junk', repeat('x', 9000))); end $$;
+select is((select raw_user_meta_data from auth.users where id = tests.id('pictured')), '{"name": "Pia"}', 'a long picture is left out and not cut');
 do $$ begin perform tests.request('escaped', jsonb_build_object('junk', repeat('<', 400))); end $$;
 select is((select raw_user_meta_data from auth.users where id = tests.id('escaped')), '{}', 'characters count as a token writes them');
 do $$ begin perform tests.request('many', jsonb_build_object('name', repeat('<', 200), 'full_name', repeat('<', 200), 'junk', repeat('x', 2000))); end $$;

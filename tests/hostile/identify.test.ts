@@ -144,12 +144,6 @@ describe("a token is refused", () => {
       ["email", "grace"],
       ["email", "grace@host.example, other@host.example"],
       ["email", ["grace@host.example"]],
-      ["name", "x".repeat(101)],
-      ["name", { first: "Grace" }],
-      ["avatar_url", "http://host.example/a.png"],
-      ["avatar_url", "javascript:alert(1)"],
-      ["avatar_url", "https://user:pass@host.example/a.png"],
-      ["avatar_url", `https://host.example/${"x".repeat(2000)}`],
       ["jti", 1],
       ["jti", "x".repeat(256)],
     ];

@@ -295,6 +295,43 @@ test("text of users begins no header and no tag", async () => {
   expect(mail.text).toContain("<script>alert(1)</script>");
 });
 
+test("encoded words of users are shown as they were written, in the subject and in the name of the sender", async () => {
+  const titles = [
+    "=?utf-8?q?Your_invoice?=",
+    "About =?utf-8?b?8J+SuQ==?= and =?UTF-8?Q?more?=",
+    "=?iso-8859-1?Q?=0A=0DBcc=3A?=",
+    "=?utf-8?q?x?==?utf-8?q?y?=",
+    "Half a =?utf-8?q?word, with ünï and \u{1F600} \u05e9\u05dc\u05d5\u05dd",
+    `${"=?utf-8?q?long?= ".repeat(9)}end`,
+  ];
+  const [kept] = await stack.sql`select id, name from public.organizations where id = ${world.organization.id}`;
+  const rename = (name: string) =>
+    stack.sql`update public.organizations set name = ${name} where id = ${world.organization.id}`;
+  const name = '=?utf-8?q?Bank?= of "maps" \u{1F5FA} =?x?=';
+  await rename(name);
+  const author = await person();
+  for (const title of titles) await world.changeStatus(await world.submit(author, title), "planned");
+  const mails = await until(() => {
+    const found = server.to(author.email);
+    return found.length === titles.length && found;
+  });
+  await rename(kept?.name);
+  expect(mails.map(({ subject }) => subject?.replace("Planned: ", "")).sort()).toEqual([...titles].sort());
+  for (const mail of mails) {
+    expect(mail.from).toMatchObject({ name, address: "feedback@mail.example" });
+    expect(mail.raw.match(/^From:/gm)).toHaveLength(1);
+    expect(headerOf(mail, "Bcc")).toBeUndefined();
+    expect(
+      Math.max(
+        ...mail.raw
+          .split("\r\n\r\n")[0]!
+          .split("\r\n")
+          .map((line) => line.length),
+      ),
+    ).toBeLessThan(400);
+  }
+});
+
 test("text of users is quoted in the text of a mail, so that it looks like no line of ours", async () => {
   const author = await person();
   const evil = "https://evil.example/unsubscribe";

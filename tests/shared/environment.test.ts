@@ -1,4 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { checkSite } from "../../local/operator/deploy-check.ts";
+import { startSettings } from "../../local/start-settings.ts";
 
 async function environmentWith(variables: Record<string, string>) {
   vi.resetModules();
@@ -17,11 +19,52 @@ afterEach(() => {
 test.each([
   ["MAIL_FROM", "nobody", 'MAIL_FROM is "nobody": set it to an address such as'],
   ["MAIL_TIMEOUT_SECONDS", "20s", 'MAIL_TIMEOUT_SECONDS is "20s": set it to a number'],
-  ["SITE_URL", "feedback.example.org", 'SITE_URL is "feedback.example.org": set it to an address such as'],
+  [
+    "SITE_URL",
+    "feedback.example.org",
+    'SITE_URL is "feedback.example.org": set it to an address without a path, such as',
+  ],
+  ["SUPABASE_URL", "feedback.example.org", 'SUPABASE_URL is "feedback.example.org": set it to an address such as'],
   ["CAPTCHA_PROVIDER", "recaptcha", 'CAPTCHA_PROVIDER is "recaptcha": set it to turnstile or hcaptcha'],
   ["SUPABASE_PUBLISHABLE_KEYS", "sb_publishable_x", "SUPABASE_PUBLISHABLE_KEYS is not JSON: set it to an object"],
 ])("%s=%s is refused with what is wrong", async (name, value, message) => {
   await expect(environmentWith({ [name]: value })).rejects.toThrow(message);
+});
+
+test.each([
+  ["https://feedback.example.org", "https://feedback.example.org"],
+  ["https://feedback.example.org/", "https://feedback.example.org"],
+  ["http://127.0.0.1:8000//", "http://127.0.0.1:8000"],
+  ["HTTPS://Feedback.Example.org:443", "https://feedback.example.org"],
+  ["https://r\u00fcckmeldung.example", "https://xn--rckmeldung-9db.example"],
+])("SITE_URL=%s is the site %s", async (value, siteUrl) => {
+  expect(await environmentWith({ SITE_URL: value })).toMatchObject({ siteUrl });
+  vi.stubEnv("SITE_URL", value);
+  expect(startSettings()).toMatchObject({ siteUrl });
+  vi.unstubAllEnvs();
+});
+
+test.each([
+  "https://example.com/feedback",
+  "https://example.com/feedback/",
+  "https://example.com//feedback",
+  "https://example.com?board=1",
+  "https://example.com/?",
+  "https://example.com/#board",
+  "https://name:secret@example.com",
+  "https://name@example.com/",
+  "ftp://example.com",
+  "javascript:alert(1)",
+  "//example.com",
+  "example.com",
+  "https://",
+])("SITE_URL=%s is refused by the start, the functions and deploy:check", async (value) => {
+  const sentence = `SITE_URL is ${JSON.stringify(value)}: set it to an address without a path, such as https://feedback.example.org`;
+  await expect(environmentWith({ SITE_URL: value })).rejects.toThrow(sentence);
+  vi.stubEnv("SITE_URL", value);
+  expect(startSettings).toThrow(sentence);
+  vi.unstubAllEnvs();
+  expect(await checkSite({ SITE_URL: value })).toEqual([{ step: 4, what: "SITE_URL", ok: false, result: sentence }]);
 });
 
 test.each([

@@ -226,6 +226,38 @@ test("comments are answered, changed and deleted by keyboard", async () => {
   await page.getByRole("heading", { name: "1 comment" }).waitFor();
 });
 
+test("a comment on a later page is in view for who follows its address, of today or of before, and for who wrote it", async () => {
+  const id = await titled("With many comments");
+  const { userId } = await newPage();
+  await sql`insert into public.comments (submission_id, body, author_id)
+    select ${id}, 'Comment ' || n, ${userId} from generate_series(1, 60) n`;
+  const last = await newComment(id, { id: userId }, { body: "The last of them" });
+  const { page } = await newPage();
+  const inView = async (text: string) => {
+    const comment = page.locator(".comment", { hasText: text });
+    await comment.waitFor();
+    await until(() => comment.evaluate((element) => element.getBoundingClientRect().bottom <= innerHeight + 1));
+    expect(await comment.evaluate((element) => element.getBoundingClientRect().top)).toBeGreaterThan(0);
+    expect(await comment.getAttribute("aria-current")).toBe("true");
+  };
+  for (const address of [`#comment-${last}`, `?comment=${last}#comment-${last}`, `?comment=${last}`]) {
+    await page.goto("/robots.txt");
+    await page.goto(`/submissions/${id}${address}`);
+    await inView("The last of them");
+  }
+  await page.goto(`/submissions/${id}?comment=${last}#comment-00000000-0000-4000-8000-000000000000`);
+  await page.getByText("can’t be shown").waitFor();
+  await page.goto(`/submissions/${id}`);
+  await page.getByLabel("Add a comment").fill("My own, at the end");
+  await page.getByRole("button", { name: "Comment", exact: true }).click();
+  await inView("My own, at the end");
+  expect(await page.getByLabel("Add a comment").inputValue()).toBe("");
+  await page.locator(`#vote-${last} button`).click();
+  await page.locator(`#vote-${last} button[aria-pressed=true]`).waitFor();
+  await page.getByRole("link", { name: "All comments" }).click();
+  await page.getByText("Comment 1", { exact: true }).waitFor();
+});
+
 test("all of it works without JavaScript", async () => {
   const id = await titled("Sort jobs by distance");
   const { page } = await newPage({ javaScriptEnabled: false });

@@ -147,8 +147,8 @@ describe("comments", () => {
     const id = await submit();
     const one = await user.submit(await formAt(user, id, write(id)), { body: "The first" });
     expect(one.status).toBe(303);
-    expect(one.location).toMatch(new RegExp(`^/submissions/${id}#comment-`));
-    const reply = (await pageOf(author, id)).html.querySelector(".comment form[action$=comments]");
+    expect(one.location).toMatch(new RegExp(`^/submissions/${id}\\?comment=(.{36})#comment-\\1$`));
+    const reply = (await pageOf(author, id)).html.querySelector(".comment form[id^=form-]");
     expect((await author.submit(reply, { body: "A reply" })).status).toBe(303);
     await member.submit(await formAt(member, id, write(id)), { body: "From the team", parent_id: "" });
     const { html } = await pageOf(visitor, id);
@@ -165,7 +165,7 @@ describe("comments", () => {
     const form = await formAt(user, id, write(id));
     const answers = await Promise.all([1, 2, 3].map(() => user.submit(form, { body: "Twice" })));
     expect(new Set(answers.map(({ status, location }) => `${status} ${location}`)).size).toBe(1);
-    expect(answers[0]?.location).toMatch(new RegExp(`^/submissions/${id}#comment-`));
+    expect(answers[0]?.location).toMatch(new RegExp(`^/submissions/${id}\\?comment=`));
     const edited = await user.submit(form, { body: "Twice, and longer" });
     expect(edited.status).toBe(422);
     expect(edited.html.querySelector(".notice.problem")?.text).toContain("already sent this form");
@@ -199,7 +199,7 @@ describe("comments", () => {
     expect((await admin.get(edit)).status).toBe(403);
     const form = (await user.get(edit)).html.querySelector("main form");
     const { status, location } = await user.submit(form, { body: "Changed" });
-    expect([status, location]).toEqual([303, `/submissions/${id}#comment-${comment}`]);
+    expect([status, location]).toEqual([303, `/submissions/${id}?comment=${comment}#comment-${comment}`]);
     expect((await pageOf(visitor, id)).html.querySelector(`#comment-${comment}`)?.text).toMatch(/edited.*Changed/s);
     await sql`update public.comments set created_at = now() - interval '16 minutes' where id = ${comment}`;
     expect((await pageOf(user, id)).html.querySelector(`a[href="${edit}"]`)).toBeNull();
@@ -240,7 +240,7 @@ describe("comments", () => {
       true,
       true,
     ]);
-    const action = `/submissions/${id}/moderation#comment-${comment}`;
+    const action = `/submissions/${id}/moderation?comment=${comment}#comment-${comment}`;
     expect(await formAt(member, id, action)).toBeNull();
     const fields = { target_type: "comment", target_id: comment, action: "approve" };
     expect((await user.post(action, fields)).status).toBe(403);
@@ -263,6 +263,101 @@ describe("comments", () => {
     expect(thread.html.querySelectorAll(".comment")).toHaveLength(50);
     expect((await pageOf(visitor, id, "?page=2")).html.querySelectorAll(".comment")).toHaveLength(11);
   });
+});
+
+describe("the address of a comment", () => {
+  /** Sixty threads, the last comment, and one at the end of a thread of 520 replies that are 60 deep at its last. */
+  async function crowded() {
+    const id = await submit();
+    const rows = (count: number, parent: string | null) => sql`
+      insert into public.comments (submission_id, parent_id, body, author_id)
+      select ${id}, ${parent}, 'Comment ' || n, ${user.userId} from generate_series(1, ${count}) n`;
+    const root = await newComment(id, { id: user.userId }, { body: "The root" });
+    await rows(60, null);
+    await rows(520, root);
+    const last = await newComment(id, { id: user.userId }, { body: "The last" });
+    let deep = root;
+    for (let depth = 1; depth <= 60; depth++) deep = await newComment(id, { id: author.userId }, { parent_id: deep });
+    return { id, root, last, deep };
+  }
+  const notice = "The comment you’re looking for can’t be shown. It may have been deleted.";
+  const shown = async (who: Visitor, id: string, comment: string) => {
+    const { html } = await pageOf(who, id, `?comment=${comment}`);
+    return [
+      html.querySelector("[aria-current=true].comment")?.getAttribute("id"),
+      html.querySelectorAll("#comments > .notice").map(({ text }) => text),
+    ];
+  };
+
+  test("shows it on whichever page it is, and however deep in a thread", async () => {
+    const { id, root, last, deep } = await crowded();
+    for (const comment of [root, last, deep, last.toUpperCase()])
+      expect(await shown(visitor, id, comment)).toEqual([`comment-${comment.toLowerCase()}`, []]);
+    const official = await newComment(id, { id: member.userId });
+    expect(await shown(visitor, id, official)).toEqual([`comment-${official}`, []]);
+    expect(await shown(visitor, id, last)).toEqual([`comment-${last}`, []]);
+    const { html } = await pageOf(visitor, id, `?comment=${last}&page=1&thread=${root}`);
+    expect(html.querySelector(`#comment-${last}`)).not.toBeNull();
+    expect(html.querySelector("link[rel=canonical]")?.getAttribute("href")).not.toContain("?");
+    expect(html.querySelector("#comments > .link")?.getAttribute("href")).toMatch(/#comments$/);
+    const first = await pageOf(visitor, id, `?comment=${root}`);
+    expect(first.html.querySelector("#comments > [rel=next]")?.getAttribute("href")).toMatch(/\?page=2$/);
+  });
+
+  test("is where whoever writes, votes, replies or edits arrives", async () => {
+    const { id, last } = await crowded();
+    const posted = await user.submit(await formAt(user, id, write(id)), { body: "Mine at the end" });
+    const at = new URL(posted.location ?? "", "http://x");
+    expect((await pageOf(user, id, at.search)).html.querySelector(at.hash)?.text).toContain("Mine at the end");
+    const page = await pageOf(user, id, "?page=2");
+    const voted = await user.submit(page.html.querySelector(`#vote-${last}`));
+    expect(voted.location).toMatch(new RegExp(`\\?page=2#comment-${last}$`));
+    const reply = page.html.querySelector(`#form-${last}`);
+    const refused = await user.submit(reply, { body: "x".repeat(2001) });
+    expect(refused.status).toBe(422);
+    expect(refused.html.querySelector(`#body-${last}`)?.text).toHaveLength(2001);
+    const answered = await user.submit(reply, { body: "A reply at the end" });
+    const there = new URL(answered.location ?? "", "http://x");
+    expect((await pageOf(visitor, id, there.search)).html.querySelector(there.hash)).not.toBeNull();
+  });
+
+  test("of none that the reader may see says so, and nothing else", async () => {
+    const id = await submit();
+    const [hidden, root] = [await newComment(id, { id: user.userId }), await newComment(id, { id: user.userId })];
+    const below = await newComment(id, { id: author.userId }, { parent_id: root });
+    await sql`update public.comments set moderation_state = 'rejected' where id in (${hidden}, ${root})`;
+    const foreign = await newComment(
+      await newSubmission(await newOrganization(), { id: author.userId }),
+      { id: user.userId },
+      { body: "From abroad" },
+    );
+    const elsewhere = await newComment(await submit(), { id: user.userId });
+    const never = "00000000-0000-4000-8000-000000000000";
+    for (const comment of [hidden, below, foreign, elsewhere, never])
+      expect(await shown(visitor, id, comment), comment).toEqual([undefined, [notice]]);
+    for (const comment of ["nothing", "", "1' or true --"])
+      expect(await shown(visitor, id, encodeURIComponent(comment)), comment).toEqual([undefined, []]);
+    expect(await shown(user, id, hidden)).toEqual([`comment-${hidden}`, []]);
+    expect(await shown(admin, id, below)).toEqual([`comment-${below}`, []]);
+  });
+
+  test("leads on to the submission that its own was merged into, while it is", async () => {
+    const [source, target] = [await submit({ title: "Source" }), await submit({ title: "Target" })];
+    const comment = await newComment(source, { id: user.userId });
+    await merge(source, target);
+    for (const below of ["", "/embed"]) {
+      const { status, location } = await visitor.get(`${below}/submissions/${source}-source?comment=${comment}`);
+      expect([status, location]).toEqual([
+        302,
+        `${below}/submissions/${target}-target?comment=${comment}#comment-${comment}`,
+      ]);
+    }
+    expect(
+      (await pageOf(visitor, source, `?comment=${await newComment(await submit(), { id: user.userId })}`)).status,
+    ).toBe(200);
+  });
+
+  const write = (id: string) => `/submissions/${id}/comments`;
 });
 
 describe("its author and followers", () => {

@@ -52,11 +52,11 @@ describe("the session of the widget", () => {
     expect((await visitor.submit(form)).status).toBe(303);
     const shown = await visitor.get((await visitor.get(`/embed/submissions/${id}`)).location ?? "");
     const commented = await visitor.submit(shown.html.querySelector(`#form-${id}`), { body: "From the frame." });
-    expect(commented.location).toMatch(new RegExp(`^/embed/submissions/${id}#comment-`));
+    expect(commented.location).toMatch(new RegExp(`^/embed/submissions/${id}\\?comment=`));
     const comment = commented.location?.split("#comment-")[1];
     const edit = await visitor.get(`/embed/comments/${comment}/edit`);
     const edited = await visitor.submit(edit.html.querySelector("#edit"), { body: "Edited in the frame." });
-    expect(edited.location).toBe(`/embed/submissions/${id}#comment-${comment}`);
+    expect(edited.location).toBe(`/embed/submissions/${id}?comment=${comment}#comment-${comment}`);
     const [row] = await sql`select body from public.comments where id = ${comment ?? ""}`;
     expect(row?.body).toBe("Edited in the frame.");
 

@@ -89,13 +89,13 @@ async function verifyBy(
   const { payload, secretId } = await verifySignature(signer, token);
   const expiresAt = checkTimes(payload, now);
   const claims = checkClaims(payload);
-  if (needsJti && claims.jti === undefined)
+  if (needsJti && !claims.jti)
     throw new RefusedToken("jti_missing", "A token in a link needs a jti of its own, because it works only once.");
   return {
     organizationId: signer.organization_id,
     secretId,
     claims,
-    tokenDigest: claims.jti === undefined ? null : createHash("sha256").update(claims.jti).digest(),
+    tokenDigest: claims.jti ? createHash("sha256").update(claims.jti).digest() : null,
     // A minute longer than the token is accepted.
     tokenEndsAt: new Date((expiresAt + 2 * skewSeconds) * 1000),
   };
@@ -142,7 +142,7 @@ async function verifySignature(signer: Signer, token: string) {
 /** Returns the expiry of the token in Unix seconds. */
 function checkTimes({ iat, exp, nbf }: JWTPayload, now: Date): number {
   const seconds = now.getTime() / 1000;
-  const wrong = Object.entries({ iat, exp, ...(nbf !== undefined && { nbf }) })
+  const wrong = Object.entries({ iat, exp, ...(nbf !== undefined && nbf !== null && { nbf }) })
     .filter(([, value]) => typeof value !== "number" || !Number.isFinite(value))
     .map(([name, value]) => ({
       field: `token.${name}`,

@@ -1,3 +1,4 @@
+import { siteOrigin, siteUrlAdvice } from "../../../shared/site-url.ts";
 import type { LanguageModel } from "../sentiment/language-model.ts";
 
 export const signInProviders = ["github", "google"] as const;
@@ -15,7 +16,7 @@ export const environment = {
   databaseIdleSeconds: readNumber("DATABASE_IDLE_SECONDS", 30),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: readAddress("SUPABASE_URL") ?? localUrl,
-  siteUrl: (readAddress("SITE_URL") ?? readAddress("SUPABASE_URL") ?? localUrl).replace(/\/+$/, ""),
+  siteUrl: readSite("SITE_URL") ?? (readAddress("SUPABASE_URL") ?? localUrl).replace(/\/+$/, ""),
   jwtSecret: read("JWT_SECRET"),
   jwks: read("SUPABASE_JWKS"),
   jwtIssuers: readList("JWT_ISSUERS", `${(read("SUPABASE_URL") ?? localUrl).replace(/\/+$/, "")}/auth/v1`),
@@ -94,6 +95,11 @@ function readAddress(name: string): string | undefined {
   const text = read(name);
   if (text === undefined || (/^https?:/.test(text) && URL.canParse(text))) return text;
   return refuse(name, text, "an address such as https://feedback.example.org");
+}
+
+function readSite(name: string): string | undefined {
+  const text = read(name);
+  return text && (siteOrigin(text) ?? refuse(name, text, siteUrlAdvice));
 }
 
 function readNumber(name: string, fallback: number): number {

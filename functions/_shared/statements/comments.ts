@@ -35,30 +35,51 @@ export type ThreadComment = Comment & { has_voted?: boolean; seconds_to_edit?: n
 /**
  * A level of a submission's threads (top-level comments, or the replies to a comment), official ones first, each
  * followed by its replies, up to 500 in all: reply_count shows how many are missing. `data` is flat, in display order.
+ * With `comment`, the page of top-level comments that has its thread, and the comment with all that it replies to.
  */
 export function commentThreads(
   submissionId: string,
-  { parent_id, page, isSignedIn }: { parent_id?: string | undefined; page: number; isSignedIn: boolean },
-): Statement<List<ThreadComment>> {
+  { parent_id, page, comment, isSignedIn }: ThreadsOf,
+): Statement<List<ThreadComment> & { page: number; submission_of_comment: string | null }> {
   return (sql) => {
     const level = sql`c.submission_id = ${submissionId}::uuid and ${parent_id ? sql`c.parent_id = ${parent_id}::uuid` : sql`c.parent_id is null`}`;
     const own = sql`jsonb_build_object('has_voted', private.comment_vote_of(c.id, private.caller_id()) is not null,
       'seconds_to_edit', case when c.author_id = private.caller_id() then
         ${secondsLeft(sql)} end)`;
     return sql`
-      with recursive level as materialized (
+      with recursive named (id, parent_id, depth) as (
+        select c.id, c.parent_id, 1 from public.comments c
+        where c.id = ${comment ?? null}::uuid and c.submission_id = ${submissionId}::uuid
+        union all
+        select c.id, c.parent_id, n.depth + 1 from named n join public.comments c on c.id = n.parent_id
+        where n.depth < ${maxShownComments}
+      ), counted as materialized (
+        select count(*) as total, count(*) filter (where (not c.is_official, c.created_at, c.id) < (
+          select not r.is_official, r.created_at, r.id from named n join public.comments r on r.id = n.id
+          where n.parent_id is null)) as before
+        from public.comments c where ${level}
+      ), placed as materialized (
+        select ${comment ? sql`before / ${threadsOfPage} + 1` : sql`${page}::bigint`} as page, total from counted
+      ), level as materialized (
         select * from public.comments c where ${level}
-        order by c.is_official desc, c.created_at, c.id limit ${threadsOfPage} offset ${(page - 1) * threadsOfPage}
+        order by c.is_official desc, c.created_at, c.id
+        limit ${threadsOfPage} offset (select (page - 1) * ${threadsOfPage} from placed)
       ), thread as (
         select * from level
         union all
         select c.* from thread t join public.comments c on c.parent_id = t.id
-      ), shown as (select * from thread limit ${maxShownComments})
-      select (select count(*) from public.comments c where ${level}) as total,
+      ), shown as (
+        (select * from thread limit ${maxShownComments})
+        union select c.* from named n join public.comments c on c.id = n.id
+          where exists (select from named where parent_id is null))
+      select total, page, (select c.submission_id from public.comments c where c.id = ${comment ?? null}::uuid) as submission_of_comment,
         coalesce((select json_agg(${isSignedIn ? sql`${commentShape(sql)}::jsonb || ${own}` : commentShape(sql)}
-          order by c.is_official desc, c.created_at, c.id) from shown c), '[]')::text as data`;
+          order by c.is_official desc, c.created_at, c.id) from shown c), '[]')::text as data
+      from placed`;
   };
 }
+
+type ThreadsOf = { parent_id?: string | undefined; page: number; comment?: string | undefined; isSignedIn: boolean };
 
 const secondsLeft = (sql: Sql) =>
   sql`greatest(0, extract(epoch from c.created_at + private.comment_edit_window() - now()))::integer`;

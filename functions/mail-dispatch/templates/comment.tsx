@@ -1,4 +1,4 @@
-import { submissionPage } from "../../_shared/http/web-pages.ts";
+import { commentAddress, submissionPage } from "../../_shared/http/web-pages.ts";
 import type { MailEvent, PersonClaim } from "../database.ts";
 import { Button, Quote, type Wording, type Written } from "./layout.tsx";
 
@@ -32,7 +32,7 @@ function headingOf({ kind, by = "", status = "open" }: MailEvent, { messages }: 
 }
 
 export const linkOf = ({ submission_id, comment_id }: MailEvent) =>
-  submissionPage(submission_id) + (comment_id ? `#comment-${comment_id}` : "");
+  comment_id ? commentAddress(submissionPage(submission_id), comment_id) : submissionPage(submission_id);
 
 /** An official answer, a reply, or another comment for people who get comments at once. */
 export function commentMail({ events }: PersonClaim, wording: Wording): Written {

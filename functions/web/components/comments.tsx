@@ -1,3 +1,4 @@
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import type { ThreadComment } from "../../_shared/statements/comments.ts";
 import { addComment } from "../pages/submission-actions.ts";
 import { frameTarget, personLink } from "../paths.ts";
@@ -15,10 +16,14 @@ type Props = {
   comments: ThreadComment[];
   /** Path of the submission's page. */
   path: string;
+  /** Address of the page of comments, for its forms to return to. */
+  here: string;
   /** Parent of the first level; null for the submission. */
   parentId: string | null;
   viewerId: string | undefined;
   isAdmin: boolean;
+  /** The comment that the address names. */
+  named: string | undefined;
   /** Whether comments can be added: false for a merged submission. */
   isOpen: boolean;
 };
@@ -48,7 +53,7 @@ const Level = (props: LevelProps) => (
 
 const Comment = (props: LevelProps & { comment: ThreadComment }) => {
   const visit = useVisit();
-  const { comment, byParent, depth, path } = props;
+  const { comment, byParent, depth, path, named } = props;
   const { comments } = visit.messages;
   const { id, author, moderation_state: state } = comment;
   const replies = byParent.get(id)?.length ?? 0;
@@ -58,13 +63,15 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
         class={comment.is_official ? "comment official" : "comment"}
         id={`comment-${id}`}
         data-version={versionOf(comment)}
+        data-island={named === id ? "comment" : undefined}
+        aria-current={named === id ? "true" : undefined}
       >
         <Avatar id={author.id} name={author.name} url={author.avatar} />
         <div>
           <header>
             <b>{author.name}</b>
             {comment.is_official && <span class="tag team">{comments.team}</span>}
-            <a class="quiet" href={`#comment-${id}`} target={frameTarget(visit)}>
+            <a class="quiet" href={commentAddress(path, id)} rel="nofollow" target={frameTarget(visit)}>
               <Day at={comment.created_at} />
             </a>
             {comment.updated_at !== comment.created_at && <span class="quiet">{comments.edited}</span>}
@@ -84,11 +91,12 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
   );
 };
 
-const Actions = ({ comment, path, viewerId, isAdmin, isOpen }: LevelProps & { comment: ThreadComment }) => {
+const Actions = ({ comment, path, here, viewerId, isAdmin, isOpen }: LevelProps & { comment: ThreadComment }) => {
   const visit = useVisit();
   const { comments, submission } = visit.messages;
   const { id, author, moderation_state: state, seconds_to_edit } = comment;
   const isOwn = author.id === viewerId;
+  const returnTo = `${here}#comment-${id}`;
   const isReply = visit.refused?.typed.get("parent_id") === id;
   return (
     <div class="actions">
@@ -97,7 +105,7 @@ const Actions = ({ comment, path, viewerId, isAdmin, isOpen }: LevelProps & { co
           path={`/comments/${id}`}
           votes={comment.vote_count}
           hasVoted={comment.has_voted ?? false}
-          returnTo={`${path}#comment-${id}`}
+          returnTo={returnTo}
           class="vote-small"
         />
       )}
@@ -114,13 +122,7 @@ const Actions = ({ comment, path, viewerId, isAdmin, isOpen }: LevelProps & { co
       {isAdmin && (
         <details class="action" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>
           <summary>{visit.messages.manage.moderation}</summary>
-          <ModerationForm
-            type="comment"
-            id={id}
-            updatedAt={comment.updated_at}
-            state={state}
-            returnTo={`${path}#comment-${id}`}
-          />
+          <ModerationForm type="comment" id={id} updatedAt={comment.updated_at} state={state} returnTo={returnTo} />
         </details>
       )}
     </div>
@@ -134,9 +136,12 @@ export const CommentForm = ({ path, parentId, label }: FormProps) => {
   const { visit, params } = useRendering();
   const { comments } = visit.messages;
   const id = parentId ?? params.id;
+  const to = `/submissions/${params.id}/comments`;
   return (
     <Form
       of={addComment}
+      to={parentId ? commentAddress(to, parentId) : to}
+      data-turbo-action="replace"
       class="stack"
       id={`form-${id}`}
       island="draft"

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import type { moderationState } from "../../../shared/fields.ts";
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import { moderate } from "../pages/submission-actions.ts";
 import { useRendering } from "../rendering.ts";
 import { Field } from "./field.tsx";
@@ -20,10 +21,11 @@ const results = { approve: "approved", reject: "rejected", spam: "spam" } as con
 export const ModerationForm = ({ type, id, updatedAt, state, returnTo }: Props) => {
   const { visit, params } = useRendering();
   const { manage } = visit.messages;
+  const path = `/submissions/${params.id}/moderation`;
   return (
     <Form
       of={moderate}
-      to={`/submissions/${params.id}/moderation${type === "comment" ? `#comment-${id}` : ""}`}
+      to={type === "comment" ? commentAddress(path, id) : path}
       class="stack"
       hidden={{ target_type: type, target_id: id, updated_at: updatedAt }}
       returnTo={returnTo}

@@ -7,13 +7,14 @@ import type { SubmissionProps } from "./submission-props.ts";
 
 /** The comments on a submission, and the form that adds one. */
 export const SubmissionComments = (props: SubmissionProps) => {
-  const { submission, path, thread, page, pages, comments, frame, isAdmin } = props;
+  const { submission, path, here, thread, named, page, pages, comments, frame, isAdmin } = props;
   const visit = useVisit();
   const { messages } = visit;
   return (
     <section id="comments" class="stack">
       <h2 aria-live="polite">{messages.votes.comments(submission.comment_count)}</h2>
-      {thread && (
+      {named === null && <p class="notice">{messages.comments.missing}</p>}
+      {(thread || page > 1) && (
         <a class="link" href={`${path}#comments`} target={frameTarget(visit)}>
           {messages.comments.all}
         </a>
@@ -22,6 +23,8 @@ export const SubmissionComments = (props: SubmissionProps) => {
         <Threads
           comments={comments}
           path={path}
+          here={here}
+          named={named ?? undefined}
           parentId={thread ?? null}
           viewerId={frame.viewer?.id}
           isAdmin={isAdmin}

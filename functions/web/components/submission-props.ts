@@ -6,7 +6,11 @@ import type { Frame } from "../../_shared/statements/pages.ts";
 export type SubmissionProps = {
   submission: SubmissionDetail;
   path: string;
+  /** The path with the query of this page, for its forms to return to. */
+  here: string;
   thread: string | undefined;
+  /** The comment that the address names: null if it is not among those of the page. */
+  named: string | null | undefined;
   page: number;
   pages: number;
   comments: ThreadComment[];

@@ -8,7 +8,7 @@ import { StatusFields } from "./status-fields.tsx";
 import type { SubmissionProps } from "./submission-props.ts";
 
 /** Actions of admins for a submission. */
-export const TeamPanel = ({ submission, path, target }: SubmissionProps) => {
+export const TeamPanel = ({ submission, here, target }: SubmissionProps) => {
   const visit = useVisit();
   const { manage, submission: words } = visit.messages;
   const { id, moderation_state: state } = submission;
@@ -21,14 +21,14 @@ export const TeamPanel = ({ submission, path, target }: SubmissionProps) => {
     <section class="card stack">
       <h2>{manage.heading}</h2>
       {!target && (
-        <Form of={changeStatus} class="stack" returnTo={path}>
+        <Form of={changeStatus} class="stack" returnTo={here}>
           <StatusFields label={manage.status} status={submission.status} words={manage} />
           <Button label={manage.change} />
         </Form>
       )}
       <details class="action wide" open={state === "pending" || visit.refused?.typed.get("target_id") === id}>
         <summary>{manage.moderation}</summary>
-        <ModerationForm type="submission" id={id} updatedAt={submission.updated_at} state={state} returnTo={path} />
+        <ModerationForm type="submission" id={id} updatedAt={submission.updated_at} state={state} returnTo={here} />
       </details>
       <ul class="links">
         {links.map(([page, text]) => (
@@ -40,7 +40,7 @@ export const TeamPanel = ({ submission, path, target }: SubmissionProps) => {
         ))}
         {target && (
           <li>
-            <FormButton of={unmerge} hidden={{ submission_id: id }} returnTo={path} look="button small">
+            <FormButton of={unmerge} hidden={{ submission_id: id }} returnTo={here} look="button small">
               {manage.unmerge}
             </FormButton>
           </li>

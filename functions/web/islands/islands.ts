@@ -4,6 +4,7 @@ export type Islands = Record<string, () => Promise<{ connect: Island }>>;
 
 // An island is loaded when a page first contains it.
 const islands: Islands = {
+  comment: () => import("./comment.ts"),
   dialog: () => import("./dialog.ts"),
   draft: () => import("./draft.ts"),
   focus: () => import("./focus.ts"),

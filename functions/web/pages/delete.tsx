@@ -1,4 +1,5 @@
 import { forbidden } from "../../_shared/http/api-error.ts";
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import { commentDetail } from "../../_shared/statements/comments.ts";
 import { submissionDetail } from "../../_shared/statements/submissions.ts";
 import { comments } from "../../endpoints/comments.ts";
@@ -54,7 +55,7 @@ const deleteComment = page({
         <Confirmation
           words={words}
           quote={body}
-          back={`${path}#comment-${id}`}
+          back={commentAddress(path, id)}
           then={personLink(visit, `${path}#comments`).href}
         />
       ),

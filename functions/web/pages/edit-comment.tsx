@@ -1,4 +1,5 @@
 import { forbidden } from "../../_shared/http/api-error.ts";
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import { commentDetail, secondsToEdit } from "../../_shared/statements/comments.ts";
 import { comments as endpoints } from "../../endpoints/comments.ts";
 import { Field } from "../components/field.tsx";
@@ -17,7 +18,7 @@ export const editComment = page({
     const { id, submission_id, author } = comment;
     if (author.id !== viewer?.id) throw forbidden("Only its author can edit a comment.");
     const { comments, submission } = visit.messages;
-    const back = personLink(visit, `/submissions/${submission_id}#comment-${id}`);
+    const back = personLink(visit, commentAddress(`/submissions/${submission_id}`, id));
     const seconds = left?.seconds ?? 0;
     return {
       title: comments.editTitle,

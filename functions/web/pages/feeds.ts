@@ -1,6 +1,7 @@
 import { commentListQuery } from "../../../shared/comments.ts";
 import { submissionListQuery } from "../../../shared/submissions.ts";
 import { notFound } from "../../_shared/http/api-error.ts";
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import { environment } from "../../_shared/runtime/environment.ts";
 import { listComments } from "../../_shared/statements/comments.ts";
 import { pageFrame } from "../../_shared/statements/pages.ts";
@@ -68,7 +69,7 @@ export const submissionFeed = plain({
     const entries = [
       ...parsed(comments.data).map((comment) => ({
         id: `/submissions/${id}#comment-${comment.id}`,
-        path: `${path}#comment-${comment.id}`,
+        path: commentAddress(path, comment.id),
         title: (comment.is_official ? feeds.officialBy : feeds.commentBy)(comment.author.name),
         author: comment.author.name,
         text: comment.body,

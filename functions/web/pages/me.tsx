@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { cursor } from "../../../shared/pagination.ts";
 import { nextCursor } from "../../_shared/http/cursor.ts";
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import {
   type Contribution,
   type ContributionKind,
@@ -72,7 +73,7 @@ const Row = ({ contribution, kind }: RowProps) => {
     <li class="row plain">
       <div class="row-text">
         <h2>
-          <a href={comment_id ? `${path}#comment-${comment_id}` : path}>{title}</a>
+          <a href={comment_id ? commentAddress(path, comment_id) : path}>{title}</a>
         </h2>
         {body && <p>{body}</p>}
         <div class="facts">

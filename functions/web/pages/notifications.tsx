@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { type notificationListAnswer, notificationListQuery } from "../../../shared/notifications.ts";
 import { queryInteger } from "../../../shared/pagination.ts";
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import { listNotifications } from "../../_shared/statements/notifications.ts";
 import { notifications as endpoints } from "../../endpoints/notifications.ts";
 import { Tabs } from "../components/admin/tabs.tsx";
@@ -89,7 +90,7 @@ const Row = ({ notification }: { notification: Notification }) => {
           <Day at={created_at} />
         </p>
         <h2>
-          <a href={comment_id ? `${path}#comment-${comment_id}` : path}>{submission_title}</a>
+          <a href={comment_id ? commentAddress(path, comment_id) : path}>{submission_title}</a>
         </h2>
       </div>
       {!read_at && (

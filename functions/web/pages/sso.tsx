@@ -65,7 +65,7 @@ const sso = form({
           <form method="post" action={visit.path} class="stack" data-turbo="false">
             <input type="hidden" name="token" value={token} />
             <input type="hidden" name="return_to" value={return_to} />
-            <Button kind="main" label={account.continueAs(claims.name ?? claims.email)} />
+            <Button kind="main" label={account.continueAs(nameOf(claims))} />
           </form>
           <LinkLine href={`${visit.base}/`}>{errors.back}</LinkLine>
         </Card>
@@ -74,6 +74,9 @@ const sso = form({
     });
   },
 });
+
+/** For the button: a name that is longer than any would be cut. */
+const nameOf = ({ name, email }: VerifiedToken["claims"]) => (name && name.length <= 100 ? name : email);
 
 /** "Continue as …": the person has seen whom the link is for. Replaces the sessions of this browser. */
 const ssoForm = form({

@@ -1,3 +1,4 @@
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import { adminModeration } from "../../endpoints/admin-moderation.ts";
 import { comments } from "../../endpoints/comments.ts";
 import { follows } from "../../endpoints/follows.ts";
@@ -19,7 +20,7 @@ export const submissionActions = [
   action(unfollow, { formPage: undefined }),
   action(addComment, {
     redirectTo: ({ json }, { params, visit }) =>
-      personLink(visit, `/submissions/${params.id}#comment-${JSON.parse(json).data.id}`).href,
+      personLink(visit, commentAddress(`/submissions/${params.id}`, JSON.parse(json).data.id)).href,
   }),
   action(changeStatus, { isEmbeddable: false }),
   action(moderate, { path: "/submissions/:id/moderation", isEmbeddable: false }),

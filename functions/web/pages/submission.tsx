@@ -2,6 +2,7 @@ import { z } from "zod";
 import { uuid } from "../../../shared/fields.ts";
 import { queryInteger } from "../../../shared/pagination.ts";
 import type { SubmissionDetail } from "../../../shared/submissions.ts";
+import { commentAddress } from "../../_shared/http/web-pages.ts";
 import { commentThreads, pagesOfThreads } from "../../_shared/statements/comments.ts";
 import { mergeTarget, statusHistory, submissionDetail } from "../../_shared/statements/submissions.ts";
 import { Day } from "../components/day.tsx";
@@ -17,13 +18,27 @@ import type { SubmissionProps } from "../components/submission-props.ts";
 import { TeamPanel } from "../components/team-panel.tsx";
 import { VoteButton } from "../components/vote-button.tsx";
 import { page } from "../page.tsx";
-import { boardLink, isAdmin, isAt, personLink, submissionHere, submissionLink, submissionPath } from "../paths.ts";
+import {
+  boardLink,
+  isAdmin,
+  isAt,
+  personLink,
+  submissionHere,
+  submissionLink,
+  submissionPath,
+  withHostOptions,
+  withOwnQuery,
+} from "../paths.ts";
 import { useVisit } from "../rendering.ts";
 import { versionOf } from "../version.ts";
 import { follow, submissionActions, unfollow } from "./submission-actions.ts";
 
-/** With `thread`, the replies to that comment instead of all comments. */
-const query = z.object({ thread: uuid.optional(), page: queryInteger(1, 1000).prefault(1) });
+/** With `thread`, the replies to that comment instead of all comments; with `comment`, the page of comments that has it. */
+const query = z.object({
+  thread: uuid.optional(),
+  comment: uuid.toLowerCase().optional().catch(undefined),
+  page: queryInteger(1, 1000).prefault(1),
+});
 
 export const submission = page({
   path: "/submissions/:id",
@@ -33,7 +48,12 @@ export const submission = page({
   frame: ({ params }) => ({ resource: "submissions", id: params.id }),
   read: ({ params, query, locale, visit }) => [
     submissionDetail(params.id, ["author", "category", "tags"], locale),
-    commentThreads(params.id, { parent_id: query?.thread, page: query?.page ?? 1, isSignedIn: visit.isSignedIn }),
+    commentThreads(params.id, {
+      parent_id: query?.comment ? undefined : query?.thread,
+      comment: query?.comment,
+      page: query?.page ?? 1,
+      isSignedIn: visit.isSignedIn,
+    }),
     statusHistory(params.id),
     mergeTarget(params.id),
   ],
@@ -43,11 +63,19 @@ export const submission = page({
     const path = submissionHere(visit, id, title);
     if (!visit.refused && !isAt(visit, path))
       return { movedTo: path + (visit.query.size > 0 ? `?${visit.query}` : "") };
+    const { comment } = query ?? {};
+    if (target && comment && !visit.refused && threads.submission_of_comment === target.id)
+      return {
+        movedTo: withHostOptions(visit, commentAddress(submissionHere(visit, target.id, target.title), comment)),
+        isForNow: true,
+      };
     const props: SubmissionProps = {
       submission,
       path,
-      thread: query?.thread,
-      page: query?.page ?? 1,
+      here: withOwnQuery(visit, path),
+      thread: comment ? undefined : query?.thread,
+      named: comment && (threads.data.some((shown) => shown.id === comment) ? comment : null),
+      page: Number(threads.page),
       pages: pagesOfThreads(threads.total),
       comments: threads.data,
       history,
@@ -85,7 +113,7 @@ const posting = ({ title, description, author, created_at, updated_at, ...counts
 });
 
 const Submission = (props: SubmissionProps) => {
-  const { submission, path, target, frame, isAdmin } = props;
+  const { submission, here, target, frame, isAdmin } = props;
   const visit = useVisit();
   const { messages } = visit;
   const { id, title, author, category, moderation_state: state } = submission;
@@ -98,7 +126,7 @@ const Submission = (props: SubmissionProps) => {
       data-version={versionOf({ updated_at: submission.updated_at })}
       {...liveSubmission(submission, frame)}
     >
-      <div class="detail-main">
+      <div class="detail-main" data-island="comment">
         <a class="quiet with-icon" {...boardLink(visit, frame)}>
           <Icon name="arrow-left" />
           {words.back}
@@ -118,7 +146,7 @@ const Submission = (props: SubmissionProps) => {
               path={`/submissions/${id}`}
               votes={submission.vote_count}
               hasVoted={submission.user_vote !== null}
-              returnTo={path}
+              returnTo={here}
             />
           )}
           <div>
@@ -167,7 +195,7 @@ const Submission = (props: SubmissionProps) => {
       <aside class="detail-side">
         {frame.viewer && !target && (
           <section class="card stack">
-            <Form of={submission.is_following ? unfollow : follow} id="follow" returnTo={path} hasProblem={false}>
+            <Form of={submission.is_following ? unfollow : follow} id="follow" returnTo={here} hasProblem={false}>
               <button type="submit" class="button wide" aria-pressed={submission.is_following ? "true" : "false"}>
                 <Icon name={submission.is_following ? "check" : "bell"} />
                 {submission.is_following ? words.following : words.follow}

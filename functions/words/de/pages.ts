@@ -100,6 +100,7 @@ export const pages: Pages = {
     more: "Weitere Kommentare",
     moreReplies: count({ one: "# weitere Antwort anzeigen", other: "# weitere Antworten anzeigen" }),
     all: "Alle Kommentare",
+    missing: "Der gesuchte Kommentar kann nicht angezeigt werden. Vielleicht wurde er gelöscht.",
     pending: "Wartet auf Freigabe",
     rejected: "Nicht freigegeben",
     spam: "Spam",

@@ -100,6 +100,7 @@ export const pages = {
     more: "More comments",
     moreReplies: count({ one: "Show # more reply", other: "Show # more replies" }),
     all: "All comments",
+    missing: "The comment you’re looking for can’t be shown. It may have been deleted.",
     pending: "Pending approval",
     rejected: "Not approved",
     spam: "Spam",

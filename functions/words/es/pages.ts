@@ -100,6 +100,7 @@ export const pages: Pages = {
     more: "Más comentarios",
     moreReplies: count({ one: "Mostrar # respuesta más", many: "Mostrar # de respuestas más", other: "Mostrar # respuestas más" }),
     all: "Todos los comentarios",
+    missing: "No se puede mostrar el comentario que buscas. Es posible que se haya eliminado.",
     pending: "Pendiente de aprobación",
     rejected: "No aprobado",
     spam: "Spam",

@@ -100,6 +100,7 @@ export const pages: Pages = {
     more: "Commentaires suivants",
     moreReplies: count({ one: "Afficher # autre réponse", many: "Afficher # d’autres réponses", other: "Afficher # autres réponses" }),
     all: "Tous les commentaires",
+    missing: "Le commentaire recherché ne peut pas être affiché. Il a peut-être été supprimé.",
     pending: "En attente d’approbation",
     rejected: "Non approuvé",
     spam: "Indésirable",

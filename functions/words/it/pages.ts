@@ -100,6 +100,7 @@ export const pages: Pages = {
     more: "Altri commenti",
     moreReplies: count({ one: "Mostra un’altra risposta", many: "Mostra # di altre risposte", other: "Mostra altre # risposte" }),
     all: "Tutti i commenti",
+    missing: "Il commento che cerchi non può essere mostrato. Forse è stato eliminato.",
     pending: "In attesa di approvazione",
     rejected: "Non approvato",
     spam: "Spam",

@@ -100,6 +100,7 @@ export const pages: Pages = {
     more: "ほかのコメントを表示",
     moreReplies: count({ other: "ほかの返信 # 件を表示" }),
     all: "すべてのコメント",
+    missing: "お探しのコメントは表示できません。削除された可能性があります。",
     pending: "承認待ち",
     rejected: "承認されませんでした",
     spam: "スパム",

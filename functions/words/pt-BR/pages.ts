@@ -100,6 +100,7 @@ export const pages: Pages = {
     more: "Mais comentários",
     moreReplies: count({ one: "Mostrar mais # resposta", many: "Mostrar mais # de respostas", other: "Mostrar mais # respostas" }),
     all: "Todos os comentários",
+    missing: "Não é possível mostrar o comentário que você procura. Talvez ele tenha sido excluído.",
     pending: "Aguardando aprovação",
     rejected: "Não aprovado",
     spam: "Spam",

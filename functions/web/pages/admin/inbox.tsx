@@ -9,6 +9,7 @@ import {
 import { queryInteger } from "../../../../shared/pagination.ts";
 import { nextCursor } from "../../../_shared/http/cursor.ts";
 import { endpointsOf, row } from "../../../_shared/http/endpoint.ts";
+import { commentAddress } from "../../../_shared/http/web-pages.ts";
 import { moderateMany, moderationQueue } from "../../../_shared/statements/moderation.ts";
 import { type DataOf, parsed } from "../../../_shared/statements/shapes.ts";
 import { Tabs } from "../../components/admin/tabs.tsx";
@@ -268,8 +269,7 @@ const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
             <h2 id={`title-${id}`}>
               {type === "comment" ? (
                 <>
-                  <span class="quiet">{words.commentOn}</span>{" "}
-                  <a href={`${path}?thread=${id}#comment-${id}`}>{submission_title}</a>
+                  <span class="quiet">{words.commentOn}</span> <a href={commentAddress(path, id)}>{submission_title}</a>
                 </>
               ) : (
                 <a href={path}>{title}</a>

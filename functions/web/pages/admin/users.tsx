@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type PersonDetail, peopleQuery } from "../../../../shared/people.ts";
 import { notFound } from "../../../_shared/http/api-error.ts";
+import { commentAddress } from "../../../_shared/http/web-pages.ts";
 import { adminFrame } from "../../../_shared/statements/admin-frame.ts";
 import { personalData, searchPeople, showPerson } from "../../../_shared/statements/people.ts";
 import { people as endpoints } from "../../../endpoints/people.ts";
@@ -175,7 +176,11 @@ const Contributions = ({ label, rows }: { label: string; rows: Contribution[] })
           <li class="row plain">
             <div class="row-text">
               <h3>
-                <a href={submissionPath(id, title) + (comment_id ? `#comment-${comment_id}` : "")}>{title}</a>
+                <a
+                  href={comment_id ? commentAddress(submissionPath(id, title), comment_id) : submissionPath(id, title)}
+                >
+                  {title}
+                </a>
               </h3>
               {body && <p>{body}</p>}
               <div class="facts">
