@@ -4,17 +4,24 @@ import { useVisit } from "../rendering.ts";
 import { themes } from "../visit.ts";
 import { Button } from "./button.tsx";
 
-/** A form that submits itself with JavaScript. */
+/** A form that submits itself with JavaScript. WebKit restores selects on Back unless the form forbids it. */
 export const LanguageAndTheme = ({ returnTo }: { returnTo: string }) => {
   const visit = useVisit();
   const { nav } = visit.messages;
   const names = { light: nav.themeLight, dark: nav.themeDark };
   return (
-    <form class="preferences" method="post" action="/preferences" data-turbo="false" data-island="send-on-change">
+    <form
+      class="preferences"
+      method="post"
+      action="/preferences"
+      autocomplete="off"
+      data-turbo="false"
+      data-island="send-on-change"
+    >
       <input type="hidden" name="return_to" value={returnTo} />
       <label>
         <span>{nav.language}</span>
-        <select name="lang" autocomplete="off">
+        <select name="lang">
           {locales.map((locale) => (
             <option value={locale} lang={locale} selected={locale === visit.locale}>
               {messagesOf(locale).language}
@@ -24,7 +31,7 @@ export const LanguageAndTheme = ({ returnTo }: { returnTo: string }) => {
       </label>
       <label>
         <span>{nav.theme}</span>
-        <select name="theme" autocomplete="off">
+        <select name="theme">
           <option value="system" selected={!visit.theme}>
             {nav.themeSystem}
           </option>

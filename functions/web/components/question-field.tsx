@@ -53,8 +53,8 @@ export const QuestionField = (props: Props) => {
       </li>
     );
   return (
-    <li id={`question-${id}`}>
-      <fieldset class={classes} aria-describedby={problem ? `problem-${id}` : undefined}>
+    <li class={classes} id={`question-${id}`}>
+      <fieldset aria-describedby={problem ? `problem-${id}` : undefined}>
         <legend class="question-text">{label}</legend>
         {complaint}
         <Input {...props} />

@@ -45,6 +45,11 @@ document.addEventListener("submit", ({ target }) => {
   if (target instanceof Element && target.getAttribute("action") === "/sign-out") sessionStorage.clear();
 });
 
+// A browser may keep a page that is left, as WebKit does on http: by now the session or the preferences may be others.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) location.reload();
+});
+
 // A response without the requested frame is a whole page, such as the sign-in, and is opened. An error changes nothing.
 document.addEventListener("turbo:frame-missing", (event) => {
   const { response, visit } = (event as CustomEvent<{ response: Response; visit(to: Response): void }>).detail;

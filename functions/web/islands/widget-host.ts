@@ -135,8 +135,8 @@ function watchUnread(
   signal.addEventListener("abort", () => clearTimeout(timer));
 }
 
-async function unreadOf(path: string, signal: AbortSignal): Promise<number | null | undefined> {
-  const answer = await fetch(path, { signal });
+async function unreadOf(path: string, signal?: AbortSignal): Promise<number | null | undefined> {
+  const answer = await fetch(path, { signal: signal ?? null });
   return answer.ok ? (await answer.json()).unread : undefined;
 }
 
@@ -156,6 +156,13 @@ async function identify({ dataset }: HTMLElement, token: string, tell: (message:
   if (claims && kept(sessionStore, identified) === JSON.stringify([claims, dataset.viewer])) return;
   const answer = await post(`${dataset.base}/identify`, { token }).catch(() => undefined);
   if (answer?.type === "opaqueredirect") {
+    const unread = await unreadOf(`${dataset.base}/unread`).catch(() => undefined);
+    if (unread === null)
+      return tell({
+        type: "refused",
+        code: "NO_COOKIE",
+        message: "The browser did not keep the cookie of the session.",
+      });
     if (claims) keep(sessionStore, identifying, claims);
     return location.reload();
   }

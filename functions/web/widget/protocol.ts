@@ -33,7 +33,7 @@ export type FromFrame =
     }
   /** The current number of unread news, which the frame polls. */
   | { type: "unread"; count: number }
-  | { type: "refused"; message: string }
+  | { type: "refused"; message: string; code?: "NO_COOKIE" }
   | { type: "logged-out" }
   | { type: "close" };
 

@@ -391,7 +391,9 @@ function hear({ origin, source, data }: MessageEvent) {
     case "unread":
       return showUnread(message.count);
     case "refused":
-      return fail("IDENTIFY_REFUSED", message.message);
+      // Another attempt would not change the browser.
+      if (message.code) token = undefined;
+      return fail(message.code ?? "IDENTIFY_REFUSED", message.message);
     case "logged-out":
       wantsLogout = false;
       return emit("logout");

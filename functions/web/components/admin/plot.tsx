@@ -108,7 +108,7 @@ export const BarPlot = ({ id, title, axis, bars, format }: BarProps) => {
               <td>
                 <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
                   <rect
-                    class={`bar ${kind ?? ""}`}
+                    class={`plot-bar ${kind ?? ""}`}
                     height="10"
                     width={value > 0 ? Math.max(0.5, x(value)) : 0}
                     fill={color}

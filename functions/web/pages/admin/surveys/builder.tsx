@@ -203,17 +203,19 @@ const Questions = ({ form }: FormProps) => {
           ))}
         </ol>
       )}
-      <fieldset class="add-question">
-        <legend>{words.addQuestion}</legend>
-        <div class="buttons">
-          {questionTypes.map((type, index) => (
-            <ArrangeButton does={`add.${type}`} autofocus={focus === "add" && index === 0}>
-              <Icon name="plus" />
-              {words.types[type]}
-            </ArrangeButton>
-          ))}
-        </div>
-      </fieldset>
+      <div class="add-question">
+        <fieldset>
+          <legend>{words.addQuestion}</legend>
+          <div class="buttons">
+            {questionTypes.map((type, index) => (
+              <ArrangeButton does={`add.${type}`} autofocus={focus === "add" && index === 0}>
+                <Icon name="plus" />
+                {words.types[type]}
+              </ArrangeButton>
+            ))}
+          </div>
+        </fieldset>
+      </div>
     </div>
   );
 };
