@@ -88,7 +88,7 @@ const Row = ({ notification }: { notification: Notification }) => {
           {" · "}
           <Day at={created_at} />
         </p>
-        <h2>
+        <h2 dir="auto">
           <a href={comment_id ? `${path}#comment-${comment_id}` : path}>{submission_title}</a>
         </h2>
       </div>

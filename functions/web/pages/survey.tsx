@@ -44,7 +44,7 @@ export const survey = page({
       content: (
         <article class="survey">
           <header>
-            <h1>{shown.title}</h1>
+            <h1 dir="auto">{shown.title}</h1>
             {shown.description && <p class="prose">{shown.description}</p>}
             <p class="quiet survey-facts">
               <span>{surveys.questions(shown.questions.length)}</span>
