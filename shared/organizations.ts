@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, newSlug, patchOf, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
+import { count, isTimeZone, newSlug, patchOf, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
 import { locale } from "./locales.ts";
 import { mailChoices } from "./mail.ts";
 import { text, unstorableWithin } from "./text.ts";
@@ -41,7 +41,12 @@ export const organizationPatch = patchOf({
     .describe(
       "What anonymous users may do: `read`; `vote`, which includes following; or `participate` like other users.",
     ),
-  time_zone: z.string().max(64).optional().describe("Time zone of analytics, such as `Europe/Berlin`."),
+  time_zone: z
+    .string()
+    .max(64)
+    .refine(isTimeZone, "must be a time zone such as Europe/Berlin")
+    .optional()
+    .describe("Time zone of the days on its pages and in analytics, such as `Europe/Berlin`."),
   default_locale: locale
     .optional()
     .describe("Language of its pages for browsers that name none of the service's languages."),

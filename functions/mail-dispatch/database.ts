@@ -46,6 +46,7 @@ type ClaimOf<Kind, Profile, Event> = {
     brand_color: string | null;
     logo_url: string | null;
     default_locale: Locale;
+    time_zone: string;
     is_default: boolean;
   };
   /** At least one. */

@@ -1,11 +1,16 @@
+import { isTimeZone } from "../../shared/fields.ts";
 import type { Locale } from "../../shared/locales.ts";
 
-// Creating a formatter takes longer than rendering a row: cache one of each kind per language.
-function perLocale<Value>(make: (locale: Locale) => { format(value: Value): string }) {
-  const made = new Map<Locale, { format(value: Value): string }>();
-  return (value: Value, locale: Locale) => {
-    const formatter = made.get(locale) ?? make(locale);
-    made.set(locale, formatter);
+const maxKept = 500;
+
+// Creating a formatter takes longer than rendering a row: cache one of each kind per language and time zone.
+function perLocale<Value>(make: (locale: Locale, timeZone: string) => { format(value: Value): string }) {
+  const made = new Map<string, { format(value: Value): string }>();
+  return (value: Value, locale: Locale, timeZone = "UTC") => {
+    const key = `${locale} ${timeZone}`;
+    const formatter = made.get(key) ?? make(locale, isTimeZone(timeZone) ? timeZone : "UTC");
+    if (made.size >= maxKept) made.clear();
+    made.set(key, formatter);
     return formatter.format(value);
   };
 }
@@ -14,9 +19,25 @@ const numbers = perLocale<number>((locale) => new Intl.NumberFormat(locale));
 const counts = perLocale<number>((locale) => new Intl.NumberFormat(locale, { notation: "compact" }));
 /** Oct 24, for the axis of a plot. */
 export const formatShortDay = perLocale<Date>(
-  (locale) => new Intl.DateTimeFormat(locale, { month: "short", day: "numeric", timeZone: "UTC" }),
+  (locale, timeZone) => new Intl.DateTimeFormat(locale, { month: "short", day: "numeric", timeZone }),
 );
-const days = perLocale<Date>((locale) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" }));
+const days = perLocale<Date>((locale, timeZone) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone }));
+/** A time to the second, with its time zone. */
+export const formatMoment = perLocale<Date>(
+  (locale, timeZone) => new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long", timeZone }),
+);
+/** A time to the minute, with its time zone. */
+export const formatMinute = perLocale<Date>(
+  (locale, timeZone) =>
+    new Intl.DateTimeFormat(locale, {
+      ...({ year: "numeric", month: "short", day: "numeric", hour: "numeric", minute: "2-digit" } as const),
+      ...({ timeZoneName: "short", timeZone } as const),
+    }),
+);
+// Swedish dates are written like ISO 8601.
+const clocks = perLocale<Date>(
+  (_, timeZone) => new Intl.DateTimeFormat("sv", { dateStyle: "short", timeStyle: "medium", timeZone }),
+);
 
 // All eight languages write small numbers alike; Intl takes a microsecond for each.
 const isPlain = (n: number) => n >= 0 && n < 1000 && Number.isInteger(n);
@@ -34,20 +55,21 @@ export const formatDays = (from: Date, to: Date, locale: Locale) =>
 /** Such as a, b, c. */
 export const formatList = perLocale<Iterable<string>>((locale) => new Intl.ListFormat(locale, { style: "narrow" }));
 
-const moments = new Map<string, Intl.DateTimeFormat>();
+/** What clocks in the zone show, such as 2027-01-31T23:59:00. */
+export const localTime = (at: Date, timeZone: string) => clocks(at, "en", timeZone).replace(" ", "T");
 
-/** A time to the second: in UTC, which it names, or in the time zone that the reader knows. */
-export function formatMoment(at: string, locale: Locale, timeZone?: string): string {
-  const key = `${locale} ${timeZone}`;
-  const format =
-    moments.get(key) ??
-    new Intl.DateTimeFormat(locale, {
-      dateStyle: "medium",
-      timeStyle: timeZone ? "medium" : "long",
-      timeZone: timeZone ?? "UTC",
-    });
-  moments.set(key, format);
-  return format.format(new Date(at));
+const dayMs = 86_400_000;
+
+/**
+ * The moment at which clocks in the zone show a time: the first if they show it twice. A time that they skip is as long
+ * after the change as it was typed after it. NaN if it is no time.
+ */
+export function momentOf(local: string, timeZone: string): number {
+  const typed = Date.parse(`${local}Z`);
+  if (Number.isNaN(typed)) return typed;
+  const ahead = (at: number) => Date.parse(`${localTime(new Date(at), timeZone)}Z`) - at;
+  const [before, after] = [typed - ahead(typed - dayMs), typed - ahead(typed + dayMs)];
+  return [before, after].find((at) => at + ahead(at) === typed) ?? before;
 }
 
 const units = [
@@ -78,13 +100,13 @@ export function formatDuration(
 const maxKnownDays = 5000;
 const knownDays = new Map<string, string>();
 
-/** A day in UTC. */
-export function formatDay(date: Date, locale: Locale): string {
-  const key = `${locale} ${Math.floor(date.getTime() / 86_400_000)}`;
+/** The day of a moment in a time zone; a day without a time is the same in every zone, as one of UTC. */
+export function formatDay(date: Date, locale: Locale, timeZone: string): string {
+  const key = `${locale} ${timeZone} ${date.getTime()}`;
   const known = knownDays.get(key);
   if (known) return known;
   if (knownDays.size >= maxKnownDays) knownDays.clear();
-  const text = days(date, locale);
+  const text = days(date, locale, timeZone);
   knownDays.set(key, text);
   return text;
 }

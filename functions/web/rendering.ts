@@ -17,5 +17,8 @@ export function useRendering(): Rendering {
 
 export const useVisit = () => useRendering().visit;
 export const useFrame = () => useRendering().frame;
+/** The zone of the days and times on a page: that of the organization in its header, UTC without one. */
+export const timeZoneOf = ({ organization }: Frame) => organization?.time_zone ?? "UTC";
+export const useTimeZone = () => timeZoneOf(useFrame());
 /** Texts of an area of the dashboard. */
 export const useWords = <Area extends keyof AreaTexts>(area: Area) => useVisit().messages.admin[area];

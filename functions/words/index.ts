@@ -65,11 +65,24 @@ export type AreaTexts = {
 
 export type Messages = Pages & MailTexts & { words: Words; admin: AreaTexts; errorTexts: ErrorTexts };
 
+/** Texts from right to left, and signs that change the direction of what follows. */
+const turns = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}\u202A-\u202E\u2066-\u2069]/u;
+
+/** A text of people for a sentence of ours, whose order it does not change: between U+2068 and U+2069 if it could. */
+export const isolated = (text: string) => (turns.test(text) ? `\u2068${text.replace(/[\u202A-\u202E\u2066-\u2069]/g, "")}\u2069` : text);
+
+/** Texts whose functions isolate what they are given. */
+function isolating<Of>(texts: Of): Of {
+  if (typeof texts === "function") return ((...given: unknown[]) => texts(...given.map((one) => (typeof one === "string" ? isolated(one) : one)))) as Of;
+  if (typeof texts !== "object" || texts === null || Array.isArray(texts)) return texts;
+  return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, isolating(text)])) as Of;
+}
+
 const messages = Object.fromEntries(
   Object.entries(texts).map(([locale, { words, pages, mail, admin, errors: errorTexts }]) => {
     const areas = { ...admin, categories: { ...admin.labels, ...admin.categories }, tags: { ...admin.labels, ...admin.tags } };
     const withWords = Object.entries(areas).map(([area, own]) => [area, { ...words, ...own }]);
-    return [locale, { ...pages, ...mail, words, errorTexts, admin: Object.fromEntries(withWords) }];
+    return [locale, isolating({ ...pages, ...mail, words, errorTexts, admin: Object.fromEntries(withWords) })];
   }),
 ) as Record<Locale, Messages>;
 

@@ -4753,6 +4753,7 @@ begin
               'brand_color', sender.brand_color,
               'logo_url', sender.logo_url,
               'default_locale', sender.default_locale,
+              'time_zone', sender.time_zone,
               'is_default', sender.id = private.default_organization_id()), told;
       end loop;
     end loop;
@@ -9540,6 +9541,7 @@ begin
         'is_default', o.id = private.default_organization_id(),
         'visibility', o.visibility,
         'default_locale', o.default_locale,
+        'time_zone', o.time_zone,
         'brand_color', o.brand_color,
         'logo_url', o.logo_url,
         'allow_indexing', o.allow_indexing,

@@ -16,6 +16,7 @@ begin
         'is_default', o.id = private.default_organization_id(),
         'visibility', o.visibility,
         'default_locale', o.default_locale,
+        'time_zone', o.time_zone,
         'brand_color', o.brand_color,
         'logo_url', o.logo_url,
         'allow_indexing', o.allow_indexing,

@@ -418,6 +418,7 @@ begin
               'brand_color', sender.brand_color,
               'logo_url', sender.logo_url,
               'default_locale', sender.default_locale,
+              'time_zone', sender.time_zone,
               'is_default', sender.id = private.default_organization_id()), told;
       end loop;
     end loop;

@@ -21,10 +21,6 @@ export function listAudit({
 }
 
 /** Values of the audit trail's filters. */
-export type AuditChoices = {
-  time_zone: string;
-  actions: string[];
-  actors: { id: string; name: string; kind: string }[];
-};
+export type AuditChoices = { actions: string[]; actors: { id: string; name: string; kind: string }[] };
 
 export const auditChoices = () => read<AuditChoices>("admin_audit_choices");

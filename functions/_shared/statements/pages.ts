@@ -14,6 +14,8 @@ export type Frame = {
     visibility: "public" | "private";
     /** For browsers without a supported language in Accept-Language. */
     default_locale: Locale;
+    /** Of the days on its pages. */
+    time_zone: string;
     /** #rrggbb; null for the default color. */
     brand_color: string | null;
     logo_url: string | null;

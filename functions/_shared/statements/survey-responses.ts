@@ -41,15 +41,25 @@ export type ResponseScores = { engine: string; scores: Record<string, number> };
 
 export const rescoreResponse = (id: string, scored: ResponseScores) => call("score_survey_response", id, scored);
 
-type Filter = Pick<SurveyResponseListQuery, "start_date" | "end_date" | "sentiment">;
+/** Days are those of UTC, or "local": those of the organization, as on its pages. */
+type Filter = Pick<SurveyResponseListQuery, "start_date" | "end_date" | "sentiment"> & { days?: "local" };
 
-const since = (sql: Sql, { start_date }: Filter) => sql`${start_date ?? null}::text::timestamptz`;
+const timeZone = (sql: Sql) =>
+  sql`(select o.time_zone from public.organizations o where o.id = (select private.current_organization_id()))`;
+
+const startOf = (sql: Sql, day: string, { days }: Filter, later = 0) =>
+  sql`((${day}::text::date + ${later}::integer)::timestamp at time zone ${days ? timeZone(sql) : sql`'UTC'`})`;
+
+const since = (sql: Sql, filter: Filter) =>
+  filter.start_date?.includes("T") === false
+    ? startOf(sql, filter.start_date, filter)
+    : sql`${filter.start_date ?? null}::text::timestamptz`;
 
 // A date without time covers the whole day.
-const until = (sql: Sql, { end_date }: Filter) =>
-  end_date?.includes("T") === false
-    ? sql`${end_date}::text::timestamptz + interval '1 day' - interval '1 microsecond'`
-    : sql`${end_date ?? null}::text::timestamptz`;
+const until = (sql: Sql, filter: Filter) =>
+  filter.end_date?.includes("T") === false
+    ? sql`${startOf(sql, filter.end_date, filter, 1)} - interval '1 microsecond'`
+    : sql`${filter.end_date ?? null}::text::timestamptz`;
 
 const matches = (sql: Sql, id: string, filter: Filter) => sql`r.survey_id = ${id}::uuid
   ${filter.sentiment ? sql`and r.sentiment = ${filter.sentiment}` : sql``}
@@ -73,7 +83,7 @@ const shownColumns = (sql: Sql) => sql`
 /** Newest first. One page, plus one row to detect a following page and its cursor. */
 export function listResponses(
   id: string,
-  { page, limit, cursor, ...filter }: SurveyResponseListQuery,
+  { page, limit, cursor, ...filter }: SurveyResponseListQuery & Filter,
 ): Statement<Page<SurveyResponse>> {
   const from = cursor === undefined ? undefined : decodeCursor(cursor, "submitted_at", "desc");
   return (sql) => {
@@ -116,18 +126,18 @@ export function responseDetail(
 
 export type ResponseSeries = { unit: "day" | "week" | "month"; points: { start: string; responses: number }[] };
 
-/** Numbers of responses over time, in UTC: by day, week or month, depending on the range. */
+/** Numbers of responses over time, in the time zone of the organization: by day, week or month, depending on the range. */
 export function responseSeries(id: string): Statement<{ data: ResponseSeries }> {
   return (sql) => sql`
     with range as (
-      select min(r.submitted_at at time zone 'UTC') as first, max(r.submitted_at at time zone 'UTC') as last
+      select min(r.submitted_at at time zone ${timeZone(sql)}) as first, max(r.submitted_at at time zone ${timeZone(sql)}) as last
       from public.survey_responses r where r.survey_id = ${id}::uuid
     ), scale as (
       select first, last, case when last - first <= interval '92 days' then 'day'
         when last - first <= interval '730 days' then 'week' else 'month' end as unit
       from range
     ), counted as (
-      select date_trunc(s.unit, r.submitted_at at time zone 'UTC') as start, count(*) as responses
+      select date_trunc(s.unit, r.submitted_at at time zone ${timeZone(sql)}) as start, count(*) as responses
       from scale s, public.survey_responses r where r.survey_id = ${id}::uuid group by 1
     )
     select json_build_object('unit', s.unit, 'points', coalesce((

@@ -22,7 +22,7 @@ export function inviteMail(
           <strong>{words.roles[role]}</strong>
           {words.colon + words.roleTexts[role]}
         </p>
-        <p>{mail.inviteUntil(formatDay(new Date(expires_at), locale))}</p>
+        <p>{mail.inviteUntil(formatDay(new Date(expires_at), locale, organization.time_zone))}</p>
         <Button href={`${environment.siteUrl}/invite?token=${signInviteLink(invite_id, created_at, "invite")}`}>
           {words.accept}
         </Button>

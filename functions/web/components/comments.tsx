@@ -69,7 +69,7 @@ const Comment = (props: LevelProps & { comment: ThreadComment }) => {
         <Avatar id={author.id} name={author.name} url={author.avatar} />
         <div>
           <header>
-            <b>{author.name}</b>
+            <b dir="auto">{author.name}</b>
             {comment.is_official && <span class="tag team">{comments.team}</span>}
             <a class="quiet" href={commentAddress(path, id)} rel="nofollow" target={frameTarget(visit)}>
               <Day at={comment.created_at} />

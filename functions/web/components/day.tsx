@@ -1,8 +1,8 @@
 import { formatDay } from "../format.ts";
-import { useVisit } from "../rendering.ts";
+import { useTimeZone, useVisit } from "../rendering.ts";
 
-/** A date in the format of the reader's language. */
+/** The day of a moment, in the format of the reader's language. */
 export const Day = ({ at }: { at: string }) => {
   const date = new Date(at);
-  return <time datetime={date.toISOString()}>{formatDay(date, useVisit().locale)}</time>;
+  return <time datetime={date.toISOString()}>{formatDay(date, useVisit().locale, useTimeZone())}</time>;
 };

@@ -52,6 +52,7 @@ export const Field = (props: Props) => {
     "aria-describedby": described || undefined,
     "aria-invalid": problem ? ("true" as const) : undefined,
     ...(!choices && type !== "color" && limits),
+    ...(!choices && type === "text" && { dir: "auto" as const }),
     ...attributes,
     ...(file && {
       type: "file",
@@ -79,7 +80,7 @@ export const Field = (props: Props) => {
       {options ? (
         <select {...common}>
           {options.map((option) => (
-            <option value={option.value} selected={option.value === (typed ?? "")}>
+            <option dir="auto" value={option.value} selected={option.value === (typed ?? "")}>
               {option.label}
             </option>
           ))}

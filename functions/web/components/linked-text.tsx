@@ -5,7 +5,7 @@ import { withLinks } from "../links.ts";
 export const LinkedText = ({ text }: { text: string }) => (
   <div class="text">
     {text.split(/\n\s*\n/).map((paragraph) => (
-      <p>
+      <p dir="auto">
         {withLinks(paragraph).map(({ part, isLink }) =>
           isLink ? (
             <a class="link" href={part} rel="nofollow ugc noopener">

@@ -24,7 +24,7 @@ export const QuestionField = (props: Props) => {
       <span class="question-number" aria-hidden="true">
         {number}
       </span>
-      <span>
+      <span dir="auto">
         {text}
         {required && (
           <>
@@ -88,7 +88,7 @@ const TextInput = ({ question, typed, problem }: Props) => {
           {...common}
         />
       ) : (
-        <textarea rows={4} maxlength={maxLengthOf(answerText)} {...common}>
+        <textarea rows={4} dir="auto" maxlength={maxLengthOf(answerText)} {...common}>
           {typed.get(name) ?? ""}
         </textarea>
       )}
@@ -113,7 +113,7 @@ const Options = ({ question, typed }: Props) => {
               checked={chosen.includes(id)}
               required={question.required && !question.multiple}
             />
-            <span>{text}</span>
+            <span dir="auto">{text}</span>
           </label>
         ))}
       </div>

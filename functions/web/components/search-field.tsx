@@ -17,6 +17,7 @@ export const SearchField = ({ name = "q", label, value, class: className = "sear
     <Icon name="search" />
     <input
       type="search"
+      dir="auto"
       name={name}
       value={value ?? ""}
       maxlength={maxLengthOf(searchText)}

@@ -17,7 +17,7 @@ export const StatusHistory = ({ submission, history }: SubmissionProps) => {
           <li>
             <Status status={change.new_status} />
             <span class="quiet small">
-              {change.changed_by}, <Day at={change.changed_at} />
+              <bdi>{change.changed_by}</bdi>, <Day at={change.changed_at} />
             </span>
             {change.note && <LinkedText text={change.note} />}
           </li>
@@ -25,7 +25,7 @@ export const StatusHistory = ({ submission, history }: SubmissionProps) => {
         <li>
           <span>{words.submitted}</span>
           <span class="quiet small">
-            {author?.name}
+            <bdi>{author?.name}</bdi>
             {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
             <Day at={submission.created_at} />
           </span>

@@ -107,6 +107,7 @@ const Board = (props: BoardProps) => {
                   id="q"
                   type="search"
                   name="q"
+                  dir="auto"
                   value={query.q}
                   maxlength={maxLengthOf(searchText)}
                   placeholder={board.searchHint(counts.total)}
@@ -301,12 +302,12 @@ const Row = ({ submission, categories, tags }: { submission: Listed } & BoardPro
     <li class="row" id={`submission-${id}`}>
       <VoteButton path={`/submissions/${id}`} votes={vote_count} hasVoted={submission.has_voted ?? false} />
       <div class="row-text">
-        <h2>
+        <h2 dir="auto">
           <a {...submissionLink(visit, id, title)}>
             {submission.marked_title ? <Marked html={submission.marked_title} text={title} /> : title}
           </a>
         </h2>
-        <p>
+        <p dir="auto">
           {submission.marked_description ? (
             <Marked html={submission.marked_description} text={description} />
           ) : (

@@ -72,10 +72,10 @@ const Row = ({ contribution, kind }: RowProps) => {
   return (
     <li class="row plain">
       <div class="row-text">
-        <h2>
+        <h2 dir="auto">
           <a href={comment_id ? commentAddress(path, comment_id) : path}>{title}</a>
         </h2>
-        {body && <p>{body}</p>}
+        {body && <p dir="auto">{body}</p>}
         <div class="facts">
           {status && <Status status={status} />}
           {moderation_state === "pending" && <span>{messages.me.pending}</span>}

@@ -47,7 +47,7 @@ export const mergeSubmission = page({
               {candidates.map((candidate) => (
                 <li class="row plain">
                   <div class="row-text">
-                    <h2>
+                    <h2 dir="auto">
                       <a href={submissionPath(candidate.id, candidate.title)}>{candidate.title}</a>
                     </h2>
                     <div class="facts">

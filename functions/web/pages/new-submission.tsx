@@ -165,7 +165,7 @@ const SimilarOnes = ({ found, returnTo }: { found: Similar[]; returnTo?: string 
               returnTo={visit.isSignedIn && returnTo ? returnTo : personLink(visit, submissionPath(id, title)).href}
             />
             <div class="row-text">
-              <h3>
+              <h3 dir="auto">
                 <a {...submissionLink(visit, id, title)} target={visit.isEmbedded ? "_self" : "_top"}>
                   {title}
                 </a>

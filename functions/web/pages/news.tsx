@@ -81,7 +81,7 @@ const Entries = ({ title, entries }: { title: string; entries: News[] }) => {
                 {" · "}
                 <Day at={changed_at} />
               </p>
-              <h3>
+              <h3 dir="auto">
                 <a {...submissionLink(visit, submission_id, title)}>{title}</a>
               </h3>
               {note && <LinkedText text={note} />}

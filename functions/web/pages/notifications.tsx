@@ -89,7 +89,7 @@ const Row = ({ notification }: { notification: Notification }) => {
           {" · "}
           <Day at={created_at} />
         </p>
-        <h2>
+        <h2 dir="auto">
           <a href={comment_id ? commentAddress(path, comment_id) : path}>{submission_title}</a>
         </h2>
       </div>

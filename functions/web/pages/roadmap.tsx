@@ -129,7 +129,7 @@ const Card = ({ item, categories, isAdmin, moved }: Props & { item: RoadmapItem 
     <li class={id === moved ? "roadmap-card moved" : "roadmap-card"} id={`submission-${id}`}>
       <VoteButton path={`/submissions/${id}`} votes={vote_count} hasVoted={item.has_voted} />
       <div class="row-text">
-        <h3>
+        <h3 dir="auto">
           <a {...submissionLink(visit, id, title)} autofocus={id === moved}>
             {title}
           </a>

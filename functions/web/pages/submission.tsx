@@ -150,12 +150,12 @@ const Submission = (props: SubmissionProps) => {
             />
           )}
           <div>
-            <h1>{title}</h1>
+            <h1 dir="auto">{title}</h1>
             <div class="facts">
               <Status status={submission.status} />
               {submission.type === "problem" && <span>{messages.types.problem}</span>}
               <span>
-                {author?.name}
+                <bdi>{author?.name}</bdi>
                 {author?.is_team_member && <span class="tag team">{messages.comments.team}</span>},{" "}
                 <Day at={submission.created_at} />
               </span>

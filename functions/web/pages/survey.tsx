@@ -14,7 +14,7 @@ import { formatDay, formatNumber } from "../format.ts";
 import type { IconName } from "../icons.ts";
 import { action, endpointOf, page } from "../page.tsx";
 import { frameTarget, hrefWith, linkWith, organizationPath } from "../paths.ts";
-import { useRendering, useVisit } from "../rendering.ts";
+import { timeZoneOf, useRendering, useVisit } from "../rendering.ts";
 import { withoutEmbed } from "../visit.ts";
 import { withReturn } from "./account.tsx";
 import { answersOf, problemsOf } from "./survey-form.ts";
@@ -44,11 +44,13 @@ export const survey = page({
       content: (
         <article class="survey">
           <header>
-            <h1>{shown.title}</h1>
+            <h1 dir="auto">{shown.title}</h1>
             {shown.description && <p class="prose">{shown.description}</p>}
             <p class="quiet survey-facts">
               <span>{surveys.questions(shown.questions.length)}</span>
-              {shown.closes_at && <span>{surveys.closes(formatDay(new Date(shown.closes_at), visit.locale))}</span>}
+              {shown.closes_at && (
+                <span>{surveys.closes(formatDay(new Date(shown.closes_at), visit.locale, timeZoneOf(frame)))}</span>
+              )}
             </p>
           </header>
           <State {...props} />

@@ -147,6 +147,7 @@ function build(of: Options) {
   offer.hidden = true;
   offer.setAttribute("role", "status");
   const offered = add(offer, "p");
+  offered.dir = "auto";
   const answer = add(offer, "button", "main");
   answer.type = "button";
   answer.addEventListener("click", () => {

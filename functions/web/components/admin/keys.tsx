@@ -1,7 +1,7 @@
 import { scopes } from "../../../../shared/scopes.ts";
 import type { ApiKey } from "../../../_shared/statements/admin.ts";
-import { formatDay, formatNumber } from "../../format.ts";
-import { useVisit, useWords } from "../../rendering.ts";
+import { formatDay, formatNumber, localTime, momentOf } from "../../format.ts";
+import { useTimeZone, useVisit, useWords } from "../../rendering.ts";
 import { Day } from "../day.tsx";
 import { Field } from "../field.tsx";
 import { Form } from "../form.tsx";
@@ -133,9 +133,11 @@ export const Keys = ({ keys, base }: Props) => {
 export const KeyForm = ({ back }: { back: string }) => {
   const visit = useVisit();
   const words = useWords("apiKeys");
+  const timeZone = useTimeZone();
   const expiries = [30, maxAgeDays, 365].map((days) => {
-    const value = `${new Date(Date.now() + days * dayMs).toISOString().slice(0, 10)}T23:59:59Z`;
-    return { value, label: words.inDays(days, formatDay(new Date(value), visit.locale)) };
+    const day = localTime(new Date(Date.now() + days * dayMs), timeZone).slice(0, 10);
+    const end = new Date(momentOf(`${day}T23:59:59`, timeZone));
+    return { value: end.toISOString(), label: words.inDays(days, formatDay(end, visit.locale, timeZone)) };
   });
   return (
     <Form submit={words.create} back={back}>

@@ -1,8 +1,9 @@
-import { formatMoment } from "../../format.ts";
-import { useVisit } from "../../rendering.ts";
+import { formatMinute, formatMoment } from "../../format.ts";
+import { useTimeZone, useVisit } from "../../rendering.ts";
 
-/** A time to the second: in UTC, which it names, or in the time zone that its label names. */
-export const Moment = ({ at, timeZone }: { at: string; timeZone?: string | undefined }) => {
-  const visit = useVisit();
-  return <time datetime={new Date(at).toISOString()}>{formatMoment(at, visit.locale, timeZone)}</time>;
+/** A time with its time zone, to the second or to the minute. */
+export const Moment = ({ at, toMinute }: { at: string; toMinute?: boolean }) => {
+  const date = new Date(at);
+  const format = toMinute ? formatMinute : formatMoment;
+  return <time datetime={date.toISOString()}>{format(date, useVisit().locale, useTimeZone())}</time>;
 };

@@ -18,7 +18,7 @@ export const audit = adminPage({
   area: "audit",
   query: auditQuery,
   read: ({ query }) => [listAudit(query), auditChoices()],
-  view: ([{ data: entries, ...place }, { time_zone, actions, actors }], { query, words }) => ({
+  view: ([{ data: entries, ...place }, { actions, actors }], { query, words }) => ({
     title: words.title,
     content: (
       <>
@@ -46,7 +46,7 @@ export const audit = adminPage({
           caption={words.title}
           rows={entries}
           columns={[
-            { label: `${words.when} (${time_zone})`, cell: ({ at }) => <Moment at={at} timeZone={time_zone} /> },
+            { label: words.when, cell: ({ at }) => <Moment at={at} /> },
             { label: words.who, cell: (entry) => <Who of={entry} /> },
             { label: words.action, cell: ({ action }) => <span title={action}>{wordsOf(action, words)}</span> },
             { label: words.target, cell: (entry) => <Target of={entry} /> },

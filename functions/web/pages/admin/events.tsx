@@ -39,7 +39,7 @@ export const events = adminPage({
             caption={words.title}
             rows={shown}
             columns={[
-              { label: words.when, cell: ({ timestamp }) => <Moment at={timestamp} timeZone="UTC" /> },
+              { label: words.when, cell: ({ timestamp }) => <Moment at={timestamp} /> },
               { label: words.event, cell: ({ event }) => <span title={event}>{texts[event]}</span> },
               { label: words.what, cell: (event) => <About of={event} /> },
               {

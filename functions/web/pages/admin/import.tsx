@@ -188,7 +188,7 @@ const Earlier = ({ imports: rows }: { imports: Import[] }) => {
           label: words.when,
           cell: ({ id, created_at }) => (
             <a class="link" href={adminPath(visit, `/import/${id}`)}>
-              <Moment at={created_at} timeZone="UTC" />
+              <Moment at={created_at} />
             </a>
           ),
         },

@@ -75,7 +75,7 @@ const Spans = ({ query, now }: { query: OverviewQuery; now: Analytics }) => {
   );
 };
 
-const day = (date: string, { locale }: Visit) => formatDay(new Date(date), locale);
+const day = (date: string, { locale }: Visit) => formatDay(new Date(date), locale, "UTC");
 
 const range = ({ from, to }: Analytics, visit: Visit) => formatDays(new Date(from), new Date(to), visit.locale);
 

@@ -24,7 +24,7 @@ import { Icon } from "../../components/icon.tsx";
 import { formatDuration, formatMoment, formatNumber } from "../../format.ts";
 import { endpointOf } from "../../page.tsx";
 import { adminPath } from "../../paths.ts";
-import { useVisit, useWords } from "../../rendering.ts";
+import { timeZoneOf, useVisit, useWords } from "../../rendering.ts";
 import type { Visit } from "../../visit.ts";
 import { adminPage } from "./admin-page.tsx";
 
@@ -121,7 +121,7 @@ const webhook = adminPage({
   area,
   path: "/:webhook_id",
   read: ({ params: { webhook_id } }) => [showWebhook({ webhook_id }), listDeliveries({ webhook_id }, logged)],
-  view: ([shown, { data: deliveries }], { visit, words }) => {
+  view: ([shown, { data: deliveries }], { visit, words }, frame) => {
     const path = pathOf(visit, shown);
     return {
       title: shown.url,
@@ -139,7 +139,11 @@ const webhook = adminPage({
               ]}
             />
             {shown.previous_secret_expires_at && (
-              <p class="quiet">{words.previousUntil(formatMoment(shown.previous_secret_expires_at, visit.locale))}</p>
+              <p class="quiet">
+                {words.previousUntil(
+                  formatMoment(new Date(shown.previous_secret_expires_at), visit.locale, timeZoneOf(frame)),
+                )}
+              </p>
             )}
             <div class="buttons">
               {shown.enabled && (

@@ -14,7 +14,7 @@ import { Form } from "../../../components/form.tsx";
 import { Icon } from "../../../components/icon.tsx";
 import { endpointOf, form, type Page } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
-import { RenderingContext, useRendering, useVisit, useWords } from "../../../rendering.ts";
+import { RenderingContext, timeZoneOf, useRendering, useTimeZone, useVisit, useWords } from "../../../rendering.ts";
 import { adminPage } from "../admin-page.tsx";
 import { arranged, formOf, previewOf, questionsOf, shownForm, surveyOf } from "./draft.ts";
 import { madeSurvey, ofSurvey, readSurvey, surveyPath, trailOf } from "./shared.tsx";
@@ -43,13 +43,13 @@ export const editSurvey = adminPage({
     ...readSurvey(id, ["questions", "targeting"]),
     audienceOf(id, shownForm(visit, new URLSearchParams())),
   ],
-  view: ([, survey, candidates], { visit, words }) => ({
+  view: ([, survey, candidates], { visit, words }, frame) => ({
     title: words.editTitle,
     trail: trailOf(visit, survey),
     content:
       survey.status === "draft" ? (
         <Builder
-          form={shownForm(visit, formOf(survey))}
+          form={shownForm(visit, formOf(survey, timeZoneOf(frame)))}
           candidates={candidates}
           save={surveyPath(visit, survey.id, "/edit")}
           isPatch
@@ -98,6 +98,7 @@ const Builder = ({ form, candidates, save, isPatch, cancel }: Props) => {
   const words = useWords("surveys");
   // Errors are looked up by the current names of the questions' fields.
   const rendering = useRendering();
+  const timeZone = useTimeZone();
   const { refused } = rendering.visit;
   const shown = refused && { ...refused, typed: form, details: withOptions(refused.details, words) };
   // The method is set on the buttons, because buttons that rearrange the form must not send one.
@@ -112,6 +113,7 @@ const Builder = ({ form, candidates, save, isPatch, cancel }: Props) => {
           class="stack"
           id="survey-builder"
           island="survey-builder"
+          hidden={{ time_zone: timeZone }}
           isOnce={!isPatch}
         >
           {/* What Enter in a field presses. */}
@@ -137,7 +139,7 @@ const Builder = ({ form, candidates, save, isPatch, cancel }: Props) => {
           </section>
           <section class="card stack">
             <h2>{words.settings}</h2>
-            <Field name="closes_at" type="datetime-local" label={words.closesAt} hint={words.closesHint} />
+            <Field name="closes_at" type="datetime-local" label={words.closesAt} hint={words.closesHint(timeZone)} />
             <Field
               name="settings.redirect_url"
               label={words.redirectUrl}

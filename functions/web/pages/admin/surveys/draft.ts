@@ -8,6 +8,7 @@ import {
   type surveyDetail,
 } from "../../../../../shared/surveys.ts";
 import { valueOfForm } from "../../../../_shared/http/form.ts";
+import { localTime, momentOf } from "../../../format.ts";
 import type { Visit } from "../../../visit.ts";
 
 /** A question in the builder's form, with the text of each field. */
@@ -39,12 +40,16 @@ function withQuestions(form: URLSearchParams, questions: readonly DraftQuestion[
   return made;
 }
 
+const localMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/;
+
 /** Converts the builder's form to the body of the API. */
 export function surveyOf(form: URLSearchParams): object {
   const rest = new URLSearchParams(form);
   const closesAt = rest.get("closes_at") ?? "";
-  // A datetime-local value has no time zone: read as UTC.
-  if (/^\d{4,6}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(closesAt)) rest.set("closes_at", `${closesAt}Z`);
+  // The form says in which time zone its reader typed.
+  const moment = localMoment.test(closesAt) ? momentOf(closesAt, rest.get("time_zone") ?? "UTC") : Number.NaN;
+  if (!Number.isNaN(moment)) rest.set("closes_at", new Date(moment).toISOString());
+  rest.delete("time_zone");
   if (rest.get("targeting.audience") === "everyone") rest.delete("targeting.submission_id");
   return {
     ...(valueOfForm(surveyCreate.omit({ questions: true }), rest) as object),
@@ -74,14 +79,10 @@ const optionsOf = (lines: string) =>
 type Survey = z.infer<typeof surveyDetail>;
 
 /** The builder's form of a survey that is stored. */
-export function formOf({
-  title,
-  description,
-  questions = [],
-  settings,
-  targeting,
-  closes_at,
-}: Survey): URLSearchParams {
+export function formOf(
+  { title, description, questions = [], settings, targeting, closes_at }: Survey,
+  timeZone: string,
+): URLSearchParams {
   const form = new URLSearchParams({
     title,
     description,
@@ -90,7 +91,7 @@ export function formOf({
     "settings.redirect_url": settings.redirect_url ?? "",
     "targeting.audience": targeting?.audience ?? "everyone",
     "targeting.submission_id": targeting?.submission_id ?? "",
-    closes_at: closes_at ? new Date(closes_at).toISOString().slice(0, 16) : "",
+    closes_at: closes_at ? localTime(new Date(closes_at), timeZone).slice(0, 16) : "",
   });
   for (const locale of targeting?.locales ?? []) form.append("targeting.locales", locale);
   return withQuestions(

@@ -11,6 +11,7 @@ import {
 } from "../../../../_shared/statements/survey-responses.ts";
 import { surveyResponses as endpoints } from "../../../../endpoints/survey-responses.ts";
 import { messagesOf } from "../../../../words/index.ts";
+import { Moment } from "../../../components/admin/moment.tsx";
 import { Properties } from "../../../components/admin/properties.tsx";
 import { DataTable, number } from "../../../components/admin/table.tsx";
 import { Button } from "../../../components/button.tsx";
@@ -21,7 +22,6 @@ import {
   AnswerFilters,
   formatDecimal,
   formatDuration,
-  Moment,
   ofSurvey,
   readSurvey,
   SentimentTag,
@@ -37,7 +37,7 @@ export const surveyResponses = adminPage({
   query: surveyResponseListQuery.safeExtend({ limit: queryInteger(1, 100).prefault(25) }),
   read: ({ params: { id }, query }) => [
     ...readSurvey(id, [], "responses:read"),
-    listResponses(id, query),
+    listResponses(id, { ...query, days: "local" }),
     auditResponses(id, "read"),
   ],
   view: ([, survey, list], { query, visit, words }) => {
@@ -74,7 +74,7 @@ export const surveyResponses = adminPage({
                 label: words.submitted,
                 cell: ({ id, submitted_at }) => (
                   <a href={`${path}/${id}`}>
-                    <Moment at={submitted_at} />
+                    <Moment at={submitted_at} toMinute />
                   </a>
                 ),
               },
@@ -104,7 +104,9 @@ export const responsesCsv = action(
   {
     ...endpointOf(endpoints, "get", "/surveys/:id/responses"),
     access: "person",
-    query: z.preprocess((sent) => ({ ...(sent as object), format: "csv" }), surveyResponseListQuery),
+    query: z
+      .preprocess((sent) => ({ ...(sent as object), format: "csv" }), surveyResponseListQuery)
+      .transform((query) => ({ ...query, days: "local" })),
   },
   { path: "/admin/surveys/:id/responses.csv", ofOrganization: true },
 );
@@ -152,7 +154,7 @@ export const oneResponse = adminPage({
             class="card response-facts"
             of={[
               [words.respondent, response.respondent?.name ?? words.anonymous],
-              [words.submitted, <Moment at={response.submitted_at} />],
+              [words.submitted, <Moment at={response.submitted_at} toMinute />],
               [words.duration, formatDuration(response.duration_seconds)],
               [
                 words.sentiment,

@@ -8,10 +8,12 @@ import {
 import type { Expanded } from "../../../../_shared/statements/surveys.ts";
 import { surveys } from "../../../../endpoints/surveys.ts";
 import { messagesOf } from "../../../../words/index.ts";
+import { Moment } from "../../../components/admin/moment.tsx";
 import { BarPlot, LinePlot } from "../../../components/admin/plot.tsx";
 import { Stat } from "../../../components/admin/stat.tsx";
 import { SurveyPreview } from "../../../components/admin/survey-preview.tsx";
 import { Button } from "../../../components/button.tsx";
+import { Day } from "../../../components/day.tsx";
 import { Problem } from "../../../components/field.tsx";
 import { Form } from "../../../components/form.tsx";
 import { formatDay, formatList, formatNumber } from "../../../format.ts";
@@ -23,7 +25,6 @@ import {
   formatDecimal,
   formatDuration,
   formatShare,
-  Moment,
   madeSurvey,
   measured,
   ofSurvey,
@@ -91,7 +92,7 @@ const About = ({ survey: { targeting, closes_at, closed_at } }: Props) => {
       {languages && <span>{formatList(languages, useVisit().locale)}</span>}
       {(closed_at ?? closes_at) && (
         <span>
-          {closed_at ? words.closed : words.closesAt} <Moment at={closed_at ?? closes_at ?? ""} />
+          {closed_at ? words.closed : words.closesAt} <Moment at={closed_at ?? closes_at ?? ""} toMinute />
         </span>
       )}
     </p>
@@ -200,7 +201,7 @@ const Results = (props: ResultsProps) => {
             title={words.byTime[series.unit]}
             axis={words.starts[series.unit]}
             points={series.points.map(({ start, responses }) => ({
-              label: formatDay(new Date(start), locale),
+              label: formatDay(new Date(start), locale, "UTC"),
               value: responses,
             }))}
           />
@@ -386,7 +387,7 @@ export const TextItem = ({ text: { value, submitted_at, sentiment, response_id }
         <SentimentTag sentiment={sentiment} />
         <a href={surveyPath(visit, params.id ?? "", `/responses/${response_id}`)}>
           <span class="unseen">{words.responseTitle + words.colon}</span>
-          {formatDay(new Date(submitted_at), visit.locale)}
+          <Day at={submitted_at} />
         </a>
       </p>
     </li>

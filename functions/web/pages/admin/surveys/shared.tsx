@@ -10,7 +10,7 @@ import { Button } from "../../../components/button.tsx";
 import { Field } from "../../../components/field.tsx";
 import type { PageInput } from "../../../page.tsx";
 import { adminPath } from "../../../paths.ts";
-import { useRendering, useVisit, useWords } from "../../../rendering.ts";
+import { useRendering, useWords } from "../../../rendering.ts";
 import type { Visit } from "../../../visit.ts";
 
 type Sentiment = NonNullable<SurveyResponse["sentiment"]>;
@@ -61,14 +61,6 @@ export function formatDuration(seconds: number | null): string {
   const two = (n: number) => String(n).padStart(2, "0");
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
-
-/** A moment in UTC, to the minute. */
-export const Moment = ({ at }: { at: string }) => {
-  const { locale } = useVisit();
-  const date = new Date(at);
-  const format = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
-  return <time datetime={date.toISOString()}>{format.format(date)} UTC</time>;
-};
 
 export const SurveyStatus = ({ status }: { status: SurveyDetail["status"] }) => {
   const words = useWords("surveys");

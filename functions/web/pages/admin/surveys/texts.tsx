@@ -31,7 +31,7 @@ export const surveyTexts = adminPage({
   query,
   read: ({ params: { id }, query: { question, ...filter } }) => [
     ...readSurvey(id, ["questions"], "responses:read"),
-    listTexts(id, question, { ...filter, limit: pageSize }),
+    listTexts(id, question, { ...filter, limit: pageSize, days: "local" }),
   ],
   view: ([, survey, list], { query, visit, words }) => {
     const asked = survey.questions.filter(({ type }) => type === "text");
