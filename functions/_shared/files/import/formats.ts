@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { commentPatch } from "../../../../shared/comments.ts";
 import { isUuid, newSlug, personName } from "../../../../shared/fields.ts";
 import { type ImportQuery, kindOf, moment, type RecordKind } from "../../../../shared/imports.ts";
+import { splitList } from "../../../../shared/lists.ts";
 import { type SubmissionStatus, statusNote, submissionText } from "../../../../shared/submissions.ts";
 import { labelName } from "../../../../shared/taxonomy.ts";
 import { lengthOf, trimText } from "../../../../shared/text.ts";
@@ -271,7 +272,7 @@ function timeOf(row: Values, ...names: string[]): string | undefined {
 }
 
 function tagsOf(value: unknown): string[] {
-  const list = Array.isArray(value) ? value : typeof value === "string" ? value.split(",") : [];
+  const list = Array.isArray(value) ? value : typeof value === "string" ? splitList(value) : [];
   return list
     .map((tag) => shortened(trimText(nameIn(tag) ?? ""), lengths.label))
     .filter(Boolean)
