@@ -66,32 +66,43 @@ async function open(url: URL, signal: AbortSignal): Promise<Connection> {
   let turn: Promise<unknown> = Promise.resolve();
   const attempts = addresses.map((hostname) => {
     const attempt = turn.then(async () => {
-      const conn = await connectTo(hostname, url, over);
+      const connection = await connectTo(hostname, url, over);
+      if (over.aborted) connection.close();
+      over.throwIfAborted();
       found.abort();
-      return conn;
+      return connection;
     });
     const headStart = turn.then(() => new Promise((resolve) => setTimeout(resolve, headStartMs)));
     turn = Promise.race([attempt.catch(() => {}), headStart]);
     return attempt;
   });
   try {
-    return connected(await Promise.any(attempts));
+    return await Promise.any(attempts);
   } catch (error) {
     throw (error as AggregateError).errors.at(-1) ?? new NoResponse("The host name has no address.");
   }
 }
 
-async function connectTo(hostname: string, url: URL, signal: AbortSignal): Promise<Deno.Conn> {
+async function connectTo(hostname: string, url: URL, signal: AbortSignal): Promise<Connection> {
   signal.throwIfAborted();
   const secure = url.protocol === "https:";
   const tcp = await Deno.connect({ hostname, port: Number(url.port || (secure ? 443 : 80)), signal });
   if (signal.aborted) tcp.close();
   signal.throwIfAborted();
   tcp.setNoDelay(true);
-  const conn = secure ? await Deno.startTls(tcp, { hostname: url.hostname.replace(/^\[|\]$/g, "") }) : tcp;
-  if (signal.aborted) conn.close();
-  signal.throwIfAborted();
-  return conn;
+  if (!secure) return connected(tcp);
+  const tls = await Deno.startTls(tcp, { hostname: url.hostname.replace(/^\[|\]$/g, "") });
+  const connection = connected(tls);
+  signal.addEventListener("abort", connection.close);
+  try {
+    await tls.handshake();
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", connection.close);
+  }
 }
 
 function connected(conn: Deno.Conn): Connection {

@@ -2,7 +2,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:https";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, createServer as createSilentServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -273,12 +273,16 @@ describe("a host name", () => {
 
   test("that has addresses which swallow packets or refuse is reached at the next one within its ten seconds", async () => {
     const closed = [await swallow("127.0.0.2"), await swallow("127.0.0.3")];
+    const silent = createSilentServer((socket) => socket.on("error", () => {}));
+    await new Promise<void>((resolve) => silent.listen((server.address() as AddressInfo).port, "127.0.0.5", resolve));
+    closed.push(() => silent.close());
     const names = {
       "one.hook.test": [["127.0.0.2", "127.0.0.1"]],
       "two.hook.test": [["127.0.0.2", "127.0.0.3", "127.0.0.1"]],
       "last.hook.test": [["127.0.0.1", "127.0.0.2"]],
       "refusing.hook.test": [["127.0.0.4", "127.0.0.2", "127.0.0.1"]],
       "refusing-last.hook.test": [["127.0.0.2", "127.0.0.4", "127.0.0.1"]],
+      "silent.hook.test": [["127.0.0.5", "127.0.0.1"]],
       "many.hook.test": [[...Array(12).fill("127.0.0.2"), "127.0.0.1"]],
     };
     const hosts = Object.keys(names);
