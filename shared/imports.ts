@@ -13,6 +13,7 @@ import {
   webAddress,
   wholeNumber,
 } from "./fields.ts";
+import { splitList } from "./lists.ts";
 import { locale, locales } from "./locales.ts";
 import { statusNote, submissionSource, submissionStatus, submissionText, submissionType } from "./submissions.ts";
 import { answerText } from "./survey-responses.ts";
@@ -142,10 +143,7 @@ function parsed(value: string): unknown {
 
 /** In CSV one text, separated by commas. */
 function list<Schema extends z.ZodType>(schema: Schema) {
-  return z.preprocess(
-    (value) => (typeof value === "string" ? value.split(",").map(trimText).filter(Boolean) : value),
-    schema,
-  );
+  return z.preprocess((value) => (typeof value === "string" ? splitList(value) : value), schema);
 }
 
 const labels = list(z.array(labelName).max(50)).default([]).describe("Names or slugs.");
@@ -159,7 +157,7 @@ const answers = json(
       z.object({ question_id: externalId, value: z.union([z.number(), filledAnswer, z.array(filledAnswer).max(100)]) }),
     )
     .max(maxQuestions),
-);
+).default([]);
 const score = z.preprocess(
   (value) => (typeof value === "string" && value.length < 20 ? Number(value) : value),
   z.number().min(-1).max(1),

@@ -18,10 +18,26 @@ const subscription = z
   .transform((names) => [...new Set(names)])
   .describe("Names of the events to subscribe to.");
 
+/** Whether the libraries of Standard Webhooks can read the key after `whsec_`; some refuse base64 of another form. */
+function isStandardKey(encoded: string): boolean {
+  try {
+    const bytes = atob(encoded);
+    return bytes.length >= 24 && bytes.length <= 64 && btoa(bytes) === encoded;
+  } catch {
+    return false;
+  }
+}
+
 const secret = z
   .string()
-  .regex(/^[\x21-\x7e]{8,256}$/, "must be 8 to 256 visible ASCII characters without spaces")
-  .describe("Signs deliveries; never returned. Without it a secret is generated and returned once.");
+  .regex(/^[\x21-\x7e]{8,256}$/, { error: "must be 8 to 256 visible ASCII characters without spaces", abort: true })
+  .refine(
+    (value) => !value.startsWith("whsec_") || isStandardKey(value.slice("whsec_".length)),
+    "must have 24 to 64 bytes in standard base64 with padding after whsec_; begin a secret of another form with something else",
+  )
+  .describe(
+    "Signs deliveries; never returned. After `whsec_` it must be the base64 of 24 to 64 bytes. Without it a secret is generated and returned once.",
+  );
 
 export const webhookCreate = z
   .object({ url, events: subscription, secret: secret.nullish() })

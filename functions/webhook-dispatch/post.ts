@@ -12,6 +12,8 @@ const maxLineBytes = 8 * 1024;
 /** Of a response with its headers, chunk sizes and interim responses. */
 const maxResponseBytes = 64 * 1024;
 const maxInterimResponses = 10;
+/** After it, the next address of a host is tried too. */
+const headStartMs = 250;
 const encoder = new TextEncoder();
 const latin1 = new TextDecoder("latin1");
 
@@ -32,7 +34,9 @@ export async function post(url: URL, headers: Record<string, string>, body: Uint
     const request = requestOf(url, headers, body);
     if (connection) {
       const reply = await Promise.race([roundTrip(connection, request), late]).catch(unlessStale(connection));
-      if (reply) return finish(url, connection, reply);
+      // A 408 on an idle connection may have been on its way while this request was.
+      if (reply && reply.status !== 408) return finish(url, connection, reply);
+      connection.close();
     }
     connection = await Promise.race([open(url, abort.signal), late]);
     return finish(url, connection, await Promise.race([roundTrip(connection, request), late]));
@@ -44,34 +48,61 @@ export async function post(url: URL, headers: Record<string, string>, body: Uint
   }
 }
 
-type Connection = { conn: Deno.Conn; received: Uint8Array; bytesLeft: number; close(): void };
+type Connection = {
+  conn: Deno.Conn;
+  received: Uint8Array;
+  bytesLeft: number;
+  /** A read that began while the connection was idle; `isDone` if it ended before the next request. */
+  ahead?: { bytes: Promise<Uint8Array | null>; isDone: boolean };
+  close(): void;
+};
 type RoundTrip = Reply & { reusable: boolean };
 
-/** Connects to the first checked address that accepts. */
+/** Connects to all checked addresses, each with a head start over the next; the first that accepts is used. */
 async function open(url: URL, signal: AbortSignal): Promise<Connection> {
   const addresses = await resolvePublicAddresses(url);
-  let failure: unknown;
-  for (const hostname of addresses) {
-    signal.throwIfAborted();
-    try {
-      const conn = await connectTo(hostname, url, signal);
-      if (signal.aborted) conn.close();
-      signal.throwIfAborted();
-      return connected(conn);
-    } catch (error) {
-      failure = error;
-    }
+  const found = new AbortController();
+  const over = AbortSignal.any([signal, found.signal]);
+  let turn: Promise<unknown> = Promise.resolve();
+  const attempts = addresses.map((hostname) => {
+    const attempt = turn.then(async () => {
+      const connection = await connectTo(hostname, url, over);
+      if (over.aborted) connection.close();
+      over.throwIfAborted();
+      found.abort();
+      return connection;
+    });
+    const headStart = turn.then(() => new Promise((resolve) => setTimeout(resolve, headStartMs)));
+    turn = Promise.race([attempt.catch(() => {}), headStart]);
+    return attempt;
+  });
+  try {
+    return await Promise.any(attempts);
+  } catch (error) {
+    throw (error as AggregateError).errors.at(-1) ?? new NoResponse("The host name has no address.");
   }
-  throw failure ?? new NoResponse("The host name has no address.");
 }
 
-async function connectTo(hostname: string, url: URL, signal: AbortSignal): Promise<Deno.Conn> {
+async function connectTo(hostname: string, url: URL, signal: AbortSignal): Promise<Connection> {
+  signal.throwIfAborted();
   const secure = url.protocol === "https:";
   const tcp = await Deno.connect({ hostname, port: Number(url.port || (secure ? 443 : 80)), signal });
   if (signal.aborted) tcp.close();
   signal.throwIfAborted();
   tcp.setNoDelay(true);
-  return secure ? await Deno.startTls(tcp, { hostname: url.hostname.replace(/^\[|\]$/g, "") }) : tcp;
+  if (!secure) return connected(tcp);
+  const tls = await Deno.startTls(tcp, { hostname: url.hostname.replace(/^\[|\]$/g, "") });
+  const connection = connected(tls);
+  signal.addEventListener("abort", connection.close);
+  try {
+    await tls.handshake();
+    return connection;
+  } catch (error) {
+    connection.close();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", connection.close);
+  }
 }
 
 function connected(conn: Deno.Conn): Connection {
@@ -197,21 +228,28 @@ function take(connection: Connection, count: number): Uint8Array {
 
 /** Returns whether more bytes arrived. */
 async function receive(connection: Connection): Promise<boolean> {
-  const space = new Uint8Array(2 * 1024);
-  const count = await connection.conn.read(space);
-  if (count === null) return false;
-  connection.bytesLeft -= count;
+  const bytes = await (connection.ahead?.bytes ?? read(connection));
+  connection.ahead = undefined;
+  if (bytes === null) return false;
+  connection.bytesLeft -= bytes.length;
   if (connection.bytesLeft < 0) throw tooLong();
   const { received } = connection;
   if (received.length === 0) {
-    connection.received = space.subarray(0, count);
+    connection.received = bytes;
   } else {
-    const joined = new Uint8Array(received.length + count);
+    const joined = new Uint8Array(received.length + bytes.length);
     joined.set(received);
-    joined.set(space.subarray(0, count), received.length);
+    joined.set(bytes, received.length);
     connection.received = joined;
   }
   return true;
+}
+
+/** The next bytes; null at the end of the connection. */
+async function read({ conn }: Connection): Promise<Uint8Array | null> {
+  const space = new Uint8Array(2 * 1024);
+  const count = await conn.read(space);
+  return count === null ? null : space.subarray(0, count);
 }
 
 const notHttp = () => new NoResponse("The response is not HTTP/1.1.");
@@ -229,7 +267,7 @@ const idleMs = 3_000;
 function takeIdle(url: URL): Connection | undefined {
   const list = idle.get(url.origin) ?? [];
   for (let last = list.pop(); last; last = list.pop()) {
-    if (last.until > performance.now()) return last.connection;
+    if (last.until > performance.now() && !last.connection.ahead?.isDone) return last.connection;
     last.connection.close();
   }
 }
@@ -239,6 +277,13 @@ function finish(url: URL, connection: Connection, { reusable, ...reply }: RoundT
     const list = idle.get(url.origin) ?? [];
     idle.set(url.origin, list);
     list.push({ connection, until: performance.now() + idleMs });
+    // What comes before the next request is no answer to it: an end, a 408, anything.
+    const ahead = { bytes: read(connection), isDone: false };
+    const done = () => {
+      ahead.isDone = true;
+    };
+    ahead.bytes.then(done, done);
+    connection.ahead = ahead;
   } else {
     connection.close();
   }

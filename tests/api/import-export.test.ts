@@ -446,6 +446,43 @@ describe("an export", () => {
     },
   );
 
+  const tags = [
+    ...["Mobile, iOS", "Mobile", 'say "hi"', '"quoted"', '"a, b" c', "end,", ", begin", "semi; =1", "=SUM(1)", "'=2"],
+    ...["+3", "-4, really", "@five", "'six", "日本、東京", "؛ سبعة", "''=8"],
+  ];
+  test.each([...tags.map((tag) => [tag]), tags, ["Mobile", "'=2", '"quoted"'], ['"quoted"', "Mobile, iOS"]])(
+    "as CSV keeps tags and a category that look like lists or formulas: %j, …",
+    async (...given) => {
+      const [from, to] = [await newBoard(), await newBoard()];
+      const texts = { tags: given, category: given[0], author_name: given[0], title: `${given[0]} as a title` };
+      expect(await importing(from.key, lines([submission(1, texts), submission(2)]))).toMatchObject({ failed: 0 });
+      for (const what of ["categories", "tags", "submissions", "votes"])
+        await importing(to.key, await exported(from.key, `?format=csv&what=${what}`), `?what=${what}`, "text/csv");
+      expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
+    },
+  );
+
+  test.each(["members", "categories", "submissions", "comments", "votes", "follows", "surveys", "survey_responses"])(
+    "as CSV of %s begins with one byte order mark, and has no other",
+    async (what) => {
+      const board = await newBoard();
+      await importing(board.key, lines(file));
+      const key = await newKey(board.organization, [...allScopes]);
+      const text = await exported(key, `?format=csv&what=${what}`);
+      expect(text.lastIndexOf("\uFEFF")).toBe(0);
+    },
+  );
+
+  test("as CSV with a byte order mark is imported in several steps", async () => {
+    const [from, to] = [await newBoard(), await newBoard()];
+    const records = Array.from({ length: 1200 }, (_, n) => ({ kind: "tag", slug: `t-${n}`, name: `Ärger ${n}` }));
+    expect(await importing(from.key, lines(records))).toMatchObject({ created: 1200 });
+    const text = await exported(from.key, "?format=csv&what=tags");
+    const done = await importing(to.key, text, "?what=tags", "text/csv");
+    expect(done).toMatchObject({ created: 1200, failed: 0, bytes: Buffer.byteLength(text) });
+    expect(await contentOf(to.key)).toEqual(await contentOf(from.key));
+  });
+
   test("contains surveys and responses for keys that may read them", async () => {
     const board = await newBoard();
     const [admin, ann] = [

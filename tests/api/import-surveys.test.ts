@@ -3,7 +3,7 @@ import type { Scope } from "../../shared/scopes.ts";
 import { sql } from "../stack.ts";
 import { type Caller, send } from "./client.ts";
 import { importFrom } from "./imports.ts";
-import { change, detailOf, newDraft, newSurvey, respond } from "./survey-world.ts";
+import { behindTriggers, change, detailOf, newDraft, newSurvey, respond } from "./survey-world.ts";
 import { countMistakes, newKey, newSubmission, newTeam, newUser, only } from "./world.ts";
 
 type Rec = Record<string, unknown>;
@@ -59,6 +59,11 @@ async function filled() {
         { question_id: second.questions[0]?.id ?? "", value: 7 },
         { question_id: second.questions[1]?.id ?? "", value: rating },
       ])})`;
+  // As an erasure leaves it.
+  await behindTriggers(
+    (tx) => tx`insert into public.survey_responses (organization_id, survey_id, user_id, answers, is_only)
+      values (${organization.id}, ${second.id}, ${bob.id}, '[]', false)`,
+  );
   return { ...board, ann, open: id };
 }
 
@@ -101,7 +106,7 @@ describe("surveys in an import", () => {
       };
       for (const done of await copy(to.key)) expect(done, JSON.stringify(done.errors)).toMatchObject({ failed: 0 });
       const surveys = await surveysOf(from.key);
-      expect(surveys).toHaveLength(8);
+      expect(surveys).toHaveLength(9);
       expect(await surveysOf(to.key)).toEqual(surveys);
       expect(await countMistakes(to.organization)).toEqual([]);
       for (const done of await copy(to.key)) expect(done).toMatchObject({ created: 0, failed: 0 });

@@ -10,8 +10,10 @@ const admin = await newUser("Ada Admin", { organization, role: "admin" });
 const fetchCsv = (id: string, query = "", as: Caller = admin) =>
   send("GET", `/api/surveys/${id}/responses?format=csv${query}`, { as });
 
-/** Parses RFC 4180 strictly: lines end in CRLF, a quote within quotes is doubled, nothing follows a closing quote. */
-function parseCsv(text: string): string[][] {
+/** Parses RFC 4180 after a byte order mark strictly: lines end in CRLF, a quote within quotes is doubled, nothing follows a closing quote. */
+function parseCsv(file: string): string[][] {
+  expect(file.startsWith("\uFEFF")).toBe(true);
+  const text = file.slice(1);
   const rows: string[][] = [[]];
   let read = 0;
   for (const [cell, quoted, plain = "", end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/gy)) {
@@ -108,6 +110,27 @@ describe("the export", () => {
       for (const cell of [head?.at(-2), row?.[2], row?.at(-2), row?.at(-1)]) expect(cell).toBe(`'${text}`);
     },
   );
+
+  it("separates several options so that no two answers look the same", async () => {
+    const options = ["Mail; fax", "Mail", "fax", '"Mail"', '"Mail; fax"', "Mail;fax", "a, b", "=1", "; -2", "end;"];
+    const questions = [{ type: "multiple_choice", text: "How?", options, multiple: true }];
+    const survey = await newSurvey(admin, organization, { questions });
+    const cells: [string[], string][] = [
+      [["Mail", "fax"], "Mail; fax"],
+      [["Mail; fax"], '"Mail; fax"'],
+      [["Mail; fax", "Mail"], '"Mail; fax"; Mail'],
+      [['"Mail; fax"'], '"""Mail; fax"""'],
+      [["fax", '"Mail"'], 'fax; """Mail"""'],
+      [["Mail;fax"], '"Mail;fax"'],
+      [["fax", "a, b"], "fax; a, b"],
+      [["Mail", "=1"], "Mail;' =1"],
+      [["Mail", "; -2"], `Mail; ";' -2"`],
+      [["fax", "end;"], 'fax; "end;"'],
+    ];
+    for (const [chosen] of cells) await respond(survey, await newUser(), { 0: chosen });
+    const rows = parseCsv((await fetchCsv(survey.id)).text).slice(1);
+    expect(rows.map((row) => row.at(-1)).toReversed()).toEqual(cells.map(([, cell]) => cell));
+  });
 
   it("contains only the header without responses", async () => {
     const survey = await newSurvey(admin, organization);

@@ -344,9 +344,10 @@ describe("ambiguous request lines and headers", () => {
     ["a chunk that ends in a line feed", `${post}Transfer-Encoding: chunked\r\n\r\n2;a\n{}\r\n0\r\n\r\n`],
     ["line feeds alone", "GET /api/health HTTP/1.1\nHost: a\n\n"],
     ["3,000 headers", `GET /api/health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${"a: b\r\n".repeat(3_000)}\r\n`],
-  ])("%s: 400, and the bytes after it are not read as a request", async (_, bytes) => {
+  ])("%s: 400 or 431, and the bytes after it are not read as a request", async (_, bytes) => {
     const answer = await toGateway(bytes);
-    expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual(["HTTP/1.1 400"]);
+    // Which of the two a parser says of many headers depends on its version.
+    expect(answer.match(/HTTP\/1.1 \d+/g)).toEqual([expect.stringMatching(/^HTTP\/1.1 (?:400|431)$/)]);
   });
 
   test("the body of a GET is not parsed as the next request", async () => {

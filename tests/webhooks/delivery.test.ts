@@ -9,9 +9,13 @@ import { deliveriesTo, newHook, newWorld } from "./world.ts";
 
 const world = await newWorld();
 
+const standard = (bytes: number) => `whsec_${Buffer.alloc(bytes, 251).toString("base64")}`;
 test.each([
   ["made here", undefined],
-  ["of Standard Webhooks", `whsec_${Buffer.alloc(24, 7).toString("base64")}`],
+  ["of Standard Webhooks with 24 bytes", standard(24)],
+  ["of Standard Webhooks with 31 bytes", standard(31)],
+  ["of Standard Webhooks with 32 bytes", standard(32)],
+  ["of Standard Webhooks with 64 bytes", standard(64)],
 ])("a secret %s verifies with the standardwebhooks package", async (_, secret) => {
   const hook = await newHook(world, ["org.updated"], secret === undefined ? {} : { secret });
   await api("POST", `${hook.path}/test`, { as: world.key });
@@ -21,7 +25,7 @@ test.each([
 });
 
 test("any other secret is used as its own key, in the package's raw form too", async () => {
-  const hook = await newHook(world, ["org.updated"], { secret: "whsec_not base64".replace(" ", "-") });
+  const hook = await newHook(world, ["org.updated"], { secret: "WHSEC_not-base64" });
   await api("POST", `${hook.path}/test`, { as: world.key });
   const { raw, headers } = only((await deliveriesTo(hook))[0]);
   const webhook = new Webhook(hook.secret, { format: "raw" });

@@ -81,6 +81,35 @@ test("a given secret is never returned; a generated one is returned once, and a 
   }
 });
 
+const key = Buffer.alloc(32, 251);
+test.each([
+  ["without padding", key.toString("base64").replace(/=+$/, "")],
+  ["with too much padding", `${key.toString("base64")}=`],
+  ["with bits that no byte has", key.toString("base64").replace(/s=$/, "t=")],
+  ["of the URL's alphabet", Buffer.alloc(24, 251).toString("base64url")],
+  ["of the URL's alphabet, padded", key.toString("base64").replaceAll("+", "-")],
+  ["in hexadecimal digits", `${key.toString("hex")}+`],
+  ["of plain text", "my_secret_key!"],
+  ["of text that could be base64, but is short", "password"],
+  ["of 23 bytes", Buffer.alloc(23, 1).toString("base64")],
+  ["of 65 bytes", Buffer.alloc(65, 1).toString("base64")],
+  ["with another prefix", `whsec_${key.toString("base64")}`],
+  ["with a blank", key.toString("base64").replace("+", " ")],
+  ["with a line break", `${key.toString("base64")}\n`],
+  ["of nothing", ""],
+])("a whsec_ secret %s is refused at registration and rotation", async (_, encoded) => {
+  const secret = `whsec_${encoded}`;
+  const hook = await newHook(world, events);
+  for (const [path, body] of [
+    [world.path, { url, events, secret }],
+    [`${hook.path}/rotate`, { secret }],
+  ] as const) {
+    const refused = await api("POST", path, { as: world.key, body });
+    expect(refused.status, path).toBe(400);
+    expect(refused.body).toMatchObject({ error: { details: [{ field: "secret" }] } });
+  }
+});
+
 /** All rows of this organization's webhooks and responses. */
 async function everythingStored(): Promise<string> {
   const rows = await sql`

@@ -1,7 +1,8 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect, createServer as createSilentServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -254,13 +255,58 @@ describe("a host name", () => {
     expect(wrong).toMatch(/^TLS failed: /);
     expect(received).toBe(1);
   });
+
+  /** An address that swallows packets: a stopped process, and as many connections as its queue holds. */
+  async function swallow(address: string): Promise<() => void> {
+    const { port } = server.address() as AddressInfo;
+    const listen = `require("net").createServer().listen(${JSON.stringify({ port, host: address, backlog: 1 })}, `;
+    const hole = spawn(process.execPath, ["-e", `${listen}() => process.kill(process.pid, "SIGSTOP"))`]);
+    const status = () => readFile(`/proc/${hole.pid}/stat`, "utf8");
+    await until(async () => (await status()).includes(") T "));
+    const queued = Array.from({ length: 5 }, () => connect({ port, host: address }).on("error", () => {}));
+    await once(queued[0] as (typeof queued)[0], "connect");
+    return () => {
+      for (const socket of queued) socket.destroy();
+      hole.kill("SIGKILL");
+    };
+  }
+
+  test("that has addresses which swallow packets or refuse is reached at the next one within its ten seconds", async () => {
+    const closed = [await swallow("127.0.0.2"), await swallow("127.0.0.3")];
+    const silent = createSilentServer((socket) => socket.on("error", () => {}));
+    await new Promise<void>((resolve) => silent.listen((server.address() as AddressInfo).port, "127.0.0.5", resolve));
+    closed.push(() => silent.close());
+    const names = {
+      "one.hook.test": [["127.0.0.2", "127.0.0.1"]],
+      "two.hook.test": [["127.0.0.2", "127.0.0.3", "127.0.0.1"]],
+      "last.hook.test": [["127.0.0.1", "127.0.0.2"]],
+      "refusing.hook.test": [["127.0.0.4", "127.0.0.2", "127.0.0.1"]],
+      "refusing-last.hook.test": [["127.0.0.2", "127.0.0.4", "127.0.0.1"]],
+      "silent.hook.test": [["127.0.0.5", "127.0.0.1"]],
+      "many.hook.test": [[...Array(12).fill("127.0.0.2"), "127.0.0.1"]],
+    };
+    const hosts = Object.keys(names);
+    try {
+      expect(await posted(names, hosts.join(","), ...hosts)).toEqual(hosts.map(() => "200"));
+    } finally {
+      for (const close of closed) close();
+    }
+  });
+
+  test("one of whose addresses is private is not reached at the others either, in any order", async () => {
+    const before = received;
+    const names = { "hook.test": [["93.184.216.34", "127.0.0.1"]], "one.hook.test": [["127.0.0.1", "93.184.216.34"]] };
+    const error = `The URL ${isPrivate}.`;
+    expect(await posted(names, "", ...Object.keys(names))).toEqual([error, error]);
+    expect(received).toBe(before);
+  });
 });
 
 /** A certificate for hook.test, and the authority that signed it. */
 async function certify(folder: string): Promise<void> {
   const openssl = (...args: string[]) => run("openssl", args, { cwd: folder });
   const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  await writeFile(join(folder, "names"), "subjectAltName=DNS:hook.test");
+  await writeFile(join(folder, "names"), "subjectAltName=DNS:hook.test,DNS:*.hook.test");
   await openssl("req", "-x509", ...curve, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test");
   await openssl("req", ...curve, "-keyout", "own.key", "-out", "own.csr", "-subj", "/CN=hook.test");
   await openssl(

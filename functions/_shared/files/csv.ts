@@ -13,6 +13,11 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(",")}\r\n`;
 }
 
+/** The first line, after the byte order mark without which Excel takes UTF-8 for another encoding. */
+export function csvHeader(names: readonly string[]): string {
+  return `\uFEFF${csvLine(names)}`;
+}
+
 function csvCell(cell: Cell): string {
   if (typeof cell !== "string") return String(cell ?? "");
   return `"${cell.replaceAll(formulaStart, "'").replaceAll('"', '""')}"`;

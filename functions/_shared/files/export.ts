@@ -1,6 +1,7 @@
 import { type ExportQuery, recordSchemas } from "../../../shared/imports.ts";
+import { joinList } from "../../../shared/lists.ts";
 import type { ExportedRows, ExportPage } from "../statements/import-export.ts";
-import { type Cell, csvLine } from "./csv.ts";
+import { type Cell, csvHeader, csvLine } from "./csv.ts";
 
 const person = ["author_email", "author_name", "author_id"];
 
@@ -64,7 +65,7 @@ export async function* exportText(
   const parts = what === "all" ? everything : what === "submissions" ? [what, "merged" as const] : [what];
   const header = what === "all" ? [] : columns[what];
   if (format === "json") yield "[";
-  if (format === "csv") yield csvLine(header);
+  if (format === "csv") yield csvHeader(header);
   let isFirst = true;
   for (const rows of parts) {
     const limit = maxRows[rows] ?? 5000;
@@ -95,6 +96,6 @@ function csvOf(records: string, header: string[]): string {
 }
 
 function cellOf(value: unknown): Cell {
-  if (Array.isArray(value) && value.every((part) => typeof part === "string")) return value.join(", ");
+  if (Array.isArray(value) && value.every((part) => typeof part === "string")) return joinList(value, ",");
   return value !== null && typeof value === "object" ? JSON.stringify(value) : (value as Cell);
 }

@@ -1,5 +1,6 @@
+import { joinList } from "../../../shared/lists.ts";
 import type { ExportedPart } from "../statements/survey-responses.ts";
-import { type Cell, csvLine } from "./csv.ts";
+import { type Cell, csvHeader, csvLine } from "./csv.ts";
 
 const columns = [
   ...["id", "respondent_id", "respondent", "locale", "started_at", "submitted_at"],
@@ -11,7 +12,7 @@ export async function* surveyCsv(
   first: ExportedPart,
   partAfter: (last: NonNullable<ExportedPart["next"]>) => Promise<ExportedPart>,
 ): AsyncGenerator<string> {
-  yield csvLine([...columns, ...first.questions.map(({ text }) => text)]);
+  yield csvHeader([...columns, ...first.questions.map(({ text }) => text)]);
   for (let part = first; ; part = await partAfter(part.next)) {
     if (part.records) yield part.records.split("\n").map(lineOf(part)).join("");
     if (!part.next) return;
@@ -27,4 +28,4 @@ const lineOf =
     return csvLine([...cells, ...questions.map(({ id }) => cellOf(values.get(id)))]);
   };
 
-const cellOf = (value: Cell | string[]): Cell => (Array.isArray(value) ? value.join("; ") : value);
+const cellOf = (value: Cell | string[]): Cell => (Array.isArray(value) ? joinList(value, ";") : value);

@@ -10,6 +10,7 @@ import {
   wantedFields,
 } from "../../../../shared/import-fields.ts";
 import { type ImportQuery, kindOf, moment, type RecordKind, withDaysFirst } from "../../../../shared/imports.ts";
+import { splitList } from "../../../../shared/lists.ts";
 import { type SubmissionStatus, statusNote, submissionText } from "../../../../shared/submissions.ts";
 import { labelName } from "../../../../shared/taxonomy.ts";
 import { lengthOf, trimText } from "../../../../shared/text.ts";
@@ -329,7 +330,7 @@ export function mailboxOf(written: string): { name: string; address: string } {
 }
 
 function tagsOf(value: unknown): string[] {
-  const list = Array.isArray(value) ? value : typeof value === "string" ? value.split(",") : [];
+  const list = Array.isArray(value) ? value : typeof value === "string" ? splitList(value) : [];
   return list
     .map((tag) => shortened(trimText(nameIn(tag) ?? ""), lengths.label))
     .filter(Boolean)
