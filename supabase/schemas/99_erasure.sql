@@ -25,6 +25,7 @@ begin atomic
     ('private.identify_secrets', 'created_by', 'reassign', false, null, null),
     ('private.webhooks', 'created_by', 'reassign', false, null, null),
     ('public.follows', 'user_id', 'delete', true, 'follows', 'submission_id, reason, created_at'),
+    ('private.unfollows', 'user_id', 'delete', false, 'unfollows', 'submission_id, created_at'),
     ('public.notifications', 'user_id', 'delete', false, 'notifications',
       'type, submission_id, comment_id, read_at, created_at'),
     ('private.mails', 'profile_id', 'delete', false, null, null),

@@ -127,6 +127,7 @@ insert into helpers values
   (array['anon', 'authenticated'], array['mail_preferences', 'change_mail_preferences', 'open_claim', 'refusing_invites', 'refuse_invites']),
   (array['authenticated'], array['claim_author']),
   (array['service_key'], array['follow_for']),
+  (array['authenticated'], array['unfollow']),
   (array['authenticated', 'service_key'], array['admin_mail_suppressions', 'admin_lift_mail_suppression', 'mail_survey',
     'admin_logo', 'admin_apply_import', 'admin_search_people', 'admin_person', 'admin_decide_trust', 'audit_responses']),
   (array['anon', 'authenticated', 'service_key', 'feedback_api'], array['localized']),

@@ -132,7 +132,10 @@ function voteOf(row: Values, submission_id: unknown): Draft {
 
 function followOf(row: Values, submission_id: unknown): Draft {
   const created_at = timeOf(row, "created_at", "created");
-  return { kind: "follow", values: withoutNulls({ submission_id, created_at, ...authorOf(row, "user") }) };
+  return {
+    kind: "follow",
+    values: withoutNulls({ submission_id, reason: row.reason, created_at, ...authorOf(row, "user") }),
+  };
 }
 
 function* tagOf(row: Values): Generator<Draft> {
