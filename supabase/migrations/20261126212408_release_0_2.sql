@@ -2364,9 +2364,11 @@ AS $function$
 declare
   own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
   wanted text := lower(btrim(coalesce(search, '')));
-  -- A text of fewer than three letters cannot use the index, so it matches only the start of names.
-  part text := case when char_length(wanted) > 2 then '%' else '' end
-    || replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_') || '%';
+  -- The index finds the longest word. It finds one or two letters only at the beginning of a word. Words have
+  -- no characters with a meaning in patterns.
+  parts text[] := array(
+    select '%' || case when char_length(w) > 2 and not private.is_unspaced(w) then w else private.name_key(w) end || '%'
+    from unnest(private.name_words(search)) w order by char_length(w) desc);
   named uuid[];
 begin
   perform private.audit_read('person.search', 'organization', own_id, own_id);
@@ -2397,22 +2399,26 @@ begin
       limit 50) f);
   end if;
   named := array(select p.id from public.profiles p
-    where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous')
-      and (p.organization_id is null or p.organization_id = own_id) limit 1001);
+    where p.kind = 'user' and private.name_key(p.name) like parts[1] and private.name_key(p.name) like all (parts)
+    limit 1001);
   -- Users belong to no organization. If many users match the name, only the people of this organization are
   -- searched, so that the cost depends on the size of the organization, not on that of the installation.
   if cardinality(named) > 1000 then
     named := array(
       select p.id from (
-        select r.profile_id from private.personal_rows r where r.organization_id = own_id and r.takes_part
-        union select o.id from public.profiles o where o.organization_id = own_id) own (id)
+        select distinct r.profile_id from private.personal_rows r
+        where r.organization_id = own_id and r.takes_part) own (id)
       join public.profiles p on p.id = own.id
-      where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous') limit 50);
+      where p.kind = 'user' and private.name_key(p.name) like all (parts) limit 50);
   end if;
   return (select coalesce(json_agg(private.person_shape(f, own_id) order by lower(f.name), f.id), '[]')
     from (
       select * from public.profiles p
       where p.id = any (named) and private.is_person_of_organization(p.id, own_id)
+      union all
+      select * from public.profiles p
+      where p.organization_id = own_id and p.kind in ('email', 'anonymous')
+        and private.name_key(p.name) like parts[1] and private.name_key(p.name) like all (parts)
       limit 50) f);
 end
 $function$;
@@ -14497,11 +14503,19 @@ RETURN CASE WHEN (question_type = 'email'::text) THEN true WHEN (question_type =
 
 ALTER FUNCTION "private"."is_personal_answer"(text) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.unspaced_letter()
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]'::text;
+
+ALTER FUNCTION "private"."unspaced_letter"() OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.is_unspaced(word text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE
-RETURN (word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]'::text);
+RETURN (word ~ ('^'::text || private.unspaced_letter()));
 
 ALTER FUNCTION "private"."is_unspaced"(text) OWNER TO "postgres";
 
@@ -14755,6 +14769,35 @@ RETURN private.highlight(value, (SELECT string_agg(('\m'::text || w.w), '|'::tex
 ALTER FUNCTION "private"."highlight"(text, text, tsquery, boolean) OWNER TO "postgres";
 
 ALTER FUNCTION "private"."split_words"(text) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.name_words(name text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return array_remove(regexp_split_to_array(regexp_replace(private.plain_text(regexp_replace(name,
+    '[''`\u00b4\u02bb\u02bc\u2018\u2019\u2032\uff07\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]', '', 'g')),
+    '(' || private.unspaced_letter() || '+)', ' \1 ', 'g'), '[^[:alnum:]]+'), '');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.name_key(name text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return ' ' || regexp_replace(array_to_string(private.name_words(name), ' '),
+    '(' || private.unspaced_letter() || ')(?=' || private.unspaced_letter() || ')', '\1 ', 'g');
+end
+$function$;
+
+ALTER FUNCTION "private"."name_key"(text) OWNER TO "postgres";
+
+ALTER FUNCTION "private"."name_words"(text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.stemmers()
  RETURNS regdictionary[]
@@ -15250,7 +15293,10 @@ CREATE INDEX webhooks_created_by_idx ON private.webhooks USING btree (created_by
 CREATE UNIQUE INDEX one_author_a_name_of_keys ON public.profiles USING btree (organization_id, name) WHERE named_by_key;
 
 -- squawk-ignore require-concurrent-index-creation
-CREATE INDEX profiles_name_idx ON public.profiles USING gin (lower(name) extensions.gin_trgm_ops);
+CREATE INDEX profiles_name_idx ON public.profiles USING gin (private.name_key(name) extensions.gin_trgm_ops) WHERE (kind = 'user'::text);
+
+-- squawk-ignore require-concurrent-index-creation
+CREATE INDEX profiles_name_of_organization_idx ON public.profiles USING gin (organization_id, private.name_key(name) extensions.gin_trgm_ops) WHERE (organization_id IS NOT NULL);
 
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX status_changes_newest_idx ON public.status_changes USING btree (organization_id, created_at DESC, id DESC);
@@ -16482,11 +16528,27 @@ REVOKE ALL ON FUNCTION "private"."my_second_factors"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."my_second_factors"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."name_key"(text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."name_key"(text) TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."name_key"(text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."name_key"(text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."name_key"(text) TO "service_role";
+
 REVOKE ALL ON FUNCTION "private"."name_skeleton"(text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."name_skeleton"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."name_skeleton"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."name_words"(text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."name_words"(text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."name_words"(text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."needs_password"() FROM PUBLIC;
 
@@ -17137,6 +17199,12 @@ REVOKE ALL ON FUNCTION "private"."unless_erased"(uuid) FROM "postgres";
 GRANT EXECUTE ON FUNCTION "private"."unless_erased"(uuid) TO "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."unless_erased"(uuid) TO "service_role";
+
+REVOKE ALL ON FUNCTION "private"."unspaced_letter"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."unspaced_letter"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."unspaced_letter"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."update_first_replies"(uuid[]) FROM PUBLIC;
 

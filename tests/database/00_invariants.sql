@@ -137,7 +137,7 @@ insert into helpers values
     'record_tool_calls', 'finish_stream', 'stream_events', 'events_after', 'active_keys',
     'renew_streams', 'claim_import', 'take_removed_logos', 'set_up', 'signing_secrets', 'open_session', 'pictured_name']),
   (array['service_role'], array['is_time_zone', 'are_mail_choices', 'mail_kinds']),
-  (array['authenticated', 'service_role'], array['person_name', 'ordered_id', 'check_response']),
+  (array['authenticated', 'service_role'], array['person_name', 'name_key', 'ordered_id', 'check_response']),
   (array['anon', 'authenticated', 'service_key'], array['team_organization_ids', 'author', 'author_of_key',
     'current_organization_id', 'survey_organization_ids', 'can_see_submission', 'comment_vote_of',
     'remove_comment_vote', 'written_comment', 'my_vote', 'vote_of', 'is_following', 'my_votes',
