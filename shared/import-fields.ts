@@ -44,7 +44,7 @@ const foreignNames: Partial<Record<RecordKind, Names>> = {
     ...people("voter", "user", "author", "name"),
     ...own("follow"),
   },
-  follow: { submission_id: post, created_at: ["created_at", "created"], ...people("user") },
+  follow: { submission_id: post, created_at: ["created_at", "created"], ...people("user"), ...own("reason") },
   tag: own("name", "color", "is_public"),
 };
 

@@ -199,7 +199,7 @@ export const recordSchemas = {
   comment_vote: z.object({ comment_id: externalId, created_at: moment.optional(), ...person }),
   follow: z.object({
     submission_id: externalId,
-    reason: z.enum(["author", "vote", "comment", "manual"]).default("manual"),
+    reason: z.enum(["author", "vote", "comment", "manual", "unfollowed"]).default("manual"),
     created_at: moment.optional(),
     ...person,
   }),

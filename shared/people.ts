@@ -157,6 +157,9 @@ export const personalDataAnswer = dataOf(
       mail_choices: z
         .array(z.object({ organization_id: uuid, kind: text, choice: text }))
         .describe("Which mail they chose to get."),
+      unfollows: z
+        .array(z.object({ ...own, submission_id: uuid }))
+        .describe("Submissions of which they want to hear nothing."),
       mail_mutes: z.array(z.object({ ...own, submission_id: uuid })).describe("Submissions without mail."),
       notifications: z.array(
         z.object({

@@ -282,6 +282,12 @@ ALTER TABLE "private"."webhook_backlogs" ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE "private"."webhook_backlogs" OWNER TO "postgres";
 
+CREATE TABLE "private"."unfollows" ("organization_id" uuid NOT NULL, "submission_id" uuid NOT NULL, "user_id" uuid NOT NULL, "created_at" timestamp with time zone NOT NULL DEFAULT now(), CONSTRAINT "unfollows_pkey" PRIMARY KEY (submission_id, user_id));
+
+ALTER TABLE "private"."unfollows" ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE "private"."unfollows" OWNER TO "postgres";
+
 CREATE TYPE "private"."parsed_search" AS ("title_phrase" tsquery, "title_whole" tsquery, "title_ending" tsquery, "title_any" tsquery, "title_some" tsquery, "text_ending" tsquery, "text_any" tsquery, "title_share" real, "text_share" real, "words" text[], "word_queries" tsquery[], "word_title_queries" tsquery[], "word_shares" real[], "marks" text);
 
 ALTER TYPE "private"."parsed_search" OWNER TO "postgres";
@@ -1745,7 +1751,8 @@ begin
     'comment_count', (select count(*) from public.comments c
       where c.submission_id = any (found_ids || target_id) and c.moderation_state = 'approved'),
     'follower_count', (select count(distinct f.user_id) from public.follows f
-      where f.submission_id = any (found_ids)),
+      where f.submission_id = any (found_ids) and not exists (select from private.unfollows u
+        where u.submission_id = admin_merge_preview.target_id and u.user_id = f.user_id)),
     'earlier_count', (select count(*) from public.submissions s
       where s.organization_id = own_id and s.merged_into_id = any (found_ids)),
     'tags', (select coalesce(json_agg(distinct t.slug), '[]')
@@ -2361,9 +2368,11 @@ AS $function$
 declare
   own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
   wanted text := lower(btrim(coalesce(search, '')));
-  -- A text of fewer than three letters cannot use the index, so it matches only the start of names.
-  part text := case when char_length(wanted) > 2 then '%' else '' end
-    || replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_') || '%';
+  -- The index finds the longest word. It finds one or two letters only at the beginning of a word. Words have
+  -- no characters with a meaning in patterns.
+  parts text[] := array(
+    select '%' || case when char_length(w) > 2 and not private.is_unspaced(w) then w else private.name_key(w) end || '%'
+    from unnest(private.name_words(search)) w order by char_length(w) desc);
   named uuid[];
 begin
   perform private.audit_read('person.search', 'organization', own_id, own_id);
@@ -2394,22 +2403,26 @@ begin
       limit 50) f);
   end if;
   named := array(select p.id from public.profiles p
-    where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous')
-      and (p.organization_id is null or p.organization_id = own_id) limit 1001);
+    where p.kind = 'user' and private.name_key(p.name) like parts[1] and private.name_key(p.name) like all (parts)
+    limit 1001);
   -- Users belong to no organization. If many users match the name, only the people of this organization are
   -- searched, so that the cost depends on the size of the organization, not on that of the installation.
   if cardinality(named) > 1000 then
     named := array(
       select p.id from (
-        select r.profile_id from private.personal_rows r where r.organization_id = own_id and r.takes_part
-        union select o.id from public.profiles o where o.organization_id = own_id) own (id)
+        select distinct r.profile_id from private.personal_rows r
+        where r.organization_id = own_id and r.takes_part) own (id)
       join public.profiles p on p.id = own.id
-      where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous') limit 50);
+      where p.kind = 'user' and private.name_key(p.name) like all (parts) limit 50);
   end if;
   return (select coalesce(json_agg(private.person_shape(f, own_id) order by lower(f.name), f.id), '[]')
     from (
       select * from public.profiles p
       where p.id = any (named) and private.is_person_of_organization(p.id, own_id)
+      union all
+      select * from public.profiles p
+      where p.organization_id = own_id and p.kind in ('email', 'anonymous')
+        and private.name_key(p.name) like parts[1] and private.name_key(p.name) like all (parts)
       limit 50) f);
 end
 $function$;
@@ -4507,6 +4520,14 @@ begin
   where f.user_id = author_id
   on conflict do nothing;
   delete from public.follows f where f.user_id = author_id;
+  -- What either of the two unfollowed stays unfollowed.
+  insert into private.unfollows (organization_id, submission_id, user_id, created_at)
+  select u.organization_id, u.submission_id, claimer_id, u.created_at from private.unfollows u
+  where u.user_id = author_id
+  on conflict do nothing;
+  delete from private.unfollows u where u.user_id = author_id;
+  delete from public.follows f using private.unfollows u
+  where f.user_id = claimer_id and (u.submission_id, u.user_id) = (f.submission_id, f.user_id);
   update public.status_changes h set changed_by = claimer_id where h.changed_by = author_id;
   perform set_config('feedback.internal_write', 'off', true);
   perform private.claim_responses(author_id, claimer_id);
@@ -5137,7 +5158,7 @@ begin
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
   from added v join public.submissions s on s.id = v.submission_id
     join public.profiles p on p.id = s.author_id
-  where s.author_id <> v.user_id and p.kind in ('user', 'email');
+  where s.author_id <> v.user_id and p.kind in ('user', 'email') and not private.is_silent(s.id, p.id);
   perform private.emit_event(v.organization_id, 'submission.vote_added', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
   from added v join public.submissions s on s.id = v.submission_id where s.moderation_state = 'approved';
@@ -6380,7 +6401,11 @@ begin
           'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
           'reason', f.reason,
           'created_at', f.created_at)
-      from public.submissions s join public.follows f on f.submission_id = s.id
+      from public.submissions s join (
+        select submission_id, user_id, reason, created_at from public.follows
+        union all
+        select submission_id, user_id, 'unfollowed', created_at from private.unfollows) f
+        on f.submission_id = s.id
       where s.organization_id = export_rows.organization_id and s.id >= first_id
         and (s.id, f.user_id) > (first_id, coalesce(after[2], nil::text)::uuid)
       order by s.id, f.user_id limit max_rows;
@@ -7270,11 +7295,27 @@ begin
     from jsonb_to_recordset(records) as r
       (line integer, n integer, submission_id text, author text, reason text, created_at timestamptz,
       seen boolean)
+  ), gone as (
+    insert into private.unfollows (organization_id, submission_id, user_id, created_at)
+    select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id,
+      coalesce(r.created_at, now())
+    from r where r.target_id is not null and r.reason = 'unfollowed'
+      and not exists (select from public.profiles p
+        where (p.id = r.user_id or p.kind = 'user' and lower(p.email) = r.author)
+          and (exists (select from public.follows f
+              where f.submission_id = r.target_id and f.user_id = p.id and f.reason = 'manual')
+            or exists (select from private.unfollows u
+              where u.submission_id = r.target_id and u.user_id = p.id)))
+    order by r.target_id, r.user_id, r.n
+    on conflict do nothing
+    returning submission_id, user_id
+  ), unfollowed as (
+    delete from public.follows f using gone g where (f.submission_id, f.user_id) = (g.submission_id, g.user_id)
   ), added as (
     insert into public.follows as f (organization_id, submission_id, user_id, reason, created_at)
     select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, r.reason,
       coalesce(r.created_at, now())
-    from r where r.target_id is not null
+    from r where r.target_id is not null and r.reason <> 'unfollowed'
       and not exists (select from public.profiles p
         where p.kind = 'user' and lower(p.email) = r.author and private.is_follower(r.target_id, p.id))
     order by r.target_id, r.user_id, r.n
@@ -7282,10 +7323,12 @@ begin
     on conflict (submission_id, user_id) do update set reason = excluded.reason,
       created_at = excluded.created_at
       where (f.reason, f.created_at) is distinct from (excluded.reason, excluded.created_at)
-    returning 1
+    returning submission_id
+  ), written as (
+    select submission_id from added union all select submission_id from gone
   )
-  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
-    count(*) filter (where target_id is not null) - (select count(*) from added),
+  select (select count(*) from written) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from written),
     coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission')) filter
       (where target_id is null and seen is not true), '[]')
   into outcome from r;
@@ -7892,11 +7935,11 @@ CREATE OR REPLACE FUNCTION private.is_follower(submission_id uuid, profile_id uu
  SET search_path TO 'pg_temp'
 AS $function$
 begin
-  return exists (select from public.follows f where f.submission_id = is_follower.submission_id
-    and f.user_id = profile_id)
-    or exists (select from public.follows f
+  return not exists (select from private.unfollows u where u.submission_id = is_follower.submission_id
+      and u.user_id = profile_id)
+    and exists (select from public.follows f
       where f.submission_id = any (private.with_sources(is_follower.submission_id))
-      and f.user_id = profile_id);
+        and f.user_id = profile_id);
 end
 $function$;
 
@@ -7976,7 +8019,8 @@ CREATE OR REPLACE FUNCTION private.is_muted(organization_id uuid, submission_id 
 AS $function$
 begin
   return exists (select from private.mail_mutes m where m.organization_id = is_muted.organization_id
-    and m.submission_id = is_muted.submission_id and m.profile_id = is_muted.profile_id);
+    and m.submission_id = is_muted.submission_id and m.profile_id = is_muted.profile_id)
+    or private.is_silent(submission_id, profile_id);
 end
 $function$;
 
@@ -8012,6 +8056,21 @@ begin
           and r.organization_id = is_person_of_organization.organization_id and r.takes_part);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION private.is_silent(submission_id uuid, profile_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return exists (select from private.unfollows u join public.submissions s on s.id = u.submission_id
+      where u.user_id = profile_id and is_silent.submission_id in (s.id, s.merged_into_id))
+    and not private.is_follower(submission_id, profile_id);
+end
+$function$;
+
+ALTER FUNCTION "private"."is_silent"(uuid, uuid) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.is_suppressed(organization_id uuid, address text)
  RETURNS boolean
@@ -8087,6 +8146,26 @@ end
 $function$;
 
 ALTER FUNCTION "private"."keep_maker_in_team"() OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.keep_unfollow()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  if not private.is_internal_write() then
+    delete from private.unfollows u
+    where u.user_id = new.user_id and u.submission_id = any (private.with_sources(new.submission_id));
+  elsif exists (select from private.unfollows u
+    where u.submission_id = new.submission_id and u.user_id = new.user_id) then
+    return null;
+  end if;
+  return new;
+end
+$function$;
+
+ALTER FUNCTION "private"."keep_unfollow"() OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.known_words(scope private.search_scope, word text, few uuid[], OUT known text, OUT quality real)
  RETURNS SETOF record
@@ -8711,6 +8790,7 @@ begin
       where q.organization_id = own_id and q.survey_id = survey_id and q.reminded_at is null
         and q.created_at < now() - interval '1 day' and not exists (select from public.survey_responses r
           where r.survey_id = survey_id and r.user_id = q.profile_id)
+        and not private.is_silent(submission, q.profile_id)
       returning q.profile_id
     ), made as (
       insert into private.mails (organization_id, profile_id, kind, event_ids)
@@ -8725,6 +8805,7 @@ begin
         select v.user_id from public.votes v where survey.audience = 'voters' and v.submission_id = submission
         union all select f.user_id from public.follows f
           where survey.audience = 'followers' and f.submission_id = any (private.with_sources(submission)))
+        and not private.is_silent(submission, p.id)
       on conflict do nothing returning profile_id
     ), made as (
       insert into private.mails (organization_id, profile_id, kind, event_ids)
@@ -9156,6 +9237,8 @@ begin
     select distinct f.user_id from unnest(followed) as id cross join lateral (
       select f.user_id from public.follows f
       where f.submission_id = id and f.user_id > fanout.after_user_id
+        and not exists (select from private.unfollows u
+          where u.submission_id = fanout.submission_id and u.user_id = f.user_id)
       order by f.user_id limit max_rows) f
     order by f.user_id limit max_rows;
 end
@@ -9222,7 +9305,8 @@ begin
   ) told join public.profiles p on p.id = told.user_id
     join public.submissions s on s.id = notify_followers.submission_id
   where p.id is distinct from actor_id
-    and (p.kind = 'user' or p.kind = 'email' and private.is_follower(notify_followers.submission_id, p.id))
+    and (p.kind = 'user' and not private.is_silent(s.id, p.id)
+      or p.kind = 'email' and private.is_follower(s.id, p.id))
     and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
   order by p.id, told.rank
   on conflict on constraint one_notification_a_person_and_event do nothing;
@@ -11109,6 +11193,10 @@ begin
   insert into public.follows (organization_id, submission_id, user_id, reason, created_at)
   select f.organization_id, old.merged_into_id, f.user_id, f.reason, f.created_at from public.follows f
     where f.submission_id = old.id
+  on conflict do nothing;
+  insert into private.unfollows (organization_id, submission_id, user_id, created_at)
+  select u.organization_id, old.merged_into_id, u.user_id, u.created_at from private.unfollows u
+  where u.submission_id = old.id and not private.is_follower(old.merged_into_id, u.user_id)
   on conflict do nothing;
   perform set_config('feedback.internal_write', 'off', true);
   update public.submission_tags set merged_from = null where submission_id = old.merged_into_id
@@ -13311,6 +13399,25 @@ $function$;
 
 ALTER FUNCTION "private"."undo_account_change"(bytea) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.unfollow(submission_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  insert into private.unfollows (organization_id, submission_id, user_id)
+  select s.organization_id, s.id, private.caller_id() from public.submissions s
+  where s.id = any (private.with_sources(unfollow.submission_id)) order by s.id
+  on conflict do nothing;
+  delete from public.follows f
+  where f.submission_id = any (private.with_sources(unfollow.submission_id)) and f.user_id = private.caller_id();
+  return found;
+end
+$function$;
+
+ALTER FUNCTION "private"."unfollow"(uuid) OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.unless_erased(profile_id uuid)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -13766,11 +13873,11 @@ CREATE OR REPLACE FUNCTION public.unfollow(submission_id uuid)
  LANGUAGE plpgsql
  SET search_path TO 'pg_temp'
 AS $function$
+declare did_follow boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
-  delete from public.follows f using public.submissions s
-  where s.id = unfollow.submission_id and f.submission_id = any (private.with_sources(s.id));
-  return private.end_write(found);
+  did_follow := (select private.unfollow(s.id) from public.submissions s where s.id = unfollow.submission_id);
+  return private.end_write(coalesce(did_follow, false));
 end
 $function$;
 
@@ -14148,8 +14255,6 @@ DROP FUNCTION "private"."word_selectivity"(tsquery, tsvector[]);
 
 DROP FUNCTION "private"."write_valid_records"(private.imports, jsonb);
 
-
-
 -- squawk-ignore ban-drop-column
 ALTER TABLE "private"."submission_search" DROP COLUMN "document";
 
@@ -14471,11 +14576,19 @@ RETURN CASE WHEN (question_type = 'email'::text) THEN true WHEN (question_type =
 
 ALTER FUNCTION "private"."is_personal_answer"(text) OWNER TO "postgres";
 
+CREATE OR REPLACE FUNCTION private.unspaced_letter()
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]'::text;
+
+ALTER FUNCTION "private"."unspaced_letter"() OWNER TO "postgres";
+
 CREATE OR REPLACE FUNCTION private.is_unspaced(word text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE
-RETURN (word ~ '^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]'::text);
+RETURN (word ~ ('^'::text || private.unspaced_letter()));
 
 ALTER FUNCTION "private"."is_unspaced"(text) OWNER TO "postgres";
 
@@ -14613,7 +14726,7 @@ CREATE OR REPLACE FUNCTION private.personal_columns()
  IMMUTABLE
  SET search_path TO 'pg_temp'
 BEGIN ATOMIC
- VALUES ('public.submissions'::text,'author_id'::text,'reassign'::text,true,'submissions'::text,'id, title, description, type, status, source, updated_at, created_at'::text), ('private.submission_subtotals'::text,'author_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.comments'::text,'author_id'::text,'reassign'::text,true,'comments'::text,'id, submission_id, parent_id, body, updated_at, created_at'::text), ('public.votes'::text,'user_id'::text,'reassign'::text,true,'votes'::text,'submission_id, created_at'::text), ('public.comment_votes'::text,'user_id'::text,'reassign'::text,true,'comment_votes'::text,'comment_id, created_at'::text), ('private.merged_votes'::text,'user_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.status_changes'::text,'changed_by'::text,'reassign'::text,true,'status_changes'::text,'submission_id, previous_status, new_status, note, created_at'::text), ('private.api_keys'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.agents'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.identify_secrets'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.webhooks'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.follows'::text,'user_id'::text,'delete'::text,true,'follows'::text,'submission_id, reason, created_at'::text), ('public.notifications'::text,'user_id'::text,'delete'::text,false,'notifications'::text,'type, submission_id, comment_id, read_at, created_at'::text), ('private.mails'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_items'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_choices'::text,'profile_id'::text,'delete'::text,false,'mail_choices'::text,'kind, choice'::text), ('private.mail_mutes'::text,'profile_id'::text,'delete'::text,false,'mail_mutes'::text,'submission_id, created_at'::text), ('private.survey_requests'::text,'profile_id'::text,'delete'::text,false,'survey_requests'::text,'survey_id, reminded_at, created_at'::text), ('private.invites'::text,'invited_by'::text,'delete'::text,false,NULL::text,NULL::text), ('private.invites'::text,'accepted_by'::text,'delete'::text,false,NULL::text,NULL::text), ('public.memberships'::text,'user_id'::text,NULL::text,true,'memberships'::text,'role, created_at'::text), ('public.survey_responses'::text,'user_id'::text,NULL::text,true,NULL::text,NULL::text), ('private.survey_starts'::text,'user_id'::text,NULL::text,true,'survey_starts'::text,'survey_id, started_at'::text), ('private.author_trust'::text,'user_id'::text,NULL::text,false,'trust'::text,'is_trusted, created_at'::text), ('private.mail_suppressions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identified_people'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identify_sessions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.external_ids'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text);
+ VALUES ('public.submissions'::text,'author_id'::text,'reassign'::text,true,'submissions'::text,'id, title, description, type, status, source, updated_at, created_at'::text), ('private.submission_subtotals'::text,'author_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.comments'::text,'author_id'::text,'reassign'::text,true,'comments'::text,'id, submission_id, parent_id, body, updated_at, created_at'::text), ('public.votes'::text,'user_id'::text,'reassign'::text,true,'votes'::text,'submission_id, created_at'::text), ('public.comment_votes'::text,'user_id'::text,'reassign'::text,true,'comment_votes'::text,'comment_id, created_at'::text), ('private.merged_votes'::text,'user_id'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.status_changes'::text,'changed_by'::text,'reassign'::text,true,'status_changes'::text,'submission_id, previous_status, new_status, note, created_at'::text), ('private.api_keys'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.agents'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.identify_secrets'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('private.webhooks'::text,'created_by'::text,'reassign'::text,false,NULL::text,NULL::text), ('public.follows'::text,'user_id'::text,'delete'::text,true,'follows'::text,'submission_id, reason, created_at'::text), ('private.unfollows'::text,'user_id'::text,'delete'::text,false,'unfollows'::text,'submission_id, created_at'::text), ('public.notifications'::text,'user_id'::text,'delete'::text,false,'notifications'::text,'type, submission_id, comment_id, read_at, created_at'::text), ('private.mails'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_items'::text,'profile_id'::text,'delete'::text,false,NULL::text,NULL::text), ('private.mail_choices'::text,'profile_id'::text,'delete'::text,false,'mail_choices'::text,'kind, choice'::text), ('private.mail_mutes'::text,'profile_id'::text,'delete'::text,false,'mail_mutes'::text,'submission_id, created_at'::text), ('private.survey_requests'::text,'profile_id'::text,'delete'::text,false,'survey_requests'::text,'survey_id, reminded_at, created_at'::text), ('private.invites'::text,'invited_by'::text,'delete'::text,false,NULL::text,NULL::text), ('private.invites'::text,'accepted_by'::text,'delete'::text,false,NULL::text,NULL::text), ('public.memberships'::text,'user_id'::text,NULL::text,true,'memberships'::text,'role, created_at'::text), ('public.survey_responses'::text,'user_id'::text,NULL::text,true,NULL::text,NULL::text), ('private.survey_starts'::text,'user_id'::text,NULL::text,true,'survey_starts'::text,'survey_id, started_at'::text), ('private.author_trust'::text,'user_id'::text,NULL::text,false,'trust'::text,'is_trusted, created_at'::text), ('private.mail_suppressions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identified_people'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.identify_sessions'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text), ('private.external_ids'::text,'profile_id'::text,NULL::text,false,NULL::text,NULL::text);
 END;
 
 ALTER FUNCTION "private"."personal_columns"() OWNER TO "postgres";
@@ -14745,6 +14858,35 @@ RETURN private.highlight(value, (SELECT string_agg(('\m'::text || w.w), '|'::tex
 ALTER FUNCTION "private"."highlight"(text, text, tsquery, boolean) OWNER TO "postgres";
 
 ALTER FUNCTION "private"."split_words"(text) OWNER TO "postgres";
+
+CREATE OR REPLACE FUNCTION private.name_words(name text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return array_remove(regexp_split_to_array(regexp_replace(private.plain_text(regexp_replace(name,
+    '[''`\u00b4\u02bb\u02bc\u2018\u2019\u2032\uff07\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]', '', 'g')),
+    '(' || private.unspaced_letter() || '+)', ' \1 ', 'g'), '[^[:alnum:]]+'), '');
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION private.name_key(name text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE SECURITY DEFINER
+ SET search_path TO 'pg_temp'
+AS $function$
+begin
+  return ' ' || regexp_replace(array_to_string(private.name_words(name), ' '),
+    '(' || private.unspaced_letter() || ')(?=' || private.unspaced_letter() || ')', '\1 ', 'g');
+end
+$function$;
+
+ALTER FUNCTION "private"."name_key"(text) OWNER TO "postgres";
+
+ALTER FUNCTION "private"."name_words"(text) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.stemmers()
  RETURNS regdictionary[]
@@ -14944,6 +15086,10 @@ ALTER TABLE "private"."survey_requests" ADD CONSTRAINT "survey_requests_survey_i
 
 ALTER TABLE "private"."unconfirmed_requests" ADD CONSTRAINT "unconfirmed_requests_user_id_fkey" FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
 
+ALTER TABLE "private"."unfollows" ADD CONSTRAINT "unfollows_submission_is_of_the_same_organization" FOREIGN KEY (organization_id, submission_id) REFERENCES public.submissions(organization_id, id) ON DELETE CASCADE;
+
+ALTER TABLE "private"."unfollows" ADD CONSTRAINT "unfollows_user_id_fkey" FOREIGN KEY (user_id) REFERENCES public.profiles(id) ON DELETE CASCADE;
+
 ALTER TABLE "private"."webhook_backlogs" ADD CONSTRAINT "backlogs_are_of_a_webhook_of_their_organization" FOREIGN KEY (organization_id, webhook_id) REFERENCES private.webhooks(organization_id, id) ON DELETE CASCADE;
 
 -- squawk-ignore adding-foreign-key-constraint, constraint-missing-not-valid
@@ -15038,6 +15184,11 @@ UNION ALL
     follows.organization_id,
     true AS takes_part
    FROM public.follows
+UNION ALL
+ SELECT unfollows.user_id AS profile_id,
+    unfollows.organization_id,
+    false AS takes_part
+   FROM private.unfollows
 UNION ALL
  SELECT notifications.user_id AS profile_id,
     notifications.organization_id,
@@ -15222,6 +15373,8 @@ CREATE INDEX survey_requests_profile_idx ON private.survey_requests USING btree 
 
 CREATE INDEX survey_requests_survey_idx ON private.survey_requests USING btree (organization_id, survey_id);
 
+CREATE INDEX unfollows_user_idx ON private.unfollows USING btree (user_id);
+
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX webhooks_created_by_idx ON private.webhooks USING btree (created_by);
 
@@ -15229,7 +15382,10 @@ CREATE INDEX webhooks_created_by_idx ON private.webhooks USING btree (created_by
 CREATE UNIQUE INDEX one_author_a_name_of_keys ON public.profiles USING btree (organization_id, name) WHERE named_by_key;
 
 -- squawk-ignore require-concurrent-index-creation
-CREATE INDEX profiles_name_idx ON public.profiles USING gin (lower(name) extensions.gin_trgm_ops);
+CREATE INDEX profiles_name_idx ON public.profiles USING gin (private.name_key(name) extensions.gin_trgm_ops) WHERE (kind = 'user'::text);
+
+-- squawk-ignore require-concurrent-index-creation
+CREATE INDEX profiles_name_of_organization_idx ON public.profiles USING gin (organization_id, private.name_key(name) extensions.gin_trgm_ops) WHERE (organization_id IS NOT NULL);
 
 -- squawk-ignore require-concurrent-index-creation
 CREATE INDEX status_changes_newest_idx ON public.status_changes USING btree (organization_id, created_at DESC, id DESC);
@@ -15244,6 +15400,8 @@ CREATE TRIGGER forget_requests AFTER UPDATE OF email_confirmed_at ON auth.users 
 CREATE TRIGGER forget_undos AFTER UPDATE OF deleted_at ON auth.users FOR EACH ROW WHEN ((new.deleted_at IS NOT NULL)) EXECUTE FUNCTION private.forget_undos();
 
 CREATE TRIGGER keep_profile_confirmed AFTER UPDATE OF email_confirmed_at ON auth.users FOR EACH ROW EXECUTE FUNCTION private.sync_profile_of_user();
+
+CREATE TRIGGER keep_unfollow BEFORE INSERT ON public.follows FOR EACH ROW EXECUTE FUNCTION private.keep_unfollow();
 
 CREATE TRIGGER refuse_after_undo BEFORE UPDATE OF encrypted_password, email, phone ON auth.users FOR EACH ROW WHEN ((((new.encrypted_password)::text IS DISTINCT FROM (old.encrypted_password)::text) OR ((new.email)::text IS DISTINCT FROM (old.email)::text) OR (new.phone IS DISTINCT FROM old.phone))) EXECUTE FUNCTION private.refuse_after_undo();
 
@@ -15399,6 +15557,8 @@ COMMENT ON FUNCTION "public"."search_submissions"(text, uuid, integer) IS 'Submi
 
 COMMENT ON FUNCTION "public"."start_survey"(uuid) IS 'Call it when the signed-in user starts to answer: completion time is measured from the first call, without one from the first GET /api/surveys/:id. Repeated calls have no effect.';
 
+COMMENT ON FUNCTION "public"."unfollow"(uuid) IS 'Unfollows a submission and those merged into it: the signed-in user hears no more of them, not even as the author. Returns false if they followed none of them.';
+
 COMMENT ON TABLE "private"."audit_log" IS 'Audit trail of the team and its keys. actor_id: the acting profile (null: an operator); key_id: the key it used. details describes the change without personal data. Append-only; deleted with the organization.';
 
 COMMENT ON TABLE "private"."account_undos" IS 'Links that undo a change of address or password, as hashes, with the address that the account had before and that got the link. Valid once (undone_at) within private.retention(account_undos).';
@@ -15462,6 +15622,8 @@ COMMENT ON TABLE "private"."survey_requests" IS 'Whom a team asked by mail to an
 COMMENT ON TABLE "private"."survey_starts" IS 'Surveys that a user has started and not answered yet. Submitting moves started_at to the response. by_reading: the user has read the survey and not called start_survey, which sets started_at anew.';
 
 COMMENT ON TABLE "private"."unconfirmed_requests" IS 'Sign-ups, codes, links, resets and invitations that were requested for an account whose address nobody has confirmed yet. More than one: they can be by different people.';
+
+COMMENT ON TABLE "private"."unfollows" IS 'Submissions of which a person wants to hear nothing, not even as the author. Only that person can end it, by following; their votes and comments do not.';
 
 COMMENT ON TABLE "private"."webhook_backlogs" IS 'Endpoints that are behind private.webhook_cursor, and the outbox position up to which their deliveries exist: those of organizations with many deliveries at a time, and those with many due ones.';
 
@@ -16263,6 +16425,12 @@ REVOKE ALL ON FUNCTION "private"."is_personal_answer"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."is_personal_answer"(text) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."is_silent"(uuid, uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."is_silent"(uuid, uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."is_silent"(uuid, uuid) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."is_suppressed"(uuid, text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."is_suppressed"(uuid, text) FROM "postgres";
@@ -16290,6 +16458,12 @@ REVOKE ALL ON FUNCTION "private"."keep_maker_in_team"() FROM PUBLIC;
 REVOKE ALL ON FUNCTION "private"."keep_maker_in_team"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."keep_maker_in_team"() TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."keep_unfollow"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."keep_unfollow"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."keep_unfollow"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."key_id"() FROM PUBLIC;
 
@@ -16451,11 +16625,27 @@ REVOKE ALL ON FUNCTION "private"."my_second_factors"() FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."my_second_factors"() TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."name_key"(text) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."name_key"(text) TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."name_key"(text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."name_key"(text) TO "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."name_key"(text) TO "service_role";
+
 REVOKE ALL ON FUNCTION "private"."name_skeleton"(text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION "private"."name_skeleton"(text) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."name_skeleton"(text) TO "postgres";
+
+REVOKE ALL ON FUNCTION "private"."name_words"(text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."name_words"(text) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."name_words"(text) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."needs_password"() FROM PUBLIC;
 
@@ -17089,6 +17279,14 @@ REVOKE ALL ON FUNCTION "private"."undo_account_change"(bytea) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."undo_account_change"(bytea) TO "postgres";
 
+REVOKE ALL ON FUNCTION "private"."unfollow"(uuid) FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION "private"."unfollow"(uuid) TO "authenticated";
+
+REVOKE ALL ON FUNCTION "private"."unfollow"(uuid) FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."unfollow"(uuid) TO "postgres";
+
 REVOKE ALL ON FUNCTION "private"."unless_erased"(uuid) FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION "private"."unless_erased"(uuid) TO "anon", "authenticated";
@@ -17098,6 +17296,12 @@ REVOKE ALL ON FUNCTION "private"."unless_erased"(uuid) FROM "postgres";
 GRANT EXECUTE ON FUNCTION "private"."unless_erased"(uuid) TO "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."unless_erased"(uuid) TO "service_role";
+
+REVOKE ALL ON FUNCTION "private"."unspaced_letter"() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION "private"."unspaced_letter"() FROM "postgres";
+
+GRANT EXECUTE ON FUNCTION "private"."unspaced_letter"() TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."update_first_replies"(uuid[]) FROM PUBLIC;
 

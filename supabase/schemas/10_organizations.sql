@@ -200,7 +200,6 @@ comment on table public.profiles is
 create unique index one_email_author_an_organization on public.profiles (organization_id, lower(email))
   where kind = 'email';
 create unique index one_author_a_name_of_keys on public.profiles (organization_id, name) where named_by_key;
-create index profiles_name_idx on public.profiles using gin (lower(name) extensions.gin_trgm_ops);
 create index profiles_email_idx on public.profiles (lower(email)) where kind = 'user';
 create trigger touch_updated_at before update on public.profiles
   for each row execute function private.touch_updated_at();

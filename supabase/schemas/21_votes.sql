@@ -42,6 +42,20 @@ comment on table public.follows is
   'where they were made; followers of a merged source also follow its target.';
 create index follows_user_idx on public.follows (user_id, created_at desc);
 
+create table private.unfollows (
+  organization_id uuid not null,
+  submission_id uuid not null,
+  user_id uuid not null references public.profiles (id) on delete cascade,
+  created_at timestamptz not null default now(),
+  primary key (submission_id, user_id),
+  constraint unfollows_submission_is_of_the_same_organization foreign key (organization_id, submission_id)
+    references public.submissions (organization_id, id) on delete cascade
+);
+comment on table private.unfollows is
+  'Submissions of which a person wants to hear nothing, not even as the author. Only that person can end it, '
+  'by following; their votes and comments do not.';
+create index unfollows_user_idx on private.unfollows (user_id);
+
 -- Voting ----------------------------------------------------------------------------------------------------
 
 -- Trigger on votes and follows: the submission must be visible to the caller and not merged, and a person
@@ -138,6 +152,40 @@ create trigger prepare before insert on public.votes
 create trigger prepare before insert on public.follows
   for each row execute function private.prepare_vote();
 
+-- Trigger: what makes people follow by the way (a vote, a comment, an import, a key) does not undo their
+-- unfollow; their own follow does, of the submission and those merged into it.
+-- definer: unfollows are private.
+create function private.keep_unfollow() returns trigger
+language plpgsql security definer set search_path = pg_temp as $$
+begin
+  if not private.is_internal_write() then
+    delete from private.unfollows u
+    where u.user_id = new.user_id and u.submission_id = any (private.with_sources(new.submission_id));
+  elsif exists (select from private.unfollows u
+    where u.submission_id = new.submission_id and u.user_id = new.user_id) then
+    return null;
+  end if;
+  return new;
+end
+$$;
+create trigger keep_unfollow before insert on public.follows
+  for each row execute function private.keep_unfollow();
+
+-- Unfollows a submission and those merged into it; false if the caller followed none of them. Call it only
+-- for a submission that the caller can see. definer: unfollows are private.
+create function private.unfollow(submission_id uuid) returns boolean
+language plpgsql security definer set search_path = pg_temp as $$
+begin
+  insert into private.unfollows (organization_id, submission_id, user_id)
+  select s.organization_id, s.id, private.caller_id() from public.submissions s
+  where s.id = any (private.with_sources(unfollow.submission_id)) order by s.id
+  on conflict do nothing;
+  delete from public.follows f
+  where f.submission_id = any (private.with_sources(unfollow.submission_id)) and f.user_id = private.caller_id();
+  return found;
+end
+$$;
+
 -- Whether a person takes part themselves and therefore follows: everyone except e-mail authors for whom a key
 -- or an operator enters something (private.follow_for). Called by definer triggers only.
 create function private.is_own_act(profile_id uuid) returns boolean
@@ -168,7 +216,7 @@ begin
   select v.organization_id, s.author_id, 'vote', v.submission_id, v.id
   from added v join public.submissions s on s.id = v.submission_id
     join public.profiles p on p.id = s.author_id
-  where s.author_id <> v.user_id and p.kind in ('user', 'email');
+  where s.author_id <> v.user_id and p.kind in ('user', 'email') and not private.is_silent(s.id, p.id);
   perform private.emit_event(v.organization_id, 'submission.vote_added', v.submission_id,
     jsonb_build_object('submission_id', v.submission_id, 'vote_count', s.vote_count))
   from added v join public.submissions s on s.id = v.submission_id where s.moderation_state = 'approved';
@@ -230,15 +278,26 @@ begin
 end
 $$;
 
--- Whether the profile follows the submission or one merged into it.
+-- Whether the profile follows the submission or one merged into it, and did not unfollow the submission.
 create function private.is_follower(submission_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
-  return exists (select from public.follows f where f.submission_id = is_follower.submission_id
-    and f.user_id = profile_id)
-    or exists (select from public.follows f
+  return not exists (select from private.unfollows u where u.submission_id = is_follower.submission_id
+      and u.user_id = profile_id)
+    and exists (select from public.follows f
       where f.submission_id = any (private.with_sources(is_follower.submission_id))
-      and f.user_id = profile_id);
+        and f.user_id = profile_id);
+end
+$$;
+
+-- Whether the profile wants to hear nothing of the submission: they unfollowed it or one merged into it, and
+-- do not follow it.
+create function private.is_silent(submission_id uuid, profile_id uuid) returns boolean
+language plpgsql stable set search_path = pg_temp as $$
+begin
+  return exists (select from private.unfollows u join public.submissions s on s.id = u.submission_id
+      where u.user_id = profile_id and is_silent.submission_id in (s.id, s.merged_into_id))
+    and not private.is_follower(submission_id, profile_id);
 end
 $$;
 
@@ -352,7 +411,7 @@ grant select, insert, delete on public.votes, public.follows to service_role;
 grant execute on function public.my_votes to authenticated;
 grant execute on function private.my_vote, private.vote_of, private.is_following, private.my_votes,
   private.remove_vote, private.submission_voters to anon, authenticated, service_key;
-grant execute on function private.with_sources to authenticated;
+grant execute on function private.with_sources, private.unfollow to authenticated;
 grant execute on function private.follow_for to service_key;
 grant execute on function private.require_open_submission, private.lock_open_submission,
   private.lock_submission, private.charge_direct_vote, private.require_one_vote to authenticated,

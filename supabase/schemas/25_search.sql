@@ -71,11 +71,15 @@ begin
 end
 $$;
 
--- Whether a word belongs to a script that writes words without spaces, or attaches particles to them.
+-- Pattern of a letter of a script that writes words without spaces, or attaches particles to them.
+create function private.unspaced_letter() returns text
+language sql immutable
+return '[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]';
+
+-- Whether a word belongs to such a script.
 create function private.is_unspaced(word text) returns boolean
 language sql immutable
-return word ~ ('^[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3041-\u30ff\u3400-\u9fff'
-  '\uac00-\ud7af\uf900-\ufaff]');
+return word ~ ('^' || private.unspaced_letter());
 
 -- Words of a text (10,000 characters) in order, lowercase with accents, up to 60 characters. Runs of
 -- kanji, katakana, hiragana, hangul and Thai are words of their own.
@@ -100,6 +104,32 @@ begin
     '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007f]+', '', 'g');
 end
 $$;
+
+-- The words of a name by which people are searched: letters and digits without accents, apostrophes and vowel
+-- points. Runs of a script without spaces are words.
+create function private.name_words(name text) returns text[]
+language plpgsql immutable set search_path = pg_temp as $$
+begin
+  return array_remove(regexp_split_to_array(regexp_replace(private.plain_text(regexp_replace(name,
+    '[''`\u00b4\u02bb\u02bc\u2018\u2019\u2032\uff07\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]', '', 'g')),
+    '(' || private.unspaced_letter() || '+)', ' \1 ', 'g'), '[^[:alnum:]]+'), '');
+end
+$$;
+
+-- These words as text, with a space before each word and each letter of a script without spaces.
+-- definer: who changes a profile writes its index.
+create function private.name_key(name text) returns text
+language plpgsql immutable security definer set search_path = pg_temp as $$
+begin
+  return ' ' || regexp_replace(array_to_string(private.name_words(name), ' '),
+    '(' || private.unspaced_letter() || ')(?=' || private.unspaced_letter() || ')', '\1 ', 'g');
+end
+$$;
+grant execute on function private.name_key to authenticated, service_role;
+create index profiles_name_idx on public.profiles using gin (private.name_key(name) extensions.gin_trgm_ops)
+  where kind = 'user';
+create index profiles_name_of_organization_idx on public.profiles
+  using gin (organization_id, private.name_key(name) extensions.gin_trgm_ops) where organization_id is not null;
 
 -- The dictionaries with the endings and small words of a language.
 create function private.stemmers() returns regdictionary[]

@@ -41,7 +41,7 @@ comment on table private.fanouts is
   'batches, resumed after the last notified follower.';
 
 -- Next recipients of an event in notification order: followers of the submission, or of the sources of a
--- merge. rows: with the default estimate of 1000 the join with profiles would read all profiles.
+-- merge, who did not unfollow the submission. rows: with the default estimate of 1000 the join with profiles would read all profiles.
 create function private.next_recipients(fanout private.fanouts, max_rows integer) returns setof uuid
 language plpgsql stable set search_path = pg_temp rows 20 as $$
 declare followed uuid[];
@@ -59,6 +59,8 @@ begin
     select distinct f.user_id from unnest(followed) as id cross join lateral (
       select f.user_id from public.follows f
       where f.submission_id = id and f.user_id > fanout.after_user_id
+        and not exists (select from private.unfollows u
+          where u.submission_id = fanout.submission_id and u.user_id = f.user_id)
       order by f.user_id limit max_rows) f
     order by f.user_id limit max_rows;
 end
@@ -87,7 +89,7 @@ end
 $$;
 
 -- Notifies the author of the parent comment, the author of the submission and the followers, each once and
--- never the actor; e-mail authors only about submissions they follow. Beyond 500 followers
+-- never the actor nor who unfollowed; e-mail authors only about submissions they follow. Beyond 500 followers
 -- private.run_fanouts notifies the rest. Called by definer triggers only.
 create function private.notify_followers(organization_id uuid, submission_id uuid, type text, event_id uuid,
   comment_id uuid, actor_id uuid)
@@ -110,7 +112,8 @@ begin
   ) told join public.profiles p on p.id = told.user_id
     join public.submissions s on s.id = notify_followers.submission_id
   where p.id is distinct from actor_id
-    and (p.kind = 'user' or p.kind = 'email' and private.is_follower(notify_followers.submission_id, p.id))
+    and (p.kind = 'user' and not private.is_silent(s.id, p.id)
+      or p.kind = 'email' and private.is_follower(s.id, p.id))
     and (s.is_public or s.author_id = p.id or private.is_member(s.organization_id, p.id))
   order by p.id, told.rank
   on conflict on constraint one_notification_a_person_and_event do nothing;

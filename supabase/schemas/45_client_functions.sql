@@ -167,16 +167,16 @@ comment on function public.follow(uuid) is
 
 create function public.unfollow(submission_id uuid) returns boolean
 language plpgsql set search_path = pg_temp as $$
+declare did_follow boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
-  delete from public.follows f using public.submissions s
-  where s.id = unfollow.submission_id and f.submission_id = any (private.with_sources(s.id));
-  return private.end_write(found);
+  did_follow := (select private.unfollow(s.id) from public.submissions s where s.id = unfollow.submission_id);
+  return private.end_write(coalesce(did_follow, false));
 end
 $$;
 comment on function public.unfollow(uuid) is
-  'Unfollows a submission and those merged into it. Returns false if the signed-in user follows none of '
-  'them.';
+  'Unfollows a submission and those merged into it: the signed-in user hears no more of them, not even as '
+  'the author. Returns false if they followed none of them.';
 
 -- Comments --------------------------------------------------------------------------------------------------
 

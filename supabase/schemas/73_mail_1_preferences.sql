@@ -69,12 +69,13 @@ begin
 end
 $$;
 
--- Whether the person wants no mail about the submission.
+-- Whether the person wants no mail about the submission, or to hear nothing of it.
 create function private.is_muted(organization_id uuid, submission_id uuid, profile_id uuid) returns boolean
 language plpgsql stable set search_path = pg_temp as $$
 begin
   return exists (select from private.mail_mutes m where m.organization_id = is_muted.organization_id
-    and m.submission_id = is_muted.submission_id and m.profile_id = is_muted.profile_id);
+    and m.submission_id = is_muted.submission_id and m.profile_id = is_muted.profile_id)
+    or private.is_silent(submission_id, profile_id);
 end
 $$;
 

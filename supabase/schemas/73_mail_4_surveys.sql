@@ -49,6 +49,7 @@ begin
       where q.organization_id = own_id and q.survey_id = survey_id and q.reminded_at is null
         and q.created_at < now() - interval '1 day' and not exists (select from public.survey_responses r
           where r.survey_id = survey_id and r.user_id = q.profile_id)
+        and not private.is_silent(submission, q.profile_id)
       returning q.profile_id
     ), made as (
       insert into private.mails (organization_id, profile_id, kind, event_ids)
@@ -63,6 +64,7 @@ begin
         select v.user_id from public.votes v where survey.audience = 'voters' and v.submission_id = submission
         union all select f.user_id from public.follows f
           where survey.audience = 'followers' and f.submission_id = any (private.with_sources(submission)))
+        and not private.is_silent(submission, p.id)
       on conflict do nothing returning profile_id
     ), made as (
       insert into private.mails (organization_id, profile_id, kind, event_ids)

@@ -91,6 +91,10 @@ begin
   select f.organization_id, old.merged_into_id, f.user_id, f.reason, f.created_at from public.follows f
     where f.submission_id = old.id
   on conflict do nothing;
+  insert into private.unfollows (organization_id, submission_id, user_id, created_at)
+  select u.organization_id, old.merged_into_id, u.user_id, u.created_at from private.unfollows u
+  where u.submission_id = old.id and not private.is_follower(old.merged_into_id, u.user_id)
+  on conflict do nothing;
   perform set_config('feedback.internal_write', 'off', true);
   update public.submission_tags set merged_from = null where submission_id = old.merged_into_id
     and merged_from = old.id;
@@ -402,7 +406,8 @@ begin
     'comment_count', (select count(*) from public.comments c
       where c.submission_id = any (found_ids || target_id) and c.moderation_state = 'approved'),
     'follower_count', (select count(distinct f.user_id) from public.follows f
-      where f.submission_id = any (found_ids)),
+      where f.submission_id = any (found_ids) and not exists (select from private.unfollows u
+        where u.submission_id = admin_merge_preview.target_id and u.user_id = f.user_id)),
     'earlier_count', (select count(*) from public.submissions s
       where s.organization_id = own_id and s.merged_into_id = any (found_ids)),
     'tags', (select coalesce(json_agg(distinct t.slug), '[]')

@@ -120,7 +120,11 @@ begin
           'submission_id', coalesce(private.exported_id('submission', s.id), s.id::text),
           'reason', f.reason,
           'created_at', f.created_at)
-      from public.submissions s join public.follows f on f.submission_id = s.id
+      from public.submissions s join (
+        select submission_id, user_id, reason, created_at from public.follows
+        union all
+        select submission_id, user_id, 'unfollowed', created_at from private.unfollows) f
+        on f.submission_id = s.id
       where s.organization_id = export_rows.organization_id and s.id >= first_id
         and (s.id, f.user_id) > (first_id, coalesce(after[2], nil::text)::uuid)
       order by s.id, f.user_id limit max_rows;

@@ -421,7 +421,8 @@ begin
 end
 $$;
 
--- Writes follows with their reasons, including those of merged submissions.
+-- Writes follows with their reasons, including those of merged submissions. The reason unfollowed writes that
+-- the person unfollowed, unless they chose to follow here.
 create function private.import_follows(import private.imports, people jsonb, records jsonb)
   returns private.import_outcome
 language plpgsql set search_path = pg_temp as $$
@@ -433,11 +434,27 @@ begin
     from jsonb_to_recordset(records) as r
       (line integer, n integer, submission_id text, author text, reason text, created_at timestamptz,
       seen boolean)
+  ), gone as (
+    insert into private.unfollows (organization_id, submission_id, user_id, created_at)
+    select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id,
+      coalesce(r.created_at, now())
+    from r where r.target_id is not null and r.reason = 'unfollowed'
+      and not exists (select from public.profiles p
+        where (p.id = r.user_id or p.kind = 'user' and lower(p.email) = r.author)
+          and (exists (select from public.follows f
+              where f.submission_id = r.target_id and f.user_id = p.id and f.reason = 'manual')
+            or exists (select from private.unfollows u
+              where u.submission_id = r.target_id and u.user_id = p.id)))
+    order by r.target_id, r.user_id, r.n
+    on conflict do nothing
+    returning submission_id, user_id
+  ), unfollowed as (
+    delete from public.follows f using gone g where (f.submission_id, f.user_id) = (g.submission_id, g.user_id)
   ), added as (
     insert into public.follows as f (organization_id, submission_id, user_id, reason, created_at)
     select distinct on (r.target_id, r.user_id) import.organization_id, r.target_id, r.user_id, r.reason,
       coalesce(r.created_at, now())
-    from r where r.target_id is not null
+    from r where r.target_id is not null and r.reason <> 'unfollowed'
       and not exists (select from public.profiles p
         where p.kind = 'user' and lower(p.email) = r.author and private.is_follower(r.target_id, p.id))
     order by r.target_id, r.user_id, r.n
@@ -445,10 +462,12 @@ begin
     on conflict (submission_id, user_id) do update set reason = excluded.reason,
       created_at = excluded.created_at
       where (f.reason, f.created_at) is distinct from (excluded.reason, excluded.created_at)
-    returning 1
+    returning submission_id
+  ), written as (
+    select submission_id from added union all select submission_id from gone
   )
-  select (select count(*) from added) + count(*) filter (where target_id is null and seen),
-    count(*) filter (where target_id is not null) - (select count(*) from added),
+  select (select count(*) from written) + count(*) filter (where target_id is null and seen),
+    count(*) filter (where target_id is not null) - (select count(*) from written),
     coalesce(jsonb_agg(private.unknown_reference(line, 'submission_id', 'submission')) filter
       (where target_id is null and seen is not true), '[]')
   into outcome from r;

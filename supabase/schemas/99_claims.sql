@@ -144,6 +144,14 @@ begin
   where f.user_id = author_id
   on conflict do nothing;
   delete from public.follows f where f.user_id = author_id;
+  -- What either of the two unfollowed stays unfollowed.
+  insert into private.unfollows (organization_id, submission_id, user_id, created_at)
+  select u.organization_id, u.submission_id, claimer_id, u.created_at from private.unfollows u
+  where u.user_id = author_id
+  on conflict do nothing;
+  delete from private.unfollows u where u.user_id = author_id;
+  delete from public.follows f using private.unfollows u
+  where f.user_id = claimer_id and (u.submission_id, u.user_id) = (f.submission_id, f.user_id);
   update public.status_changes h set changed_by = claimer_id where h.changed_by = author_id;
   perform set_config('feedback.internal_write', 'off', true);
   perform private.claim_responses(author_id, claimer_id);

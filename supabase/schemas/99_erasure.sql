@@ -25,6 +25,7 @@ begin atomic
     ('private.identify_secrets', 'created_by', 'reassign', false, null, null),
     ('private.webhooks', 'created_by', 'reassign', false, null, null),
     ('public.follows', 'user_id', 'delete', true, 'follows', 'submission_id, reason, created_at'),
+    ('private.unfollows', 'user_id', 'delete', false, 'unfollows', 'submission_id, created_at'),
     ('public.notifications', 'user_id', 'delete', false, 'notifications',
       'type, submission_id, comment_id, read_at, created_at'),
     ('private.mails', 'profile_id', 'delete', false, null, null),
@@ -295,17 +296,19 @@ return jsonb_build_object(
   'answers', (select count(*) from public.survey_responses r
     where r.user_id = person.id and r.organization_id = person_shape.organization_id));
 
--- At most 50 people of the current organization: with this complete e-mail address, otherwise with this text
--- in their name (fewer than three letters match the beginning only); without a text, the most recent authors
--- and voters. definer: e-mail addresses and trust are not granted.
+-- At most 50 people of the current organization: with this complete e-mail address, otherwise with all these
+-- words in their name (fewer than three letters match the beginning of a word only); without a text, the most
+-- recent authors and voters. definer: e-mail addresses and trust are not granted.
 create function private.admin_search_people(search text) returns json
 language plpgsql security definer set search_path = pg_temp as $$
 declare
   own_id uuid := private.require_admin(private.current_organization_id(), 'members:write');
   wanted text := lower(btrim(coalesce(search, '')));
-  -- A text of fewer than three letters cannot use the index, so it matches only the start of names.
-  part text := case when char_length(wanted) > 2 then '%' else '' end
-    || replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_') || '%';
+  -- The index finds the longest word. It finds one or two letters only at the beginning of a word. Words have
+  -- no characters with a meaning in patterns.
+  parts text[] := array(
+    select '%' || case when char_length(w) > 2 and not private.is_unspaced(w) then w else private.name_key(w) end || '%'
+    from unnest(private.name_words(search)) w order by char_length(w) desc);
   named uuid[];
 begin
   perform private.audit_read('person.search', 'organization', own_id, own_id);
@@ -336,22 +339,26 @@ begin
       limit 50) f);
   end if;
   named := array(select p.id from public.profiles p
-    where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous')
-      and (p.organization_id is null or p.organization_id = own_id) limit 1001);
+    where p.kind = 'user' and private.name_key(p.name) like parts[1] and private.name_key(p.name) like all (parts)
+    limit 1001);
   -- Users belong to no organization. If many users match the name, only the people of this organization are
   -- searched, so that the cost depends on the size of the organization, not on that of the installation.
   if cardinality(named) > 1000 then
     named := array(
       select p.id from (
-        select r.profile_id from private.personal_rows r where r.organization_id = own_id and r.takes_part
-        union select o.id from public.profiles o where o.organization_id = own_id) own (id)
+        select distinct r.profile_id from private.personal_rows r
+        where r.organization_id = own_id and r.takes_part) own (id)
       join public.profiles p on p.id = own.id
-      where lower(p.name) like part and p.kind in ('user', 'email', 'anonymous') limit 50);
+      where p.kind = 'user' and private.name_key(p.name) like all (parts) limit 50);
   end if;
   return (select coalesce(json_agg(private.person_shape(f, own_id) order by lower(f.name), f.id), '[]')
     from (
       select * from public.profiles p
       where p.id = any (named) and private.is_person_of_organization(p.id, own_id)
+      union all
+      select * from public.profiles p
+      where p.organization_id = own_id and p.kind in ('email', 'anonymous')
+        and private.name_key(p.name) like parts[1] and private.name_key(p.name) like all (parts)
       limit 50) f);
 end
 $$;

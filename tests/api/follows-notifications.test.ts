@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { commentCreatedAnswer } from "../../shared/comments.ts";
 import { notificationListAnswer, notificationsReadAnswer } from "../../shared/notifications.ts";
-import { sql } from "../stack.ts";
+import { personalDataAnswer } from "../../shared/people.ts";
+import { submissionDetailAnswer } from "../../shared/submissions.ts";
+import { sql, supabase } from "../stack.ts";
 import { api, type Caller, expectJson, getJson } from "./client.ts";
-import { newOrganization, newSubmission, newUser, only, type User } from "./world.ts";
+import { merge, newComment, newKey, newOrganization, newSubmission, newUser, only, type User } from "./world.ts";
 
 let author: User;
 let follower: User;
@@ -40,6 +42,121 @@ describe("a follow", () => {
       [other.id]: "vote",
       [admin.id]: "comment",
     });
+  });
+});
+
+describe("an unfollow", () => {
+  const unfollow = (as: Caller, on = id) => api("DELETE", `/api/submissions/${on}/follow`, { as });
+  const heard = async (as: Caller) => (await inbox(as)).data.map(({ type }) => type);
+  const isFollowing = async (as: Caller, on = id) =>
+    (await getJson(`/api/submissions/${on}`, submissionDetailAnswer, { as })).data.is_following;
+  const status = (on: string) =>
+    api("PATCH", `/api/submissions/${on}/status`, { as: admin, body: { status: "planned" } });
+
+  it.each([
+    ["the API", () => unfollow(author)],
+    ["the data API", () => supabase(author).rpc("unfollow", { submission_id: id })],
+  ])("by %s is silence, for the author too", async (_, act) => {
+    const own = await comment(author);
+    await act();
+    await vote(other);
+    await comment(other);
+    await comment(other, own);
+    await api("POST", `/api/submissions/${id}/comments`, { as: admin, body: { body: "Soon", is_official: true } });
+    await status(id);
+    const source = await newSubmission(organization, other);
+    await merge(source, id);
+    expect(await heard(author)).toEqual([]);
+    expect(await heard(other)).toContain("status_changed");
+    expect(await isFollowing(author)).toBe(false);
+  });
+
+  it("stays when the person votes or comments, until they follow", async () => {
+    await unfollow(other);
+    await vote(other);
+    await comment(other);
+    await comment(follower);
+    expect([await isFollowing(other), await heard(other)]).toEqual([false, []]);
+    await api("DELETE", `/api/submissions/${id}/vote`, { as: other });
+    expect((await follow(other)).status).toBe(201);
+    await comment(follower);
+    expect([await isFollowing(other), await heard(other)]).toEqual([true, ["comment"]]);
+  });
+
+  it("is not undone by a key that says follow for the person", async () => {
+    const key = await newKey(organization, ["submissions:write"]);
+    const email = `${crypto.randomUUID()}@x.example`;
+    const body = { author_email: email, follow: true };
+    const say = (text: string) =>
+      api("POST", `/api/submissions/${id}/comments`, { as: key, body: { ...body, body: text } });
+    await say("One");
+    const [guest] = await sql<{ id: string }[]>`select id from public.profiles where email = ${email}`;
+    await sql`insert into private.unfollows (organization_id, submission_id, user_id) values (${organization.id}, ${id}, ${only(guest).id})`;
+    await sql`delete from public.follows where user_id = ${only(guest).id}`;
+    await say("Two");
+    expect(await sql`select from public.follows where user_id = ${only(guest).id}`).toHaveLength(0);
+  });
+
+  it("of a merged submission holds for its target, unless the person follows that", async () => {
+    const source = await newSubmission(organization, author);
+    await unfollow(author, source);
+    await unfollow(follower, source);
+    await follow(follower);
+    const own = await newComment(source, author);
+    await newComment(source, other, { parent_id: own });
+    await merge(source, id);
+    await sql`delete from public.follows where user_id = ${author.id}`;
+    await comment(other, own);
+    await comment(other);
+    expect([await heard(author), await heard(follower)]).toEqual([[], ["comment", "comment"]]);
+  });
+
+  it("of a target holds for what is merged into it, and after the merge is undone", async () => {
+    const source = await newSubmission(organization, author);
+    await unfollow(other);
+    await follow(other, source);
+    await merge(source, id);
+    await sql`delete from public.notifications where user_id = ${author.id}`;
+    await unfollow(author);
+    await comment(follower);
+    expect([await heard(other), await heard(author)]).toEqual([[], []]);
+    expect(await isFollowing(other)).toBe(false);
+    await api("POST", "/api/admin/unmerge", { as: admin, on: organization, body: { submission_id: source } });
+    await status(source);
+    expect([await heard(other), await heard(author)]).toEqual([["status_changed"], []]);
+    await follow(author);
+    await status(id);
+    expect(await heard(author)).toEqual(["status_changed"]);
+  });
+
+  it("moves to the target when the merged submission is deleted", async () => {
+    const source = await newSubmission(organization, other);
+    await unfollow(follower, source);
+    await merge(source, id);
+    await api("DELETE", `/api/submissions/${source}`, { as: admin });
+    await vote(follower);
+    await comment(other);
+    expect(await heard(follower)).toEqual([]);
+  });
+
+  it("wins over a vote of the same person at the same time", async () => {
+    const people = await Promise.all(Array.from({ length: 8 }, () => newUser()));
+    await Promise.all(people.flatMap((person) => [vote(person), unfollow(person)]));
+    await comment(follower);
+    for (const person of people) expect([await isFollowing(person), await heard(person)]).toEqual([false, []]);
+  });
+
+  it("is part of the person's data, and of nobody else's", async () => {
+    await unfollow(author);
+    const { data } = await getJson("/api/me/export", personalDataAnswer, { as: author });
+    expect(data.unfollows).toMatchObject([{ submission_id: id }]);
+    expect(
+      (
+        await supabase(other)
+          .from("unfollows" as never)
+          .select()
+      ).error,
+    ).not.toBeNull();
   });
 });
 

@@ -414,6 +414,7 @@ describe("an export", () => {
       const merge = { source_ids: [source, twin], target_id: formula };
       expect(await api("POST", "/api/admin/merge", { as: from.key, body: merge })).toMatchObject({ status: 200 });
       await sql`delete from public.follows where submission_id = ${formula} and user_id = ${member.id}`;
+      expect(await api("DELETE", `/api/submissions/${formula}/follow`, { as: ann })).toMatchObject({ status: 200 });
       await sql`insert into public.status_changes (submission_id, new_status, note, changed_by) values (${formula}, 'completed', 'Done', ${member.id})`;
       if (format === "csv") {
         for (const what of [

@@ -158,6 +158,7 @@ describe("Fider's backup", () => {
       { line: 4, id: "4", status: "planned", tags: ["easy"] },
       { line: 2, kind: "merged", id: "3", merged_into_id: "4", author: "#user 3" },
       { file: "post_subscribers.json", line: 1, kind: "follow", submission_id: "1", author: "jon@x.example" },
+      { line: 2, submission_id: "1", author: "arya@x.example", reason: "unfollowed" },
       { line: 3, kind: "follow", submission_id: "3", author: "#user 3" },
       {
         ...{ file: "comments.json", line: 1, kind: "comment", id: "21", submission_id: "1", body: "Indeed it is" },
@@ -169,7 +170,7 @@ describe("Fider's backup", () => {
       { line: 3, submission_id: "4", author: "jon@x.example" },
       { line: 4, submission_id: "4", author: "#user 3" },
     ]);
-    expect(accepted).toHaveLength(14);
+    expect(accepted).toHaveLength(15);
   });
 
   test("reports errors by file and object", async () => {
@@ -233,7 +234,7 @@ describe("Fider's backup", () => {
   ])("%s", async (_, zip, message) => {
     if (message)
       await expect(entries(zip)).rejects.toMatchObject({ details: [{ message: expect.stringContaining(message) }] });
-    else expect((await entries(zip)).taken).toHaveLength(14);
+    else expect((await entries(zip)).taken).toHaveLength(15);
   });
 });
 
@@ -250,10 +251,10 @@ describe("a zip at the endpoint", () => {
   test("is imported once with exact counts, as its dry run reported", async () => {
     const board = await newBoard();
     const tried = await importing(board, fiderBackup(), "?format=fider&dry_run=true");
-    expect(tried).toMatchObject({ processed: 14, created: 14, failed: 0, errors: [] });
+    expect(tried).toMatchObject({ processed: 15, created: 15, failed: 0, errors: [] });
     expect(await submissionsOf(board)).toEqual([]);
     // The vote of the duplicate already exists on its target.
-    expect(await importing(board, fiderBackup())).toMatchObject({ processed: 14, created: 13, skipped: 1, failed: 0 });
+    expect(await importing(board, fiderBackup())).toMatchObject({ processed: 15, created: 14, skipped: 1, failed: 0 });
     const submissions = [
       {
         ...{ title: "Go is fast", status: "declined", vote_count: 1, comment_count: 1, moderation_state: "approved" },
@@ -267,7 +268,7 @@ describe("a zip at the endpoint", () => {
       { title: "Go is easy", status: "planned", vote_count: 2, target: null, followers: [] },
     ];
     expect(await submissionsOf(board)).toMatchObject(submissions);
-    expect(await importing(board, fiderBackup())).toMatchObject({ created: 0, skipped: 14, failed: 0 });
+    expect(await importing(board, fiderBackup())).toMatchObject({ created: 0, skipped: 15, failed: 0 });
     expect(await submissionsOf(board)).toMatchObject(submissions);
     expect(await countMistakes(board.organization)).toEqual([]);
   });
@@ -327,7 +328,7 @@ describe("a zip at the endpoint", () => {
       await writeFile(path, fiderBackup());
       const access = { url: stack.supabase_url, key: board.key.token };
       const done = await importFile(access, path, { format: "fider" }, () => undefined);
-      expect(done).toMatchObject({ state: "completed", created: 13, skipped: 1, failed: 0 });
+      expect(done).toMatchObject({ state: "completed", created: 14, skipped: 1, failed: 0 });
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

@@ -1,7 +1,7 @@
 -- The contributions of an e-mail author move to a user with the same confirmed address, once.
 begin;
 set local search_path = public, extensions;
-select plan(37);
+select plan(38);
 do $$
 begin
   perform tests.start();
@@ -22,6 +22,10 @@ begin
   insert into public.follows (organization_id, submission_id, user_id, reason) values
     (tests.id('acme'), tests.id('for both'), tests.id('grace'), 'manual'), (tests.id('acme'), tests.id('for both'), tests.id('carol'), 'manual')
     on conflict do nothing;
+  insert into private.unfollows (organization_id, submission_id, user_id) values
+    (tests.id('acme'), tests.id('source'), tests.id('grace')), (tests.id('acme'), tests.id('source of both'), tests.id('carol'));
+  delete from public.follows where submission_id = tests.id('source') and user_id = tests.id('grace')
+    or submission_id = tests.id('source of both') and user_id = tests.id('carol');
   insert into private.author_trust (organization_id, user_id, is_trusted) values
     (tests.id('acme'), tests.id('grace'), false), (tests.id('acme'), tests.id('carol'), true);
   update public.organizations set mail_enabled = true where id = tests.id('acme');
@@ -86,6 +90,9 @@ select is((select vote_count from public.comments where id = tests.id('of bob'))
 select is((select vote_count from public.comments where id = tests.id('her comment')), 1, 'a single vote stays');
 select is((select count(*) from public.follows where submission_id = tests.id('for both') and user_id in (tests.id('carol'), tests.id('grace'))), 1::bigint, 'she follows once');
 select is((select count(*) from public.follows where submission_id = tests.id('her idea') and user_id = tests.id('carol')), 1::bigint, 'also what she submitted');
+select is((select array_agg(submission_id) from private.unfollows where user_id = tests.id('carol')) @> array[tests.id('source'), tests.id('source of both')]
+    and not exists (select from public.follows where user_id = tests.id('carol') and submission_id in (tests.id('source'), tests.id('source of both'))),
+  true, 'what either of the two unfollowed stays unfollowed');
 select is((select is_trusted from private.author_trust where user_id = tests.id('carol')), false, 'the author''s revoked trust is kept');
 select is((select string_agg(kind || ' ' || choice, ', ' order by kind) from private.mail_choices where profile_id = tests.id('carol')), 'comment never, reply never',
   'the choices of her account count, and those of the author where it made none');

@@ -100,6 +100,7 @@ begin
     insert into private.mail_items (profile_id, event_id, organization_id, is_of_team, due_at) values (id, id, tests.id('acme'), false, now());
     insert into private.mail_choices (organization_id, profile_id, kind, choice) values (tests.id('acme'), id, 'status', 'never');
     insert into private.mail_mutes (organization_id, submission_id, profile_id) values (tests.id('acme'), tests.id('by ' || who), id);
+    insert into private.unfollows (organization_id, submission_id, user_id) values (tests.id('acme'), tests.id('by ' || who), id);
     insert into private.mail_suppressions (organization_id, address_hash, reason, profile_id) values (tests.id('acme'), who, 'refused', id);
     insert into private.survey_requests (survey_id, profile_id, organization_id) values (tests.id('Asked'), id, tests.id('acme'));
     insert into private.survey_starts (organization_id, survey_id, user_id) values (tests.id('acme'), tests.id('Asked'), id);

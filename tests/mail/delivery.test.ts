@@ -132,6 +132,16 @@ test("replies and official answers are told at once, other comments in one diges
   expect(digest.text).not.toContain("We look into it.");
 });
 
+test("a digest does not tell who unfollowed meanwhile, and stays for other submissions", async () => {
+  const [author, other] = (await world.confirmed(2)) as [Person, Person];
+  const [left, kept] = [await world.submit(author, "A left idea"), await world.submit(author, "A kept idea")];
+  for (const id of [left, kept]) await world.comment(id, other, `A comment on ${id}.`);
+  await stack.sql`insert into private.unfollows (organization_id, submission_id, user_id) values (${stack.organization.id}, ${left}, ${author.id})`;
+  await world.digestNow();
+  const { text } = await until(() => server.to(author.email)[0]);
+  expect([text?.includes("A kept idea"), text?.includes("A left idea")]).toEqual([true, false]);
+});
+
 test("the team gets a summary of what others submitted", async () => {
   const [author] = (await world.confirmed()) as [Person];
   const [member] = (await world.confirmed(1, "member")) as [Person];

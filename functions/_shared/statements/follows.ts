@@ -11,8 +11,7 @@ export function follow(id: string): Statement {
 }
 
 export function unfollow(id: string): Statement {
-  return (sql) =>
-    sql`delete from public.follows f using public.submissions s where f.submission_id = any (private.with_sources(s.id)) and ${named(sql, id)}`;
+  return (sql) => sql`select private.unfollow(s.id) from public.submissions s where ${named(sql, id)}`;
 }
 
 export function followState(id: string): Statement<Data<DataOf<typeof followAnswer>>> {

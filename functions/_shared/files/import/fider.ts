@@ -143,7 +143,9 @@ export async function* fiderRows(
       }
     }
   }
-  yield* ofPosts("post_subscribers", "follows", ({ status }) => (status === activeSubscriber ? {} : undefined));
+  yield* ofPosts("post_subscribers", "follows", ({ status }) => ({
+    reason: status === activeSubscriber ? undefined : "unfollowed",
+  }));
   yield* ofPosts("comments", "comments", ({ id, content, edited_at, deleted_at, is_approved }) =>
     deleted_at
       ? undefined

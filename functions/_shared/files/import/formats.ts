@@ -173,7 +173,7 @@ function voteOf(row: Values, submission_id: unknown): Draft {
 
 function followOf(row: Values, submission_id: unknown): Draft {
   const created_at = textOf(row, "created_at");
-  return { kind: "follow", values: withoutNulls({ submission_id, created_at, ...authorOf(row) }) };
+  return { kind: "follow", values: withoutNulls({ submission_id, reason: row.reason, created_at, ...authorOf(row) }) };
 }
 
 function* tagOf(row: Values): Generator<Draft> {
