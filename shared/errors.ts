@@ -10,6 +10,7 @@ export const errors = {
   PLAN_LIMIT_REACHED: { status: 402, sqlstate: "FB402", lowercase: "plan_limit_reached", jsonRpc: -32602 },
   FORBIDDEN: { status: 403, sqlstate: "FB403", lowercase: "forbidden", jsonRpc: -32001 },
   NOT_FOUND: { status: 404, sqlstate: "FB404", lowercase: "not_found", jsonRpc: -32602 },
+  METHOD_NOT_ALLOWED: { status: 405, sqlstate: "FB405", lowercase: "method_not_allowed", jsonRpc: -32600 },
   CONFLICT: { status: 409, sqlstate: "FB409", lowercase: "conflict", jsonRpc: -32602 },
   SUBMISSION_MERGED: { status: 409, sqlstate: "FBM09", lowercase: "submission_merged", jsonRpc: -32602 },
   TEXT_CHANGED: { status: 409, sqlstate: "FBT09", lowercase: "text_changed", jsonRpc: -32602 },

@@ -229,6 +229,9 @@ const analyticsFields = {
       responses: z
         .record(z.string(), count)
         .describe("Answers by option or number, including zero; empty for text and email."),
+      counts: z
+        .array(z.object({ value: z.string(), count }))
+        .describe("`responses` in order: parsers may move keys that look like numbers."),
     }),
   ),
 };

@@ -1,10 +1,10 @@
-import { Hono, type MiddlewareHandler } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { showsSchedulePassword } from "../_shared/callers/schedule-password.ts";
 import { runImports } from "../_shared/files/import/importer.ts";
 import { deleteRemovedLogos } from "../_shared/files/removed-logos.ts";
-import { ApiError, notFound } from "../_shared/http/api-error.ts";
+import { ApiError, notFound, wrongMethod } from "../_shared/http/api-error.ts";
 import { preflight } from "../_shared/http/cors.ts";
-import { dataResponse, type Endpoint } from "../_shared/http/endpoint.ts";
+import { dataResponse, type Endpoint, type Route } from "../_shared/http/endpoint.ts";
 import { errorResponse } from "../_shared/http/error-response.ts";
 import { rateHeaders } from "../_shared/http/rate-headers.ts";
 import { firstOf, jsonReader } from "../_shared/http/request.ts";
@@ -63,7 +63,8 @@ export const endpoints: Endpoint[] = [
   ...agents,
 ];
 
-export const app = new Hono().basePath("/api");
+// A slash at the end of a path does not count.
+export const app = new Hono({ strict: false }).basePath("/api");
 
 // Not rate limited: health, readiness and preflight requests.
 const uncharged: MiddlewareHandler = async (c, next) => {
@@ -90,10 +91,28 @@ app.post("/imports/run", (c) => {
   return respond(c, requestId, dataResponse(202, '{"running":true}'));
 });
 
+const methodsOf = new Map<string, string[]>();
+for (const { method, path } of [...app.routes, ...endpoints]) {
+  const own = path.replace(/^\/api(?=\/)/, "");
+  // The agent endpoints have errors of their own.
+  if (method === "ALL" || own.startsWith("/mcp/")) continue;
+  methodsOf.set(own, [...(methodsOf.get(own) ?? []), method.toUpperCase()]);
+}
+/** Refuses the methods that a path does not have. */
+const refuseOthers = ([path, methods]: [string, string[]]) => {
+  const allowed = [...new Set([...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"])];
+  const refusal = refusing(() => wrongMethod(allowed));
+  app.all(path, (c, next) => (allowed.includes(c.req.method) ? next() : refusal(c)));
+};
+
 app.options("*", uncharged, (c) => preflight(c));
+// Before the endpoints, as /submissions/search is not an id of /submissions/:id.
+const isFixed = (path: string) => !path.includes(":");
+[...methodsOf].filter(([path]) => isFixed(path)).forEach(refuseOthers);
 for (const endpoint of endpoints) {
   app.on(endpoint.method.toUpperCase(), endpoint.path, (c) => serve(c, endpoint));
 }
+[...methodsOf].filter(([path]) => !isFixed(path)).forEach(refuseOthers);
 
 // Errors of the paths above; endpoints handle their own.
 app.onError((error, c) => {
@@ -101,17 +120,13 @@ app.onError((error, c) => {
   return respond(c, requestId, errorResponse(error, requestId, false));
 });
 app.route("/mcp", mcp);
-app.notFound((c) => serve(c, unknownRoute, { ...asJson, input: { ...jsonReader, query: firstOf } }));
+app.notFound(refusing(() => notFound("path")));
 
-const unknownRoute: Endpoint = {
-  method: "get",
-  path: "*",
-  tag: "",
-  summary: "",
-  access: "public",
-  responses: {},
-  call: () => [],
-  respond: () => {
-    throw notFound("path");
-  },
-};
+/** Answers with an error to every caller who is admitted. */
+function refusing(error: () => ApiError): (c: Context) => Promise<Response> {
+  const respond = () => {
+    throw error();
+  };
+  const route: Route = { method: "get", path: "*", access: "public", call: () => [], respond };
+  return (c) => serve(c, route, { ...asJson, input: { ...jsonReader, query: firstOf } });
+}

@@ -1,10 +1,20 @@
-import { Hono } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import type { Endpoint, Route, Work } from "../_shared/http/endpoint.ts";
 import { keptText } from "../_shared/http/kept-text.ts";
+import { publicAddress } from "../_shared/http/own-addresses.ts";
 import { asJson, serve } from "../_shared/http/serve.ts";
 import { openApi } from "./documentation/openapi.ts";
 import { page } from "./documentation/page.ts";
 import { contentSecurityPolicy } from "./documentation/style.ts";
+
+/** The document is the same for everybody, so that pages of any origin may read it, without credentials. */
+const readByEveryOrigin: MiddlewareHandler = async (c, next) => {
+  await next();
+  c.header("Access-Control-Allow-Origin", "*");
+  c.header("Access-Control-Allow-Credentials");
+  c.header("Access-Control-Allow-Methods", "GET");
+  c.header("Access-Control-Allow-Headers", "*, Authorization");
+};
 
 /** GET /openapi.json and /docs, built from the endpoints at the first request and kept. */
 export function documentation(endpoints: readonly Endpoint[]): Hono {
@@ -24,9 +34,10 @@ export function documentation(endpoints: readonly Endpoint[]): Hono {
     // For everybody alike: a credential, such as an old cookie, does not count.
     app.get(path, (c) => serve(c, route, { ...asJson, credential: () => ({ kind: "none" }) }));
   };
-  serveText("/openapi.json", () => JSON.stringify(openApi(endpoints)), {});
+  app.use("/openapi.json", readByEveryOrigin);
+  serveText("/openapi.json", () => JSON.stringify(openApi(endpoints, publicAddress)), {});
   // Hosted projects without a custom domain serve this as text/plain.
-  serveText("/docs", () => page(openApi(endpoints)), {
+  serveText("/docs", () => page(openApi(endpoints, publicAddress)), {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": contentSecurityPolicy,
     "Referrer-Policy": "no-referrer",

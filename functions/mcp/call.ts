@@ -5,9 +5,10 @@ import { run, type Statement } from "../_shared/database/run.ts";
 import { ApiError, notFound, toApiError } from "../_shared/http/api-error.ts";
 import { authorizeToolCall, recordToolCall } from "../_shared/statements/tool-calls.ts";
 import { type AgentRequest, agentAdmission, storeVerdict } from "./agent-request.ts";
+import { parseSent, unknownIn } from "./arguments.ts";
 import { audit } from "./audit.ts";
 import { toolByName } from "./registry.ts";
-import type { Tool, ToolContext } from "./tool.ts";
+import { describeTool, type Tool, type ToolContext } from "./tool.ts";
 
 /** A tool call before validation. */
 export type RequestedCall = { name: string; arguments: unknown; confirmed: boolean };
@@ -34,15 +35,20 @@ export async function callTool(request: AgentRequest, requested: RequestedCall):
 /** Validates a call. An error is reported only after the caller was admitted and charged. */
 export function check(request: AgentRequest, tool: Tool | undefined, requested: RequestedCall): ToolCall | ApiError {
   if (!tool) return notFound("tool");
-  const parsed = tool.input.safeParse(requested.arguments ?? {});
-  if (!parsed.success)
-    return new ApiError("VALIDATION_ERROR", "The arguments are not valid.", argumentDetails(parsed.error));
+  const sent = requested.arguments ?? {};
+  const parsed = parseSent(tool.input, sent);
+  const unknown = unknownIn(describeTool(tool).inputSchema, sent);
+  if (!parsed.success || unknown.length > 0)
+    return new ApiError("VALIDATION_ERROR", "The arguments are not valid.", [
+      ...validationDetails({ issues: unknown }),
+      ...argumentDetails(parsed.error?.issues ?? []),
+    ]);
   const context = { locale: request.locale, newId: crypto.randomUUID() };
   const confirmed = requested.confirmed || parsed.data.confirm === true;
   return { tool, args: parsed.data as never, confirmed, context };
 }
 
-const argumentDetails = ({ issues }: z.ZodError) =>
+const argumentDetails = (issues: readonly z.core.$ZodIssue[]) =>
   validationDetails({
     issues: issues.map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: ["arguments"] })),
   });

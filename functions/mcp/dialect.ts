@@ -6,6 +6,7 @@ import { readJson } from "../_shared/http/body.ts";
 import { respond } from "../_shared/http/serve.ts";
 import { log } from "../_shared/runtime/log.ts";
 import { type AgentRequest, admit, agentRequest } from "./agent-request.ts";
+import { parseSent } from "./arguments.ts";
 import { callTool } from "./call.ts";
 import {
   type Call,
@@ -74,15 +75,15 @@ async function refuse(request: AgentRequest, error: unknown): Promise<never> {
 
 const callParams = z.object({
   name: z.string(),
-  arguments: z.record(z.string(), z.unknown()).default({}),
+  arguments: z.record(z.string(), z.unknown()).optional(),
   stream: z.boolean().default(false),
   confirm: z.boolean().default(false),
 });
 
 async function call(request: AgentRequest, params: object): Promise<object> {
-  const parsed = callParams.safeParse(params);
+  const parsed = parseSent(callParams, params);
   if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
-  const { name, arguments: given, stream, confirm } = parsed.data;
+  const { name, arguments: given = {}, stream, confirm } = parsed.data;
   const requested = { name, arguments: given, confirmed: confirm };
   // A stream stores the arguments before they are checked.
   const complaint = stream ? unstorableWithin(given) : undefined;
@@ -103,7 +104,7 @@ const sentence = z.object({
 
 /** Charged twice: one request to find the agent's tools, one to run the tool or to open its stream. */
 async function callByNaturalLanguage(request: AgentRequest, params: object): Promise<object> {
-  const parsed = sentence.safeParse(params);
+  const parsed = parseSent(sentence, params);
   if (!parsed.success) return refuse(request, invalidParams(messagesOf(parsed.error)));
   const { input, stream, confirm } = parsed.data;
   const { allowed } = await admit(request);

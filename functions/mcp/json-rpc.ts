@@ -25,8 +25,6 @@ export class RpcError extends Error {
 const isInvalid = { code: "VALIDATION_ERROR" };
 export const parseError = (message: string) => new RpcError(-32700, message, isInvalid, 400);
 export const invalidRequest = (message: string) => new RpcError(-32600, message, isInvalid, 400);
-export const wrongMethod = (allow: string) =>
-  new RpcError(-32600, `This address accepts only ${allow}.`, isInvalid, 405, { Allow: allow });
 export const methodNotFound = (message: string) => new RpcError(-32601, message, { code: "NOT_FOUND" });
 export const invalidParams = (messages: string[], data: Record<string, unknown> = {}) =>
   new RpcError(-32602, "Invalid params", { ...isInvalid, validation_errors: messages, ...data });
@@ -37,12 +35,13 @@ const maxRepeated = 255;
 export function readCall(body: unknown): Call | RpcError {
   if (Array.isArray(body)) return invalidRequest("Batches are not supported. Send one call per request.");
   if (typeof body !== "object" || body === null) return invalidRequest("A call must be a JSON object.");
-  const { jsonrpc, id, method, params = {} } = body as Record<string, unknown>;
+  const { jsonrpc, id, method, params: sent } = body as Record<string, unknown>;
+  const params = sent ?? {};
   if (jsonrpc !== "2.0") return invalidRequest('jsonrpc must be "2.0".');
   if (id !== undefined && !isId(id))
     return invalidRequest(`id must be null, a number, or a string of at most ${maxRepeated} characters.`);
   if (typeof method !== "string") return invalidRequest("method must be a string.");
-  if (typeof params !== "object" || params === null) return invalidRequest("params must be an object.");
+  if (typeof params !== "object") return invalidRequest("params must be an object.");
   if (Array.isArray(params)) return invalidParams(["params must be an object with named arguments"]);
   return { ...("id" in body && { id: id as Id }), method, params: params as Record<string, unknown> };
 }
@@ -73,7 +72,7 @@ export function toRpcError(error: unknown, requestId: string): RpcError {
       request_id: requestId,
     });
   }
-  const { code, message, details, extra } = known;
+  const { code, message, details, extra, headers } = known;
   const { jsonRpc, status } = errors[code];
   const wait = extra.retry_after;
   return new RpcError(
@@ -87,7 +86,7 @@ export function toRpcError(error: unknown, requestId: string): RpcError {
       }),
     },
     statuses[jsonRpc] ?? (jsonRpc === -32600 ? status : 200),
-    wait ? { "Retry-After": String(wait) } : {},
+    { ...headers, ...(wait ? { "Retry-After": String(wait) } : {}) },
   );
 }
 

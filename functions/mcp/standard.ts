@@ -6,17 +6,25 @@ import { readJson } from "../_shared/http/body.ts";
 import { isKnownHost, unknownHost } from "../_shared/http/own-addresses.ts";
 import { respond } from "../_shared/http/serve.ts";
 import { log } from "../_shared/runtime/log.ts";
+import { inMediaType, mediaTypesIn, namingBoth } from "./accept.ts";
 import { type Agent, type AgentRequest, admit, agentRequest, callerOf } from "./agent-request.ts";
 import { callTool } from "./call.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
-import { invalidRequest, isRepeatable, toRpcError } from "./json-rpc.ts";
+import { invalidRequest, isRepeatable, RpcError, toRpcError } from "./json-rpc.ts";
 import { assertMaxNesting } from "./max-nesting.ts";
 import { toolByName } from "./registry.ts";
 import { resourceTemplates, toolOfResource } from "./resources.ts";
 import { describeOutput, describeTool } from "./tool.ts";
 
 /** State of one Model Context Protocol request on its way through the SDK. */
-type RequestState = { request: AgentRequest; agent?: Agent; httpError?: ApiError };
+type RequestState = {
+  request: AgentRequest;
+  takes: ReturnType<typeof mediaTypesIn>;
+  /** Of a tool call, as sent. */
+  sentArguments?: unknown;
+  agent?: Agent;
+  httpError?: ApiError;
+};
 
 const instructions =
   "Feedback of an organization's users: ideas and problems, their votes, comments and status, and surveys. " +
@@ -26,6 +34,12 @@ const instructions =
 const maxListeners = 100;
 const versionName = "io.modelcontextprotocol/protocolVersion";
 const listening = new ConcurrencyLimit(10, maxListeners);
+const notAcceptable = new RpcError(
+  -32600,
+  "This address answers with application/json or text/event-stream: accept one of them.",
+  { code: "VALIDATION_ERROR" },
+  406,
+);
 
 // The SDK server handles one request, of the current or the 2025 protocol revision.
 const handler = createMcpHandler(({ authInfo }) => serverOf(authInfo?.extra?.state as RequestState), {
@@ -35,22 +49,28 @@ const handler = createMcpHandler(({ authInfo }) => serverOf(authInfo?.extra?.sta
 
 export const closeStandard = () => handler.close();
 
+type Message = { id?: unknown; method?: unknown; params?: Record<string, unknown> | null };
+
 /** ALL /api/mcp: the Model Context Protocol with the same tools as the dialect. */
 export async function serveStandard(c: Context): Promise<Response> {
-  const state: RequestState = { request: agentRequest(c) };
+  const state: RequestState = { request: agentRequest(c), takes: mediaTypesIn(c.req.header("Accept")) };
   const { request } = state;
   let release: (() => void) | undefined;
   try {
     if (!isKnownHost(c)) throw forbidden(unknownHost);
-    const body = c.req.method === "POST" ? await bodyOf(request) : undefined;
+    const body = c.req.method === "POST" ? await bodyOf(state) : undefined;
     const method = (body as { method?: unknown } | undefined)?.method;
     // Tool calls are admitted together with their statements, in one round trip.
     const admitsItself = method === "tools/call" || method === "resources/read";
     if (!admitsItself) state.agent = await admit(request);
     const authInfo = { token: "", clientId: "agent", scopes: state.agent?.scopes ?? [], extra: { state } };
     if (method === "subscriptions/listen") release = listening.acquire(callerOf(request));
-    const response = await handler.fetch(c.req.raw, { authInfo, ...(body !== undefined && { parsedBody: body }) });
-    const begun = admitsItself || release ? await withFirstChunk(response, release) : response;
+    const response = await handler.fetch(namingBoth(c.req.raw), {
+      authInfo,
+      ...(body !== undefined && { parsedBody: body }),
+    });
+    const shown = release ? response : await inMediaType(response, state.takes);
+    const begun = admitsItself || release ? await withFirstChunk(shown, release) : shown;
     if (state.httpError) throw state.httpError;
     // Requests that the SDK rejected are charged too, and an invalid key takes precedence.
     if (!request.verdict) await admit(request);
@@ -61,15 +81,24 @@ export async function serveStandard(c: Context): Promise<Response> {
   }
 }
 
-async function bodyOf(request: AgentRequest): Promise<unknown> {
+/** The body without a tool's arguments: the tool validates them, and the SDK would answer with a dump of its schema. */
+async function bodyOf(state: RequestState): Promise<unknown> {
+  const { request, takes } = state;
   try {
+    if (!takes.json && !takes.events) throw notAcceptable;
     const body = await readJson(request.c.req.raw);
     if (Array.isArray(body)) throw invalidRequest("Batches are not supported. Send one call per request.");
     assertMaxNesting(body);
-    const { id, params } = (body ?? {}) as { id?: unknown; params?: Record<string, unknown> | null };
+    const { id, method, params } = (body ?? {}) as Message;
     const { progressToken, [versionName]: revision } = (params?._meta ?? {}) as Record<string, unknown>;
     if (![id, params?.uri, progressToken, revision].every(isRepeatable))
       throw invalidRequest("id, uri, progressToken, or protocolVersion is too long.");
+    if (params === null) delete (body as Message).params;
+    if (method === "tools/call") {
+      if (typeof params?.name !== "string") throw invalidRequest("params.name must be the name of a tool.");
+      state.sentArguments = params.arguments;
+      delete params.arguments;
+    }
     return body;
   } catch (error) {
     await admit(request);
@@ -85,10 +114,9 @@ function serverOf(state: RequestState): Server {
   server.setRequestHandler("tools/list", () => ({
     tools: (state.agent?.allowed ?? []).map((tool) => ({ ...describeTool(tool), ...describeOutput(tool) })),
   }));
-  server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
-    const { name, arguments: args } = params;
+  server.setRequestHandler("tools/call", async ({ params: { name } }, { mcpReq }) => {
     try {
-      const answer = await callTool(state.request, { name, arguments: args, confirmed: false });
+      const answer = await callTool(state.request, { name, arguments: state.sentArguments, confirmed: false });
       const progressToken = mcpReq._meta?.progressToken;
       if (progressToken !== undefined) {
         const progress = { progressToken, progress: 100, total: 100, message: "finished" };

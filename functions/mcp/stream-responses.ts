@@ -1,14 +1,16 @@
 import type { Context } from "hono";
+import type { ApiError } from "../_shared/http/api-error.ts";
+import { publicAddress } from "../_shared/http/own-addresses.ts";
 import { respond } from "../_shared/http/serve.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import { log } from "../_shared/runtime/log.ts";
 import { type AgentRequest, admit, agentRequest } from "./agent-request.ts";
 import type { EventStream } from "./event-stream.ts";
-import { toRpcError, wrongMethod } from "./json-rpc.ts";
+import { toRpcError } from "./json-rpc.ts";
 
 /** The URL prefix before /api: as the client called it, or where the platform publishes functions. */
 export function baseUrlOf(c: Context): string {
-  return environment.port ? new URL(c.req.url).origin : `${environment.supabaseUrl}/functions/v1`;
+  return environment.port ? new URL(c.req.url).origin : publicAddress;
 }
 
 export function sendEvents(request: AgentRequest, route: string, stream: EventStream): Response {
@@ -30,14 +32,14 @@ export function sendStreamError(request: AgentRequest, route: string, error: unk
   return respond(request.c, request.id, { status: shown, json, headers }, request.verdict);
 }
 
-/** Answers a method that the address does not take with 405. An invalid key takes precedence, and both are charged. */
-export const refuseMethod = (route: string, allow: string) => async (c: Context) => {
+/** Answers every request with an error. An invalid key takes precedence, and both are charged. */
+export const refusing = (route: string, error: ApiError) => async (c: Context) => {
   const request = agentRequest(c);
-  const error = await admit(request).then(
-    () => wrongMethod(allow),
+  const shown = await admit(request).then(
+    () => error,
     (refusal: unknown) => refusal,
   );
-  return sendStreamError(request, route, error);
+  return sendStreamError(request, route, shown);
 };
 
 function logStream({ c, id, startedAt }: AgentRequest, route: string, status: number) {

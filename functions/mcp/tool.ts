@@ -94,7 +94,8 @@ function objectSchema(schema: z.ZodType, io: "input" | "output") {
 
 function makeSchema(schema: z.ZodType, io: "input" | "output") {
   const { $schema: _, $defs = {}, ...shown } = z.toJSONSchema(schema, { io, override: tidy });
-  return { required: [], ...(inlined(shown, $defs) as object), type: "object" as const };
+  const formats = io === "input" ? ["date-time"] : undefined;
+  return { required: [], ...(plain(shown, $defs, formats) as object), type: "object" as const };
 }
 
 /** Short schemas, because agents read all of them. */
@@ -105,13 +106,21 @@ function tidy({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }) {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
 }
 
-/** Inlines references, which not every client supports. */
-function inlined(node: unknown, definitions: Record<string, object>): unknown {
-  if (Array.isArray(node)) return node.map((item) => inlined(item, definitions));
+/**
+ * Without references, lists of types and formats beyond the given ones: not every client and model takes them, and Gemini
+ * then refuses all tools.
+ */
+function plain(node: unknown, definitions: Record<string, object>, formats?: string[]): unknown {
+  if (Array.isArray(node)) return node.map((item) => plain(item, definitions, formats));
   if (typeof node !== "object" || node === null) return node;
-  const { $ref, ...rest } = node as { $ref?: string };
+  const { $ref, ...rest } = node as z.core.JSONSchema.BaseSchema;
+  if (Array.isArray(rest.type)) {
+    rest.anyOf = rest.type.map((type) => ({ type }));
+    delete rest.type;
+  }
+  if (typeof rest.format === "string" && formats?.includes(rest.format) === false) delete rest.format;
   const target = $ref === undefined ? {} : definitions[$ref.replace("#/$defs/", "")];
   return Object.fromEntries(
-    Object.entries({ ...target, ...rest }).map(([name, value]) => [name, inlined(value, definitions)]),
+    Object.entries({ ...target, ...rest }).map(([name, value]) => [name, plain(value, definitions, formats)]),
   );
 }

@@ -28,7 +28,7 @@ async function servedDocument(): Promise<string> {
   Object.assign(globalThis, { Deno: { env } });
   const api = (file: string) => import(pathToFileURL(join(root, "functions", "api", file)).href);
   const [{ endpoints }, { openApi }] = await Promise.all([api("app.ts"), api("documentation/openapi.ts")]);
-  return JSON.stringify(openApi(endpoints));
+  return JSON.stringify(openApi(endpoints, ""));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

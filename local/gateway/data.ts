@@ -50,6 +50,9 @@ export const cors = {
     "Content-Range, Content-Location, Preference-Applied, X-Total-Count, Link, Retry-After",
 };
 
+/** Clients of Supabase show the message of this form. */
+export const unknownOfSupabase: GatewayError = { ...unknownPath, headers: cors, form: "rest" };
+
 /** Handles /auth/v1 and /rest/v1: enforces all limits before using shared resources. */
 export function createData(options: DataOptions) {
   const { addressHeader, limits, heldBytes, keys, authPort, authIsProgram, dataApi } = options;
@@ -73,7 +76,8 @@ export function createData(options: DataOptions) {
       if (!methods.has(method)) return respond(notThisMethod);
       const isServed = name === "rest" ? isDataApiPath(target.path) : authIsProgram || isAuthPath(target.path);
       if (!isServed && name === "auth") return respond({ ...unknownPath, ...missingPath(target.path) });
-      if (!isServed) return sendError(response, { ...unknownPath, headers: cors });
+      if (!isServed)
+        return respond({ ...unknownPath, postgrestCode: "PGRST125", message: "Invalid path specified in request URL" });
       const admit = name === "rest" ? admitToDataApi : authIsProgram ? admitToProgram : admitToAuth;
       const admitted = await admit(incoming, target, address);
       if ("status" in admitted) return respond(admitted);

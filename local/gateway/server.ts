@@ -5,7 +5,7 @@ import { bufferBody, dropRest } from "./body.ts";
 import { BufferedBytes } from "./buffered-bytes.ts";
 import { clientAddress } from "./client-address.ts";
 import { limitConnections } from "./connections.ts";
-import { cors, createData, type DataOptions, preflight } from "./data.ts";
+import { cors, createData, type DataOptions, preflight, unknownOfSupabase } from "./data.ts";
 import { type GatewayError, lateBody, sendError, serviceUnavailable, unknownPath } from "./errors.ts";
 import { forward, minCountedBytes } from "./forward.ts";
 import { inTurn } from "./in-turn.ts";
@@ -100,12 +100,12 @@ const unavailable: GatewayError = {
 };
 const tooLarge: GatewayError = { status: 413, code: "PAYLOAD_TOO_LARGE", message: "The body is larger than 64 MiB." };
 
+// supabase-js shows the message of this form.
 const noBroadcasts: GatewayError = {
   status: 403,
   code: "FORBIDDEN",
   message: notHere("broadcasts from clients"),
   headers: cors,
-  // supabase-js shows the message of this form.
   form: "rest",
 };
 
@@ -119,7 +119,7 @@ async function route(incoming: IncomingMessage, response: ServerResponse, gatewa
   const [, service] = /^\/(auth|rest)\/v1(?:\/|$)/.exec(target.path) ?? [];
   if (service === "auth" || service === "rest")
     return gateway.data.answer(service, target, address, incoming, response);
-  if (gateway.storage && target.path.startsWith("/storage/v1/"))
+  if (gateway.storage && target.path.startsWith("/storage/v1/") && incoming.method !== "OPTIONS")
     return gateway.storage(incoming, response, target.path);
   if (target.path.startsWith("/realtime/v1/api/"))
     return incoming.method === "OPTIONS" ? preflight(incoming, response) : sendError(response, noBroadcasts);
@@ -128,6 +128,8 @@ async function route(incoming: IncomingMessage, response: ServerResponse, gatewa
   // All other paths are pages.
   const name = /^\/api(?:\/|$)/.test(path) || path !== target.path ? (path.split("/")[1] ?? "") : "web";
   const port = isSupabase && path === target.path ? undefined : gateway.functionPort(name);
+  if (port === undefined && isSupabase)
+    return incoming.method === "OPTIONS" ? preflight(incoming, response) : sendError(response, unknownOfSupabase);
   if (port === undefined) return sendError(response, unknownPath);
   if (port === null) return sendError(response, serviceUnavailable("The functions are"));
   const { addressHeader, agent, limits, heldBytes } = gateway;

@@ -4,7 +4,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { exists } from "../folders/files.ts";
 import { wholeBody } from "./body.ts";
-import { sendError, unknownPath } from "./errors.ts";
+import { unknownOfSupabase } from "./data.ts";
+import { sendError } from "./errors.ts";
 
 /** The part of Supabase Storage that the functions use. */
 export interface FileStorage {
@@ -25,7 +26,7 @@ export function openStorage(folder: string): FileStorage {
   return {
     key,
     async answer(incoming, response, path) {
-      if (!isHolder(incoming)) return sendError(response, unknownPath);
+      if (!isHolder(incoming)) return sendError(response, unknownOfSupabase);
       const { method } = incoming;
       if (path === "/storage/v1/bucket" && method === "POST") {
         const { id } = JSON.parse((await bodyOf(incoming)).toString());
@@ -34,7 +35,7 @@ export function openStorage(folder: string): FileStorage {
         return sendJson(response, 200, { name: id });
       }
       const [, bucket, name] = objectPath.exec(path) ?? [];
-      if (!bucket || !name) return sendError(response, unknownPath);
+      if (!bucket || !name) return sendError(response, unknownOfSupabase);
       if (!(await exists(join(folder, bucket))))
         return sendJson(response, 400, { statusCode: "404", error: "Bucket not found" });
       const file = join(folder, bucket, name);

@@ -12684,12 +12684,15 @@ begin
           'question_text', b.question_text,
           'type', b.type,
           'answer_count', b.answer_count,
-          'responses', b.responses) order by b.question_position)
+          'responses', b.responses,
+          'counts', b.counts) order by b.question_position)
         from (
           select q.question_id, q.question_position, q.question_text, q.type,
             coalesce(sum(q.total) filter (where q.value = ''), sum(q.total)) as answer_count,
             coalesce(json_object_agg(q.value, q.total order by q.value_position) filter (where q.value <> ''),
-              '{}') as responses
+              '{}') as responses,
+            coalesce(json_agg(json_build_object('value', q.value, 'count', q.total) order by q.value_position)
+              filter (where q.value <> ''), '[]') as counts
           from public.survey_question_results q where q.survey_id = r.survey_id group by 1, 2, 3, 4) b),
             '[]'))
     from public.survey_results r where r.survey_id = survey_analytics.survey_id);
@@ -14397,7 +14400,7 @@ CREATE OR REPLACE FUNCTION private.error_state(code text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
-RETURN CASE code WHEN 'VALIDATION_ERROR'::text THEN 'FB400'::text WHEN 'UNAUTHORIZED'::text THEN 'FB401'::text WHEN 'PLAN_LIMIT_REACHED'::text THEN 'FB402'::text WHEN 'FORBIDDEN'::text THEN 'FB403'::text WHEN 'NOT_FOUND'::text THEN 'FB404'::text WHEN 'CONFLICT'::text THEN 'FB409'::text WHEN 'GONE'::text THEN 'FB410'::text WHEN 'PAYLOAD_TOO_LARGE'::text THEN 'FB413'::text WHEN 'UNSUPPORTED_MEDIA_TYPE'::text THEN 'FB415'::text WHEN 'RATE_LIMIT_EXCEEDED'::text THEN 'FB429'::text WHEN 'SUBMISSION_MERGED'::text THEN 'FBM09'::text WHEN 'TEXT_CHANGED'::text THEN 'FBT09'::text WHEN 'SURVEY_NOT_OPEN'::text THEN 'FBS09'::text WHEN 'ALREADY_RESPONDED'::text THEN 'FBR09'::text WHEN 'SURVEY_HAS_RESPONSES'::text THEN 'FBH09'::text WHEN 'SERVICE_UNAVAILABLE'::text THEN 'FB503'::text ELSE 'FB500'::text END;
+RETURN CASE code WHEN 'VALIDATION_ERROR'::text THEN 'FB400'::text WHEN 'UNAUTHORIZED'::text THEN 'FB401'::text WHEN 'PLAN_LIMIT_REACHED'::text THEN 'FB402'::text WHEN 'FORBIDDEN'::text THEN 'FB403'::text WHEN 'NOT_FOUND'::text THEN 'FB404'::text WHEN 'METHOD_NOT_ALLOWED'::text THEN 'FB405'::text WHEN 'CONFLICT'::text THEN 'FB409'::text WHEN 'GONE'::text THEN 'FB410'::text WHEN 'PAYLOAD_TOO_LARGE'::text THEN 'FB413'::text WHEN 'UNSUPPORTED_MEDIA_TYPE'::text THEN 'FB415'::text WHEN 'RATE_LIMIT_EXCEEDED'::text THEN 'FB429'::text WHEN 'SUBMISSION_MERGED'::text THEN 'FBM09'::text WHEN 'TEXT_CHANGED'::text THEN 'FBT09'::text WHEN 'SURVEY_NOT_OPEN'::text THEN 'FBS09'::text WHEN 'ALREADY_RESPONDED'::text THEN 'FBR09'::text WHEN 'SURVEY_HAS_RESPONSES'::text THEN 'FBH09'::text WHEN 'SERVICE_UNAVAILABLE'::text THEN 'FB503'::text ELSE 'FB500'::text END;
 
 CREATE OR REPLACE FUNCTION private.export_scope(what text)
  RETURNS text
@@ -14769,7 +14772,7 @@ CREATE OR REPLACE FUNCTION private.refusal_message(refusal text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
-RETURN CASE refusal WHEN 'factor'::text THEN 'This account has a second factor. Send the token of a session that passed it (aal2).'::text WHEN 'client'::text THEN 'This token was issued to another application. Sign in to this one.'::text WHEN 'ended'::text THEN 'This session has ended. Sign in again.'::text ELSE 'The credential is not valid. Sign in again, or replace the key.'::text END;
+RETURN CASE refusal WHEN 'factor'::text THEN 'This account has a second factor. Send the token of a session that passed it (aal2).'::text WHEN 'client'::text THEN 'This token was issued to another application. Sign in to this one.'::text WHEN 'ended'::text THEN 'This session has ended. Sign in again.'::text ELSE 'The credential is not valid here. Sign in again, or replace the key. Agent keys work only at /api/mcp.'::text END;
 
 ALTER FUNCTION "private"."refusal_message"(text) OWNER TO "postgres";
 

@@ -75,6 +75,7 @@ return case code
   when 'PLAN_LIMIT_REACHED' then 'FB402'
   when 'FORBIDDEN' then 'FB403'
   when 'NOT_FOUND' then 'FB404'
+  when 'METHOD_NOT_ALLOWED' then 'FB405'
   when 'CONFLICT' then 'FB409'
   when 'GONE' then 'FB410'
   when 'PAYLOAD_TOO_LARGE' then 'FB413'

@@ -285,6 +285,6 @@ return case refusal
   when 'factor' then 'This account has a second factor. Send the token of a session that passed it (aal2).'
   when 'client' then 'This token was issued to another application. Sign in to this one.'
   when 'ended' then 'This session has ended. Sign in again.'
-  else 'The credential is not valid. Sign in again, or replace the key.' end;
+  else 'The credential is not valid here. Sign in again, or replace the key. Agent keys work only at /api/mcp.' end;
 grant execute on function private.token_refusal, private.refusal_message to anon, authenticated,
   service_role;

@@ -306,12 +306,15 @@ begin
           'question_text', b.question_text,
           'type', b.type,
           'answer_count', b.answer_count,
-          'responses', b.responses) order by b.question_position)
+          'responses', b.responses,
+          'counts', b.counts) order by b.question_position)
         from (
           select q.question_id, q.question_position, q.question_text, q.type,
             coalesce(sum(q.total) filter (where q.value = ''), sum(q.total)) as answer_count,
             coalesce(json_object_agg(q.value, q.total order by q.value_position) filter (where q.value <> ''),
-              '{}') as responses
+              '{}') as responses,
+            coalesce(json_agg(json_build_object('value', q.value, 'count', q.total) order by q.value_position)
+              filter (where q.value <> ''), '[]') as counts
           from public.survey_question_results q where q.survey_id = r.survey_id group by 1, 2, 3, 4) b),
             '[]'))
     from public.survey_results r where r.survey_id = survey_analytics.survey_id);

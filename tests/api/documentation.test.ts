@@ -27,6 +27,7 @@ import { stack } from "../stack.ts";
 type App = { endpoints: EndpointDescription[] };
 
 const agent = new Agent();
+const address = "https://feedback.example.org";
 let service: App;
 let document: OpenApi;
 let html: string;
@@ -137,10 +138,17 @@ describe("the OpenAPI document", () => {
     expect(document.info.version).toBe(version);
   });
 
-  test("has the server URL of /api at every address it is served from", () => {
-    const at = (address: string) => new URL(document.servers[0]?.url ?? "", address).href;
-    expect(at("http://127.0.0.1:54321/api/openapi.json")).toBe("http://127.0.0.1:54321/");
-    expect(at("https://x.example/functions/v1/api/openapi.json")).toBe("https://x.example/functions/v1/");
+  test("names the service's own address, so that a generated client can call, whatever host is asked for it", async () => {
+    const { hostname, port } = new URL(stack.supabase_url);
+    const etag = served["/api/openapi.json"].headers.get("ETag");
+    for (const host of [`${hostname}:${port}`, `localhost:${port}`, "evil.example"])
+      for (const path of ["/api/openapi.json", "/api/openapi.json/", "/functions/v1/api/openapi.json"]) {
+        const { text, headers } = await send("GET", stack.supabase_url + path, { agent, headers: { host } });
+        expect([path, JSON.parse(text).servers, headers.etag]).toEqual([path, document.servers, etag]);
+      }
+    const [server] = document.servers;
+    expect(server?.url).toMatch(/^http:\/\/[^/]+$/);
+    expect((await fetch(`${server?.url}/api/submissions?limit=1`)).status).toBe(200);
   });
 });
 
@@ -384,7 +392,7 @@ const comment: EndpointDescription = {
 };
 
 function describeOne(endpoint: EndpointDescription): Operation {
-  const operation = operationsOf(openApi([endpoint]))[0]?.operation;
+  const operation = operationsOf(openApi([endpoint], address))[0]?.operation;
   if (!operation) throw new Error("No operation.");
   return operation;
 }
@@ -492,7 +500,7 @@ describe("an operation", () => {
   });
 
   test("with lowercase errors for keys documents both envelopes", () => {
-    const whole = openApi([{ ...comment, lowercaseErrorsToKeys: true }]);
+    const whole = openApi([{ ...comment, lowercaseErrorsToKeys: true }], address);
     const either = [{ $ref: "#/components/schemas/Error" }, { $ref: "#/components/schemas/LowercaseError" }];
     for (const { content } of Object.values(whole.components.responses)) {
       expect(content["application/json"].schema).toEqual({ anyOf: either });
@@ -502,13 +510,16 @@ describe("an operation", () => {
 
 test("two schemas with one id are an error", () => {
   const conflicting = { ...show, responses: { 200: z.object({ a: z.int() }).meta({ id: "Submission" }) } };
-  expect(() => openApi([list, conflicting])).toThrow("Two schemas have the id Submission");
+  expect(() => openApi([list, conflicting], address)).toThrow("Two schemas have the id Submission");
 });
 
 test("summaries and descriptions are text on the page, never markup", () => {
   const hostile = "<script>alert(1)</script> & \"'`<b>`";
   const shown = page(
-    openApi([{ ...list, summary: hostile, tag: hostile, query: z.object({ q: z.string().describe(hostile) }) }]),
+    openApi(
+      [{ ...list, summary: hostile, tag: hostile, query: z.object({ q: z.string().describe(hostile) }) }],
+      address,
+    ),
   );
   expect(shown).not.toContain("<script");
   expect(shown).not.toContain("<b>");

@@ -178,7 +178,7 @@ describe("a request", () => {
   });
 });
 
-test("no response has a wildcard, and all vary by Origin", async () => {
+test("no response but the OpenAPI document has a wildcard, and all vary by Origin", async () => {
   const paths = [
     "/api/submissions",
     `/api/submissions/${submissionId}`,
@@ -186,7 +186,6 @@ test("no response has a wildcard, and all vary by Origin", async () => {
     "/api/health",
     "/api/ready",
     "/api/docs",
-    "/api/openapi.json",
     "/api",
   ];
   for (const from of [undefined, origin, "https://evil.example", "null", stack.base_url]) {
@@ -200,6 +199,19 @@ test("no response has a wildcard, and all vary by Origin", async () => {
       }
     }
   }
+});
+
+test("pages of every origin read the OpenAPI document, without credentials", async () => {
+  for (const from of [origin, "https://evil.example", "null", stack.base_url])
+    for (const method of ["GET", "HEAD", "OPTIONS"] as const) {
+      const { status, headers } = await send(method, "/api/openapi.json", { headers: { origin: from } });
+      expect([method, from, status, headers["access-control-allow-origin"]]).toEqual([
+        ...[method, from, method === "OPTIONS" ? 204 : 200],
+        "*",
+      ]);
+      expect(headers["access-control-allow-credentials"]).toBeUndefined();
+      expect(headers["x-request-id"]).toBeDefined();
+    }
 });
 
 describe("allowed origins", () => {

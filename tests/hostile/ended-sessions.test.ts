@@ -35,7 +35,7 @@ test.each<[string, (user: User) => Promise<unknown>, string, ((user: User) => Pr
   [
     "of another application that the user signed in to",
     async () => {},
-    "The credential is not valid. Sign in again, or replace the key.",
+    "The credential is not valid here. Sign in again, or replace the key. Agent keys work only at /api/mcp.",
     ({ token }) => accessToken({ ...decodeJwt(token), client_id: randomUUID() }),
   ],
 ])("a token %s is worth nothing", async (_, end, message, other) => {

@@ -166,7 +166,7 @@ describe("charged requests", () => {
   test.each<[string, string, string, Call, number]>([
     ["a row that is not there", "GET", `/api/submissions/${randomUUID()}`, {}, 404],
     ["a path that is not there", "GET", "/api/nowhere", {}, 404],
-    ["a method that is not there", "PUT", "/api/submissions", {}, 404],
+    ["a method that is not there", "PUT", "/api/submissions", {}, 405],
     ["a query that is not valid", "GET", "/api/submissions?limit=1000", {}, 400],
     ["a body that is not JSON", "POST", "/api/submissions/check-duplicates", { body: "{" }, 400],
     [

@@ -46,17 +46,11 @@ test("ids of another organization, in every argument of every tool, read and cha
     from public.submissions s where id = ${foreign.submission_id ?? ""}`;
   const before = await state();
   const { tools } = (await rpc(agent, "tools/list")).result as {
-    tools: { name: string; inputSchema: { properties: Record<string, { format?: string }> } }[];
+    tools: { name: string; inputSchema: { properties: Record<string, object> } }[];
   };
   let attacks = 0;
   for (const { name, inputSchema } of tools) {
-    const names = Object.entries(inputSchema.properties).flatMap(([argument, { format }]) =>
-      format === "uuid" ||
-      argument === "category" ||
-      JSON.stringify(inputSchema.properties[argument]).includes('"uuid"')
-        ? [argument]
-        : [],
-    );
+    const names = Object.keys(inputSchema.properties).filter((argument) => /_ids?$|^author$|^category$/.test(argument));
     for (const argument of names) {
       expect(Object.keys(foreign), `${name} takes ${argument}: this test has to know a foreign one`).toContain(
         argument,
@@ -75,7 +69,14 @@ test("ids of another organization, in every argument of every tool, read and cha
     }
     // Tools without an id.
     expect(
-      JSON.stringify((await callTool(agent, name, { submission_id: own, ...others[name] })).result ?? {}),
+      JSON.stringify(
+        (
+          await callTool(agent, name, {
+            ...(names.includes("submission_id") && { submission_id: own }),
+            ...others[name],
+          })
+        ).result ?? {},
+      ),
     ).not.toContain("secret");
   }
   expect(attacks).toBeGreaterThan(10);

@@ -4,6 +4,7 @@ import type { Tool } from "../../functions/mcp/tool.ts";
 import { newComment, newSubmission, newUser } from "../api/world.ts";
 import { tableUnder } from "../docs/markdown.ts";
 import { importFunction } from "../import-function.ts";
+import { stack } from "../stack.ts";
 import { type Agent, callTool, newAgent, resultOf, rpc } from "./agents.ts";
 
 let tools: readonly Tool[];
@@ -53,6 +54,49 @@ describe("every tool", () => {
     expect((result as { tools: unknown[] }).tools).toHaveLength(tools.length);
     expect(JSON.stringify(result).length).toBeLessThan(25_000);
     expect(JSON.stringify(result)).not.toMatch(/\$ref|\$defs/);
+  });
+
+  test("is described in the keywords that every model's API takes", async () => {
+    const { result } = await rpc(agent, "tools/list");
+    const used = new Set<string>();
+    const visit = (schema: unknown) => {
+      if (typeof schema !== "object" || schema === null) return;
+      const { properties, ...keywords } = schema as Record<string, unknown>;
+      for (const [name, value] of Object.entries(keywords)) {
+        used.add(name === "type" || name === "format" ? `${name} ${JSON.stringify(value)}` : name);
+        if (name === "items") visit(value);
+        if (name === "anyOf") (value as unknown[]).forEach(visit);
+      }
+      Object.values(properties ?? {}).forEach(visit);
+    };
+    for (const { inputSchema } of (result as { tools: { inputSchema: object }[] }).tools) {
+      expect(inputSchema).toMatchObject({ type: "object" });
+      expect(inputSchema).not.toHaveProperty("anyOf");
+      visit(inputSchema);
+    }
+    const types = ["array", "boolean", "integer", "null", "object", "string"].map((type) => `type "${type}"`);
+    const bounds = ["maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"];
+    expect([...used].toSorted()).toEqual(
+      [
+        ...types,
+        ...bounds,
+        ...["anyOf", "default", "description", "enum", 'format "date-time"', "items", "pattern", "required"],
+      ].toSorted(),
+    );
+    const { tools: standard } = (
+      await (
+        await fetch(`${stack.supabase_url}/api/mcp`, {
+          method: "POST",
+          headers: {
+            Authorization: `Bearer ${agent.token}`,
+            "Content-Type": "application/json",
+            Accept: "application/json",
+          },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+        })
+      ).json()
+    ).result;
+    expect(JSON.stringify(standard)).not.toContain('"type":[');
   });
 
   test("returns its output schema, and marks user text", async () => {

@@ -63,7 +63,7 @@ export default section("2.5 Survey", [
   ["2.5.13", "admin", `${read}/analytics`, 200, keys(names(analytics)), types(analytics)],
   ["2.5.13", "admin", `${read}?expand=analytics`, 200, keys(`${detail} analytics`), at("analytics", keys(names(analytics)), types(analytics))],
   ["2.5.14", "admin", `${read}/analytics`, 200, at("sentiment", keys(names(sentiment)), types(sentiment))],
-  ["2.5.15", "admin", `${read}/analytics`, 200, at("breakdown_by_question", keys("question_id question_text type answer_count responses"), types({ question_id: "uuid", question_text: "string", type: question.type, answer_count: "integer", responses: "object" }))],
+  ["2.5.15", "admin", `${read}/analytics`, 200, at("breakdown_by_question", keys("question_id question_text type answer_count responses counts"), types({ question_id: "uuid", question_text: "string", type: question.type, answer_count: "integer", responses: "object", counts: "array" }))],
   ["2.5.15", "admin", `${read}/analytics`, 200, at("breakdown_by_question", each("question_id", [":measured.nps", ":measured.rating", ":measured.choice", ":measured.choices", ":measured.text", ":measured.email"]), each("answer_count", [4, 3, 3, 2, 0, 1]))],
   ["2.5.16", "admin", "GET /surveys/:open/analytics", 200, types(analytics), at("sentiment", is({ overall: 0, scored_count: 0, positive_count: 0, neutral_count: 0, negative_count: 0 }))],
   ["2.5.16", "admin", "GET /surveys/:open/analytics", 200, { response_count: 0, start_count: 0, completion_rate: 0, timed_count: 0, avg_completion_time: 0, nps_count: 0, nps_score: 0 }],

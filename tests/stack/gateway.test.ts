@@ -70,7 +70,7 @@ test.each(["/storage/v1/bucket", "/realtime/v1x", "/functions/v1", "/functions/v
   async (path) => {
     const answer = await get(path);
     expect(answer).toMatch(/^HTTP\/1.1 404 /);
-    expect(answer).toContain('{"error":{"code":"NOT_FOUND","message":"The route does not exist.","details":[]}}');
+    expect(answer).toContain('{"code":"NOT_FOUND","message":"The route does not exist.","details":null,"hint":null}');
   },
 );
 

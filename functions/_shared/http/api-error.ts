@@ -11,6 +11,7 @@ export class ApiError extends Error {
     readonly details: ErrorDetail[] = [],
     /** Extra members of the error object: retry_after in seconds, merged_into_id, request_id. */
     readonly extra: Record<string, unknown> = {},
+    readonly headers: Record<string, string> = {},
   ) {
     super(message);
   }
@@ -28,6 +29,14 @@ export class InvalidInput extends ApiError {
 }
 
 export const notFound = (what: string) => new ApiError("NOT_FOUND", `There is no such ${what}.`);
+export const wrongMethod = (allowed: readonly string[]) =>
+  new ApiError(
+    "METHOD_NOT_ALLOWED",
+    `This address accepts only ${allowed.join(", ")}.`,
+    [],
+    {},
+    { Allow: allowed.join(", ") },
+  );
 export const forbidden = (message: string) => new ApiError("FORBIDDEN", message);
 export const unavailable = () =>
   new ApiError("SERVICE_UNAVAILABLE", "The service is temporarily unavailable. Try again in a moment.");

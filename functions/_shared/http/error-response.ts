@@ -15,7 +15,8 @@ export function errorResponse(error: unknown, requestId: string, lowercase: bool
   }
   if (known.code === "SERVICE_UNAVAILABLE") log({ requestId, error });
   const extra = known.code === "SERVICE_UNAVAILABLE" ? { request_id: requestId } : known.extra;
-  return envelopeOf(known.code, known.message, known.details, extra, lowercase);
+  const response = envelopeOf(known.code, known.message, known.details, extra, lowercase);
+  return { ...response, headers: { ...response.headers, ...known.headers } };
 }
 
 function envelopeOf(

@@ -6,6 +6,9 @@ const configured = [new URL(environment.siteUrl), new URL(environment.supabaseUr
 const ownOrigins = new Set(configured.map(({ origin }) => origin));
 const ownNames = new Set([...configured.map(({ hostname }) => hostname), ...environment.allowedHosts]);
 
+/** The address before /api, without a slash at its end. As configured: a Host header can be anything. */
+export const publicAddress = environment.port ? environment.siteUrl : `${environment.supabaseUrl}/functions/v1`;
+
 /**
  * Whether an origin is ours: a configured one, or this machine's own. A page whose name leads here (DNS rebinding)
  * names itself as Host and Origin, so no other host of a request is trusted.

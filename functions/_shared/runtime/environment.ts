@@ -16,10 +16,10 @@ export const environment = {
   databaseIdleSeconds: readNumber("DATABASE_IDLE_SECONDS", 30),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: readAddress("SUPABASE_URL") ?? localUrl,
-  siteUrl: readSite("SITE_URL") ?? (readAddress("SUPABASE_URL") ?? localUrl).replace(/\/+$/, ""),
+  siteUrl: readSite("SITE_URL") ?? readAddress("SUPABASE_URL") ?? localUrl,
   jwtSecret: read("JWT_SECRET"),
   jwks: read("SUPABASE_JWKS"),
-  jwtIssuers: readList("JWT_ISSUERS", `${(read("SUPABASE_URL") ?? localUrl).replace(/\/+$/, "")}/auth/v1`),
+  jwtIssuers: readList("JWT_ISSUERS", `${readAddress("SUPABASE_URL") ?? localUrl}/auth/v1`),
   publicKeys: new Set([
     ...readKeys("SUPABASE_PUBLISHABLE_KEYS"),
     ...[read("SUPABASE_ANON_KEY")].filter((key) => key !== undefined),
@@ -91,8 +91,9 @@ function readSender(name: string): string | undefined {
   return refuse(name, text, "an address such as feedback@example.org or Feedback <feedback@example.org>");
 }
 
+/** Without a slash at its end. */
 function readAddress(name: string): string | undefined {
-  const text = read(name);
+  const text = read(name)?.replace(/\/+$/, "");
   if (text === undefined || (/^https?:/.test(text) && URL.canParse(text))) return text;
   return refuse(name, text, "an address such as https://feedback.example.org");
 }

@@ -8,6 +8,7 @@ export const errorResponses: Record<ErrorStatus, { name: string; description: st
   402: { name: "PlanLimitReached", description: "The organization has reached a limit of its plan." },
   403: { name: "Forbidden", description: "The caller may not do this, or the key lacks the scope." },
   404: { name: "NotFound", description: "The resource does not exist, or the caller may not see it." },
+  405: { name: "MethodNotAllowed", description: "The path does not have this method; `Allow` names those it has." },
   409: { name: "Conflict", description: "The request conflicts with the current state; the code is more specific." },
   410: { name: "Gone", description: "The resource existed but has expired, or was used or revoked." },
   413: {
@@ -51,6 +52,7 @@ export function errorStatusesOf({
     402: method === "post" && limitedByPlan.has(path),
     403: access !== "public",
     404: true,
+    405: false,
     409: method !== "get" && (access !== "person" || /^\/(organizations|surveys|admin|me$)/.test(path)),
     410: passes.has(path),
     413: takesBody,

@@ -59,8 +59,11 @@ const headers: Record<string, Header> = {
 };
 const commonHeaders = referencesTo("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-Id");
 
-/** The OpenAPI 3.1 document of the endpoints, generated from the schemas that validate requests. */
-export function openApi(endpoints: readonly EndpointDescription[]): OpenApi {
+/**
+ * The OpenAPI 3.1 document of the endpoints at an address, generated from the schemas that validate requests. Generated
+ * clients put the address before the path, as text.
+ */
+export function openApi(endpoints: readonly EndpointDescription[], address: string): OpenApi {
   const schemas: Record<string, Schema> = {};
   const responses: Record<string, Response> = {};
   const paths: OpenApi["paths"] = {};
@@ -74,8 +77,7 @@ export function openApi(endpoints: readonly EndpointDescription[]): OpenApi {
   return {
     openapi: "3.1.0",
     info: { title: "Feedback collection service", version, description: introduction },
-    // Relative URL: /api is one level above the document.
-    servers: [{ url: "..", description: "The part of this document's URL before `/api`." }],
+    servers: [{ url: address, description: "The address of this installation." }],
     tags: [
       ...new Set(
         Object.values(paths)

@@ -29,6 +29,14 @@ const withQuestions = {
   answer: ({ data }: Answer) => ({ survey: data }),
 };
 
+type Count = { value: string; count: number };
+
+/** The counts by value. Its JSON keeps their order, also of values that look like numbers, which objects have first. */
+const inOrder = (counts: Count[]) =>
+  new Proxy(Object.fromEntries(counts.map(({ value, count }) => [value, count])), {
+    ownKeys: () => counts.map(({ value }) => value),
+  });
+
 export const surveyTools = [
   fromEndpoint(endpointOf(surveys, "get", "/surveys"), {
     name: "list_surveys",
@@ -134,6 +142,14 @@ export const surveyTools = [
     scope: "analytics:read",
     annotations: readOnly,
     untrusted: [],
-    answer: ({ data }) => ({ analytics: data }),
+    answer: ({ data: { breakdown_by_question: questions, ...rest } }) => ({
+      analytics: {
+        ...rest,
+        breakdown_by_question: questions.map((question: { counts: Count[] }) => ({
+          ...question,
+          responses: inOrder(question.counts),
+        })),
+      },
+    }),
   }),
 ];

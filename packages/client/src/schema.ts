@@ -2311,7 +2311,7 @@ export interface components {
             /** @description Why it failed. */
             error?: {
                 /** @enum {string} */
-                code: "VALIDATION_ERROR" | "UNAUTHORIZED" | "PLAN_LIMIT_REACHED" | "FORBIDDEN" | "NOT_FOUND" | "CONFLICT" | "SUBMISSION_MERGED" | "TEXT_CHANGED" | "SURVEY_NOT_OPEN" | "ALREADY_RESPONDED" | "SURVEY_HAS_RESPONSES" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
+                code: "VALIDATION_ERROR" | "UNAUTHORIZED" | "PLAN_LIMIT_REACHED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "CONFLICT" | "SUBMISSION_MERGED" | "TEXT_CHANGED" | "SURVEY_NOT_OPEN" | "ALREADY_RESPONDED" | "SURVEY_HAS_RESPONSES" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
                 message: string;
             };
             /** Format: uuid */
@@ -2505,7 +2505,7 @@ export interface components {
                  * @description Stable, for programs.
                  * @enum {string}
                  */
-                code: "VALIDATION_ERROR" | "UNAUTHORIZED" | "PLAN_LIMIT_REACHED" | "FORBIDDEN" | "NOT_FOUND" | "CONFLICT" | "SUBMISSION_MERGED" | "TEXT_CHANGED" | "SURVEY_NOT_OPEN" | "ALREADY_RESPONDED" | "SURVEY_HAS_RESPONSES" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
+                code: "VALIDATION_ERROR" | "UNAUTHORIZED" | "PLAN_LIMIT_REACHED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "CONFLICT" | "SUBMISSION_MERGED" | "TEXT_CHANGED" | "SURVEY_NOT_OPEN" | "ALREADY_RESPONDED" | "SURVEY_HAS_RESPONSES" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMIT_EXCEEDED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
                 /** @description The present text; only with TEXT_CHANGED. */
                 current?: {
                     body: string;
@@ -2791,7 +2791,7 @@ export interface components {
             /** @description Only with validation_error. */
             details?: components["schemas"]["ErrorDetail"][];
             /** @enum {string} */
-            error: "validation_error" | "unauthorized" | "plan_limit_reached" | "forbidden" | "not_found" | "conflict" | "submission_merged" | "text_changed" | "survey_not_open" | "already_responded" | "survey_has_responses" | "gone" | "payload_too_large" | "unsupported_media_type" | "rate_limited" | "internal_error" | "service_unavailable";
+            error: "validation_error" | "unauthorized" | "plan_limit_reached" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "submission_merged" | "text_changed" | "survey_not_open" | "already_responded" | "survey_has_responses" | "gone" | "payload_too_large" | "unsupported_media_type" | "rate_limited" | "internal_error" | "service_unavailable";
             /** @description Seconds to wait; only with rate_limited. */
             retry_after?: number;
         };
@@ -3971,6 +3971,11 @@ export interface components {
             breakdown_by_question?: {
                 /** @description Responses that answer it. */
                 answer_count: number;
+                /** @description `responses` in order: parsers may move keys that look like numbers. */
+                counts: {
+                    count: number;
+                    value: string;
+                }[];
                 /** Format: uuid */
                 question_id: string;
                 question_text: string;
