@@ -56,7 +56,12 @@ export function createGateway(options: GatewayOptions): Server {
     agent: new Agent({ keepAlive: true }),
   };
   // By default Node checks for late heads every half minute.
-  const settings = { maxHeaderSize: maxHeaderBytes, connectionsCheckingInterval: limits.headMs / 4 };
+  const settings = {
+    maxHeaderSize: maxHeaderBytes,
+    connectionsCheckingInterval: limits.headMs / 4,
+    // Node 24 and newer; without it they read the body of a declined offer apart from its head.
+    shouldUpgradeCallback: isWebsocket,
+  };
   const server = createServer(settings, (incoming, response) =>
     inTurn(incoming, response, () => {
       disconnectSlowReader(response, limits.readBytes, limits.readMs);
@@ -75,8 +80,7 @@ export function createGateway(options: GatewayOptions): Server {
     // An earlier request of the connection is not answered yet: the answers could change places.
     if ("_httpMessage" in socket && socket._httpMessage) return void socket.destroy();
     // Any other offer of a protocol, such as h2c, is declined by an ordinary answer.
-    if (incoming.headers.upgrade?.toLowerCase() !== "websocket")
-      return readWithoutUpgrade(server, incoming, socket, head);
+    if (!isWebsocket(incoming)) return readWithoutUpgrade(server, incoming, socket, head);
     socket.on("error", () => undefined);
     if ("status" in readTarget(incoming) || !options.upgrade?.(incoming, socket, head)) {
       // Of a client that does not read.
@@ -91,6 +95,8 @@ export function createGateway(options: GatewayOptions): Server {
   });
   return server;
 }
+
+const isWebsocket = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket";
 
 const unavailable: GatewayError = {
   status: 503,

@@ -233,7 +233,10 @@ test.each([
 test.each(["h2c", "websocket"])("an offer of %s is not answered before an earlier request", async (protocol) => {
   const first = "GET /api/slow HTTP/1.1\r\nHost: x\r\n\r\n";
   const second = `GET /api/echo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`;
-  expect(await raw(first + second, { port: new URL(base).port })).toBe("");
+  // Node before 24.9 closes the connection; later ones answer other offers than of a websocket, in order.
+  expect(await raw(first + second, { port: new URL(base).port })).toMatch(
+    protocol === "websocket" ? /^$/ : /^(?:HTTP[^{}]*\r\n\r\nslowHTTP[\s\S]*"url":"\/api\/echo"[\s\S]*)?$/,
+  );
 });
 
 test("no number of headers hides the length of a body, so that it becomes the next request", async () => {
