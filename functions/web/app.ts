@@ -127,6 +127,7 @@ function pathsOf({ path, ofOrganization, isEmbeddable }: Page): string[] {
   return isEmbeddable ? [...paths, ...paths.map((own) => `/embed${own}`.replace(/\/$/, ""))] : paths;
 }
 
+app.all("/o/:organization/*", async (c) => servePage(c, notFoundPage, await startVisit(c)));
 app.all("*", async (c) => servePage(c, notFoundPage, await startVisit(c)));
 
 // Errors before the page is known. Errors of pages are HTML pages.

@@ -1,11 +1,12 @@
 import type { ApiError } from "../_shared/http/api-error.ts";
 import type { ApiResponse } from "../_shared/http/endpoint.ts";
+import type { Frame } from "../_shared/statements/pages.ts";
 import { pageResponse } from "./page.tsx";
 import { problemOf } from "./problems.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import type { Visit } from "./visit.ts";
 
-/** An error as a page: what happened, and what to do. It makes no database request. */
+/** An error as a page: what happened, and what to do. Without a frame, it shows nothing from the database. */
 export function errorPage(
   answer: ApiResponse,
   error: ApiError | undefined,
@@ -14,7 +15,9 @@ export function errorPage(
   {
     text: ownText,
     isFramed,
+    frame = { organization: null, viewer: null },
   }: {
+    frame?: Frame;
     /** Replaces the text of the error code. */
     text?: string;
     /** Whether the page that failed is for frames on other sites. */
@@ -51,10 +54,7 @@ export function errorPage(
       )}
     </section>
   );
-  const page = pageResponse(
-    { title, content, status: answer.status },
-    { frame: { organization: null, viewer: null }, visit, params: {} },
-  );
+  const page = pageResponse({ title, content, status: answer.status }, { frame, visit, params: {} });
   // Any site may frame it, because the organization's allowed origins are not known: it has no data and no form.
   const framing = isFramed && { "Content-Security-Policy": contentSecurityPolicy(["*"]) };
   return { ...page, headers: { ...answer.headers, ...page.headers, ...framing } };

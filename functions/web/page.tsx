@@ -72,6 +72,7 @@ export function page<
     access: "public",
     ...route,
     method: "get",
+    ...(frame && { frameOf: frame }),
     call: (input: PageInput<undefined>) => {
       const of = frame?.(input);
       return [pageFrame(of), ...call({ ...input, locale: localeOf(input.visit, of) })];
@@ -124,7 +125,7 @@ function localeOf(visit: Visit, of: FrameOf): LocaleValue {
  * The account's language takes precedence over that of the cookie or the browser; the organization's applies if the browser
  * names no supported one.
  */
-function speak(visit: Visit, { viewer, organization }: Frame) {
+export function speak(visit: Visit, { viewer, organization }: Frame) {
   if (namedLocale(visit)) return;
   const chosen = viewer?.locale ?? (visit.namesNoLocale ? organization?.default_locale : undefined);
   if (!chosen || chosen === visit.locale) return;

@@ -9,8 +9,9 @@ import { bodyOf } from "../_shared/http/kept-text.ts";
 import { isOwnOrigin } from "../_shared/http/own-addresses.ts";
 import { firstOf } from "../_shared/http/request.ts";
 import { type Pass, type Presentation, serve } from "../_shared/http/serve.ts";
+import { pageFrame } from "../_shared/statements/pages.ts";
 import { errorPage } from "./error-page.tsx";
-import { type Page, plain, seeOther } from "./page.tsx";
+import { type Page, plain, seeOther, speak } from "./page.tsx";
 import { factorPath, withHostOptions } from "./paths.ts";
 import { problemOf, WordedError } from "./problems.ts";
 import { securityHeaders } from "./security.ts";
@@ -55,38 +56,93 @@ export const notFoundPage = plain({
 export const servePage = (c: Context, page: Page, visit: Visit): Promise<Response> =>
   serve(c, page, pagePresentation(c, page, visit));
 
-const passOf = (c: Context, page: Page, visit: Visit): Pass => ({
+/** The person is who is shown where it fails. */
+const passOf = (c: Context, page: Page, visit: Visit, person = visit): Pass => ({
   route: page,
-  presentation: pagePresentation(c, page, visit),
+  presentation: pagePresentation(c, page, visit, person),
 });
 
 /** What is shown instead of an error, if it is not the error's own page. */
-function insteadOf(c: Context, page: Page, visit: Visit, error: ApiError | undefined): Pass | undefined {
+function insteadOf(
+  c: Context,
+  page: Page,
+  visit: Visit,
+  error: ApiError | undefined,
+  person = visit,
+): Pass | undefined {
   if (!error) return undefined;
   const isUnnamed = error.code === "NOT_FOUND" && visit.base === "";
   if (page.fallback && (isUnnamed || error.code === "FORBIDDEN"))
-    return fallbackOf(error, passOf(c, page.fallback, visit));
+    return fallbackOf(error, passOf(c, page.fallback, visit), (last) => ofPerson(c, page, visit, last));
   if (isForNobody(page, visit, error)) {
     // The cookies are the same list: auth adds those of a new session to it.
     const session: Session = { ...visit.session, credential: { kind: "none" } };
     if (hasEnded(visit, error)) visit.forget();
-    return passOf(c, page, { ...visit, session, isSignedIn: needsFactor(error) && !visit.isEmbedded });
+    const nobody = { ...visit, session, isSignedIn: needsFactor(error) && !visit.isEmbedded };
+    return passOf(c, page, nobody, hasEnded(visit, error) ? nobody : visit);
   }
-  if (!page.formPage || !(visit.form instanceof URLSearchParams) || !isOfTheForm(error)) return undefined;
-  return passOf(c, page.formPage, { ...visit, refused: refusalOf(error, page, visit, visit.form) });
+  if (page.formPage && visit.form instanceof URLSearchParams && isOfTheForm(error))
+    return passOf(c, page.formPage, { ...visit, refused: refusalOf(error, page, visit, visit.form) });
+  return ofPerson(c, page, person, error);
+}
+
+/** The page of an error with the header of the person who is signed in, in another round trip. */
+function ofPerson(c: Context, page: Page, visit: Visit, error: ApiError): Pass | undefined {
+  const isOfTheRequest = error.status < 500 && ![401, 429].includes(error.status);
+  if (!visit.isSignedIn || visit.isEmbedded || page.isData || !isOfTheRequest) return undefined;
+  const { frameOf } = page.formPage ?? page;
+  const params = paramsOf(c);
+  const route = plain({
+    method: "get",
+    path: "*",
+    call: (input) => [
+      pageFrame(isUuid(params.id ?? "") ? frameOf?.({ ...input, query: undefined, params }) : undefined),
+    ],
+    respond: ([[found]]) => {
+      if (found) speak(visit, found.data);
+      const text = page.errorTexts?.(visit.locale)[error.code];
+      return errorPage(errorResponse(error, "", false), error, "", visit, { text, frame: found?.data });
+    },
+  });
+  const presentation = pagePresentation(c, page, visit);
+  return {
+    route,
+    presentation: {
+      ...presentation,
+      credential: () => visit.session.credential,
+      // One that there is not, or not for this person.
+      namesNoOrganization: error.details.some(({ field }) => field === "organization"),
+      input: { ...presentation.input, more: () => ({ visit }) },
+      insteadOf: undefined,
+      errorResponse: (_, ...rest) => presentation.errorResponse(error, ...rest),
+    },
+  };
 }
 
 /** The error stays if the other page is not found either. */
-function fallbackOf(error: ApiError, { route, presentation }: Pass): Pass {
+function fallbackOf(
+  error: ApiError,
+  { route, presentation }: Pass,
+  orElse: (last: ApiError) => Pass | undefined,
+): Pass {
+  const lastOf = (thrown: unknown) => {
+    const known = toApiError(thrown);
+    return known?.code === "NOT_FOUND" ? error : known;
+  };
+  const insteadOf: Presentation["insteadOf"] = (thrown) => {
+    const last = lastOf(thrown);
+    return last && orElse(last);
+  };
   const errorResponse: Presentation["errorResponse"] = (thrown, ...rest) =>
-    presentation.errorResponse(toApiError(thrown)?.code === "NOT_FOUND" ? error : thrown, ...rest);
-  return { route, presentation: { ...presentation, insteadOf: undefined, errorResponse } };
+    presentation.errorResponse(lastOf(thrown) ?? thrown, ...rest);
+  return { route, presentation: { ...presentation, insteadOf, errorResponse } };
 }
 
 /** Whether a page opens for an anonymous visitor in place of this one. Never for a form that writes as its visitor. */
 function isForNobody(page: Page, visit: Visit, error: ApiError): boolean {
   // An identified person belongs to one organization, and is anonymous on other boards.
-  if (error.code === "NOT_FOUND") return page.method === "get" && visit.session.credential.kind === "session";
+  if (error.code === "NOT_FOUND" && page !== notFoundPage)
+    return page.method === "get" && visit.session.credential.kind === "session";
   // The sign-in pages are never shown in a frame.
   if (needsFactor(error)) return page.isBeforeFactor === true || visit.isEmbedded;
   // Sign-in forms do not depend on the visitor, so they work without a session.
@@ -131,7 +187,7 @@ function methodOf(c: Context, { form }: Visit): string {
   return (form instanceof URLSearchParams && form.get("_method")) || "post";
 }
 
-function pagePresentation(c: Context, page: Page, visit: Visit): Presentation {
+function pagePresentation(c: Context, page: Page, visit: Visit, person = visit): Presentation {
   /** Whether a form was accepted: a page or a redirect follows. */
   const isDone = (response: ApiResponse): response is JsonResponse =>
     page.method !== "get" && !page.isOneClick && response.status < 300 && "json" in response;
@@ -156,7 +212,7 @@ function pagePresentation(c: Context, page: Page, visit: Visit): Presentation {
         return { visit };
       },
     },
-    insteadOf: (thrown) => insteadOf(c, page, visit, toApiError(thrown)),
+    insteadOf: (thrown) => insteadOf(c, page, visit, toApiError(thrown), person),
     after: (response) =>
       page.resultPage && isDone(response) && (page.isShown?.(response.json) ?? true)
         ? passOf(c, page.resultPage, { ...visit, form: undefined, answered: response.json })

@@ -2,7 +2,7 @@ import type { JSX } from "hono/jsx/jsx-runtime";
 import type { ErrorCode } from "../../shared/errors.ts";
 import type { Locale } from "../../shared/locales.ts";
 import type { Endpoint, Input, JsonResponse, Route } from "../_shared/http/endpoint.ts";
-import type { LocaleValue } from "../_shared/statements/pages.ts";
+import type { FrameOf, LocaleValue } from "../_shared/statements/pages.ts";
 import type { Visit } from "./visit.ts";
 
 /** The content of a page inside the layout. */
@@ -57,6 +57,8 @@ export type Page = Route & {
   isOneClick?: boolean;
   /** Converts form fields whose names differ from those of the body's schema. */
   readForm?: ((form: URLSearchParams) => unknown) | undefined;
+  /** The row whose organization it belongs to. */
+  frameOf?: (input: PageInput<undefined>) => FrameOf;
   /** What its forms are sent to. */
   actions?: readonly Page[];
   /** The endpoint of the API that does what this action does. */

@@ -12110,7 +12110,7 @@ begin
   return (select json_build_object(
     'organization_id', o.id,
     'is_public', o.visibility = 'public',
-    'slug', case when private.is_uuid(organization) then o.slug else lower(organization) end,
+    'slugs', (select json_agg(l.slug) from private.organization_slugs l where l.organization_id = o.id),
     'secrets', coalesce((select json_agg(json_build_object(
       'id', s.id,
       'encrypted', s.encrypted_secret,

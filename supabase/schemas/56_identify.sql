@@ -79,8 +79,8 @@ begin
 end
 $$;
 
--- For the edge functions: {organization_id, is_public, slug, secrets: [{id, encrypted, last_four}]} of an
--- organization by id or slug, where slug may be a former one; null if there is none.
+-- For the edge functions: {organization_id, is_public, slugs, secrets: [{id, encrypted, last_four}]} of an
+-- organization by id or slug, where slugs has the former ones too; null if there is none.
 -- definer: private tables. The edge functions call it before they know whose token it is.
 create function private.signing_secrets(organization text) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
@@ -88,7 +88,7 @@ begin
   return (select json_build_object(
     'organization_id', o.id,
     'is_public', o.visibility = 'public',
-    'slug', case when private.is_uuid(organization) then o.slug else lower(organization) end,
+    'slugs', (select json_agg(l.slug) from private.organization_slugs l where l.organization_id = o.id),
     'secrets', coalesce((select json_agg(json_build_object(
       'id', s.id,
       'encrypted', s.encrypted_secret,

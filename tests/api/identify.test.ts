@@ -131,6 +131,12 @@ describe("a token of the host", () => {
     await sql`update public.organizations set slug = ${`${slug}-new`} where id = ${id}`;
     for (const aud of [id, slug, `${slug}-new`]) {
       const token = await signed({ ...claimsOf(host.organization), aud }, host.secret);
+      const checked = await api("POST", "/api/admin/identify-secrets/check", {
+        as: host.admin,
+        on: host.organization,
+        body: { token },
+      });
+      expect(expectJson(checked, 200, identifyCheckAnswer).data, aud).toMatchObject({ valid: true });
       expect((await exchange(token)).status, aud).toBe(201);
     }
   });

@@ -204,7 +204,7 @@ describe("a token is refused", () => {
       module("stored-secrets"),
     );
     const secret = (name: string) => ({ id: name, encrypted: "", last_four: "" });
-    const board = { organization_id: randomUUID(), slug: "hidden", is_public: false };
+    const board = { organization_id: randomUUID(), slugs: ["hidden"], is_public: false };
     const idsFor = (...secrets: ReturnType<typeof secret>[]) =>
       withDecoys({ ...board, secrets }, "hidden").secrets.map(({ id }) => id);
     const decoys = withDecoys(undefined, "No-Such").secrets;
@@ -213,7 +213,7 @@ describe("a token is refused", () => {
     expect(idsFor(secret("own"))).toEqual(["own", first]);
     expect(idsFor(secret("own"), secret("older"))).toEqual(["own", "older"]);
     expect(new Set(decoys.map(({ encrypted, id }) => decryptSecret(encrypted, id))).size).toBe(2);
-    expect(withDecoys(undefined, "No-Such").slug).toBe("no-such");
+    expect(withDecoys(undefined, "No-Such").slugs).toEqual(["no-such"]);
   });
 
   test("for a private board, whose sessions rest until it is public again", async () => {

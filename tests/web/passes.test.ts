@@ -77,8 +77,13 @@ const requests: [title: string, Request, number, string | undefined, number][] =
   ["a frame before the second factor", { who: "who passed no factor", path: `/embed/o/${other}` }, 200, "en", 2],
   ["another board", { who: "a person of a host", path: `/o/${other}/roadmap` }, 200, "en", 2],
   ["the dashboard for a member", { who: "member", path: "/admin/settings/webhooks" }, 200, "en", 2],
-  ["the dashboard for others", { who: "user", path: "/admin/settings/webhooks" }, 403, "en", 2],
+  // The last round trip is for the header of the person.
+  ["the dashboard for others", { who: "user", path: "/admin/settings/webhooks" }, 403, "en", 3],
   ["a hidden dashboard", { who: "user", path: `/o/${hidden}/admin` }, 404, "en", 2],
+  ["no page, for nobody", { who: "nobody", path: "/nowhere" }, 404, "en", 1],
+  ["no page, for a person", { who: "a reader of German", path: "/nowhere" }, 404, "de", 2],
+  ["no page, for a person of a host", { who: "a person of a host", path: "/nowhere" }, 404, "en", 2],
+  ["no page, for a banned user", { who: "a banned user", path: "/nowhere" }, 404, "en", 2],
   ["an incomplete form", { who: "user", path: "/new", form: { title: "No" } }, 422, "en", 2],
   // The three round trips are the attempt, its charge, and the form.
   ["a refused form", { who: "admin", path: "/admin/settings/categories/new", form: label }, 422, "en", 3],

@@ -3,9 +3,9 @@ import { readFile } from "node:fs/promises";
 import { decodeJwt } from "jose";
 import { describe, expect, test } from "vitest";
 import { brandColors, ratio } from "../../functions/web/brand.ts";
-import { newOrganization } from "../api/world.ts";
+import { newOrganization, newSubmission, newUser, type Organization } from "../api/world.ts";
 import { accessToken, sql, stack } from "../stack.ts";
-import { newVisitor, signedIn } from "./pages.ts";
+import { newVisitor, signedIn, type Visitor } from "./pages.ts";
 
 const sessionCookie = "sb-127-auth-token";
 
@@ -84,6 +84,55 @@ test("an unknown path returns a 404 page with the request id", async () => {
   expect(status).toBe(404);
   expect(html.querySelector("h1")?.text).toBe("Page not found");
   expect(headers["content-type"]).toBe("text/html; charset=utf-8");
+});
+
+describe("the page of an error has the header of who is signed in", () => {
+  const never = randomUUID();
+  test.each<
+    [string, number, (who: Visitor, organization: Organization, submission: string) => ReturnType<Visitor["get"]>]
+  >([
+    ["an unknown address", 404, (who) => who.get("/nowhere/at/all?x=1")],
+    ["one of an organization", 404, (who, { slug }) => who.get(`/o/${slug}/nowhere`)],
+    ["a form to an unknown address", 404, (who) => who.post("/nowhere", { a: "b" })],
+    ["a form to one of an organization", 404, (who, { slug }) => who.post(`/o/${slug}/nowhere`, { a: "b" })],
+    ["no submission", 404, (who) => who.get(`/submissions/${never}`)],
+    ["no id", 404, (who) => who.get("/submissions/1234")],
+    ["no organization", 404, (who) => who.get(`/o/${never.slice(0, 13)}`)],
+    ["no survey", 404, (who) => who.get(`/surveys/${never}`)],
+    ["an expired link", 404, (who) => who.get("/mail?token=x")],
+    ["a page for others", 403, (who, _, id) => who.get(`/submissions/${id}/edit`)],
+    ["the dashboard", 403, (who, { slug }) => who.get(`/o/${slug}/admin`)],
+    ["a vote for nothing", 404, (who) => who.post(`/submissions/${never}/vote`)],
+    ["a filter that there is not", 400, (who, { slug }) => who.get(`/o/${slug}?status=bogus`)],
+    ["a form of another site", 403, (who) => who.post("/new", {}, { origin: "https://evil.example" })],
+    ["an address that is too long", 413, (who) => who.get(`/?q=${"x".repeat(13_000)}`)],
+  ])("%s", async (_, status, ask) => {
+    const organization = await newOrganization();
+    const submission = await newSubmission(organization, await newUser());
+    const person = await signedIn();
+    const answer = await ask(person, organization, submission);
+    expect([answer.status, answer.html.querySelector(".menu-name")?.text]).toEqual([status, "Wanda Web 😀"]);
+    expect(answer.html.querySelector(".error-page")).not.toBeNull();
+    const anonymous = await ask(newVisitor(), organization, submission);
+    expect(anonymous.html.querySelector(".menu-name")).toBeNull();
+  });
+
+  test("and the organization, if its reader may see it", async () => {
+    const [open, hidden] = [await newOrganization(), await newOrganization({ visibility: "private" })];
+    const named = async (of: Organization, name: string) => {
+      await sql`update public.organizations set name = ${name} where id = ${of.id}`;
+    };
+    await Promise.all([named(open, "The open board"), named(hidden, "The hidden board")]);
+    const [member, stranger] = [await signedIn({ organization: hidden, role: "admin" }), await signedIn()];
+    const nameAt = async (who: Visitor, path: string) => (await who.get(path)).html.querySelector(".mark span")?.text;
+    expect(await nameAt(member, `/o/${hidden.slug}/nowhere`)).toBe("The hidden board");
+    expect(await nameAt(stranger, `/o/${hidden.slug}/nowhere`)).not.toBe("The hidden board");
+    expect(await nameAt(stranger, `/o/${open.slug}/nowhere`)).toBe("The open board");
+    const id = await newSubmission(open, await newUser());
+    expect(await nameAt(stranger, `/submissions/${id}/edit`)).toBe("The open board");
+    const concealed = await newSubmission(hidden, await newUser());
+    expect((await stranger.get(`/submissions/${concealed}/edit`)).text).not.toContain("The hidden board");
+  });
 });
 
 test("an organization's color and logo are on its pages, the color from a stylesheet", async () => {

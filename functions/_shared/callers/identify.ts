@@ -68,7 +68,7 @@ export function withDecoys(signer: Signer | undefined, audience: string): Signer
     return { id, encrypted: encryptSecret(newApiKey(signingPrefix).secret, id), last_four: "" };
   });
   return {
-    ...(signer ?? { organization_id: "", slug: audience.toLowerCase(), is_public: false }),
+    ...(signer ?? { organization_id: "", slugs: [audience.toLowerCase()], is_public: false }),
     secrets: [...(signer?.secrets ?? []), ...decoys].slice(0, maxSecrets),
   };
 }
@@ -82,8 +82,8 @@ async function verifyBy(
   const unverified = readToken(token);
   if (decodeProtectedHeader(token).alg !== "HS256")
     throw new RefusedToken("algorithm", 'The token must be signed with HS256 (the header\'s "alg").');
-  const audience = audienceOf(unverified)?.toLowerCase();
-  if (audience !== signer.organization_id && audience !== signer.slug) throw wrongAudience();
+  const audience = audienceOf(unverified)?.toLowerCase() ?? "";
+  if (audience !== signer.organization_id && !signer.slugs.includes(audience)) throw wrongAudience();
   if (signer.secrets.length === 0)
     throw new RefusedToken("no_secret", "The organization has no signing secret. An admin must create one.");
   const { payload, secretId } = await verifySignature(signer, token);

@@ -20,6 +20,8 @@ import { admissionOf, type InputReader, jsonReader, type ParsedRequest, parse, r
 export type Presentation = {
   credential(c: Context): Credential | Promise<Credential>;
   input: InputReader;
+  /** Whether the request counts as one that names no organization. */
+  namesNoOrganization?: boolean;
   /** Charged in addition to the endpoint's own operation; the rule `page` replaces the caller's level. */
   operations: readonly RateLimitedOperation[];
   /** What is served in the same request in place of an error or of a response, if anything. */
@@ -55,6 +57,7 @@ export async function serve(c: Context, endpoint: Route, presentation: Presentat
     const request = await parse(c, route, credential, presentation.input);
     const admission = admissionOf(c, route, requestId, credential, request.input);
     admission.operations.unshift(...presentation.operations);
+    if (presentation.namesNoOrganization) admission.organization = null;
     admission.isCharged = verdict !== undefined;
     // The next pass is charged, if it is another attempt at the same.
     admission.isTriedAgain = (error) => presentation.insteadOf?.(error)?.route.method === route.method;

@@ -12,7 +12,8 @@ import { call, type Data, type DataOf, read } from "./shapes.ts";
 /** An organization and its signing secrets, encrypted. */
 export type Signer = {
   organization_id: string;
-  slug: string;
+  /** Former ones too. */
+  slugs: string[];
   is_public: boolean;
   secrets: { id: string; encrypted: string; last_four: string }[];
 };
