@@ -13402,7 +13402,7 @@ $function$;
 
 ALTER FUNCTION "private"."undo_account_change"(bytea) OWNER TO "postgres";
 
-CREATE OR REPLACE FUNCTION private.unfollow(submission_id uuid)
+CREATE OR REPLACE FUNCTION private.unfollow(submission_ids uuid[])
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -13411,15 +13411,14 @@ AS $function$
 begin
   insert into private.unfollows (organization_id, submission_id, user_id)
   select s.organization_id, s.id, private.caller_id() from public.submissions s
-  where s.id = any (private.with_sources(unfollow.submission_id)) order by s.id
+  where s.id = any (submission_ids) order by s.id
   on conflict do nothing;
-  delete from public.follows f
-  where f.submission_id = any (private.with_sources(unfollow.submission_id)) and f.user_id = private.caller_id();
+  delete from public.follows f where f.submission_id = any (submission_ids) and f.user_id = private.caller_id();
   return found;
 end
 $function$;
 
-ALTER FUNCTION "private"."unfollow"(uuid) OWNER TO "postgres";
+ALTER FUNCTION "private"."unfollow"(uuid[]) OWNER TO "postgres";
 
 CREATE OR REPLACE FUNCTION private.unless_erased(profile_id uuid)
  RETURNS uuid
@@ -13879,7 +13878,8 @@ AS $function$
 declare did_follow boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
-  did_follow := (select private.unfollow(s.id) from public.submissions s where s.id = unfollow.submission_id);
+  did_follow := (select private.unfollow(private.with_sources(s.id)) from public.submissions s
+    where s.id = unfollow.submission_id);
   return private.end_write(coalesce(did_follow, false));
 end
 $function$;
@@ -17282,13 +17282,13 @@ REVOKE ALL ON FUNCTION "private"."undo_account_change"(bytea) FROM "postgres";
 
 GRANT EXECUTE ON FUNCTION "private"."undo_account_change"(bytea) TO "postgres";
 
-REVOKE ALL ON FUNCTION "private"."unfollow"(uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION "private"."unfollow"(uuid[]) FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION "private"."unfollow"(uuid) TO "authenticated";
+GRANT EXECUTE ON FUNCTION "private"."unfollow"(uuid[]) TO "authenticated";
 
-REVOKE ALL ON FUNCTION "private"."unfollow"(uuid) FROM "postgres";
+REVOKE ALL ON FUNCTION "private"."unfollow"(uuid[]) FROM "postgres";
 
-GRANT EXECUTE ON FUNCTION "private"."unfollow"(uuid) TO "postgres";
+GRANT EXECUTE ON FUNCTION "private"."unfollow"(uuid[]) TO "postgres";
 
 REVOKE ALL ON FUNCTION "private"."unless_erased"(uuid) FROM PUBLIC;
 

@@ -171,17 +171,16 @@ $$;
 create trigger keep_unfollow before insert on public.follows
   for each row execute function private.keep_unfollow();
 
--- Unfollows a submission and those merged into it; false if the caller followed none of them. Call it only
--- for a submission that the caller can see. definer: unfollows are private.
-create function private.unfollow(submission_id uuid) returns boolean
+-- Unfollows a submission that the caller can see, with those merged into it (private.with_sources); false if
+-- the caller followed none of them. definer: unfollows are private.
+create function private.unfollow(submission_ids uuid[]) returns boolean
 language plpgsql security definer set search_path = pg_temp as $$
 begin
   insert into private.unfollows (organization_id, submission_id, user_id)
   select s.organization_id, s.id, private.caller_id() from public.submissions s
-  where s.id = any (private.with_sources(unfollow.submission_id)) order by s.id
+  where s.id = any (submission_ids) order by s.id
   on conflict do nothing;
-  delete from public.follows f
-  where f.submission_id = any (private.with_sources(unfollow.submission_id)) and f.user_id = private.caller_id();
+  delete from public.follows f where f.submission_id = any (submission_ids) and f.user_id = private.caller_id();
   return found;
 end
 $$;

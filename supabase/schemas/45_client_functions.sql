@@ -170,7 +170,8 @@ language plpgsql set search_path = pg_temp as $$
 declare did_follow boolean;
 begin
   perform set_config('feedback.by_function', 'on', true);
-  did_follow := (select private.unfollow(s.id) from public.submissions s where s.id = unfollow.submission_id);
+  did_follow := (select private.unfollow(private.with_sources(s.id)) from public.submissions s
+    where s.id = unfollow.submission_id);
   return private.end_write(coalesce(did_follow, false));
 end
 $$;

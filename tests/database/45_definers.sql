@@ -81,7 +81,7 @@ create temporary view broken as
 create temporary table trusting as select 'private.' || name as name from unnest(array['author(uuid,uuid)',
   'charge_comment(comments)', 'my_vote(uuid)', 'vote_of(uuid,uuid)', 'my_votes()', 'remove_vote(uuid,uuid)',
   'comment_vote_of(uuid,uuid)', 'remove_comment_vote(uuid,uuid)', 'record_survey_start(uuid,boolean)', 'start_survey_by_reading(uuid,text)',
-  'open_survey_page(uuid,text,uuid)', 'mute_submission(uuid,boolean)', 'unfollow(uuid)', 'my_personal_data()', 'erase_me()']) name;
+  'open_survey_page(uuid,text,uuid)', 'mute_submission(uuid,boolean)', 'unfollow(uuid[])', 'my_personal_data()', 'erase_me()']) name;
 
 select cmp_ok((select count(distinct name) from calls where schema = 'private'), '>', 150::bigint, 'definer functions are called');
 select ok(exists (select from broken where name = 'private.my_vote(uuid)'), 'what a call tells is seen');

@@ -11,7 +11,8 @@ export function follow(id: string): Statement {
 }
 
 export function unfollow(id: string): Statement {
-  return (sql) => sql`select private.unfollow(s.id) from public.submissions s where ${named(sql, id)}`;
+  return (sql) =>
+    sql`select private.unfollow(private.with_sources(s.id)) from public.submissions s where ${named(sql, id)}`;
 }
 
 export function followState(id: string): Statement<Data<DataOf<typeof followAnswer>>> {
