@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { columnFacts } from "../../shared/import-fields.ts";
 import { importAnswer } from "../../shared/imports.ts";
 import { sql } from "../stack.ts";
 import { api, type Caller, expectError, expectJson } from "./client.ts";
@@ -62,6 +63,17 @@ describe("names the columns without use and the fields without a column:", () =>
       [lines, JSON.stringify(record)],
     ] as const)
       expect(await checked(file, more, type)).toMatchObject({ ...fine, columns: { unused, missing } });
+  });
+
+  test("also after a crash", () => {
+    const before = columnFacts();
+    before.column("owner", false);
+    before.column("post", false);
+    before.field("title", false);
+    const after = columnFacts(before.stored());
+    after.column("post", true);
+    after.field("title", true);
+    expect(after.stored()).toEqual({ used: ["post"], unused: ["owner"], given: ["title"], missing: [] });
   });
 
   test("at most 100, of at most 100 characters", async () => {
