@@ -1,6 +1,13 @@
 import { z } from "zod";
-import { columnMapping, type ImportQuery, importQuery, kindOf, type RecordKind, recordSchemas } from "./imports.ts";
-import { trimText } from "./text.ts";
+import {
+  columnMapping,
+  columnName,
+  type ImportQuery,
+  importQuery,
+  kindOf,
+  type RecordKind,
+  recordSchemas,
+} from "./imports.ts";
 
 type Names = Record<string, readonly string[]>;
 /** What decides the fields of a file. */
@@ -77,21 +84,17 @@ const required = Object.fromEntries(
 export const wantedFields = (file: FileOf, kind: RecordKind | undefined): string[] =>
   kind ? required[kind].filter((field) => Object.hasOwn(fieldNames(file, kind), field)) : [];
 
-const lists = new Set(["tags", "locales"]);
-const maxName = 100;
-
-/** A column's name as it is shown and mapped; without one its number. */
-export const columnName = (name: string, index = 0): string =>
-  [...trimText(name.replaceAll(/\0|\p{Surrogate}/gu, ""))].slice(0, maxName).join("") || `column ${index + 1}`;
-
+/** Fields of several values: those of all their columns. */
+export const lists: ReadonlySet<string> = new Set(["tags", "locales"]);
 /** The kind of records with these names; undefined if each record says it. */
 export function kindOfNames(names: readonly string[], file: FileOf): RecordKind | undefined {
   const mapping = mappingOf(file);
-  const given = new Set(names.filter((name) => !mapping.has(columnName(name))).map(nameOf));
+  const has = (...wanted: string[]) =>
+    names.some((name) => wanted.includes(nameOf(name)) && !mapping.has(columnName(name)));
   const kind = kindOf[file.what];
-  if (file.format === "feedback") return given.has("kind") ? undefined : kind;
-  if (given.has("voter")) return "vote";
-  if (given.has("value") && !given.has("title") && !given.has("post_title")) return "comment";
+  if (file.format === "feedback") return has("kind") ? undefined : kind;
+  if (has("voter")) return "vote";
+  if (has("value") && !has("title", "post_title")) return "comment";
   return foreignNames[kind] ? kind : "submission";
 }
 
@@ -106,34 +109,49 @@ export function nameOf(name: string): string {
 }
 
 /** The field of each column of the mapping by name, null if it is ignored. */
-export const mappingOf = ({ columns = {} }: FileOf) =>
-  new Map(Object.entries(columns).map(([name, field]) => [columnName(name), field]));
+export const mappingOf = ({ columns = {} }: FileOf) => new Map(Object.entries(columns));
 
 export type Assigned = {
+  /** The names as they are shown. */
+  shown: string[];
   /** The field of each column; undefined if nothing uses it, null if it is ignored on purpose. */
   fields: (string | null | undefined)[];
   /** A field of a single value that has several columns. */
   repeated?: string | undefined;
 };
 
-/** Assigns columns, or the names of a record's fields, to fields. */
+const assigned = new Map<string, Assigned>();
+const maxAssigned = 200;
+
+/** Assigns columns, or the names of a record's fields, to fields. Most records of a file have the same names. */
 export function assign(names: readonly string[], file: FileOf, kind: RecordKind | undefined): Assigned {
+  const { format, anonymous_votes, columns } = file;
+  const key = JSON.stringify([format, anonymous_votes, columns, kind, names]);
+  const found = assigned.get(key) ?? newlyAssigned(names, file, kind);
+  if (assigned.size >= maxAssigned) assigned.clear();
+  assigned.set(key, found);
+  return found;
+}
+
+function newlyAssigned(names: readonly string[], file: FileOf, kind: RecordKind | undefined): Assigned {
   const known = Object.entries(fieldNames(file, kind));
   const mapping = mappingOf(file);
-  const mapped = names.map((name, index) => mapping.get(columnName(name, index)));
+  const shown = names.map(columnName);
+  const mapped = shown.map((name) => mapping.get(name));
   const fields: Assigned["fields"] = mapped.map((field) =>
     field === null || known.some(([one]) => one === field) ? field : undefined,
   );
   const normalized = names.map((name, index) => (mapped[index] === undefined ? nameOf(name) : undefined));
   for (const [field, aliases] of known) {
-    const chosen = fields.includes(field) ? undefined : aliases.find((alias) => normalized.includes(alias));
-    if (chosen === undefined) continue;
-    for (const [index, name] of normalized.entries()) if (name === chosen) fields[index] = field;
+    const present = aliases.filter((alias) => normalized.includes(alias));
+    const chosen = lists.has(field) ? present : fields.includes(field) ? [] : present.slice(0, 1);
+    for (const [index, name] of normalized.entries())
+      if (name !== undefined && chosen.includes(name)) fields[index] = field;
   }
   const repeated = fields.find(
     (field, index) => typeof field === "string" && !lists.has(field) && fields.indexOf(field) !== index,
   );
-  return { fields, repeated: repeated ?? undefined };
+  return { shown, fields, repeated: repeated ?? undefined };
 }
 
 /** Why columns cannot be mapped like this. */

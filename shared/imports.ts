@@ -266,6 +266,13 @@ export const recordFiles = Object.keys(kindOf) as [keyof typeof kindOf, ...(keyo
 export const importFormats = ["feedback", "canny", "fider"] as const;
 const choice = z.enum(["true", "false"]).transform((value) => value === "true");
 
+const maxName = 100;
+
+/** A column's name as it is shown and mapped; without one its number. */
+export const columnName = (name: string, index = 0): string =>
+  [...trimText(name.replaceAll(/\0|\p{Surrogate}/gu, "").replaceAll(/\s+/g, " "))].slice(0, maxName).join("") ||
+  `column ${index + 1}`;
+
 /** A JSON object as the text of a parameter. */
 export const columnMapping = z
   .string()
@@ -273,9 +280,11 @@ export const columnMapping = z
   .transform(parsed)
   .pipe(
     z
-      .record(text({ min: 1, max: 100 }), text({ min: 1, max: 50 }).nullable(), {
-        error: 'must be a JSON object such as {"Body text":"description"}',
-      })
+      .record(
+        text({ min: 1, max: maxName }).overwrite((name) => columnName(name)),
+        text({ min: 1, max: 50 }).nullable(),
+        { error: 'must be a JSON object such as {"Body text":"description"}' },
+      )
       .refine((columns) => Object.keys(columns).length <= 100, "must have at most 100 columns"),
   )
   .optional()

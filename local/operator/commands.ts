@@ -15,7 +15,8 @@ import { type ApiAccess, exportFile, importFile } from "./import-export.ts";
 const usage = `npm run organization:create -- --name "Acme" --slug acme --owner-email a@b.c [--owner-password …] [--private]
 npm run key:create -- --organization acme --name backend --scopes submissions:write,submissions:read [--expires 2027-01-31]
 npm run import -- [--format canny|fider] [--what comments] [--source old-board] [--type problem]
-  [--dates day_first|month_first] [--no-create-missing] [--anonymous-votes] [--follow] [--dry-run] file.csv|.json|.jsonl|.zip
+  [--dates day_first|month_first] [--no-create-missing] [--anonymous-votes] [--follow]
+  [--columns '{"Body text":"description"}'] [--dry-run] file.csv|.json|.jsonl|.zip
 npm run export -- [--format json|jsonl|csv] [--what submissions] [file]
 
 The first two work on DATABASE_URL where it is set, else on the stack that runs in DATA_DIR (.data). import and export need a

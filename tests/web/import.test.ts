@@ -104,6 +104,28 @@ test("a file is checked, then imported, and the report names the lines with erro
   expect(form.querySelector("input[name=dry_run][checked]")?.getAttribute("value")).toBe("false");
 });
 
+test("columns without use are named, mapped to fields, and the stored file is checked again", async () => {
+  const of = await newOrganization();
+  const admin = await ownerOf(of);
+  const text = "Titel;Beschreibung;Notiz\nA title of a row;A description that is long enough;x";
+  const fields = { format: "feedback", dry_run: "true", what: "submissions", source: "", type: "idea" };
+  const sent = await upload(admin, formOf(fields, { name: "board.csv", text }), {}, of);
+  const report = await ended(admin, sent.location);
+  const names = (html: typeof report) => html.querySelectorAll("#columns code").map((name) => name.text);
+  expect(names(report)).toEqual(["Titel", "Beschreibung", "Notiz", "title", "description"]);
+  const form = report.querySelector("#columns-form");
+  const twice = await admin.submit(form, { "field of Titel": "title", "field of Notiz": "title" });
+  expect(twice.html.querySelector("[role=alert]")?.text).toBe(messagesOf("en").admin.import.fieldTwice);
+  const chosen = { "field of Titel": "title", "field of Beschreibung": "description", "field of Notiz": "" };
+  const again = await admin.submit(form, chosen);
+  const second = await ended(admin, again.location ?? "");
+  expect(numbers(second)).toEqual(["1", "0", "0"]);
+  expect(names(second)).toEqual([]);
+  expect(second.querySelector('[name="field of Titel"] option[selected]')?.getAttribute("value")).toBe("title");
+  const imported = await admin.submit(second.querySelector("#outcome form"));
+  expect(numbers(await ended(admin, imported.location ?? ""))).toEqual(["1", "0", "0"]);
+});
+
 test("the file of a dry run is kept until the next one is checked, for a day at most, and is nobody else's", async () => {
   const board = await newOrganization();
   const admin = await ownerOf(board);

@@ -2,9 +2,9 @@ import { commentPatch } from "../../../../shared/comments.ts";
 import { isEmailAddress, personName } from "../../../../shared/fields.ts";
 import {
   assign,
-  columnName,
   type Facts,
   kindOfNames,
+  lists,
   mappingOf,
   nameOf,
   wantedFields,
@@ -91,13 +91,13 @@ function fieldsIn(
 ): Values {
   const parts = partsOf(values, kind);
   const names = Object.keys(withoutNulls(values)).filter((name) => !(name in parts));
-  const { fields } = assign(names, query, kind);
+  const { shown, fields } = assign(names, query, kind);
   const row: Values = {};
   for (const [index, name] of names.entries()) {
     const field = fields[index];
-    const isUsed = typeof field === "string" && !Object.hasOwn(row, field);
-    if (isUsed) row[field] = values[name];
-    facts?.column(within + columnName(name), isUsed || field === null);
+    const isUsed = typeof field === "string" && (!Object.hasOwn(row, field) || lists.has(field));
+    if (isUsed) row[field] = joined(row[field], values[name]);
+    facts?.column(`${within}${shown[index]}`, isUsed || field === null);
   }
   if (within === "") {
     for (const name of mappingOf(query).keys()) if (Object.hasOwn(values, name)) facts?.column(name, true);
@@ -360,6 +360,13 @@ function textOf(values: unknown, ...names: string[]): string | undefined {
     const value = values[name];
     if (typeof value === "number" || (typeof value === "string" && value !== "")) return String(value);
   }
+}
+
+/** Both values of a list, which a text separates by commas. */
+function joined(one: unknown, other: unknown): unknown {
+  if (one === undefined) return other;
+  const [a, b] = [one, other].map((list) => (typeof list === "string" ? list.split(",") : list));
+  return [a, b].flat();
 }
 
 function withoutNulls(values: Values): Values {

@@ -1,13 +1,4 @@
-import {
-  assign,
-  columnFacts,
-  columnName,
-  type Facts,
-  fieldsOfFile,
-  kindOfNames,
-  mappingOf,
-  wantedFields,
-} from "../../../../shared/import-fields.ts";
+import { columnFacts, type Facts, mappingOf } from "../../../../shared/import-fields.ts";
 import type { ImportQuery } from "../../../../shared/imports.ts";
 import { invalid, toApiError } from "../../http/api-error.ts";
 import type { Execute } from "../../http/endpoint.ts";
@@ -20,7 +11,8 @@ import {
 } from "../../statements/import-export.ts";
 import { type Chunk, chunksOf, problemOf } from "./chunks.ts";
 import { maxVotes } from "./formats.ts";
-import { type Header, type Position, type Row, rowsOf } from "./rows.ts";
+import { headerReader } from "./header.ts";
+import { type Position, type Row, rowsOf } from "./rows.ts";
 
 const partSize = 1024 * 1024;
 /** Maximum bytes parsed at once: the rows are in memory until they are written. */
@@ -116,34 +108,6 @@ async function writeRows(id: string, { chunks: maxChunks, milliseconds }: Budget
 }
 
 const nothing: Chunk = { entries: [], refused: [] };
-
-/** Reads the header of a CSV file: a wrong one ends the import before anything is written. */
-const headerReader =
-  (query: ImportQuery, facts: Facts) =>
-  (names: string[]): Header => {
-    const kind = kindOfNames(names, query);
-    const { fields, repeated } = assign(names, query, kind);
-    const shown = names.map(columnName);
-    const wanted = wantedFields(query, kind);
-    const isRepeated = (index: number) => repeated !== undefined && fields[index] === repeated;
-    for (const [index, name] of names.entries())
-      if (name.trim() !== "" || fields[index] !== undefined)
-        facts.column(shown[index] as string, fields[index] !== undefined && !isRepeated(index));
-    for (const field of wanted) facts.field(field, fields.includes(field) && field !== repeated);
-    const lacking = [...mappingOf(query).keys()].find((name) => !shown.includes(name));
-    const problem =
-      lacking !== undefined
-        ? `has no column "${lacking}"; map only columns of the file`
-        : repeated !== undefined
-          ? `has the columns ${shown
-              .filter((_, index) => isRepeated(index))
-              .map((name) => `"${name}"`)
-              .join(" and ")} for ${repeated}; keep one of them`
-          : wanted.length > 0 && !wanted.some((field) => fields.includes(field))
-            ? `has no header with a column ${wanted.join(" or ")}; known columns are ${fieldsOfFile(query).join(", ")}`
-            : undefined;
-    return { keys: fields, byField: { kind }, problem, lose: (index) => facts.column(shown[index] as string, false) };
-  };
 
 /** Groups rows between two stored positions. If the file becomes unreadable, yields the rows before it first. */
 async function* groupsOf(rows: AsyncIterable<Row>, from: Position): AsyncGenerator<{ rows: Row[]; next: Position }> {

@@ -90,7 +90,7 @@ async function* csvRows(
       else {
         names = cells;
         header = headerOf(names);
-        if (header.problem) throw invalid("body", `${header.problem} (line ${at})`);
+        if (header.problem) throw invalid(`line ${at}`, header.problem);
       }
     }
     if (failure) throw failure;

@@ -243,12 +243,12 @@ const importPage: Page = adminPage({
           ) : (
             <Outcome of={shown} />
           )}
+          <Columns of={shown} />
           <dl class="stats">
             <Stat label={shown.dry_run ? words.wouldCreate : words.created} value={count(shown.created)} />
             <Stat label={words.skipped} value={count(shown.skipped)} hint={words.skippedHint} />
             <Stat label={words.failed} value={count(shown.failed)} />
           </dl>
-          <Columns of={shown} />
           <Errors of={shown} />
         </>
       ),
@@ -309,35 +309,17 @@ const Columns = ({ of: shown }: { of: Import }) => {
   const words = useWords("import");
   const { unused, missing, mapped } = shown.columns;
   const named = [...new Set([...unused, ...Object.keys(mapped)])];
-  const isLost = unused.length > 0 || missing.length > 0;
-  const canMap = shown.can_check && named.length > 0;
-  if (!isLost && !canMap) return null;
-  const fields = fieldsOfFile({ ...shown, columns: mapped, anonymous_votes: false }).map((field) => ({
-    value: field,
-    label: field,
-  }));
+  const fields = fieldsOfFile({ ...shown, columns: mapped, anonymous_votes: false });
   return (
-    <section class={isLost ? "stack notice warning" : "stack notice"} id="columns">
-      {unused.length > 0 && (
-        <p class="with-icon">
-          <Icon name="triangle-alert" />
-          <span>
-            <strong>{words.unused + words.colon}</strong>
-            <Names of={unused} />
-          </span>
-        </p>
+    <>
+      {(unused.length > 0 || missing.length > 0) && (
+        <section class="stack notice warning" id="columns">
+          <Names label={words.unused} of={unused} />
+          <Names label={words.missing} of={missing} />
+        </section>
       )}
-      {missing.length > 0 && (
-        <p class="with-icon">
-          <Icon name="triangle-alert" />
-          <span>
-            <strong>{words.missing + words.colon}</strong>
-            <Names of={missing} />
-          </span>
-        </p>
-      )}
-      {canMap && (
-        <Form of={checkAgain} class="stack" id="columns-form">
+      {shown.can_check && named.length > 0 && (
+        <Form of={checkAgain} class="card form-card" id="columns-form" hasProblem={false}>
           <p>{words.chooseFields}</p>
           <div class="column-fields">
             {named.map((name, index) => (
@@ -346,29 +328,41 @@ const Columns = ({ of: shown }: { of: Import }) => {
                 id={`column-${index}`}
                 label={name}
                 value={mapped[name] ?? ""}
-                options={[{ value: "", label: words.leaveOut }, ...fields]}
+                options={[
+                  { value: "", label: words.leaveOut },
+                  ...fields.map((field) => ({ value: field, label: field })),
+                ]}
               />
             ))}
           </div>
-          <Button icon="search" label={words.checkAgain} />
+          <div class="buttons">
+            <Button icon="search" label={words.checkAgain} />
+          </div>
         </Form>
       )}
-    </section>
+    </>
   );
 };
 
-const Names = ({ of: names }: { of: string[] }) => (
-  <>
-    {names.map((name, index) => (
-      <>
-        {index > 0 && ", "}
-        <bdi>
-          <code>{name}</code>
-        </bdi>
-      </>
-    ))}
-  </>
-);
+const Names = ({ label, of: names }: { label: string; of: string[] }) => {
+  const { words } = useVisit().messages;
+  return names.length === 0 ? null : (
+    <p class="with-icon">
+      <Icon name="triangle-alert" />
+      <span>
+        <strong>{label + words.colon}</strong>
+        {names.map((name, index) => (
+          <>
+            {index > 0 && ", "}
+            <bdi>
+              <code>{name}</code>
+            </bdi>
+          </>
+        ))}
+      </span>
+    </p>
+  );
+};
 
 const maxErrors = 100;
 const mebibyte = 1024 * 1024;
