@@ -27,9 +27,14 @@ const kinds = new Set<string>(Object.values(kindOf));
 const listNames = ["records", "data", "submissions", "posts", "votes", "comments"];
 
 /** Records of one object in a file: a submission may contain votes and comments, an API page contains rows. */
-export function* draftsOf(values: Values, query: ImportQuery, allowance: Allowance): Generator<Draft | Omission> {
-  const list = isRecord(values) ? undefined : listNames.find((name) => Array.isArray(values[name]));
-  if (list) for (const row of objectsOf(values[list])) yield* draftsOf(row, query, allowance);
+export function* draftsOf(
+  values: Values,
+  query: ImportQuery,
+  allowance: Allowance,
+  depth = 0,
+): Generator<Draft | Omission> {
+  const list = isRecord(values) || depth > 2 ? undefined : listNames.find((name) => Array.isArray(values[name]));
+  if (list) for (const row of objectsOf(values[list])) yield* draftsOf(row, query, allowance, depth + 1);
   else if (query.format === "feedback") yield* ownDrafts(values, query);
   else yield* foreignDrafts(normalized(values), query, query.format, allowance);
 }
