@@ -161,7 +161,7 @@ test.each(["25006", "40001", "40P01", "53100", "55P03", "57P01", "58030"])(
   },
 );
 
-test("texts that Postgres cannot store do not stop an import, wherever they are", async () => {
+test("texts that Postgres cannot store, and rows within rows, do not stop an import", async () => {
   const { key } = await newBoard();
   const row = { title: "A title", details: longEnough };
   const raw = [
@@ -170,8 +170,9 @@ test("texts that Postgres cannot store do not stop an import, wherever they are"
     { ...row, tags: ["a\0b"] },
     { ...row, title: "Whole" },
   ];
-  const lines = raw.map((one) => JSON.stringify(one)).join("\n");
-  expect(await importFrom(key, lines, "?format=canny")).toMatchObject({ state: "completed", created: 2, failed: 2 });
+  const deep = `${'{"posts":['.repeat(60_000)}${"]}".repeat(60_000)}`;
+  const lines = [deep, ...raw.map((one) => JSON.stringify(one))].join("\n");
+  expect(await importFrom(key, lines, "?format=canny")).toMatchObject({ state: "completed", created: 2, failed: 3 });
 });
 
 test("rows with one id and other content are told, in any chunk, in a dry run too; a repetition is not", async () => {

@@ -460,7 +460,7 @@ export const admin: AdminTexts = {
     type: "Beiträge ohne Art sind",
     types: { idea: "Ideen", problem: "Probleme" },
     dates: "Ein Datum wie 06/05/2024 ist",
-    dateOrders: { "": "Unklar: die Zeile als Fehler melden", day_first: "Der 6. Mai 2024 (Tag zuerst)", month_first: "Der 5. Juni 2024 (Monat zuerst)" },
+    dateOrders: { "": "Unklar: als Fehler melden", day_first: "Der 6. Mai 2024 (Tag zuerst)", month_first: "Der 5. Juni 2024 (Monat zuerst)" },
     createMissing: "Fehlende Kategorien und Schlagwörter anlegen",
     anonymousVotes: "Anonyme Stimmen anlegen, wenn die Datei nur die Zahl der Stimmen enthält",
     follow: "Personen in der Datei zu Followern machen (sie haben E-Mails zu diesen Beiträgen gewünscht)",

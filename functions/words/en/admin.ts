@@ -443,7 +443,7 @@ export const admin = {
     type: "Submissions without a type are",
     types: { idea: "ideas", problem: "problems" },
     dates: "A date such as 06/05/2024 is",
-    dateOrders: { "": "Unclear: report its line as an error", day_first: "May 6, 2024 (day first)", month_first: "June 5, 2024 (month first)" },
+    dateOrders: { "": "Unclear: report an error", day_first: "May 6, 2024 (day first)", month_first: "June 5, 2024 (month first)" },
     createMissing: "Create missing categories and tags",
     anonymousVotes: "Create anonymous votes if the file only has a vote count",
     follow: "Make the people in the file followers (they asked for emails about these submissions)",

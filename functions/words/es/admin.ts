@@ -469,7 +469,7 @@ export const admin: AdminTexts = {
     type: "Las propuestas sin tipo son",
     types: { idea: "ideas", problem: "problemas" },
     dates: "Una fecha como 06/05/2024 es",
-    dateOrders: { "": "Dudosa: indicar su línea como error", day_first: "El 6 de mayo de 2024 (primero el día)", month_first: "El 5 de junio de 2024 (primero el mes)" },
+    dateOrders: { "": "Dudosa: indicar un error", day_first: "El 6 de mayo de 2024 (primero el día)", month_first: "El 5 de junio de 2024 (primero el mes)" },
     createMissing: "Crear las categorías y etiquetas que falten",
     anonymousVotes: "Crear votos anónimos si el archivo solo indica el número de votos",
     follow: "Las personas del archivo pidieron correos sobre estas propuestas: añadirlas como seguidores",

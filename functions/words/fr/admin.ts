@@ -466,7 +466,7 @@ export const admin: AdminTexts = {
     type: "Les propositions sans type sont",
     types: { idea: "des idées", problem: "des problèmes" },
     dates: "Une date comme 06/05/2024 désigne",
-    dateOrders: { "": "Ambiguë : signaler sa ligne comme erreur", day_first: "Le 6 mai 2024 (le jour d’abord)", month_first: "Le 5 juin 2024 (le mois d’abord)" },
+    dateOrders: { "": "Ambiguë : signaler une erreur", day_first: "Le 6 mai 2024 (le jour d’abord)", month_first: "Le 5 juin 2024 (le mois d’abord)" },
     createMissing: "Créer les catégories et étiquettes qui manquent",
     anonymousVotes: "Créer des votes anonymes là où le fichier n’en donne que le nombre",
     follow: "Abonner les personnes du fichier (elles ont demandé des e-mails sur ces propositions)",

@@ -458,7 +458,7 @@ export const admin: AdminTexts = {
     type: "Le proposte senza tipo sono",
     types: { idea: "idee", problem: "problemi" },
     dates: "Una data come 06/05/2024 è",
-    dateOrders: { "": "Incerta: segnala la sua riga come errore", day_first: "Il 6 maggio 2024 (prima il giorno)", month_first: "Il 5 giugno 2024 (prima il mese)" },
+    dateOrders: { "": "Incerta: segnala un errore", day_first: "Il 6 maggio 2024 (prima il giorno)", month_first: "Il 5 giugno 2024 (prima il mese)" },
     createMissing: "Crea le categorie e le etichette che mancano",
     anonymousVotes: "Crea voti anonimi dove il file ne indica solo il numero",
     follow: "Le persone nel file hanno chiesto e-mail su queste proposte: aggiungile ai follower",

@@ -461,7 +461,7 @@ export const admin: AdminTexts = {
     type: "Sugestões sem tipo são",
     types: { idea: "ideias", problem: "problemas" },
     dates: "Uma data como 06/05/2024 é",
-    dateOrders: { "": "Incerta: indicar a linha como erro", day_first: "6 de maio de 2024 (dia primeiro)", month_first: "5 de junho de 2024 (mês primeiro)" },
+    dateOrders: { "": "Incerta: indicar um erro", day_first: "6 de maio de 2024 (dia primeiro)", month_first: "5 de junho de 2024 (mês primeiro)" },
     createMissing: "Criar categorias e etiquetas que faltam",
     anonymousVotes: "Criar votos anônimos quando o arquivo só traz a quantidade",
     follow: "Incluir as pessoas do arquivo como seguidores (pediram e-mails sobre estas sugestões)",

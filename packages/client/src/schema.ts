@@ -6284,6 +6284,8 @@ export interface operations {
                 anonymous_votes?: "true" | "false";
                 /** @description Whether to create missing categories and tags; otherwise such a record fails. */
                 create_missing?: "true" | "false";
+                /** @description What 06/05/2024 means, a day with slashes or dashes before its year; without it such a record fails. */
+                dates?: "day_first" | "month_first";
                 /** @description Validates and reports without writing. */
                 dry_run?: "true" | "false";
                 /** @description Whether authors, commenters and voters asked to follow the submissions, and so to get mail about them; for records without the field `follow`. */
