@@ -1,4 +1,5 @@
 import type { Words } from "../words/en/words.ts";
+import { isolated } from "../words/index.ts";
 
 /** The text of a mail, from the HTML of its templates, in which what people wrote is escaped. */
 export function textOfMail(html: string, { colon }: Words): string {
@@ -7,8 +8,11 @@ export function textOfMail(html: string, { colon }: Words): string {
       .replace(/<head>.*?<\/head>|<div class="preview".*?<\/div>/gs, "")
       // Only tags start a line, not line breaks in a title. No-break spaces stay.
       .replace(/[^\S\u00A0\u202F]+/g, " ")
-      .replace(/<blockquote>(.*?)<\/blockquote>/g, (_, quoted) => `${quote(quoted)}\n\n`)
-      .replace(/<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs, (_, href, label) => `${strip(label)}${colon}${href}`)
+      .replace(/<blockquote[^>]*>(.*?)<\/blockquote>/g, (_, quoted) => `${quote(quoted)}\n\n`)
+      .replace(
+        /<a [^>]*?href="([^"]*)"[^>]*>(.*?)<\/a>/gs,
+        (_, href, label) => `${isolated(strip(label))}${colon}${href}`,
+      )
       .replace(/<br ?\/?>/g, "\n")
       .replace(/<hr[^>]*>/g, "\n-- \n")
       .replace(/<\/(p|h1|h2|blockquote|li|div|td)>/g, "\n\n")

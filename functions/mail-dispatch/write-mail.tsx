@@ -110,4 +110,4 @@ function partsOfInvite(claim: InviteClaim): Parts {
 /** Removes characters that could start another header or hide text. */
 const oneLine = (text: string) =>
   // Cut between characters: providers reject half a surrogate pair.
-  [...text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2066-\u2069]+/gu, " ").trim()].slice(0, 250).join("");
+  [...text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2066\u2067]+/gu, " ").trim()].slice(0, 250).join("");

@@ -80,6 +80,24 @@ describe("a change of status", () => {
   });
 });
 
+test("texts from right to left keep their side in a mail, and leave that of the sentences around them", async () => {
+  const [author, commenter] = (await world.confirmed(2)) as [Person, Person];
+  await stack.sql`update public.profiles set name = ${"\u202Eדנה (QA)\u2069"} where id = ${commenter.id}`;
+  await world.choose(author, "comment", "at_once");
+  const id = await world.submit(author, "مصادقة SSO (v2.0)!");
+  await world.changeStatus(id, "planned", "قريبا, v3!");
+  const [status] = await until(() => server.to(author.email).length > 0 && server.to(author.email));
+  expect(status?.subject).toBe("Planned: \u2068مصادقة SSO (v2.0)!\u2069");
+  expect(status?.html).toContain('<h1 dir="auto">مصادقة SSO (v2.0)!</h1>');
+  expect(status?.html).toContain('<blockquote dir="auto">قريبا, v3!</blockquote>');
+  expect(status?.text).toContain("> قريبا, v3!");
+  await world.comment(id, commenter, "שלום, עולם!");
+  const [comment] = await until(() => server.to(author.email).length > 1 && server.to(author.email).slice(1));
+  expect(comment?.html).toContain('<p class="kind">Comment by \u2068דנה (QA)\u2069</p>');
+  expect(comment?.text).toContain("Comment by \u2068דנה (QA)\u2069");
+  expect(comment?.html).toContain('<blockquote dir="auto">שלום, עולם!</blockquote>');
+});
+
 test("replies and official answers are told at once, other comments in one digest", async () => {
   const [author, commenter, other] = (await world.confirmed(3)) as [Person, Person, Person];
   const [member] = (await world.confirmed(1, "member")) as [Person];

@@ -28,8 +28,8 @@ const textsOf = (locale: Locale): [name: string, text: string][] =>
         : [[name, message("※", "※")]],
   );
 
-/** Whether the message is one of `counter`, which chooses a plural form. */
-const isCounter = (message: Message) => String(message).includes("rules.select");
+/** Whether the message is one of `counter`, which chooses a plural form: it writes what it is given as a number. */
+const isCounter = (message: Message) => /NaN|не\u00A0число/.test(message("※", "※"));
 
 const counts = [0, 1, 2, 5, 11, 21, 1_000_000];
 

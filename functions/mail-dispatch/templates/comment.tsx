@@ -1,4 +1,5 @@
 import { submissionPage } from "../../_shared/http/web-pages.ts";
+import { isolated } from "../../words/index.ts";
 import type { MailEvent, PersonClaim } from "../database.ts";
 import { Button, Quote, type Wording, type Written } from "./layout.tsx";
 
@@ -43,12 +44,12 @@ export function commentMail({ events }: PersonClaim, wording: Wording): Written 
     event.kind as "official" | "reply" | "comment"
   ];
   return {
-    subject: `${kind}${words.colon}${event.title}`,
+    subject: `${kind}${words.colon}${isolated(event.title)}`,
     preview: event.text ?? "",
     content: (
       <>
         <EventHeading event={event} wording={wording} />
-        <h1>{event.title}</h1>
+        <h1 dir="auto">{event.title}</h1>
         {event.text && <Quote text={event.text} />}
         <Button href={linkOf(event)}>{wording.messages.mail.open}</Button>
       </>

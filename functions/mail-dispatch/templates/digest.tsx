@@ -1,5 +1,6 @@
 import { environment } from "../../_shared/runtime/environment.ts";
 import { organizationPath } from "../../web/paths.ts";
+import { isolated } from "../../words/index.ts";
 import type { MailEvent, PersonClaim } from "../database.ts";
 import { EventHeading, linkOf } from "./comment.tsx";
 import { Button, Quote, type Wording, type Written } from "./layout.tsx";
@@ -31,7 +32,7 @@ export function listMail(
   const board = `${environment.siteUrl}${organizationPath({ slug, is_default })}/`;
   return {
     subject,
-    preview: [...new Set(events.map(({ title }) => title))].slice(0, 3).join(" · "),
+    preview: [...new Set(events.map(({ title }) => isolated(title)))].slice(0, 3).join(" · "),
     content: (
       <>
         <h1>{heading}</h1>
@@ -39,7 +40,7 @@ export function listMail(
           const [first] = ofOne as [MailEvent];
           return (
             <>
-              <h2>
+              <h2 dir="auto">
                 <a href={linkOf({ ...first, comment_id: undefined })}>{first.title}</a>
               </h2>
               {ofOne.slice(0, maxOfOne).map((event) => (

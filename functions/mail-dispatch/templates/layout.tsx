@@ -39,7 +39,7 @@ export const MailFrame = ({ locale, subject, preview, from, foot, children }: Fr
         <div class="mail">
           <p class="from">
             {logo && <img src={logo} alt="" height="24" class="logo" referrerpolicy="no-referrer" />}
-            <strong>{from.name}</strong>
+            <strong dir="auto">{from.name}</strong>
           </p>
           <div class="card">{children}</div>
           <div class="foot">
@@ -106,7 +106,7 @@ export const InviteFoot = ({
 
 /** User text with its line breaks. */
 export const Quote = ({ text }: { text: string }) => (
-  <blockquote>
+  <blockquote dir="auto">
     {text.split("\n").map((line, at) => (
       <>
         {at > 0 && <br />}
@@ -138,7 +138,7 @@ h2 { font-size: 16px; line-height: 1.4; margin: 24px 0 4px; }
 h2 a { color: inherit; }
 p { margin: 0 0 12px; }
 .kind { color: #52525b; font-size: 14px; margin: 0 0 4px; }
-blockquote { margin: 0 0 16px; padding: 2px 0 2px 14px; border-left: 3px solid ${light}; }
+blockquote { unicode-bidi: plaintext; margin: 0 0 16px; padding: 2px 0 2px 14px; border-left: 3px solid ${light}; }
 a { color: ${light}; }
 .act { margin: 20px 0 0; }
 p.code { margin: 16px 0; font: 600 28px/1.3 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; letter-spacing: 4px; }

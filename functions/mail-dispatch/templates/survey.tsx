@@ -12,7 +12,7 @@ export function surveyMail({ events, organization }: PersonClaim, { messages: { 
     content: (
       <>
         <p class="kind">{asks}</p>
-        <h1>{title}</h1>
+        <h1 dir="auto">{title}</h1>
         {text && <Quote text={text} />}
         <Button href={surveyPage(survey_id)}>{mail.answerSurvey}</Button>
       </>

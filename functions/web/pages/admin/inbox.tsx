@@ -265,11 +265,13 @@ const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
         />
         <div class="stack entry-text">
           <header>
-            <h2 id={`title-${id}`}>
+            <h2 id={`title-${id}`} dir="auto">
               {type === "comment" ? (
                 <>
                   <span class="quiet">{words.commentOn}</span>{" "}
-                  <a href={`${path}?thread=${id}#comment-${id}`}>{submission_title}</a>
+                  <a href={`${path}?thread=${id}#comment-${id}`}>
+                    <bdi>{submission_title}</bdi>
+                  </a>
                 </>
               ) : (
                 <a href={path}>{title}</a>
