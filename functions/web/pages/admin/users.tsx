@@ -174,7 +174,7 @@ const Contributions = ({ label, rows }: { label: string; rows: Contribution[] })
         {rows.map(({ id, title, at, status, body, comment_id, moderation_state }) => (
           <li class="row plain">
             <div class="row-text">
-              <h3>
+              <h3 dir="auto">
                 <a href={submissionPath(id, title) + (comment_id ? `#comment-${comment_id}` : "")}>{title}</a>
               </h3>
               {body && <p>{body}</p>}
