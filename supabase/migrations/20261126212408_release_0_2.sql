@@ -762,7 +762,7 @@ begin
       'actors', coalesce((select json_agg(json_build_object(
         'id', p.id,
         'kind', p.kind,
-        'name', private.actor_name(p)) order by lower(private.actor_name(p)), p.id)
+        'name', private.actor_name(p)) order by private.actor_name(p) collate "und-x-icu", p.id)
         from first_actors f join public.profiles p on p.id = f.id), '[]')));
 end
 $function$;
@@ -1270,7 +1270,7 @@ begin
     'organizations', (select json_agg(json_build_object(
       'slug', o.slug,
       'name', o.name,
-      'is_default', o.id = private.default_organization_id()) order by lower(o.name), o.id)
+      'is_default', o.id = private.default_organization_id()) order by o.name collate "und-x-icu", o.id)
       from public.memberships m join public.organizations o on o.id = m.organization_id
         where m.user_id = caller),
     'waiting_count', case when own_role <> 'member' then (select count(*) from (
@@ -2415,7 +2415,8 @@ begin
       join public.profiles p on p.id = own.id
       where p.kind = 'user' and private.name_key(p.name) like all (parts) limit 50);
   end if;
-  return (select coalesce(json_agg(private.person_shape(f, own_id) order by lower(f.name), f.id), '[]')
+  return (select coalesce(json_agg(private.person_shape(f, own_id)
+      order by f.name collate "und-x-icu", f.id), '[]')
     from (
       select * from public.profiles p
       where p.id = any (named) and private.is_person_of_organization(p.id, own_id)
@@ -8562,7 +8563,7 @@ CREATE OR REPLACE FUNCTION private.made_by(organization_id uuid, user_id uuid)
 AS $function$
 begin
   if private.is_key() or not private.is_admin(organization_id, '') then return '[]'; end if;
-  return (select coalesce(jsonb_agg(m order by m.type, m.name, m.id), '[]') from (
+  return (select coalesce(jsonb_agg(m order by m.type, m.name collate "und-x-icu", m.id), '[]') from (
     select 'api_key' as type, k.id::text, k.name from private.api_keys k
     where k.organization_id = made_by.organization_id and k.created_by = made_by.user_id
       and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())

@@ -107,7 +107,7 @@ begin
     'organizations', (select json_agg(json_build_object(
       'slug', o.slug,
       'name', o.name,
-      'is_default', o.id = private.default_organization_id()) order by lower(o.name), o.id)
+      'is_default', o.id = private.default_organization_id()) order by o.name collate "und-x-icu", o.id)
       from public.memberships m join public.organizations o on o.id = m.organization_id
         where m.user_id = caller),
     'waiting_count', case when own_role <> 'member' then (select count(*) from (

@@ -178,7 +178,7 @@ begin
       'actors', coalesce((select json_agg(json_build_object(
         'id', p.id,
         'kind', p.kind,
-        'name', private.actor_name(p)) order by lower(private.actor_name(p)), p.id)
+        'name', private.actor_name(p)) order by private.actor_name(p) collate "und-x-icu", p.id)
         from first_actors f join public.profiles p on p.id = f.id), '[]')));
 end
 $$;

@@ -135,7 +135,7 @@ create function private.made_by(organization_id uuid, user_id uuid) returns json
 language plpgsql stable security definer set search_path = pg_temp as $$
 begin
   if private.is_key() or not private.is_admin(organization_id, '') then return '[]'; end if;
-  return (select coalesce(jsonb_agg(m order by m.type, m.name, m.id), '[]') from (
+  return (select coalesce(jsonb_agg(m order by m.type, m.name collate "und-x-icu", m.id), '[]') from (
     select 'api_key' as type, k.id::text, k.name from private.api_keys k
     where k.organization_id = made_by.organization_id and k.created_by = made_by.user_id
       and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())

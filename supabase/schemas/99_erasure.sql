@@ -351,7 +351,8 @@ begin
       join public.profiles p on p.id = own.id
       where p.kind = 'user' and private.name_key(p.name) like all (parts) limit 50);
   end if;
-  return (select coalesce(json_agg(private.person_shape(f, own_id) order by lower(f.name), f.id), '[]')
+  return (select coalesce(json_agg(private.person_shape(f, own_id)
+      order by f.name collate "und-x-icu", f.id), '[]')
     from (
       select * from public.profiles p
       where p.id = any (named) and private.is_person_of_organization(p.id, own_id)

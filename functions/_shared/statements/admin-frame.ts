@@ -19,5 +19,5 @@ export const adminFrame = (least: MemberRole) => read<AdminFrame>("admin_frame",
 export function myTeams(): Statement<{ id: string; slug: string; name: string; role: MemberRole }> {
   return (sql) => sql`
     select o.id, o.slug, o.name, m.role from public.memberships m join public.organizations o on o.id = m.organization_id
-    where m.user_id = private.caller_id() order by lower(o.name), o.id limit 200`;
+    where m.user_id = private.caller_id() order by o.name collate "und-x-icu", o.id limit 200`;
 }

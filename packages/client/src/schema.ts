@@ -3264,7 +3264,7 @@ export interface components {
             };
             /** @description Lowercase letters and digits, in words joined by single hyphens; at most 64 characters, and no UUID. */
             slug?: string;
-            /** @description Time zone of analytics, such as `Europe/Berlin`. */
+            /** @description Time zone of the days on its pages and in analytics, such as `Europe/Berlin`. */
             time_zone?: string;
             /** @description Number of approvals after which an author needs none; null for never. */
             trust_after?: number | null;

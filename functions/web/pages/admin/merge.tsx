@@ -105,7 +105,7 @@ const Items = ({ rows, after }: ItemsProps) => {
       {rows.map((row) => (
         <li class="row plain">
           <div class="row-text">
-            <h3>
+            <h3 dir="auto">
               <a href={submissionPath(row.id, row.title)}>{row.title}</a>
             </h3>
             <div class="facts">

@@ -175,7 +175,7 @@ const Contributions = ({ label, rows }: { label: string; rows: Contribution[] })
         {rows.map(({ id, title, at, status, body, comment_id, moderation_state }) => (
           <li class="row plain">
             <div class="row-text">
-              <h3>
+              <h3 dir="auto">
                 <a
                   href={comment_id ? commentAddress(submissionPath(id, title), comment_id) : submissionPath(id, title)}
                 >
