@@ -62,7 +62,7 @@ const ownNames = Object.fromEntries(
 const anyNames: Names = { ...Object.assign({}, ...Object.values(ownNames)), kind: ["kind"] };
 
 /** Names in the file of each field that a record has; without a kind, of records of any kind. */
-export function fieldNames({ format, anonymous_votes }: FileOf, kind: RecordKind | undefined): Names {
+function fieldNames({ format, anonymous_votes }: FileOf, kind: RecordKind | undefined): Names {
   if (format === "feedback") return kind ? { ...ownNames[kind], kind: ["kind"] } : anyNames;
   const { vote_count, ...names } = foreignNames[kind ?? "submission"] ?? (foreignNames.submission as Names);
   // Without anonymous votes nothing uses their number.

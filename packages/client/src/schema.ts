@@ -547,7 +547,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import the file of a completed dry run, which is stored for a day
+         * Import the file of a completed dry run, which is stored for a day, or check it again
          * @description For signed-in users, and for keys with the scope `submissions:moderate`.
          */
         post: operations["postAdminImportsByIdApply"];
@@ -2644,6 +2644,19 @@ export interface components {
             bytes_read: number;
             /** @description Whether the file of this dry run is still stored, to be imported by `POST …/apply`. */
             can_apply: boolean;
+            /** @description Whether the file of this dry run is still stored, to be checked again by `POST …/apply?dry_run=true`. */
+            can_check: boolean;
+            /** @description What was read of the file so far; at most the first 100 names, each of at most 100 characters. */
+            columns: {
+                /** @description The parameter `columns`. */
+                mapped: {
+                    [key: string]: string | null;
+                };
+                /** @description Fields that records need, but no column gives. */
+                missing: string[];
+                /** @description Columns, or fields of JSON records, that nothing uses. */
+                unused: string[];
+            };
             created: number;
             /**
              * Format: date-time
@@ -2682,6 +2695,8 @@ export interface components {
              * @description ISO 8601 with an offset.
              */
             updated_at: string;
+            /** @enum {string} */
+            what: "submissions" | "comments" | "votes" | "comment_votes" | "follows" | "status_changes" | "categories" | "tags" | "surveys" | "survey_responses";
         };
         /** @description An invite, without its token. */
         Invite: {
@@ -3558,6 +3573,18 @@ export interface components {
                 is_trusted: boolean;
                 /** Format: uuid */
                 organization_id: string;
+            }[];
+            /** @description Submissions of which they want to hear nothing. */
+            unfollows: {
+                /**
+                 * Format: date-time
+                 * @description ISO 8601 with an offset.
+                 */
+                created_at: string;
+                /** Format: uuid */
+                organization_id: string;
+                /** Format: uuid */
+                submission_id: string;
             }[];
             votes: {
                 /**
@@ -6282,6 +6309,8 @@ export interface operations {
             query?: {
                 /** @description If a file contains vote counts only: whether to create that many anonymous votes, at most 10,000 a row and 1,000,000 a file. */
                 anonymous_votes?: "true" | "false";
+                /** @description JSON object with the field of each column that is not found by its name, such as `{"Body text":"description","Notes":null}`; null ignores the column. */
+                columns?: string;
                 /** @description Whether to create missing categories and tags; otherwise such a record fails. */
                 create_missing?: "true" | "false";
                 /** @description What 06/05/2024 means, a day with slashes or dashes before its year; without it such a record fails. */
@@ -6477,6 +6506,10 @@ export interface operations {
     postAdminImportsByIdApply: {
         parameters: {
             query?: {
+                /** @description JSON object with the field of each column that is not found by its name, such as `{"Body text":"description","Notes":null}`; null ignores the column. */
+                columns?: string;
+                /** @description Checks the file again, such as with other columns. */
+                dry_run?: "true" | "false";
                 /** @description Like `X-Organization`, which takes precedence. */
                 organization?: components["parameters"]["OrganizationInQuery"];
             };

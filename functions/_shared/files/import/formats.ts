@@ -47,8 +47,7 @@ export function* draftsOf(
   byField?: { kind: RecordKind | undefined },
   depth = 0,
 ): Generator<Draft | Omission> {
-  const list =
-    isRecord(values, query) || depth > 2 ? undefined : listNames.find((name) => Array.isArray(values[name]));
+  const list = isRecord(values, query) || depth > 2 ? undefined : listNames.find((name) => Array.isArray(values[name]));
   if (list)
     for (const row of objectsOf(values[list])) yield* draftsOf(row, query, allowance, facts, undefined, depth + 1);
   else if (query.format === "feedback") yield* ownDrafts(values, query, facts, byField !== undefined);
