@@ -29,7 +29,7 @@ create function pg_temp.submission(id text, more jsonb default '{}') returns jso
     'type', 'idea', 'status', 'open', 'tags', '[]'::jsonb, 'moderation_state', 'approved', 'author_votes', true, 'follow', true) || more
 $$;
 create function pg_temp.file(id text, more jsonb default '{}') returns jsonb language sql as $$
-  select jsonb_build_object('people', '{"ann@x.example": "Ann", "bob@x.example": null}'::jsonb, 'categories', '{"web": "Web"}'::jsonb, 'tags', '{"ui": "UI"}'::jsonb,
+  select jsonb_build_object('people', '{"ann@x.example": "Ann", "bob@x.example": null}'::jsonb, 'categories', '{"Web": "Web"}'::jsonb, 'tags', '{"UI": "UI"}'::jsonb,
     'submission', jsonb_build_array(pg_temp.submission(id, more)))
 $$;
 create function pg_temp.vote(id text) returns jsonb language sql as $$
@@ -46,7 +46,7 @@ end
 $$;
 
 update public.organizations set require_approval = true where slug = 'acme';
-select is(pg_temp.run('acme', pg_temp.file('a', '{"category": "web", "tags": ["ui"], "status": "planned", "created_at": "2024-01-01T00:00:00Z"}')),
+select is(pg_temp.run('acme', pg_temp.file('a', '{"category": "Web", "tags": ["UI"], "status": "planned", "created_at": "2024-01-01T00:00:00Z"}')),
   '{"processed": 1, "created": 1, "skipped": 0, "failed": 0, "is_written": true}', 'a submission is imported');
 select results_eq($$ select s.status, s.vote_count, s.moderation_state, s.is_public, s.created_at, c.name from pg_temp.imported('a') s join public.categories c on c.id = s.category_id $$,
   $$ values ('planned', 1, 'approved', true, '2024-01-01T00:00:00Z'::timestamptz, 'Web') $$, 'status, dates and category are kept, without approval');
