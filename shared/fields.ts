@@ -23,15 +23,6 @@ export const newSlug = z
   .refine((value) => !isUuid(value), "must not be a UUID")
   .describe("Lowercase letters and digits, in words joined by single hyphens; at most 64 characters, and no UUID.");
 
-/** Whether Intl knows a time zone with this name; Postgres knows some more. */
-export function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
 /** Input only: a day within the years that Postgres and every client can represent. */
 export const calendarDay = z.iso
   .date("must be a date such as 2027-01-31")

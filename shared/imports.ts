@@ -243,6 +243,9 @@ export const recordSchemas = {
   }),
 };
 
+/** A record is imported without one of these that cannot be used. */
+export const dispensableFields = new Set(["author_email", "author_name", "color", "tracker_issue_url"]);
+
 export type RecordKind = keyof typeof recordSchemas;
 
 /** Record kinds a file may contain. */
@@ -273,17 +276,19 @@ export const columnName = (name: string, index = 0): string =>
   [...trimText(name.replaceAll(/\0|\p{Surrogate}/gu, "").replaceAll(/\s+/g, " "))].slice(0, maxName).join("") ||
   `column ${index + 1}`;
 
+const notAnObject = 'must be a JSON object such as {"Body text":"description"}';
 /** A JSON object as the text of a parameter. */
 export const columnMapping = z
   .string()
   .max(10_000)
+  .regex(/^\s*\{[\s\S]*\}\s*$/, notAnObject)
   .transform(parsed)
   .pipe(
     z
       .record(
         text({ min: 1, max: maxName }).overwrite((name) => columnName(name)),
         text({ min: 1, max: 50 }).nullable(),
-        { error: 'must be a JSON object such as {"Body text":"description"}' },
+        { error: notAnObject },
       )
       .refine((columns) => Object.keys(columns).length <= 100, "must have at most 100 columns"),
   )

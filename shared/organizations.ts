@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { dataOf } from "./envelopes.ts";
-import { count, isTimeZone, newSlug, patchOf, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
+import { count, newSlug, patchOf, slug, timestamp, uuid, webAddress, wholeNumber } from "./fields.ts";
 import { locale } from "./locales.ts";
 import { mailChoices } from "./mail.ts";
 import { text, unstorableWithin } from "./text.ts";
+import { isTimeZone } from "./time-zones.ts";
 
 export const memberRoles = ["owner", "admin", "member"] as const;
 export type MemberRole = (typeof memberRoles)[number];

@@ -1,5 +1,5 @@
-import { isTimeZone } from "../../shared/fields.ts";
 import type { Locale } from "../../shared/locales.ts";
+import { isTimeZone } from "../../shared/time-zones.ts";
 
 const maxKept = 500;
 

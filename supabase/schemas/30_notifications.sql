@@ -41,7 +41,8 @@ comment on table private.fanouts is
   'batches, resumed after the last notified follower.';
 
 -- Next recipients of an event in notification order: followers of the submission, or of the sources of a
--- merge, who did not unfollow the submission. rows: with the default estimate of 1000 the join with profiles would read all profiles.
+-- merge, who did not unfollow the submission. rows: with the default estimate of 1000 the join with profiles
+-- would read all profiles.
 create function private.next_recipients(fanout private.fanouts, max_rows integer) returns setof uuid
 language plpgsql stable set search_path = pg_temp rows 20 as $$
 declare followed uuid[];

@@ -116,6 +116,7 @@ const sameEndpoint = "the endpoint of a route of the API, at another address";
 
 const otherForms: Record<string, string> = {
   "/admin/import/:id/apply": sameEndpoint,
+  "/admin/import/:id/check": sameEndpoint,
   "/admin/settings/brand/logo": "organization.update, by the trigger of the table",
   "/auth/confirm": ownAccount,
   "/auth/reject": ownAccount,

@@ -440,7 +440,7 @@ export const admin: AdminTexts = {
     type: "種類のない投稿の扱い",
     types: { idea: "アイデア", problem: "問題" },
     dates: "「06/05/2024」のような日付の読み方",
-    dateOrders: { "": "判断せず、エラーにする", day_first: "2024年5月6日（日が先）", month_first: "2024年6月5日（月が先）" },
+    dateOrders: { "": "判断せず、エラーにする", day_first: "2024 年 5 月 6 日（日が先）", month_first: "2024 年 6 月 5 日（月が先）" },
     createMissing: "存在しないカテゴリーとタグを作成する",
     anonymousVotes: "ファイルに票数しかない場合は、匿名の投票を作成する",
     follow: "ファイル内の人をフォロワーに追加する（本人がこれらの投稿についてのメールを希望している場合のみ）",

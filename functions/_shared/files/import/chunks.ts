@@ -1,6 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Facts } from "../../../../shared/import-fields.ts";
-import { type ImportQuery, type RecordKind, recordSchemas, withDaysFirst } from "../../../../shared/imports.ts";
+import {
+  dispensableFields,
+  type ImportQuery,
+  type RecordKind,
+  recordSchemas,
+  withDaysFirst,
+} from "../../../../shared/imports.ts";
 import { validationDetails } from "../../../../shared/validation.ts";
 import { toApiError } from "../../http/api-error.ts";
 import { type Allowance, type Draft, draftsOf, mailboxOf, maxVotes } from "./formats.ts";
@@ -86,9 +92,6 @@ function sizeOf(fields: Fields): number {
   return 200 + String(description ?? body ?? "").length + (JSON.stringify(questions ?? answers)?.length ?? 0);
 }
 
-/** A record is imported without one of these that cannot be used. */
-const dispensable = new Set(["author_email", "author_name", "color", "tracker_issue_url"]);
-
 /** The record, or why it is refused; then the omitted fields. */
 function checkedOf({ kind, values: given }: Draft, line: number, query: ImportQuery): (Entry | Failure)[] {
   const values = withDaysFirst(given, query.dates);
@@ -98,7 +101,7 @@ function checkedOf({ kind, values: given }: Draft, line: number, query: ImportQu
     values.author_name ??= name || undefined;
   }
   const details = validationDetails(recordSchemas[kind].safeParse(values).error ?? { issues: [] });
-  const omitted = details.filter(({ field }) => dispensable.has(field));
+  const omitted = details.filter(({ field }) => dispensableFields.has(field));
   const refused = details.find((detail) => !omitted.includes(detail));
   if (refused) return [{ line, ...refused }];
   const address = values.author_email;
