@@ -298,7 +298,7 @@ describe("general settings", () => {
     expect(await language("fr-CH, sv")).toBe("fr");
     expect(await language("en")).toBe("en");
     expect(await language("sv", `/o/${board.slug}?lang=ja`)).toBe("ja");
-    expect(await language("sv", `/o/${organization.slug}/`)).toBe("en");
+    expect(await language("sv", `/o/${organization.slug}`)).toBe("en");
   });
 });
 
