@@ -86,20 +86,12 @@ const pages: Page[] = [
   ...adminPages,
 ];
 
-const requestId = () => ({ "X-Request-Id": crypto.randomUUID() });
-
 export const app = new Hono({ strict: false });
 
 app.get("/health", (c) => c.json({ status: "ok" }));
 app.use(async (c, next) => {
   if (isKnownHost(c)) return next();
-  return c.text(unknownHost, 403, { ...securityHeaders, ...requestId() });
-});
-// A page has one address. The redirect is relative: the prefix of the pages is not known here, and //evil.example is no host.
-app.get("*", (c, next) => {
-  const { pathname, search } = new URL(c.req.url);
-  const [, name] = /([^/]+)\/$/.exec(pathname) ?? [];
-  return name ? c.body(null, 308, { ...securityHeaders, ...requestId(), Location: `../${name}${search}` }) : next();
+  return c.text(unknownHost, 403, { ...securityHeaders, "X-Request-Id": crypto.randomUUID() });
 });
 app.get("/assets/:name", (c) => assetResponse(c.req.param("name"), c.req.raw));
 app.get("/brand/:file", (c) => brandResponse(c.req.param("file")));
