@@ -179,6 +179,7 @@ export const importOptions = importQuery
 /** Options that change between a dry run and what follows. */
 export const applyOptions = z.object({
   columns: columnMapping,
+  dates: importQuery.shape.dates,
   dry_run: importQuery.shape.dry_run.describe("Checks the file again, such as with other columns."),
 });
 

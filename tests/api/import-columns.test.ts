@@ -190,6 +190,15 @@ describe("a mapping", () => {
     expect(stored).toMatchObject([{ title: "A title", description: d }]);
   });
 
+  test("keeps the stored file too when only the order of dates is told", async () => {
+    const { key } = await newBoard();
+    const first = await importFrom(key, `title,description,created_at\nA title,${d},06/05/2024`, "?dry_run=true", csv);
+    expect(first).toMatchObject({ failed: 1, errors: [{ line: 2, field: "created_at" }], can_check: true });
+    const second = await apply(key, first.id, "?dates=day_first&dry_run=true");
+    expect(second).toMatchObject({ ...fine, dry_run: true });
+    expect(await apply(key, second.id, "")).toMatchObject({ ...fine, dry_run: false });
+  });
+
   test.each([
     ["two columns of tags", `title,description,Area,Team\nA title,${d},a,b`, { Area: "tags", Team: "tags" }, []],
     [

@@ -126,6 +126,18 @@ test("columns without use are named, mapped to fields, and the stored file is ch
   expect(numbers(await ended(admin, imported.location ?? ""))).toEqual(["1", "0", "0"]);
 });
 
+test("a check with dates of two meanings asks for their order, and checks the stored file again", async () => {
+  const of = await newOrganization();
+  const admin = await ownerOf(of);
+  const text = "title,description,created_at\nA title of a row,A description that is long enough,06/05/2024";
+  const fields = { format: "feedback", dry_run: "true", what: "submissions", source: "", type: "idea", dates: "" };
+  const sent = await upload(admin, formOf(fields, { name: "board.csv", text }), {}, of);
+  const report = await ended(admin, sent.location);
+  expect(numbers(report)).toEqual(["0", "0", "1"]);
+  const again = await admin.submit(report.querySelector("#columns-form"), { dates: "month_first" });
+  expect(numbers(await ended(admin, again.location ?? ""))).toEqual(["1", "0", "0"]);
+});
+
 test("the file of a dry run is kept until the next one is checked, for a day at most, and is nobody else's", async () => {
   const board = await newOrganization();
   const admin = await ownerOf(board);

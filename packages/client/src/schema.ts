@@ -6508,6 +6508,8 @@ export interface operations {
             query?: {
                 /** @description JSON object with the field of each column that is not found by its name, such as `{"Body text":"description","Notes":null}`; null ignores the column. */
                 columns?: string;
+                /** @description What 06/05/2024 means, a day with slashes or dashes before its year; without it such a record fails. */
+                dates?: "day_first" | "month_first";
                 /** @description Checks the file again, such as with other columns. */
                 dry_run?: "true" | "false";
                 /** @description Like `X-Organization`, which takes precedence. */

@@ -75,10 +75,15 @@ const checkAgain: Page = form({
   path: "/admin/import/:id/check",
   access: "person",
   work: async ({ visit, params }, execute) => {
-    const chosen = [...(visit.form as URLSearchParams)]
+    const sent = visit.form as URLSearchParams;
+    const chosen = [...sent]
       .filter(([name]) => name.startsWith(fieldOf))
       .map(([name, field]) => [name.slice(fieldOf.length), field || null]);
-    const query = applyOptions.safeParse({ columns: JSON.stringify(Object.fromEntries(chosen)), dry_run: "true" });
+    const query = applyOptions.safeParse({
+      columns: JSON.stringify(Object.fromEntries(chosen)),
+      dates: sent.get("dates") || undefined,
+      dry_run: "true",
+    });
     if (!query.success) throw new InvalidInput(query.error.issues);
     const checked = await applyStored(params.id as string, query.data, execute).catch((error) => {
       const isColumns = error instanceof ApiError && error.details.some(({ field }) => field === "columns");
@@ -309,6 +314,7 @@ const Columns = ({ of: shown }: { of: Import }) => {
   const words = useWords("import");
   const { unused, missing, mapped } = shown.columns;
   const named = [...new Set([...unused, ...Object.keys(mapped)])];
+  const hasDates = shown.errors.some(({ field }) => field?.endsWith("_at"));
   const fields = fieldsOfFile({ ...shown, columns: mapped, anonymous_votes: false });
   return (
     <>
@@ -318,9 +324,9 @@ const Columns = ({ of: shown }: { of: Import }) => {
           <Names label={words.missing} of={missing} />
         </section>
       )}
-      {shown.can_check && named.length > 0 && (
+      {shown.can_check && (named.length > 0 || hasDates) && (
         <Form of={checkAgain} class="card form-card" id="columns-form" hasProblem={false}>
-          <p>{words.chooseFields}</p>
+          {named.length > 0 && <p>{words.chooseFields}</p>}
           <div class="column-fields">
             {named.map((name, index) => (
               <Field
@@ -335,6 +341,7 @@ const Columns = ({ of: shown }: { of: Import }) => {
               />
             ))}
           </div>
+          {hasDates && <Field name="dates" label={words.dates} options={words.dateOrders} />}
           <div class="buttons">
             <Button icon="search" label={words.checkAgain} />
           </div>
