@@ -211,6 +211,7 @@ async function signIn(page: Page, user: DemoUser) {
   await page.fill("input[name=email]", demo.users[user]);
   await page.fill("input[name=password]", demo.password);
   await page.press("input[name=password]", "Enter");
+  await page.waitForURL(({ pathname }) => pathname !== "/sign-in");
   await page.locator("#account").waitFor();
 }
 
