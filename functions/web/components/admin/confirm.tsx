@@ -33,7 +33,8 @@ export const Confirm = ({ text, lost = [], of, to, hidden, submit, back, word, c
         id="confirm"
         name="confirm"
         required
-        pattern={word.replace(/[^\p{L}\p{N}\s]/gu, "\\$&")}
+        // With the signs around a text from right to left, which a copy of the label has.
+        pattern={`\u2068?${word.replace(/[^\p{L}\p{N}\s]/gu, "\\$&")}\u2069?`}
         autocomplete="off"
       />
     </div>
