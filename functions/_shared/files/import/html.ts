@@ -26,7 +26,7 @@ function visibleText(html: string): string {
   let startsLine = true;
   let startsItem = false;
   let link: { address: string; label: string } | undefined;
-  let hiddenIn: string | undefined;
+  let hiddenIn: { name: string; from: number } | undefined;
   let depth = 0;
   /** The next number of each open list; bullets have none. */
   const lists: (number | undefined)[] = [];
@@ -38,13 +38,16 @@ function visibleText(html: string): string {
   };
   const addBreak = (name: string) => {
     if (startsItem) return;
-    if (paragraphs.includes(name)) add(lists.length > 0 ? "\n" : "\n\n");
-    else if (lines.includes(name) && !startsLine) add("\n");
+    if (paragraphs.includes(name) && lists.length === 0) add("\n\n");
+    else if ([...paragraphs, ...lines].includes(name) && !startsLine) add("\n");
   };
   const addSource = () => add(html.slice(parser.startIndex, parser.endIndex + 1));
   const parser = new Parser({
     ontext(part) {
-      const shown = startsLine ? part.trimStart() : part;
+      // The parser knows entities without a semicolon, but a text has more addresses with &copy=2.
+      const source = html.slice(parser.startIndex, parser.endIndex + 1);
+      const decoded = /^&.*[^;]$/s.test(source) ? source : part;
+      const shown = startsLine ? decoded.trimStart() : decoded;
       if (shown.trim() !== "") startsItem = false;
       add(shown);
     },
@@ -53,7 +56,7 @@ function visibleText(html: string): string {
       if (++depth > maxDepth) parser.pause();
       if (!known.has(name)) addSource();
       addBreak(name);
-      if (hidden.includes(name)) hiddenIn ??= name;
+      if (hidden.includes(name)) hiddenIn ??= { name, from: parser.startIndex };
       else if (name === "br") add("\n");
       else if (name === "a") link = { address: href, label: "" };
       else if (name === "img") add([alt, isWeb(src) && (alt ? `(${src})` : src)].filter(Boolean).join(" "));
@@ -68,7 +71,12 @@ function visibleText(html: string): string {
     onclosetag(name, isImplied) {
       depth--;
       if (!known.has(name) && !isImplied) addSource();
-      if (hiddenIn === name) hiddenIn = undefined;
+      if (hiddenIn?.name === name) {
+        const { from } = hiddenIn;
+        hiddenIn = undefined;
+        // A tag that does not end is one that the text speaks of.
+        if (isImplied) add(html.slice(from, parser.startIndex));
+      }
       startsItem = false;
       if (name === "ul" || name === "ol") lists.pop();
       if (name === "a" && link) {
