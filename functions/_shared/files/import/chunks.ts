@@ -14,7 +14,7 @@ import type { Row } from "./rows.ts";
 
 type Fields = Record<string, unknown>;
 /** `kept`: the record was imported without the failed part. */
-type Failure = { line: number; field?: string; message: string; kept?: true };
+type Failure = { line: number; field?: string; message: string; kept?: true | undefined };
 type Entry = { line: number; kind: RecordKind | "merged"; fields: Fields };
 
 /**
@@ -61,7 +61,7 @@ export async function* chunksOf(
         const rowQuery = row.what ? { ...query, what: row.what } : query;
         for (const draft of draftsOf(row.values, rowQuery, allowance, row.file ? undefined : facts, row.byField)) {
           if ("message" in draft) {
-            chunk.refused.push({ line: row.line, ...draft, kept: true });
+            chunk.refused.push({ line: row.line, kept: true, ...draft });
             continue;
           }
           const submission_id = draft.values.submission_id ?? submissionId;

@@ -19,8 +19,8 @@ import { textOfHtml } from "./html.ts";
 type Values = Record<string, unknown>;
 /** A record from a file: its kind is known, its fields are not validated. */
 export type Draft = { kind: RecordKind; values: Values };
-/** Part of a record that is skipped, with the reason; the rest is imported. */
-type Omission = { field: string; message: string };
+/** Part of a record that is skipped, with the reason; with `kept: undefined` all of it is, otherwise the rest is imported. */
+type Omission = { field: string; message: string; kept?: undefined };
 /** Remaining anonymous votes that the file may still create. */
 export type Allowance = { votes: number };
 
@@ -62,11 +62,13 @@ export function* draftsOf(
 const isRecord = (values: Values, query: ImportQuery) =>
   "title" in values || "kind" in values || [...mappingOf(query).keys()].some((name) => name in values);
 
-function* ownDrafts(values: Values, query: ImportQuery, facts?: Facts, isByField = false): Generator<Draft> {
-  const given = typeof values.kind === "string" && kinds.has(values.kind) ? values.kind : undefined;
-  // An import does not change the organization record of an export.
-  if (values.kind !== undefined && !given) return;
-  const kind = (given as RecordKind | undefined) ?? kindOf[query.what];
+function* ownDrafts(values: Values, query: ImportQuery, facts?: Facts, isByField = false): Generator<Draft | Omission> {
+  const given = values.kind || kindOf[query.what];
+  // An import does not change the organization and the members of an export.
+  if (given === "organization" || given === "member") return;
+  if (!kinds.has(given as string))
+    return yield { field: "kind", message: `must be one of ${[...kinds].join(", ")}`, kept: undefined };
+  const kind = given as RecordKind;
   const row = isByField ? values : fieldsIn(values, query, kind, facts);
   yield { kind, values: withoutNulls({ type: query.type, ...row }) };
   const { comments, votes } = isByField ? {} : partsOf(values, kind);
@@ -92,7 +94,7 @@ function fieldsIn(
   within = "",
 ): Values {
   const parts = partsOf(values, kind);
-  const names = Object.keys(withoutNulls(values)).filter((name) => !(name in parts));
+  const names = Object.keys(withoutNulls(values)).filter((name) => !Object.hasOwn(parts, name));
   const { shown, fields } = assign(names, query, kind);
   const row: Values = {};
   for (const [index, name] of names.entries()) {
