@@ -57,6 +57,12 @@ describe("names the columns without use and the fields without a column:", () =>
     [{ title: "A title", Body: d, details: d, mood: { a: 1 } }, canny, ["Body", "mood"], []],
     [{ title: "A title", text: d }, canny, ["text"], ["description"]],
     [{ title: "A title", description: d, "a\u0000b": 1 }, "", ["ab"], []],
+    [
+      { title: "A title", description: d, constructor: 1, toString: 2, kind: null },
+      "",
+      ["constructor", "toString"],
+      [],
+    ],
   ])("of JSON %#", async (record, more, unused, missing) => {
     for (const [type, file] of [
       [json, JSON.stringify([record])],

@@ -161,6 +161,8 @@ describe("a record", () => {
     ["a time that is none", { ...good, created_at: "yesterday" }, "created_at", "must be a time"],
     ["a vote without a person", { kind: "vote", submission_id: "1" }, "author_email", "identifies the person"],
     ["a comment on nothing", { kind: "comment", body: "Yes" }, "submission_id", "is required"],
+    ["a kind of its own", { ...good, kind: "bug" }, "kind", "must be one of submission, comment"],
+    ["a kind that is no text", { ...good, kind: 5 }, "kind", "must be one of submission"],
   ])("with %s is rejected with its line number", async (_, values, field, message) => {
     const { taken: accepted, refused: rejected } = await entries(
       `{}\n${JSON.stringify(values)}\n${JSON.stringify(good)}`,
@@ -531,7 +533,8 @@ describe("the export of", () => {
     ["One<br />Two<br>\nThree", "One\nTwo\nThree"],
     ["<p>One</p>\n<p>Two &euro; &amp; &#8364;</p>", "One\n\nTwo € & €"],
     ["<div>One</div><div><br></div><div>Two</div>", "One\n\nTwo"],
-    ["<ul><li>One</li><li><p>Two</p><ol><li>A</li><li>B</li></ol></li></ul>", "- One\n- Two\n\n  1. A\n  2. B"],
+    ["<ul><li>One</li><li><p>Two</p><ol><li>A</li><li>B</li></ol></li></ul>", "- One\n- Two\n  1. A\n  2. B"],
+    ["<ul><li>One<ul><li>Two</li></ul></li><li>Three</li></ul>", "- One\n  - Two\n- Three"],
     ['<a href="https://a.example/?b=1&amp;c=2">here</a>', "here (https://a.example/?b=1&c=2)"],
     ['<a href="https://a.example">https://a.example</a>', "https://a.example"],
     ['<img src="https://a.example/i.png" alt="Shot"><br>', "Shot (https://a.example/i.png)"],
@@ -540,6 +543,9 @@ describe("the export of", () => {
     ["&lt;p&gt;Twice &amp;amp; so&lt;/p&gt;", "Twice & so"],
     ["<p>A List&lt;String&gt; and List<String></p>", "A List<String> and List<String>"],
     ["Tom &amp; a < b <c", "Tom & a < b <c"],
+    ["https://a.example/?a=1&copy=2 costs &euro;5", "https://a.example/?a=1&copy=2 costs €5"],
+    ["<p>https://a.example/?a=1&copy=2&lt=3</p>", "https://a.example/?a=1&copy=2&lt=3"],
+    ["<b>Allow</b> the tag <script> in a text", "Allow the tag <script> in a text"],
     ["a < b && c > d", "a < b && c > d"],
     ["Use List<String>, the <div> tag and &c.", "Use List<String>, the <div> tag and &c."],
     ["I <3 this\n\n  - so much", "I <3 this\n\n  - so much"],
