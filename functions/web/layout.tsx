@@ -20,7 +20,10 @@ type Props = { view: View; frame: Frame };
 export const Layout = ({ view, frame }: Props) => {
   const visit = useVisit();
   const { organization } = frame;
-  const title = [view.title, organization?.name].filter(Boolean).join(" · ");
+  // A title of people that turns what follows would turn the organization's name.
+  const title = [view.title.replace(/[\u202A-\u202E\u2066\u2067]/g, ""), organization?.name]
+    .filter(Boolean)
+    .join(" · ");
   return (
     <html lang={visit.locale} data-theme={visit.theme}>
       <head>

@@ -56,6 +56,13 @@ describe("the address of a submission", () => {
     expect(html.querySelector("link[rel=canonical]")?.getAttribute("href")).toContain(own);
   });
 
+  test("has a description that ends between characters, and a document's title that turns nothing else", async () => {
+    const id = await submit({ title: "Turned \u202Etitle \u2067here", description: `${"a".repeat(159)}👍 and more` });
+    const { html } = await pageOf(visitor, id);
+    expect(html.querySelector("meta[name=description]")?.getAttribute("content")).toBe(`${"a".repeat(159)}👍`);
+    expect(html.querySelector("title")?.text).toMatch(/^Turned title here · /);
+  });
+
   test("keeps the letters of other scripts", async () => {
     const id = await submit({ title: "ガントチャートの表示 й" });
     const { location } = await visitor.get(`/submissions/${id}`);

@@ -85,7 +85,7 @@ export const submission = page({
     };
     return {
       title,
-      description: description.replace(/\s+/g, " ").slice(0, 160),
+      description: [...description.replace(/\s+/g, " ")].slice(0, 160).join(""),
       canonical: target ? submissionPath(target.id, target.title) : own,
       feed: `/submissions/${id}/feed.xml`,
       noindex: submission.moderation_state !== "approved",

@@ -262,7 +262,7 @@ const Entry = ({ item, query }: { item: Item; query: InboxQuery }) => {
           name="items"
           value={value}
           form="inbox-bulk"
-          aria-label={`${words.choose}${words.colon}${title ?? body.slice(0, 60)}`}
+          aria-label={`${words.choose}${words.colon}${title ?? [...body].slice(0, 60).join("")}`}
         />
         <div class="stack entry-text">
           <header>
