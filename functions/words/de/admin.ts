@@ -46,7 +46,6 @@ export const admin: AdminTexts = {
     leftTeam: "Nicht mehr im Team",
     lost: "Was verloren geht",
     cancel: "Abbrechen",
-    typeToConfirm: (word: string) => `Geben Sie zur Bestätigung ${word} ein`,
     choose: "Auswählen",
     chooseAll: "Alle auswählen",
     asTable: "Als Tabelle",

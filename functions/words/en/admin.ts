@@ -47,7 +47,6 @@ export const admin = {
     leftTeam: "No longer on the team",
     lost: "What will be lost",
     cancel: "Cancel",
-    typeToConfirm: (word: string) => `Type ${word} to confirm`,
     choose: "Select",
     chooseAll: "Select all",
     asTable: "View as table",

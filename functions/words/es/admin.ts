@@ -46,7 +46,6 @@ export const admin: AdminTexts = {
     leftTeam: "Ya no está en el equipo",
     lost: "Lo que se perderá",
     cancel: "Cancelar",
-    typeToConfirm: (word: string) => `Escribe ${word} para confirmar`,
     choose: "Seleccionar",
     chooseAll: "Seleccionar todo",
     asTable: "Ver como tabla",

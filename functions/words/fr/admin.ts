@@ -47,7 +47,6 @@ export const admin: AdminTexts = {
     leftTeam: "Ne fait plus partie de l’équipe",
     lost: "Ce qui sera perdu",
     cancel: "Annuler",
-    typeToConfirm: (word: string) => `Saisissez ${word} pour confirmer`,
     choose: "Sélectionner",
     chooseAll: "Tout sélectionner",
     asTable: "Voir les données",

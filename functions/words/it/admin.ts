@@ -46,7 +46,6 @@ export const admin: AdminTexts = {
     leftTeam: "Non fa più parte del team",
     lost: "Che cosa andrà perso",
     cancel: "Annulla",
-    typeToConfirm: (word: string) => `Scrivi ${word} per confermare`,
     choose: "Seleziona",
     chooseAll: "Seleziona tutto",
     asTable: "Mostra come tabella",

@@ -45,7 +45,6 @@ export const admin: AdminTexts = {
     leftTeam: "すでにチームを離れています",
     lost: "失われるもの",
     cancel: "キャンセル",
-    typeToConfirm: (word: string) => `確認のため ${word} と入力してください`,
     choose: "選択",
     chooseAll: "すべて選択",
     asTable: "表で表示",

@@ -46,7 +46,6 @@ export const admin: AdminTexts = {
     leftTeam: "Não está mais na equipe",
     lost: "O que será perdido",
     cancel: "Cancelar",
-    typeToConfirm: (word: string) => `Digite ${word} para confirmar`,
     choose: "Selecionar",
     chooseAll: "Selecionar tudo",
     asTable: "Ver como tabela",

@@ -46,7 +46,6 @@ export const admin: AdminTexts = {
     leftTeam: "Больше не в команде",
     lost: "Что будет потеряно",
     cancel: "Отмена",
-    typeToConfirm: (word: string) => `Для подтверждения введите ${word}`,
     choose: "Выбрать",
     chooseAll: "Выбрать всё",
     asTable: "В виде таблицы",

@@ -17,28 +17,13 @@ export type ConfirmProps = {
   submit: string;
   /** URL of the link that cancels. */
   back: string;
-  /** Text to type as confirmation, such as the name of the deleted item. The field is named `confirm`. */
-  word?: string;
   /** Additional fields. */
   children?: Child;
 };
 
 /** The content of a page that asks for confirmation: a list of the lost data, and a link that cancels. */
-export const Confirm = ({ text, lost = [], of, to, hidden, submit, back, word, children }: ConfirmProps) => {
+export const Confirm = ({ text, lost = [], of, to, hidden, submit, back, children }: ConfirmProps) => {
   const words = useVisit().messages.admin.frame;
-  const typed = word !== undefined && (
-    <div class="field">
-      <label for="confirm">{words.typeToConfirm(word)}</label>
-      <input
-        id="confirm"
-        name="confirm"
-        required
-        // With the signs around a text from right to left, which a copy of the label has.
-        pattern={`\u2068?${word.replace(/[^\p{L}\p{N}\s]/gu, "\\$&")}\u2069?`}
-        autocomplete="off"
-      />
-    </div>
-  );
   return (
     <section class="card confirm">
       <Problem />
@@ -55,7 +40,6 @@ export const Confirm = ({ text, lost = [], of, to, hidden, submit, back, word, c
       )}
       <Form of={of} to={to} hidden={hidden} class="stack" hasProblem={false} submit={submit} isDanger back={back}>
         {children}
-        {typed}
       </Form>
     </section>
   );
