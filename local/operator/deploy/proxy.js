@@ -41,7 +41,7 @@ export async function proxy(request, { FUNCTIONS_URL, PROXY_SECRET }, address) {
       duplex: "half",
       redirect: "manual",
     });
-    if (answer.webSocket) return new Response(null, { status: 101, webSocket: answer.webSocket });
+    if (answer.webSocket) return accepted(answer);
     const sent = answer.headers.get("x-proxy-headers");
     if (sent) return restored(answer, JSON.parse(sent));
     await answer.body?.cancel();
@@ -62,6 +62,15 @@ function restored({ status, body }, headers) {
   const isEmpty = [204, 205, 304].includes(status);
   // The function has compressed the body already: Cloudflare must not do so for its Content-Encoding.
   return new Response(isEmpty ? null : body, { status, headers, encodeBody: "manual" });
+}
+
+function accepted({ webSocket, headers }) {
+  const protocol = headers.get("sec-websocket-protocol");
+  return new Response(null, {
+    status: 101,
+    webSocket,
+    headers: protocol ? { "sec-websocket-protocol": protocol } : {},
+  });
 }
 
 function problem(status, text) {
