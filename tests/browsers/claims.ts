@@ -223,7 +223,7 @@ export function claimsOfPages(launch: () => Promise<Browser>) {
     await page.goBack();
     await page.waitForURL((url) => url.pathname === "/sign-in");
     // As WebKit does on http.
-    await page.goto("/");
+    await page.goto("/sign-in");
     await page.evaluate(() => {
       Object.assign(window, { isKept: true });
       dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));

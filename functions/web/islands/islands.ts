@@ -41,7 +41,7 @@ export function connectIslands() {
     const ending = new AbortController();
     connected.set(element, ending);
     // The realtime islands load last, because they are large and not urgent.
-    const ready = isLive(element) ? idle() : Promise.resolve();
+    const ready = element.dataset.island?.startsWith("live-") ? idle() : Promise.resolve();
     ready.then(load).then(
       ({ connect }) => {
         if (!ending.signal.aborted) connect(element, ending.signal);
@@ -50,17 +50,6 @@ export function connectIslands() {
     );
   }
 }
-
-/** Closes the connection for realtime, until the islands are connected again. */
-export function disconnectLiveIslands() {
-  for (const [element, ending] of connected) {
-    if (!isLive(element)) continue;
-    connected.delete(element);
-    ending.abort();
-  }
-}
-
-const isLive = ({ dataset }: HTMLElement) => dataset.island?.startsWith("live-");
 
 /** Resolves when the page is loaded and the browser has nothing else to do. */
 async function idle() {
