@@ -1,6 +1,6 @@
 import { Hono, type MiddlewareHandler } from "hono";
-import type { Endpoint, Route, Work } from "../_shared/http/endpoint.ts";
-import { keptText } from "../_shared/http/kept-text.ts";
+import { keptText } from "../_shared/http/compression.ts";
+import type { Endpoint, JsonResponse, Route, Work } from "../_shared/http/endpoint.ts";
 import { publicAddress } from "../_shared/http/own-addresses.ts";
 import { asJson, serve } from "../_shared/http/serve.ts";
 import { openApi } from "./documentation/openapi.ts";
@@ -20,15 +20,15 @@ const readByEveryOrigin: MiddlewareHandler = async (c, next) => {
 export function documentation(endpoints: readonly Endpoint[]): Hono {
   const app = new Hono();
   const serveText = (path: string, textOf: () => string, headers: Record<string, string>) => {
-    let text: ReturnType<typeof keptText> | undefined;
+    let text: JsonResponse | undefined;
     const route: Route = {
       method: "get",
       path,
       access: "public",
-      work: async ({ request, execute }: Work) => {
+      work: async ({ execute }: Work) => {
         await execute([]);
-        text ??= keptText(textOf(), { "Cache-Control": "public, max-age=300", ...headers });
-        return text(request);
+        text ??= keptText({ text: textOf() }, { "Cache-Control": "public, max-age=300", ...headers });
+        return text;
       },
     };
     // For everybody alike: a credential, such as an old cookie, does not count.

@@ -1,5 +1,6 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { ApiError, wrongMethod } from "../_shared/http/api-error.ts";
+import { noTransform } from "../_shared/http/compression.ts";
 import { flushAudit } from "./audit.ts";
 import { serveDialect } from "./dialect.ts";
 import { closeStreams } from "./event-stream.ts";
@@ -18,6 +19,10 @@ const addresses =
 
 /** The agent endpoints, mounted at /api/mcp: the JSON-RPC dialect with its streams, and the Model Context Protocol. */
 export const mcp = new Hono()
+  .use(async (c, next) => {
+    await next();
+    c.header("Cache-Control", noTransform(c.res.headers.get("Cache-Control") ?? undefined));
+  })
   .get("/health", (c) => c.json({ status: "ok", tools: tools.length }, 200, { "Cache-Control": "no-store" }))
   .post("/tools", serveDialect)
   .get("/stream/:id", onlyGet, serveStream)

@@ -1,8 +1,8 @@
 import { isUuid } from "../../shared/fields.ts";
 import { runStatement } from "../_shared/database/run.ts";
 import { pictureHeaders, readLogo } from "../_shared/files/logos.ts";
+import { bodyOf, encoded, keptText } from "../_shared/http/compression.ts";
 import type { JsonResponse } from "../_shared/http/endpoint.ts";
-import { bodyOf, keptText } from "../_shared/http/kept-text.ts";
 import { picturedName } from "../_shared/statements/people.ts";
 import { assets, widget } from "./assets.generated.ts";
 import { brandColors } from "./brand.ts";
@@ -10,15 +10,15 @@ import { figureOf } from "./figure.ts";
 
 const forever = "public, max-age=31536000, immutable";
 
-const files = new Map<string, ReturnType<typeof keptText>>();
+const files = new Map<string, JsonResponse>();
 
 /** A script, stylesheet or image. Its name contains a hash of its content, so it is cacheable for ever. */
 export function assetResponse(name: string, request: Request): Response {
   const asset = Object.hasOwn(assets, name) ? assets[name] : undefined;
   if (!asset) return plain(404, "There is nothing at this address.");
-  const file = files.get(name) ?? keptText(asset.text, { ...common, "Content-Type": asset.type });
+  const file = files.get(name) ?? keptText(asset, { ...common, "Content-Type": asset.type });
   files.set(name, file);
-  return responseOf(file(request));
+  return responseOf(request, file);
 }
 
 // Host pages name it without a hash, so browsers ask for it again after five minutes. Pages of any origin may load it,
@@ -32,9 +32,12 @@ const loader = keptText(widget, {
 });
 
 /** The loader of the widget. */
-export const widgetResponse = (request: Request) => responseOf(loader(request));
+export const widgetResponse = (request: Request) => responseOf(request, loader);
 
-const responseOf = (file: JsonResponse) => new Response(bodyOf(file), file);
+function responseOf(request: Request, file: JsonResponse): Response {
+  const sent = encoded(request, file, false);
+  return new Response(bodyOf(sent), sent);
+}
 
 /**
  * A brand color as `<color>.css`, a separate stylesheet because the policy of the pages allows no inline style, or as

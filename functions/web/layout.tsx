@@ -7,6 +7,7 @@ import { Unread } from "./components/unread.tsx";
 import { WidgetHost } from "./components/widget-host.tsx";
 import { Metadata } from "./metadata.tsx";
 import { isAdmin, organizationPath } from "./paths.ts";
+import { mayBeKept } from "./rendered.ts";
 import { useVisit } from "./rendering.ts";
 import type { View } from "./view.ts";
 import { ownPath, type Visit } from "./visit.ts";
@@ -48,7 +49,11 @@ export const Layout = ({ view, frame }: Props) => {
         {view.head}
         <script type="module" src={script} data-turbo-track="reload" />
       </head>
-      <body class={visit.isEmbedded ? "embedded" : undefined} data-turbo={visit.isEmbedded ? "false" : undefined}>
+      <body
+        class={visit.isEmbedded ? "embedded" : undefined}
+        data-turbo={visit.isEmbedded ? "false" : undefined}
+        data-may-be-kept={mayBeKept(view, visit) ? "" : undefined}
+      >
         {!visit.isEmbedded && (
           <>
             <a class="skip" href="#content">

@@ -5,7 +5,7 @@ import { type Frame, type FrameOf, type LocaleValue, pageFrame, pageLocale } fro
 import { messagesOf } from "../words/index.ts";
 import { Layout } from "./layout.tsx";
 import { isListed } from "./metadata.tsx";
-import { isForAnybody, renderOnce } from "./rendered.ts";
+import { isForAnybody, mayBeKept, renderOnce } from "./rendered.ts";
 import { type Rendering, RenderingContext } from "./rendering.ts";
 import { contentSecurityPolicy } from "./security.ts";
 import { type Shown, shownOf } from "./shown.ts";
@@ -31,6 +31,7 @@ type Shared<Query, Body> = Pick<
   | "isAnonymous"
   | "isBeforeFactor"
   | "isData"
+  | "showsSecret"
   | "hasSecretAddress"
   | "fallback"
 > & { path: string; access?: Access; query?: Query; body?: Body };
@@ -219,6 +220,7 @@ export function pageResponse(view: View, rendering: Rendering): JsonResponse {
     headers: {
       ...htmlHeaders(visit),
       ...(!isListed(view, frame, visit) && { "X-Robots-Tag": "noindex" }),
+      ...(mayBeKept(view, visit) && { "Cache-Control": "private, no-cache" }),
       ...framing(visit, frame),
       ...view.headers,
     },

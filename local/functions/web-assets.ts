@@ -2,13 +2,15 @@ import { randomUUID } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { brotliCompress, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 import { iconNames } from "../../functions/web/icons.ts";
 import { root } from "../postgres/database-server.ts";
 
 const types: Record<string, string> = { js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8" };
 const target = ["es2022", "chrome123", "firefox120", "safari17.5"];
+type Assets = Record<string, { type: string; brotli: string }>;
 /** Maximum size of the widget's loader, which blocks host pages. */
 const maxWidgetBytes = 6_000;
 const generated = join(root, "functions", "web", "assets.generated.ts");
@@ -37,12 +39,19 @@ export async function buildWebAssets(): Promise<void> {
     write: false,
     logLevel: "error",
   });
-  const widget = await buildWidget(join(web, "widget"));
-  const assets = Object.fromEntries(
-    outputFiles
-      .map(({ path, text }) => [path.slice(path.lastIndexOf("/") + 1), text] as const)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, text]) => [name, { type: types[name.split(".").at(-1) ?? ""], text }]),
+  const widget = { brotli: await packed(await buildWidget(join(web, "widget"))) };
+  // Names contain a hash of the content: what is unchanged is not compressed again, which takes most of the build.
+  const before: Assets = (await import(pathToFileURL(generated).href).catch(() => undefined))?.assets ?? {};
+  const assets: Assets = Object.fromEntries(
+    await Promise.all(
+      outputFiles
+        .map(({ path, text }) => [path.slice(path.lastIndexOf("/") + 1), text] as const)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(async ([name, text]) => {
+          const brotli = before[name]?.brotli ?? (await packed(text));
+          return [name, { type: types[name.split(".").at(-1) ?? ""] ?? "", brotli }] as const;
+        }),
+    ),
   );
   const named = (start: string) => `/assets/${Object.keys(assets).find((name) => name.startsWith(start))}`;
   const icons = Object.fromEntries(
@@ -55,11 +64,14 @@ export const script = ${JSON.stringify(named("app-"))};
 export const stylesheet = ${JSON.stringify(named("style-"))};
 export const adminScript = ${JSON.stringify(named("admin-"))};
 export const adminStylesheet = ${JSON.stringify(named("dashboard-"))};
-export const widget = ${JSON.stringify(widget)};
+export const widget: { brotli: string } = ${JSON.stringify(widget)};
 export const icons: Record<IconName, string> = ${JSON.stringify(icons)};
-export const assets: Record<string, { type: string; text: string }> = ${JSON.stringify(assets)};
+export const assets: Record<string, { type: string; brotli: string }> = ${JSON.stringify(assets)};
 `);
 }
+
+/** The best that brotli can do, in base64. */
+const packed = async (text: string) => (await promisify(brotliCompress)(text)).toString("base64");
 
 /** The loader of the widget in one file: a classic script with its stylesheet in it. */
 async function buildWidget(folder: string): Promise<string> {

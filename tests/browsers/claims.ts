@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { claimsOf, newSecret, signed } from "../api/identified.ts";
-import { newOrganization, newUser } from "../api/world.ts";
+import { newOrganization, newSubmission, newUser } from "../api/world.ts";
 import { sql, stack } from "../stack.ts";
 import { until } from "../until.ts";
 import type { DemoUser } from "./demo.ts";
@@ -65,6 +65,109 @@ export function claimsOfPages(launch: () => Promise<Browser>) {
     await page.context().close();
   });
 
+  // What a browser does with a page that it keeps, told by its events; browsers of tests keep none.
+  const leave = (page: Page) =>
+    page.evaluate(() => dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true })));
+  const comeBack = (page: Page) =>
+    page.evaluate(() => dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
+
+  test("a kept page has no connection, and shows what changed when its reader comes back", async () => {
+    const organization = await newOrganization();
+    const submission = await newSubmission(organization, await newUser());
+    const page = await newPage();
+    const sockets: { isClosed(): boolean }[] = [];
+    page.on("websocket", (socket) => sockets.push(socket));
+    const open = () => sockets.filter((socket) => !socket.isClosed()).length;
+    await page.goto(`/submissions/${submission}`);
+    await until(async () => open() === 1);
+    expect(await page.locator("body").getAttribute("data-may-be-kept")).toBe("");
+    await leave(page);
+    await until(async () => open() === 0);
+    await sql`update public.submissions set title = 'Changed meanwhile' where id = ${submission}`;
+    await comeBack(page);
+    await page.getByRole("heading", { name: "Changed meanwhile" }).waitFor();
+    await until(async () => open() === 1);
+    await sql`update public.submissions set title = 'Changed afterwards' where id = ${submission}`;
+    await page.getByRole("heading", { name: "Changed afterwards" }).waitFor();
+    await page.context().close();
+  });
+
+  test("what changes before a page is connected is not missed", async () => {
+    const organization = await newOrganization();
+    const submission = await newSubmission(organization, await newUser());
+    const page = await newPage();
+    let connect = () => {};
+    const asked = new Promise<void>((resolve) => {
+      page.route("**/live-submission-*.js", async (route) => {
+        resolve();
+        await new Promise<void>((answer) => {
+          connect = answer;
+        });
+        await route.continue();
+      });
+    });
+    await page.goto(`/submissions/${submission}`);
+    await asked;
+    await sql`update public.submissions set title = 'Changed in between' where id = ${submission}`;
+    connect();
+    await page.getByRole("heading", { name: "Changed in between" }).waitFor();
+    await page.context().close();
+  });
+
+  test("the scripts for realtime load after the page, and only where something is live", async () => {
+    const page = await newPage();
+    const scripts: string[] = [];
+    let isLoaded = false;
+    page.on("load", () => {
+      isLoaded = true;
+    });
+    page.on("request", (request) => {
+      if (/live-/.test(request.url()))
+        scripts.push(`${new URL(request.url()).pathname.replace(/-\w+\.js/, "")} ${isLoaded}`);
+    });
+    await page.goto("/sign-in");
+    await page.waitForLoadState("networkidle");
+    expect(scripts).toEqual([]);
+    const socket = page.waitForEvent("websocket");
+    await page.goto("/");
+    await socket;
+    expect(scripts).toEqual(["/assets/live-board true"]);
+    await page.context().close();
+  });
+
+  test("nothing of a page that only its visitor may see is kept", async () => {
+    for (const [user, path] of [
+      ["alice", "/"],
+      ["alice", "/settings"],
+      [undefined, "/sign-in"],
+    ] as const) {
+      const page = await newPage(user);
+      await page.goto(path);
+      await page.waitForLoadState("load");
+      expect(await page.locator("main").count(), path).toBe(1);
+      await leave(page);
+      expect(await page.evaluate(() => document.body.innerHTML), path).toBe("");
+      await Promise.all([page.waitForEvent("load"), comeBack(page)]);
+      expect(await page.locator("main").count(), path).toBe(1);
+      await page.context().close();
+    }
+  });
+
+  test("a kept page of a visitor who signed in meanwhile is that of the person", async () => {
+    const page = await newPage();
+    await page.goto("/");
+    await page.waitForLoadState("load");
+    await leave(page);
+    const { demo } = stack;
+    const form = { email: demo?.users.alice ?? "", password: demo?.password ?? "", return_to: "/" };
+    await page.request.post("/sign-in", { headers: { origin: new URL(stack.site_url).origin }, form });
+    await comeBack(page);
+    await page.locator("#account").waitFor();
+    await leave(page);
+    expect(await page.evaluate(() => document.body.innerHTML)).toBe("");
+    await page.context().close();
+  });
+
   test.each([
     ["survey, signed in", ".question", ".question-text"],
     ["admin, surveys, edited", ".question", ".question-text"],
@@ -120,7 +223,7 @@ export function claimsOfPages(launch: () => Promise<Browser>) {
     await page.goBack();
     await page.waitForURL((url) => url.pathname === "/sign-in");
     // As WebKit does on http.
-    await page.goto("/");
+    await page.goto("/sign-in");
     await page.evaluate(() => {
       Object.assign(window, { isKept: true });
       dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));

@@ -5,6 +5,7 @@ import type { Scope } from "../../../shared/scopes.ts";
 import type { Credential } from "../callers/credential.ts";
 import type { Access, Results, Statement } from "../database/run.ts";
 import { notFound } from "./api-error.ts";
+import type { KeptBody } from "./kept-body.ts";
 
 /** Input of a handler: parsed and validated; referenced rows may not exist. */
 export type Input<Query = unknown, Body = unknown, Param extends string = string, Prepared = unknown> = {
@@ -36,7 +37,9 @@ export type JsonResponse = {
   status: number;
   /** The body: JSON, or HTML or plain text with such a content type. */
   json: string;
-  /** In place of `json`, where it is sent more than once: in UTF-8, or compressed. */
+  /** In place of `json`, where it is sent more than once. */
+  kept?: KeptBody;
+  /** The body as it is sent. */
   bytes?: Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
   /** Runs in the background after the response is sent; its statements are a separate request. */

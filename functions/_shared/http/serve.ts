@@ -7,11 +7,11 @@ import { environment } from "../runtime/environment.ts";
 import { log } from "../runtime/log.ts";
 import { runAfterResponse } from "./after-response.ts";
 import { readableStream } from "./body-stream.ts";
+import { bodyOf, encoded, isRevealing } from "./compression.ts";
 import { corsHeaders } from "./cors.ts";
 import type { ApiResponse, Execute, ExecuteAs, Route, StatementHandler } from "./endpoint.ts";
 import { errorResponse } from "./error-response.ts";
 import { withoutSecret } from "./idempotency.ts";
-import { bodyOf } from "./kept-text.ts";
 import { isOwnOrigin } from "./own-addresses.ts";
 import { rateHeaders } from "./rate-headers.ts";
 import { admissionOf, type InputReader, jsonReader, type ParsedRequest, parse, readCredential } from "./request.ts";
@@ -95,7 +95,8 @@ export async function serve(c: Context, endpoint: Route, presentation: Presentat
     }
     if (next) return answer(next);
     log({ requestId, method: c.req.method, route: endpoint.path, caller, status: response.status, startedAt });
-    return presentation.respond(c, requestId, response, verdict, bodyStream);
+    const sent = encoded(c.req.raw, response, isRevealing(c.req.raw, route));
+    return presentation.respond(c, requestId, sent, verdict, bodyStream);
   };
   return answer({ route: endpoint, presentation });
 }

@@ -45,9 +45,18 @@ document.addEventListener("submit", ({ target }) => {
   if (target instanceof Element && target.getAttribute("action") === "/sign-out") sessionStorage.clear();
 });
 
-// A browser may keep a page that is left, as WebKit does on http: by now the session or the preferences may be others.
-addEventListener("pageshow", ({ persisted }) => {
-  if (persisted) location.reload();
+// A browser may keep a page that is left; realtime closes its connection and opens it again. Of a page that only its visitor
+// may see nothing is kept.
+const isKept = () => "mayBeKept" in document.body.dataset;
+addEventListener("pagehide", ({ persisted }) => {
+  if (persisted && !isKept()) document.body.replaceChildren();
+});
+addEventListener("pageshow", async ({ persisted }) => {
+  if (!persisted) return;
+  if (!isKept()) return location.reload();
+  // By now content, session, language or theme may be others.
+  const { refreshSoon } = await import("./refresh.ts");
+  refreshSoon();
 });
 
 // A response without the requested frame is a whole page, such as the sign-in, and is opened. An error changes nothing.

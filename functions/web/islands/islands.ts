@@ -51,8 +51,12 @@ export function connectIslands() {
   }
 }
 
-const idle = () =>
-  new Promise<void>((resolve) => {
+/** Resolves when the page is loaded and the browser has nothing else to do. */
+async function idle() {
+  if (document.readyState !== "complete")
+    await new Promise((resolve) => addEventListener("load", resolve, { once: true }));
+  await new Promise<void>((resolve) => {
     if ("requestIdleCallback" in window) requestIdleCallback(() => resolve(), { timeout: 2000 });
     else setTimeout(resolve, 500);
   });
+}

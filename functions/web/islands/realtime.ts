@@ -21,8 +21,9 @@ export type LiveMessage = {
 type Counts = { vote_count: number; comment_count: number };
 
 /**
- * Subscribes to the topics of the element until the signal aborts. Calls `onMissed` after an interruption, because messages may
- * have been lost. Messages are delayed while the reader presses a button, because the button could move.
+ * Subscribes to the topics of the element until the signal aborts. Calls `onMissed` whenever they are joined, because what
+ * changed since the page was made, or during an interruption, was not heard. Messages are delayed while the reader presses a
+ * button, because the button could move.
  */
 export function listen(
   element: HTMLElement,
@@ -39,7 +40,7 @@ export function listen(
     const channel = client
       .channel(topic, { config: { private: true } })
       .on("broadcast", { event: "*" }, ({ event, payload }) => deliver({ event, payload }));
-    join(client, channel, signal, onMissed);
+    join(client, channel, signal, () => onMissed());
   }
 }
 
@@ -50,18 +51,24 @@ export function listenToNotifications(element: HTMLElement, signal: AbortSignal,
   const channel = client
     .channel("own-notifications")
     .on("postgres_changes", { event: "*", schema: "public", table: "notifications", filter }, onChange);
-  join(client, channel, signal, onChange);
+  // The next page has the number, too: what the first connection missed is not worth a request for each page.
+  join(client, channel, signal, (isAgain) => isAgain && onChange());
 }
 
 /** Subscribes after the visitor's token was set, because the first message authenticates the subscription. */
-async function join(client: RealtimeClient, channel: RealtimeChannel, signal: AbortSignal, onMissed: () => void) {
+async function join(
+  client: RealtimeClient,
+  channel: RealtimeChannel,
+  signal: AbortSignal,
+  onJoin: (isAgain: boolean) => void,
+) {
   await client.setAuth();
   if (signal.aborted) return;
-  let joined = false;
+  let isAgain = false;
   channel.subscribe((status) => {
     if (status !== "SUBSCRIBED") return;
-    if (joined) onMissed();
-    joined = true;
+    onJoin(isAgain);
+    isAgain = true;
   });
   signal.addEventListener("abort", () => client.removeChannel(channel));
 }

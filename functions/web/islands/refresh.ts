@@ -67,6 +67,11 @@ function show(read: Document) {
   // A new version of the service has other scripts and styles, which only a reload applies.
   if (assetsOf(read) !== assetsOf(document)) return;
   document.title = read.title;
+  for (const name of ["lang", "data-theme"]) {
+    const value = read.documentElement.getAttribute(name);
+    if (value === null) document.documentElement.removeAttribute(name);
+    else document.documentElement.setAttribute(name, value);
+  }
   morphElements(document.body, read.body, {
     callbacks: {
       beforeNodeMorphed: (node: Node, next?: Node) =>

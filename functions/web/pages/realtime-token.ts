@@ -8,6 +8,7 @@ export const realtimeToken = plain({
   method: "get",
   path: "/realtime-token",
   isData: true,
+  showsSecret: true,
   call: () => [],
   respond: (_results, { visit }) => ({
     status: 200,
