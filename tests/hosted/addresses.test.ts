@@ -78,9 +78,9 @@ async function start(name: "api" | "web", environment: Record<string, string>) {
 }
 
 test.each([
-  ["the functions", {}, () => `${project.environment.SUPABASE_URL}/functions/v1`],
-  ["the pages, behind their proxy", { PROXY_SECRET: "a secret of both" }, () => "https://feedback.example"],
-])("the address of the API is that of %s", async (_, environment: Record<string, string>, expected) => {
+  ["the functions", {}, (): string => `${project.environment.SUPABASE_URL}/functions/v1`],
+  ["the pages, behind their proxy", { PROXY_SECRET: "a secret of both" }, (): string => "https://feedback.example"],
+])("the address of the API is that of %s", async (_, environment: Record<string, string>, expected: () => string) => {
   const [web, api] = await Promise.all([start("web", environment), start("api", environment)]);
   try {
     expect((await api.ask("GET", "/openapi.json")).body).toMatchObject({ servers: [{ url: expected() }] });
