@@ -1,6 +1,6 @@
 import { config } from "@hotwired/turbo";
 import { isDone, isEdited } from "./edited.ts";
-import { connectIslands } from "./islands.ts";
+import { connectIslands, reconnectLiveIslands } from "./islands.ts";
 
 // Turbo disables the button of a sent form by default, and a disabled button loses the focus.
 config.forms.submitter = "aria-disabled";
@@ -45,8 +45,8 @@ document.addEventListener("submit", ({ target }) => {
   if (target instanceof Element && target.getAttribute("action") === "/sign-out") sessionStorage.clear();
 });
 
-// A browser may keep a page that is left; realtime closes its connection and opens it again. Of a page that only its visitor
-// may see nothing is kept.
+// A browser may keep a page that is left. The client of realtime closes its connection then, but does not always open it again.
+// Of a page that only its visitor may see nothing is kept.
 const isKept = () => "mayBeKept" in document.body.dataset;
 addEventListener("pagehide", ({ persisted }) => {
   if (persisted && !isKept()) document.body.replaceChildren();
@@ -54,6 +54,8 @@ addEventListener("pagehide", ({ persisted }) => {
 addEventListener("pageshow", async ({ persisted }) => {
   if (!persisted) return;
   if (!isKept()) return location.reload();
+  // Before the client's own listener, so that it does not open another one.
+  reconnectLiveIslands();
   // By now content, session, language or theme may be others.
   const { refreshSoon } = await import("./refresh.ts");
   refreshSoon();

@@ -41,7 +41,7 @@ export function connectIslands() {
     const ending = new AbortController();
     connected.set(element, ending);
     // The realtime islands load last, because they are large and not urgent.
-    const ready = element.dataset.island?.startsWith("live-") ? idle() : Promise.resolve();
+    const ready = isLive(element) ? idle() : Promise.resolve();
     ready.then(load).then(
       ({ connect }) => {
         if (!ending.signal.aborted) connect(element, ending.signal);
@@ -50,6 +50,18 @@ export function connectIslands() {
     );
   }
 }
+
+/** Connects the islands for realtime anew, as their connection was closed with the page. */
+export function reconnectLiveIslands() {
+  for (const [element, ending] of connected) {
+    if (!isLive(element)) continue;
+    connected.delete(element);
+    ending.abort();
+  }
+  connectIslands();
+}
+
+const isLive = ({ dataset }: HTMLElement) => dataset.island?.startsWith("live-");
 
 /** Resolves when the page is loaded and the browser has nothing else to do. */
 async function idle() {
