@@ -7,7 +7,7 @@ import { root } from "../postgres/database-server.ts";
 import { postgresFiles } from "../postgres/files.ts";
 import { functionNames } from "./bundle.ts";
 
-// Makes all files that a start would make outside its data folder, for an image whose files cannot be written.
+// Makes all files that a start would make outside its data folder, where only that may be written: image, systemd unit.
 await buildWebAssets();
 await compile();
 await postgresFiles();
