@@ -64,7 +64,9 @@ try {
     default:
       throw new Error(`unknown: ${what}`);
   }
-  console.log(`${what}: ${new URL(page.url()).pathname}${problems.length > 0 ? `, with problems: ${problems.join("; ")}` : ""}`);
+  console.log(
+    `${what}: ${new URL(page.url()).pathname}${problems.length > 0 ? `, with problems: ${problems.join("; ")}` : ""}`,
+  );
   await writeFile(STATE, JSON.stringify(await context.storageState()), { mode: 0o600 });
   if (problems.length > 0) process.exitCode = 1;
 } finally {
