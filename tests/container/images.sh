@@ -3,6 +3,8 @@
 # A base as node:…-bookworm-slim has it: Debian without caches and manuals, Node and npm.
 make_base() {
   local base=$work/base
+  # A new import would build everything anew.
+  [ -e "$base/ready" ] && podman image exists "$base_image" && return
   if [ ! -e "$base/ready" ]; then
     rm -rf "$base"
     debootstrap --variant=minbase --include=ca-certificates bookworm "$base" >"$work/debootstrap.log"

@@ -27,9 +27,11 @@ export DOMAIN=feedback.localhost CADDY_IMAGE=$caddy_image HTTP_PORT HTTPS_PORT
 HTTP_PORT=$(free_port) HTTPS_PORT=$(free_port)
 export SITE=https://$DOMAIN PORT=$HTTPS_PORT STATE=$work/state.json
 rm -f "$STATE"
-override=$work/compose.override.yaml
-printf '%s\n' 'services:' '  feedback:' "    environment: {SUPABASE_AUTH: \"${AUTH_BIN:+/opt/auth/auth}\"}" >"$override"
-compose() { podman-compose -p "$project" -f compose.yaml -f "$override" "$@" >>"$work/compose.log" 2>&1; }
+files=$work/files
+rm -rf "$files" && mkdir "$files" && cp compose.yaml compose.supabase.yaml Caddyfile "$files/"
+printf '%s\n' "DOMAIN=$DOMAIN" >"$files/.env"
+[ -n "${AUTH_BIN:-}" ] || echo SUPABASE_AUTH= >>"$files/.env"
+compose() { podman-compose -p "$project" -f "$files/compose.yaml" "$@" >>"$work/compose.log" 2>&1; }
 
 end() {
   local code=$?
@@ -142,8 +144,7 @@ podman volume create "$project-restored" >/dev/null
 podman run --rm --read-only --tmpfs /tmp --network=none -v "$project-restored:/data" -v "${project}_backups:/backups" "$image" \
   npm run --silent restore -- /backups/by-hand.tar.gz >/dev/null
 compose down
-printf '%s\n' "    volumes: [\"$project-restored:/data\"]" >>"$override"
-printf '%s\n' "volumes:" "  $project-restored: {external: true}" >>"$override"
+sed -i "s/^  data:/  data: {external: true, name: $project-restored}/" "$files/compose.yaml"
 up
 podman inspect --format '{{range .Mounts}}{{.Name}} {{end}}' "$service" | grep -q restored || fail "the restored volume is not in use"
 visit look
