@@ -39,7 +39,8 @@ try {
     }
     case "confirm":
       await page.goto(await readFile(argument, "utf8"));
-      await submit();
+      // The other button is for somebody who asked for nothing.
+      await main.locator("form button").first().click();
       await page.waitForURL(/\/setup/);
       break;
     case "vote": {
