@@ -33,6 +33,8 @@ type Parts = { auth: AuthProcess; rest: DataApi; realtime: RealtimeProcess } & R
 >;
 
 export interface StackOptions {
+  /** Where the gateway listens: 127.0.0.1 by default, 0.0.0.0 or :: for all addresses. */
+  host?: string;
   /** Port of the gateway; 0 picks a free one. */
   port: number;
   /** Port of Postgres; 0 picks a free one. */
@@ -53,7 +55,7 @@ export interface StackOptions {
   /** Additional environment variables for the functions. */
   functionsEnvironment?: Record<string, string>;
   migrations?: string;
-  /** The origin of the pages; by default the gateway's. */
+  /** The public origin of the pages and of Supabase; by default the gateway's. */
   siteUrl?: string;
   /** A folder with deno.json and <function>/index.ts, in place of functions/; and other demo data. */
   functions?: string;
@@ -74,6 +76,7 @@ export interface StackOptions {
 export interface StackAddresses {
   /** URL of the pages. */
   site_url: string;
+  /** URL of the gateway on this machine. */
   supabase_url: string;
   base_url: string;
   publishable_key: string;
@@ -169,13 +172,15 @@ async function start(
     mailbox: (response, path) => capture?.answer(response, path) ?? false,
     upgrade: (request, socket, head) => running.realtime?.upgrade(request, socket, head) ?? false,
   });
-  await listen(gateway, options.port, "PORT");
+  await listen(gateway, options.port, "PORT", options.host);
   undo.push(async () => {
     gateway.close();
     gateway.closeAllConnections();
     await once(gateway, "close");
   });
-  const supabaseUrl = `http://127.0.0.1:${portOf(gateway.address())}`;
+  const gatewayUrl = `http://127.0.0.1:${portOf(gateway.address())}`;
+  // The gateway serves the pages and Supabase, so that both have the address of a proxy in front.
+  const siteUrl = options.siteUrl ?? gatewayUrl;
 
   const database = await startDatabase({
     folder,
@@ -203,7 +208,6 @@ async function start(
 
   onProgress("auth, data API, realtime and functions");
   const { jwt_secret, publishable_key, secret_key } = secrets;
-  const siteUrl = options.siteUrl ?? supabaseUrl;
   const { MAIL_URL, MAIL_FROM } = { ...process.env, ...options.functionsEnvironment };
   const isMailing = isWanted("mail-dispatch");
   const authMailSecret =
@@ -215,7 +219,12 @@ async function start(
       name,
       healthPath: `/${name}/health`,
       entry: join(options.functions ?? join(root, "functions"), name, "index.ts"),
-      environment: { SUPABASE_URL: supabaseUrl, ...environment, ...options.functionsEnvironment },
+      environment: {
+        SUPABASE_URL: siteUrl,
+        SUPABASE_INTERNAL_URL: gatewayUrl,
+        ...environment,
+        ...options.functionsEnvironment,
+      },
       logPath: join(folder.path, `${name}.log`),
       onWarning,
       ...given,
@@ -236,7 +245,7 @@ async function start(
           databaseUrl: database.url(authLogin, secrets.auth_password),
           folder: folder.path,
           secrets,
-          supabaseUrl,
+          gatewayUrl,
           siteUrl,
           addressHeader,
           mailSecret: authMailSecret,
@@ -245,7 +254,7 @@ async function start(
         });
       return startAuth({
         secrets: { jwt_secret, publishable_key, secret_key },
-        siteUrl: supabaseUrl,
+        siteUrl,
         addressHeader,
         maxSilenceMs: options.maxSilenceMs,
         onWarning,
@@ -255,7 +264,7 @@ async function start(
           addressHashKey: secrets.address_hash_key,
           mailPath,
           pagesUrl: siteUrl,
-          mailHook: isMailing ? { url: `${supabaseUrl}/functions/v1/auth-mail`, secret: authMailSecret } : undefined,
+          mailHook: isMailing ? { url: `${gatewayUrl}/functions/v1/auth-mail`, secret: authMailSecret } : undefined,
           sendsMail: isMailing && Boolean(MAIL_URL),
         },
       });
@@ -265,7 +274,7 @@ async function start(
         program: options.postgrest,
         databaseUrl: database.url("embedded_rest", secrets.data_api_password),
         folder: folder.path,
-        siteUrl: supabaseUrl,
+        siteUrl,
         jwtSecret: verifyingKeys(keys),
         maxSilenceMs: options.maxSilenceMs,
         onWarning,
@@ -328,7 +337,7 @@ async function start(
   running = started;
 
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
-  const accounts = { url: supabaseUrl, secretKey: secrets.secret_key };
+  const accounts = { url: gatewayUrl, secretKey: secrets.secret_key };
   const demo = started.auth ? await seedDemo(sql, accounts, folder, seedFile, onProgress) : null;
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
@@ -347,12 +356,12 @@ async function start(
   }
   const addresses: StackAddresses = {
     site_url: siteUrl,
-    supabase_url: supabaseUrl,
+    supabase_url: gatewayUrl,
     base_url: `http://127.0.0.1:${started.api.port}`,
     publishable_key: secrets.publishable_key,
     secret_key: secrets.secret_key,
     db_url: database.ownerUrl,
-    mails_url: capture && supabaseUrl + capture.path,
+    mails_url: capture && gatewayUrl + capture.path,
     demo,
   };
   await writePrivately(join(folder.path, "stack.json"), addresses);

@@ -1,12 +1,15 @@
+import { resolve } from "node:path";
 import { siteOrigin, siteUrlAdvice } from "../shared/site-url.ts";
+import type { NightlyBackups } from "./operator/nightly-backups.ts";
 import { StartError } from "./processes/start-error.ts";
 import type { StackOptions } from "./stack.ts";
 
-type Settings = Pick<StackOptions, "port" | "dbPort" | "siteUrl" | "seed" | "limits" | "realtimeLimits">;
+type Settings = Pick<StackOptions, "host" | "port" | "dbPort" | "siteUrl" | "seed" | "limits" | "realtimeLimits">;
 
 /** What the environment of `npm start` sets. */
 export function startSettings(): Settings {
   return {
+    host: hostFrom(process.env.HOST),
     port: portFrom("PORT", 54321),
     dbPort: portFrom("DB_PORT", 54322),
     seed: seedFrom(process.env.SEED),
@@ -15,12 +18,33 @@ export function startSettings(): Settings {
   };
 }
 
+/** The nightly backups, if BACKUP_DIR names a folder for them. */
+export function backupSettings(dataDir: string): NightlyBackups | undefined {
+  const { BACKUP_DIR, BACKUP_KEEP } = process.env;
+  if (!BACKUP_DIR) return undefined;
+  const folder = resolve(BACKUP_DIR);
+  // Otherwise a restore would have to keep them apart.
+  if (`${folder}/`.startsWith(`${resolve(dataDir)}/`))
+    throw new StartError(`BACKUP_DIR is in the data folder ${resolve(dataDir)}: set it to a folder elsewhere`);
+  if (BACKUP_KEEP && !/^[1-9]\d{0,3}$/.test(BACKUP_KEEP))
+    throw new StartError(`BACKUP_KEEP is ${JSON.stringify(BACKUP_KEEP)}: set it to a number of days from 1 to 9999`);
+  return { dataDir, folder, keepDays: Number(BACKUP_KEEP || 14) };
+}
+
 function portFrom(variable: string, fallback: number): number {
   const text = process.env[variable];
   if (!text) return fallback;
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65535)
     throw new StartError(`${variable} is ${JSON.stringify(text)}: set it to a port from 0 to 65535`);
   return Number(text);
+}
+
+/** The functions reach the gateway at 127.0.0.1, so no other single address will do. */
+function hostFrom(text: string | undefined): string {
+  if (!text || ["127.0.0.1", "0.0.0.0", "::"].includes(text)) return text || "127.0.0.1";
+  throw new StartError(
+    `HOST is ${JSON.stringify(text)}: set it to 127.0.0.1, or to 0.0.0.0 or :: for all addresses of this machine`,
+  );
 }
 
 function siteFrom(text: string | undefined): Pick<StackOptions, "siteUrl"> {

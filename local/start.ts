@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import { findAuthProgram } from "./auth/program.ts";
+import { startNightlyBackups } from "./operator/nightly-backups.ts";
 import { codeOf, messageOf, StartError } from "./processes/start-error.ts";
 import { startStack } from "./stack.ts";
-import { startSettings } from "./start-settings.ts";
+import { backupSettings, startSettings } from "./start-settings.ts";
 
 /** `npm start`: runs everything in the foreground until SIGINT or SIGTERM. */
 async function main(): Promise<void> {
@@ -17,6 +18,7 @@ async function main(): Promise<void> {
     process.on("SIGTERM", stop);
     whenOrphaned(stop);
   });
+  const backups = backupSettings(dataDir);
   const settings = { ...startSettings(), authProgram: await findAuthProgram() };
   const stackStarted = startStack({
     ...settings,
@@ -32,15 +34,17 @@ async function main(): Promise<void> {
     console.log(`${seconds().padStart(5)} s  ready
 
   Pages      ${stack.site_url}
-  API        ${stack.supabase_url}/api      (documentation: ${stack.supabase_url}/api/docs)
-  Supabase   ${stack.supabase_url}
+  API        ${stack.site_url}/api      (documentation: ${stack.site_url}/api/docs)
+  Supabase   ${stack.site_url}
   Database   ${stack.db_url.replace(/:[^:@]+@/, ":…@")}
   Keys       ${resolve(dataDir, "stack.json")}
   Mail       ${process.env.MAIL_URL ? `is sent by ${URL.canParse(process.env.MAIL_URL) ? new URL(process.env.MAIL_URL).host : "MAIL_URL"}` : `${stack.mails_url}      (none is sent${settings.authProgram ? "" : `; codes and links are in ${resolve(dataDir, "mail.log")} too`})`}
 ${stack.setupToken ? `  Setup      ${stack.site_url}/setup?token=${stack.setupToken}\n` : ""}${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }
+  const stopBackups = backups && !early ? startNightlyBackups(backups, (line) => console.log(line)) : undefined;
   const reason = await stopRequested;
+  stopBackups?.();
   await stack.stop();
   if (reason) throw reason;
   console.log("stopped");

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { isLoopbackHost } from "../../shared/loopback.ts";
 import type { ApiError } from "../_shared/http/api-error.ts";
 import { ofProxy } from "../_shared/http/behind-proxy.ts";
 import { publicAddress } from "../_shared/http/own-addresses.ts";
@@ -9,9 +10,10 @@ import { type AgentRequest, admit, agentRequest } from "./agent-request.ts";
 import type { EventStream } from "./event-stream.ts";
 import { toRpcError } from "./json-rpc.ts";
 
-/** The URL prefix before /api: as the client called it, or where the platform publishes functions. */
+/** The URL prefix before /api: of a client on this machine as it called it, since a proxy in front changes http to https. */
 export function baseUrlOf(c: Context): string {
-  return environment.port && !ofProxy(c) ? new URL(c.req.url).origin : publicAddress;
+  const { origin, host } = new URL(c.req.url);
+  return environment.port && !ofProxy(c) && isLoopbackHost(host) ? origin : publicAddress;
 }
 
 export function sendEvents(request: AgentRequest, route: string, stream: EventStream): Response {

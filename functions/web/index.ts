@@ -5,7 +5,7 @@ import { keptWork } from "../_shared/runtime/keep-alive.ts";
 import { flushLog } from "../_shared/runtime/log.ts";
 import { app } from "./app.ts";
 
-const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
+const listen = environment.port ? { port: Number(environment.port), hostname: environment.host } : {};
 const answer = behindProxy((request, info) => app.fetch(request, info));
 const server = Deno.serve(
   { ...listen, onListen: () => {} },

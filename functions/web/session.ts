@@ -168,7 +168,7 @@ export function authOf(c: Context, cookies: NewCookie[], fetchAuth: typeof fetch
     .flatMap((name) => sessionCookiesOf(c, name))
     .flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
   const secretKey = needsCaptcha && environment.captcha ? undefined : environment.authApiKey;
-  return createServerClient(environment.supabaseUrl, secretKey ?? publishableKey, {
+  return createServerClient(environment.supabaseInternalUrl, secretKey ?? publishableKey, {
     cookieOptions: { ...cookieOptions, name: sessionCookieName },
     global: { fetch: fetchAuth, headers: address ? { [environment.authAddressHeader as string]: address } : {} },
     cookies: {

@@ -30,8 +30,8 @@ interface Settings {
 
 export interface AuthProgramOptions extends Settings {
   secrets: Pick<Secrets, "jwt_secret" | "signing_key">;
-  /** Public URL of the gateway, and of the pages. */
-  supabaseUrl: string;
+  /** URL of the gateway on this machine, and its public one, which is that of the pages. */
+  gatewayUrl: string;
   siteUrl: string;
   /** Header with the client address from the gateway; its name is secret, so that clients cannot set it. */
   addressHeader: string;
@@ -165,7 +165,7 @@ export function authEnvironment(
   listener: Listener,
   variables = process.env,
 ): Record<string, string> {
-  const { secrets, supabaseUrl, siteUrl, addressHeader, mailSecret } = options;
+  const { secrets, gatewayUrl, siteUrl, addressHeader, mailSecret } = options;
   const callback = `${siteUrl}/auth/callback`;
   const allowed = [callback, `${callback}?**`, variables.GOTRUE_URI_ALLOW_LIST].filter(Boolean);
   const signingKey = { ...secrets.signing_key, key_ops: ["sign", "verify"] };
@@ -177,7 +177,7 @@ export function authEnvironment(
     ...ofDatabase(options),
     GOTRUE_API_HOST: "127.0.0.1",
     PORT: String(portOf(listener)),
-    API_EXTERNAL_URL: `${supabaseUrl}/auth/v1`,
+    API_EXTERNAL_URL: `${siteUrl}/auth/v1`,
     GOTRUE_SITE_URL: siteUrl,
     GOTRUE_URI_ALLOW_LIST: allowed.join(","),
     GOTRUE_JWT_ISSUER: tokenIssuer,
@@ -194,7 +194,7 @@ export function authEnvironment(
     // It would have the addresses of erased people.
     GOTRUE_AUDIT_LOG_DISABLE_POSTGRES: "true",
     GOTRUE_HOOK_SEND_EMAIL_ENABLED: "true",
-    GOTRUE_HOOK_SEND_EMAIL_URI: `${supabaseUrl}/functions/v1/auth-mail`,
+    GOTRUE_HOOK_SEND_EMAIL_URI: `${gatewayUrl}/functions/v1/auth-mail`,
     GOTRUE_HOOK_SEND_EMAIL_SECRETS: `v1,${mailSecret.replace(/^v1,/, "")}`,
   };
 }

@@ -3,6 +3,7 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
+import { exists } from "../folders/files.ts";
 
 const folder = fileURLToPath(new URL("../../node_modules/.cache/feedback", import.meta.url));
 
@@ -21,6 +22,8 @@ export async function compile(): Promise<string> {
   });
   const program = outputFiles[0]?.contents ?? new Uint8Array();
   const path = join(folder, `auth-${createHash("sha256").update(program).digest("hex").slice(0, 16)}.mjs`);
+  // Made by an earlier start, or in an image whose files cannot be written.
+  if (await exists(path)) return path;
   // Atomic rename: another stack may run the same file.
   const draft = `${path}.${randomUUID()}`;
   await mkdir(folder, { recursive: true });

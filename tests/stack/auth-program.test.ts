@@ -143,7 +143,7 @@ describe("the program's environment", () => {
       databaseUrl: "postgresql://supabase_auth_admin:password@127.0.0.1:5432/postgres",
       folder: "/data",
       secrets,
-      supabaseUrl: "http://127.0.0.1:54321",
+      gatewayUrl: "http://127.0.0.1:54321",
       siteUrl: "https://feedback.example.org",
       addressHeader: "x-address-1",
       mailSecret: "whsec_c2VjcmV0",
@@ -155,7 +155,7 @@ describe("the program's environment", () => {
   test("has the launcher's settings, and both keys", async () => {
     const { secrets, made } = await environment({});
     expect(made).toMatchObject({
-      API_EXTERNAL_URL: "http://127.0.0.1:54321/auth/v1",
+      API_EXTERNAL_URL: "https://feedback.example.org/auth/v1",
       DATABASE_URL: "postgresql://supabase_auth_admin:password@127.0.0.1:5432/postgres?sslmode=disable",
       GOTRUE_SITE_URL: "https://feedback.example.org",
       GOTRUE_URI_ALLOW_LIST: "https://feedback.example.org/auth/callback,https://feedback.example.org/auth/callback?**",

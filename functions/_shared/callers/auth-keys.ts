@@ -24,7 +24,7 @@ const algorithms = ["ES256", "RS256", "EdDSA"];
 // Audience and issuer: tokens signed with the same key for another purpose or project are not valid.
 const claims = { audience: "authenticated", issuer: environment.jwtIssuers };
 const secret = environment.jwtSecret ? new TextEncoder().encode(environment.jwtSecret) : undefined;
-const address = new URL("/auth/v1/.well-known/jwks.json", environment.supabaseUrl);
+const address = new URL("/auth/v1/.well-known/jwks.json", environment.supabaseInternalUrl);
 
 /** A set of keys, when auth was asked for it, and ids of keys that it lacks. */
 type Keys = { text: string; size: number; find: JWTVerifyGetKey; at: number; missing: Set<string> };

@@ -190,7 +190,7 @@ function storage(
       "SERVICE_UNAVAILABLE",
       "This installation cannot store files. Set logo_url to an https URL, or ask the operator to set STORAGE_KEY.",
     );
-  return fetch(`${environment.supabaseUrl}/storage/v1/${path}`, {
+  return fetch(`${environment.supabaseInternalUrl}/storage/v1/${path}`, {
     method,
     // The gateway of Supabase reads one of them, depending on the kind of key.
     headers: { apikey: key, Authorization: `Bearer ${key}`, ...(type && { "Content-Type": type }) },

@@ -16,6 +16,8 @@ export const environment = {
   databaseIdleSeconds: readNumber("DATABASE_IDLE_SECONDS", 30),
   databasePrepare: read("DATABASE_PREPARE") !== "false",
   supabaseUrl: readAddress("SUPABASE_URL") ?? localUrl,
+  /** Where the functions themselves reach Supabase. */
+  supabaseInternalUrl: readAddress("SUPABASE_INTERNAL_URL") ?? readAddress("SUPABASE_URL") ?? localUrl,
   siteUrl: readSite("SITE_URL") ?? readAddress("SUPABASE_URL") ?? localUrl,
   jwtSecret: read("JWT_SECRET"),
   jwks: read("SUPABASE_JWKS"),
@@ -63,6 +65,7 @@ export const environment = {
   /** Authenticates the operator during the setup of a new installation. */
   setupToken: read("SETUP_TOKEN"),
   port: read("PORT"),
+  host: read("HOST") ?? "127.0.0.1",
   /** Variables a deployment should set; without them a feature is disabled or uses a default. */
   unset: [
     ...["SITE_URL", "ADDRESS_HASH_KEY", "WEBHOOK_SECRETS_KEYS", "WEBHOOK_DISPATCH_SECRET"].filter(
