@@ -11,10 +11,10 @@ export async function choosePort(port: number, variable: string): Promise<number
   return address.port;
 }
 
-export function listen(server: Server, port: number, variable: string): Promise<void> {
+export function listen(server: Server, port: number, variable: string, host = "127.0.0.1"): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error) => reject(explain(error, port, variable)));
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
+    server.listen({ port, host, exclusive: true }, () => {
       server.removeAllListeners("error");
       resolve();
     });
