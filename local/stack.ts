@@ -24,6 +24,7 @@ import { type Demo, seedDemo } from "./operator/seed.ts";
 import { connect, type Sql } from "./postgres/database.ts";
 import { defaultMigrations, root, startDatabase } from "./postgres/database-server.ts";
 import type { Component } from "./processes/logs.ts";
+import { watchMachine } from "./processes/machine.ts";
 import { listen } from "./processes/ports.ts";
 import { StartError } from "./processes/start-error.ts";
 import type { RealtimeOptions } from "./realtime/server.ts";
@@ -146,6 +147,8 @@ async function start(
     if (await restoreBackupCopy(folder.path))
       options.onWarning?.("The upgrade failed: the data is as it was before.", "launcher");
   });
+  const watch = watchMachine(folder.path, warningsOf("launcher"));
+  undo.push(async () => watch.stop());
   const { secrets } = folder;
   const isWanted = (part: keyof Parts) => part === "api" || (options.parts?.includes(part) ?? true);
   const wanted = (["auth", "rest", "api", "realtime", "webhook-dispatch", "mail-dispatch", "web"] as const).filter(

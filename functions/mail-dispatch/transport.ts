@@ -3,11 +3,12 @@ import { httpTransport } from "./http.ts";
 import type { Transport } from "./message.ts";
 import { smtpTransport } from "./smtp.ts";
 
-/** The transport that MAIL_URL names, and the address that mail comes from. */
-export function openTransport(): { transport: Transport; from: string } {
+/** The transport that MAIL_URL names, its server for logs, and the address that mail comes from. */
+export function openTransport(): { transport: Transport; server: string; from: string } {
   const from = environment.mailFrom;
   if (!from) throw new Error("MAIL_FROM is missing: the address that mail comes from (docs/mail.md)");
-  return { transport: transportOf(environment.mailUrl), from };
+  const transport = transportOf(environment.mailUrl);
+  return { transport, server: new URL(environment.mailUrl ?? "").host, from };
 }
 
 function transportOf(text = ""): Transport {

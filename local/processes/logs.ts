@@ -102,7 +102,7 @@ const cut = (text: string) => (text.length > maxChars ? `${text.slice(0, maxChar
 function writeEntry(component: Component, entry: string): void {
   const fields = fieldsOf(entry);
   const [, day, time, severity, message] = postgresLine.exec(entry) ?? [];
-  if (typeof fields === "object" && fields !== null) writeFields(component, fields);
+  if (fields && entry.startsWith("{")) writeFields(component, fields);
   else if (severity && message) writeLine(component, levelOf(severity), message.trim(), {}, `${day}T${time}Z`);
   else {
     const level = /^error|\b(?:\w*Error|FATAL):/.test(entry) ? "error" : "info";
