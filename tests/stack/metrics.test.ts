@@ -6,6 +6,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import WebSocket from "ws";
 import { Metrics, metrics } from "../../local/metrics.ts";
 import { mailWorld } from "../mail/world.ts";
+import { tableUnder } from "../docs/markdown.ts";
 import { ownStack, type Person } from "../own-stack.ts";
 import { functionsPid } from "../processes.ts";
 import { raw } from "../raw.ts";
@@ -169,6 +170,14 @@ test("all are in the format of Prometheus, with type and help", async () => {
     expect(counts).toEqual([...counts].sort((a, b) => a - b));
     expect(counts).toHaveLength(12);
   }
+});
+
+test("docs/operations.md lists each with its type and meaning", () => {
+  const rows = tableUnder("docs/operations.md", "Metrics").map(([name = "", type, , meaning]) => [
+    name.replaceAll("`", ""),
+    [type, meaning],
+  ]);
+  expect(Object.fromEntries(rows)).toEqual(metrics);
 });
 
 test("many scrapes at once read the state once, also of a Postgres that does not answer", async () => {
