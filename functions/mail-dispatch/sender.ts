@@ -1,30 +1,15 @@
-import { log, logWarning } from "../_shared/runtime/log.ts";
+import { log } from "../_shared/runtime/log.ts";
 import type { Claim, Outcome, Result } from "./database.ts";
 import { openTransport } from "./transport.ts";
 import { writeMail } from "./write-mail.tsx";
 
 const maxPauseMs = 60_000;
-/** While the server takes no mail, the log says so this often. */
-const tellMs = 600_000;
 
 /** Writes mails and hands them to the transport that MAIL_URL names. */
 export function createSender() {
-  const { transport, server, from } = openTransport();
+  const { transport, from } = openTransport();
   let pausedUntil = 0;
   let failures = 0;
-  let toldAt: number | undefined;
-
-  const tell = ({ outcome, error }: Outcome) => {
-    if (outcome === "unavailable" && performance.now() - (toldAt ?? Number.NEGATIVE_INFINITY) > tellMs) {
-      toldAt = performance.now();
-      logWarning(
-        `The mail server ${server} takes no mail: ${error} All mail waits, for up to three days, and is tried again each minute.`,
-      );
-    } else if (outcome === "sent" && toldAt !== undefined) {
-      toldAt = undefined;
-      logWarning(`The mail server ${server} takes mail again.`);
-    }
-  };
 
   /** Pauses sending while the server accepts no mail, so that mails do not wait for it one by one. */
   const pauseAfter = ({ outcome, retry_after = 0 }: Outcome) => {
@@ -44,7 +29,6 @@ export function createSender() {
           return { id, attempt, outcome: "failed", error: "This is the address that emails come from." };
         const outcome = await transport.send(writeMail(claim, from));
         pauseAfter(outcome);
-        tell(outcome);
         return { id, attempt, ...outcome };
       } catch (error) {
         log({ requestId: id, error });

@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { withDatabase } from "../../local/postgres/database.ts";
 import { watchMachine } from "../../local/processes/machine.ts";
 import { ownStack } from "../own-stack.ts";
+import { until } from "../until.ts";
 
 const own = await ownStack({ parts: ["auth"] });
 
@@ -41,6 +42,20 @@ test("a small window stays exact when its start is a moment in the future", asyn
   await own.sql`update private.rate_counters set started_at = clock_timestamp() + interval '5 seconds' where rule = 'moment'`;
   const [state] = await own.sql`select (private.charge('moment', 1, 60, 'someone', 1)).allowed`;
   expect(state?.allowed).toBe(false);
+});
+
+test("a webhook that was made before the clock went back gets the events after it", async () => {
+  const author = await own.person();
+  await own.sql`
+    insert into private.webhooks (id, organization_id, url, events, encrypted_secret, enabled_at)
+    values (gen_random_uuid(), ${own.organization.id}, 'https://hook.example', '{submission.created}', 'first.secret', now() + interval '1 hour')`;
+  const id = await own.submission(author);
+  await until(async () => {
+    await own.sql`select private.fan_out_events()`;
+    const found = await own.sql`
+      select from private.webhook_deliveries d join private.outbox o on o.event_id = d.event_id where o.subject_id = ${id}`;
+    return found.length === 1;
+  });
 });
 
 test("the log tells once when the clock jumps, and when the disk fills up and has room again", async () => {

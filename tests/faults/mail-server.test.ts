@@ -58,7 +58,7 @@ test("mail waits for a server that is away, silent or busy, arrives once when it
     });
   }
   expect(await warnings()).toEqual([
-    `The mail server 127.0.0.1:${port} takes no mail: The connection was refused or closed. All mail waits, for up to three days, and is tried again each minute.`,
+    `The mail server 127.0.0.1:${port} takes no mail: The connection was refused or closed. Mail about feedback waits for up to three days and is tried each minute, mail about accounts for some minutes.`,
   ]);
   const server = await startMailServer({}, port);
   try {
