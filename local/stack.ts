@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { isIPv6 } from "node:net";
 import { join } from "node:path";
+import type { Writable } from "node:stream";
 import { type Keys, verifyingKeys } from "./auth/identity.ts";
 import { type AuthProgram, authLogin, startAuthProgram } from "./auth/program.ts";
 import { type DataApi, startDataApi } from "./data-api/postgrest.ts";
@@ -17,9 +19,12 @@ import { createGateway } from "./gateway/server.ts";
 import { openStorage } from "./gateway/storage.ts";
 import { tokenIssuer } from "./lite/auth-config.ts";
 import { type AuthProcess, startAuth } from "./lite/supervisor.ts";
+import { Metrics } from "./metrics.ts";
 import { type Demo, seedDemo } from "./operator/seed.ts";
 import { connect, type Sql } from "./postgres/database.ts";
 import { defaultMigrations, root, startDatabase } from "./postgres/database-server.ts";
+import type { Component } from "./processes/logs.ts";
+import { watchMachine } from "./processes/machine.ts";
 import { listen } from "./processes/ports.ts";
 import { StartError } from "./processes/start-error.ts";
 import type { RealtimeOptions } from "./realtime/server.ts";
@@ -47,9 +52,13 @@ export interface StackOptions {
   proxyHeader?: string | undefined;
   /** Called for each step of the start, and later for problems. */
   onProgress?(step: string): void;
-  onWarning?(message: string): void;
+  onWarning?(message: string, component: Component): void;
   /** Called once with the reason when the stack cannot continue and must be stopped. */
   onLost?(reason: StartError): void;
+  /** Gets the output of a part; by default files of the data folder do. */
+  openLog?: ((component: Component) => Writable) | undefined;
+  /** Where /metrics is served; by default nowhere. Port 0 picks a free one. */
+  metrics?: { port: number; host?: string } | undefined;
   /** Additional Postgres settings. */
   postgresSettings?: Record<string, string | number>;
   /** Additional environment variables for the functions. */
@@ -96,6 +105,7 @@ export interface Stack extends StackAddresses {
   mailPath: string;
   /** Token for /setup of an installation without an organization. */
   setupToken: string | null;
+  metricsUrl: string | null;
   stop(): Promise<void>;
 }
 
@@ -127,17 +137,26 @@ async function start(
 ): Promise<Stack> {
   const onProgress = options.onProgress ?? (() => undefined);
   // Processes may end before they are stopped, for example by a signal to all of them: not a problem.
-  const onWarning = (message: string) => {
-    if (!isStopping()) options.onWarning?.(message);
+  const warningsOf = (component: Component) => (message: string, kind?: "restart") => {
+    if (isStopping()) return;
+    if (kind === "restart") metrics.add("feedback_restarts_total", { part: component });
+    options.onWarning?.(message, component);
   };
-  const { authProgram } = options;
+  const metrics = new Metrics();
+  const { authProgram, openLog } = options;
   const folder = await openDataFolder(options.dataDir, options.seed, authProgram ? "program" : "library");
   undo.push(() => folder.release());
   undo.push(async () => {
-    if (await restoreBackupCopy(folder.path)) options.onWarning?.("The upgrade failed: the data is as it was before.");
+    if (await restoreBackupCopy(folder.path))
+      options.onWarning?.("The upgrade failed: the data is as it was before.", "launcher");
   });
+  const watch = watchMachine(folder.path, warningsOf("launcher"));
+  undo.push(async () => watch.stop());
   const { secrets } = folder;
   const isWanted = (part: keyof Parts) => part === "api" || (options.parts?.includes(part) ?? true);
+  const wanted = (["auth", "rest", "api", "realtime", "webhook-dispatch", "mail-dispatch", "web"] as const).filter(
+    isWanted,
+  );
   // No part gets requests before all have started.
   let running: Partial<Parts> = {};
   let capture = null as MailCapture | null;
@@ -171,6 +190,7 @@ async function start(
     storage: storage.answer,
     mailbox: (response, path) => capture?.answer(response, path) ?? false,
     upgrade: (request, socket, head) => running.realtime?.upgrade(request, socket, head) ?? false,
+    ...(options.metrics && { observe: (incoming, response) => metrics.observe(incoming, response) }),
   });
   await listen(gateway, options.port, "PORT", options.host);
   undo.push(async () => {
@@ -181,6 +201,24 @@ async function start(
   const gatewayUrl = `http://127.0.0.1:${portOf(gateway.address())}`;
   // The gateway serves the pages and Supabase, so that both have the address of a proxy in front.
   const siteUrl = options.siteUrl ?? gatewayUrl;
+  let databaseUrl: string | null = null;
+  let metricsUrl: string | null = null;
+  if (options.metrics) {
+    const { port, host = "127.0.0.1" } = options.metrics;
+    const server = metrics.createServer({
+      folder: folder.path,
+      gateway,
+      databaseUrl: () => databaseUrl,
+      up: () => Object.fromEntries(wanted.map((part) => [componentOf(part), isUp(running, part)])),
+      websockets: () => running.realtime?.websockets() ?? 0,
+    });
+    await listen(server, port, "METRICS_PORT", host);
+    undo.push(async () => {
+      server.close();
+      server.closeAllConnections();
+    });
+    metricsUrl = `http://${isIPv6(host) ? `[${host}]` : host}:${portOf(server.address())}/metrics`;
+  }
 
   const database = await startDatabase({
     folder,
@@ -188,11 +226,13 @@ async function start(
     migrations: options.migrations ?? defaultMigrations,
     authProgram,
     onProgress,
-    onWarning,
+    onWarning: warningsOf("postgres"),
+    log: openLog?.("postgres"),
     ...(options.onLost ? { onLost: options.onLost } : {}),
     ...(options.postgresSettings ? { settings: options.postgresSettings } : {}),
   });
   undo.push(() => database.stop());
+  databaseUrl = database.ownerUrl;
   const sql = connect(database.ownerUrl, 2);
   undo.push(() => sql.end({ timeout: 5 }));
   await setPasswords(sql, {
@@ -213,7 +253,11 @@ async function start(
   const authMailSecret =
     options.functionsEnvironment?.AUTH_MAIL_SECRET ?? `whsec_${randomBytes(32).toString("base64")}`;
   const mailPath = join(folder.path, "mail.log");
-  const runFunction = (name: string, environment: Record<string, string>, given: Partial<FunctionsOptions> = {}) =>
+  const runFunction = (
+    name: (typeof functionNames)[number],
+    environment: Record<string, string>,
+    given: Partial<FunctionsOptions> = {},
+  ) =>
     startFunctions({
       root: options.functions ?? root,
       name,
@@ -226,7 +270,8 @@ async function start(
         ...options.functionsEnvironment,
       },
       logPath: join(folder.path, `${name}.log`),
-      onWarning,
+      openLog: openLog && (() => openLog(name)),
+      onWarning: warningsOf(name),
       ...given,
     });
   const forRequests = {
@@ -250,14 +295,15 @@ async function start(
           addressHeader,
           mailSecret: authMailSecret,
           maxSilenceMs: options.maxSilenceMs,
-          onWarning,
+          log: openLog?.("auth"),
+          onWarning: warningsOf("auth"),
         });
       return startAuth({
         secrets: { jwt_secret, publishable_key, secret_key },
         siteUrl,
         addressHeader,
         maxSilenceMs: options.maxSilenceMs,
-        onWarning,
+        onWarning: warningsOf("auth"),
         databaseUrl: database.url("embedded_auth", secrets.auth_password),
         guard: {
           databaseUrl: database.url("auth_guard", limitsPassword),
@@ -277,7 +323,8 @@ async function start(
         siteUrl,
         jwtSecret: verifyingKeys(keys),
         maxSilenceMs: options.maxSilenceMs,
-        onWarning,
+        log: openLog?.("data-api"),
+        onWarning: warningsOf("data-api"),
       }),
     api: () =>
       runFunction("api", forRequests, {
@@ -292,7 +339,8 @@ async function start(
         keys,
         proxyHeader,
         ...(options.realtimeLimits ? { limits: options.realtimeLimits } : {}),
-        onWarning,
+        log: openLog?.("realtime"),
+        onWarning: warningsOf("realtime"),
       }),
     "webhook-dispatch": () =>
       runFunction("webhook-dispatch", {
@@ -325,7 +373,6 @@ async function start(
       return runFunction("web", environment, { healthPath: "/health" });
     },
   };
-  const wanted = (Object.keys(starts) as (keyof Parts)[]).filter(isWanted);
   const started = {} as Partial<Parts> & Pick<Parts, "api">;
   const outcomes = await Promise.allSettled(
     wanted.map(async (part) => Object.assign(started, { [part]: await starts[part]() })),
@@ -342,11 +389,23 @@ async function start(
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));
-  const scheduler = startScheduler(sql, 5, onWarning);
+  const scheduler = startScheduler(sql, 5, warningsOf("launcher"));
   undo.push(() => scheduler.stop());
   for (const called of [
-    { functions: started["webhook-dispatch"], path: "/webhook-dispatch", channel: "webhooks", seconds: 5 },
-    { functions: started["mail-dispatch"], path: "/mail-dispatch", channel: "mails", seconds: 5 },
+    {
+      functions: started["webhook-dispatch"],
+      path: "/webhook-dispatch",
+      channel: "webhooks",
+      seconds: 5,
+      onOutcomes: metrics.setOutcomes("feedback_webhook_attempts_total"),
+    },
+    {
+      functions: started["mail-dispatch"],
+      path: "/mail-dispatch",
+      channel: "mails",
+      seconds: 5,
+      onOutcomes: metrics.setOutcomes("feedback_mail_attempts_total"),
+    },
     { functions: started.api, path: "/api/imports/run", channel: "imports" },
   ]) {
     const { functions } = called;
@@ -371,8 +430,17 @@ async function start(
     superuserUrl: database.superuserUrl,
     mailPath,
     setupToken: setup_token,
+    metricsUrl,
     stop,
   };
+}
+
+const componentOf = (part: keyof Parts): Component => (part === "rest" ? "data-api" : part);
+
+function isUp(running: Partial<Parts>, part: keyof Parts): boolean {
+  if (part === "auth") return (running.auth?.port() ?? null) !== null;
+  if (part === "rest") return (running.rest?.listener() ?? null) !== null;
+  return running[part]?.up() ?? false;
 }
 
 /** Only for logins that the migrations have created: an earlier release has fewer. */

@@ -1,19 +1,25 @@
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { siteOrigin, siteUrlAdvice } from "../shared/site-url.ts";
 import type { NightlyBackups } from "./operator/nightly-backups.ts";
 import { StartError } from "./processes/start-error.ts";
 import type { StackOptions } from "./stack.ts";
 
-type Settings = Pick<StackOptions, "host" | "port" | "dbPort" | "siteUrl" | "seed" | "limits" | "realtimeLimits">;
+type Settings = Pick<
+  StackOptions,
+  "host" | "port" | "dbPort" | "siteUrl" | "seed" | "limits" | "realtimeLimits" | "metrics"
+>;
 
 /** What the environment of `npm start` sets. */
 export function startSettings(): Settings {
+  checkLogFormat(process.env.LOG_FORMAT);
   return {
     host: hostFrom(process.env.HOST),
     port: portFrom("PORT", 54321),
     dbPort: portFrom("DB_PORT", 54322),
     seed: seedFrom(process.env.SEED),
     ...siteFrom(process.env.SITE_URL),
+    ...metricsFrom(process.env.METRICS_PORT, process.env.METRICS_HOST),
     ...connectionsFrom(process.env.CONNECTIONS_PER_ADDRESS),
   };
 }
@@ -54,12 +60,25 @@ function siteFrom(text: string | undefined): Pick<StackOptions, "siteUrl"> {
   return { siteUrl };
 }
 
+function metricsFrom(port: string | undefined, host: string | undefined): Pick<StackOptions, "metrics"> {
+  if (!port) return {};
+  if (host && !isIP(host))
+    throw new StartError(`METRICS_HOST is ${JSON.stringify(host)}: set it to an IP address of this machine`);
+  return { metrics: { port: portFrom("METRICS_PORT", 0), ...(host && { host }) } };
+}
+
 /** Behind a proxy all clients share one address. */
 function connectionsFrom(text: string | undefined): Pick<StackOptions, "limits" | "realtimeLimits"> {
   if (!text) return {};
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new StartError(`CONNECTIONS_PER_ADDRESS is ${JSON.stringify(text)}: set it to a number from 1 to 999999`);
   return { limits: { connectionsPerAddress: Number(text) }, realtimeLimits: { socketsPerAddress: Number(text) } };
+}
+
+/** json: every log is a line of JSON on standard output. */
+function checkLogFormat(text: string | undefined): void {
+  if (text && text !== "text" && text !== "json")
+    throw new StartError(`LOG_FORMAT is ${JSON.stringify(text)}: set it to json or text`);
 }
 
 function seedFrom(text: string | undefined): "demo" | "none" {

@@ -1,9 +1,12 @@
 import { resolve } from "node:path";
 import { findAuthProgram } from "./auth/program.ts";
 import { startNightlyBackups } from "./operator/nightly-backups.ts";
+import { flushLines, jsonLines, onceAMinute, writeLine } from "./processes/logs.ts";
 import { codeOf, messageOf, StartError } from "./processes/start-error.ts";
-import { startStack } from "./stack.ts";
+import { type Stack, startStack } from "./stack.ts";
 import { backupSettings, startSettings } from "./start-settings.ts";
+
+const isJson = process.env.LOG_FORMAT === "json";
 
 /** `npm start`: runs everything in the foreground until SIGINT or SIGTERM. */
 async function main(): Promise<void> {
@@ -24,13 +27,18 @@ async function main(): Promise<void> {
     ...settings,
     dataDir,
     proxyHeader: process.env.ADDRESS_HEADER,
-    onProgress: (step) => console.log(`${seconds().padStart(5)} s  starting ${step}`),
-    onWarning: (message) => console.error(message),
+    onProgress: (step) =>
+      isJson ? say(`starting ${step}`) : console.log(`${seconds().padStart(5)} s  starting ${step}`),
+    onWarning: onceAMinute((message, component) =>
+      isJson ? writeLine(component, "warning", message) : console.error(message),
+    ),
+    openLog: isJson ? jsonLines : undefined,
     onLost: (reason) => lost(reason),
   });
   const early = await Promise.race([stackStarted.then(() => false), stopRequested.then(() => true)]);
   const stack = await stackStarted;
-  if (!early) {
+  if (!early && isJson) say("ready", { seconds: Number(seconds()), ...addressesOf(stack) });
+  else if (!early) {
     console.log(`${seconds().padStart(5)} s  ready
 
   Pages      ${stack.site_url}
@@ -39,16 +47,28 @@ async function main(): Promise<void> {
   Database   ${stack.db_url.replace(/:[^:@]+@/, ":…@")}
   Keys       ${resolve(dataDir, "stack.json")}
   Mail       ${process.env.MAIL_URL ? `is sent by ${URL.canParse(process.env.MAIL_URL) ? new URL(process.env.MAIL_URL).host : "MAIL_URL"}` : `${stack.mails_url}      (none is sent${settings.authProgram ? "" : `; codes and links are in ${resolve(dataDir, "mail.log")} too`})`}
-${stack.setupToken ? `  Setup      ${stack.site_url}/setup?token=${stack.setupToken}\n` : ""}${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
+${stack.metricsUrl ? `  Metrics    ${stack.metricsUrl}\n` : ""}${stack.setupToken ? `  Setup      ${stack.site_url}/setup?token=${stack.setupToken}\n` : ""}${stack.demo ? `  Demo       ${Object.values(stack.demo.users).join(", ")}; password ${stack.demo.password}\n` : ""}
 Stop with Ctrl-C.`);
   }
-  const stopBackups = backups && !early ? startNightlyBackups(backups, (line) => console.log(line)) : undefined;
+  const stopBackups =
+    backups && !early ? startNightlyBackups(backups, isJson ? say : (line) => console.log(line)) : undefined;
   const reason = await stopRequested;
   stopBackups?.();
   await stack.stop();
   if (reason) throw reason;
-  console.log("stopped");
+  if (isJson) say("stopped");
+  else console.log("stopped");
 }
+
+const say = (message: string, fields?: object) => writeLine("launcher", "info", message, fields);
+
+/** The token of the setup is shown here only. */
+const addressesOf = ({ site_url, setupToken, metricsUrl }: Stack) => ({
+  pages: site_url,
+  api: `${site_url}/api`,
+  ...(metricsUrl && { metrics: metricsUrl }),
+  ...(setupToken && { setup: `${site_url}/setup?token=${setupToken}` }),
+});
 
 /** npm may be killed without forwarding a signal; stop then too. */
 function whenOrphaned(stop: () => void): void {
@@ -67,13 +87,29 @@ function whenOrphaned(stop: () => void): void {
 process.on("unhandledRejection", (error) => {
   if (!/^(?:CONNECTION_|ECONN|EPIPE)/.test(codeOf(error) ?? "")) throw error;
 });
+process.on("uncaughtException", async (error) => {
+  sayWhyNot(error);
+  if (isJson) await flushLines();
+  process.exit(1);
+});
 
-main().then(
-  () => process.exit(0),
-  (error: unknown) => {
-    const line = error instanceof StartError ? error.message : `unexpected error: ${messageOf(error)}`;
-    console.error(`Cannot continue: ${line}`);
-    if (!(error instanceof StartError) && error instanceof Error) console.error(error.stack);
-    process.exit(1);
-  },
-);
+const sayWhyNot = (error: unknown) => {
+  const line = error instanceof StartError ? error.message : `unexpected error: ${messageOf(error)}`;
+  const { stack } = error instanceof Error && !(error instanceof StartError) ? error : {};
+  if (isJson) return writeLine("launcher", "fatal", `Cannot continue: ${line}`, { stack });
+  console.error(`Cannot continue: ${line}`);
+  if (stack) console.error(stack);
+};
+
+main()
+  .then(
+    () => 0,
+    (error: unknown) => {
+      sayWhyNot(error);
+      return 1;
+    },
+  )
+  .then(async (code) => {
+    if (isJson) await flushLines();
+    process.exit(code);
+  });

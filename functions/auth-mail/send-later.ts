@@ -1,3 +1,4 @@
+import { countOutcome } from "../_shared/dispatch/outcomes.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import { keepAlive } from "../_shared/runtime/keep-alive.ts";
 import { log, logWarning } from "../_shared/runtime/log.ts";
@@ -34,6 +35,7 @@ export function sendLater(transport: Transport): (mail: Waiting) => void {
       const { outcome, error } = await attempt().catch(
         (problem): Outcome => ({ outcome: "retry", error: String(problem) }),
       );
+      if (message) countOutcome(outcome);
       if (outcome === "sent") return;
       const isOver = outcome === "failed" || outcome === "refused" || at === delaysMs.length - 1;
       logWarning(`auth-mail: ${error} ${isOver ? "The mail was not sent." : "It is tried again."}`);

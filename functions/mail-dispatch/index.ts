@@ -14,6 +14,7 @@ serveDispatcher(
     maxConcurrent: maxConnections,
     reportAndClaim,
     send: sender.send,
+    outcomeOf: ({ outcome }) => outcome,
     pausedMs: sender.pausedMs,
     onIdle: sender.close,
   }),

@@ -41,9 +41,9 @@ export function flushAudit(): Promise<void> | undefined {
 function isFlood({ digest, outcome }: AuditedCall): boolean {
   if (outcome !== "RATE_LIMIT_EXCEEDED" && outcome !== "UNAUTHORIZED") return false;
   const last = floods.get(digest);
-  if (last !== undefined && Date.now() - last < floodPauseMs) return true;
+  if (last !== undefined && performance.now() - last < floodPauseMs) return true;
   if (floods.size >= 10_000) floods.clear();
-  floods.set(digest, Date.now());
+  floods.set(digest, performance.now());
   return false;
 }
 

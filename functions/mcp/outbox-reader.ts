@@ -90,15 +90,15 @@ export function follow(follower: Follower): void {
 
 /** In turns: new events, for the streams that have all earlier ones, and a page for streams that are behind. */
 async function readAll(): Promise<void> {
-  let checkedAt = 0;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   let failures = 0;
   let wait = pollMs;
   while (followers.size > 0) {
     for (const follower of followers) if (!follower.stream.isOpen) followers.delete(follower);
     try {
-      const isCheckDue = Date.now() - checkedAt >= checkMs;
+      const isCheckDue = performance.now() - checkedAt >= checkMs;
       const { isFull, events } = await readNew(isCheckDue);
-      if (isCheckDue) checkedAt = Date.now();
+      if (isCheckDue) checkedAt = performance.now();
       const hasRead = await readBehind();
       failures = 0;
       wait = events.length > 0 || isAnyBehind() ? pollMs : Math.min(wait * 2, idlePollMs);

@@ -199,7 +199,7 @@ const maxWaitMs = 20_000;
 
 /** Waits for the events of a call that another process runs. */
 async function eventsOf(id: string): Promise<StreamMessage[]> {
-  for (const deadline = Date.now() + maxWaitMs; Date.now() < deadline; await sleep(pollMs)) {
+  for (const deadline = performance.now() + maxWaitMs; performance.now() < deadline; await sleep(pollMs)) {
     const [row] = await runStatement(streamEvents(id));
     if (row?.data) return JSON.parse(row.data);
   }

@@ -11,6 +11,8 @@ serveDispatcher(
     prepare: fanOut,
     reportAndClaim,
     send: deliver,
+    outcomeOf: ({ error, status_code = 0 }) =>
+      error ? "no_response" : status_code >= 200 && status_code < 300 ? "delivered" : "rejected",
     onIdle: closeIdle,
   }),
 );

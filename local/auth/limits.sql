@@ -113,10 +113,11 @@ begin
       select from auth_limits.known_addresses k where k.account = take.account and k.address = take.address);
     insert into auth_limits.counters as c (action, counted_by, subject, started_at, used)
     values (rule.action, rule.counted_by, by_whom, at, 1)
+    -- A window that begins in the future is over too: the clock went back.
     on conflict on constraint counters_pkey do update set
-      started_at = case when c.started_at + length <= at then at else c.started_at end,
-      used = case when c.started_at + length <= at then 1 else c.used + 1 end
-      where c.started_at + length <= at or c.used < rule.max_tries;
+      started_at = case when c.started_at between at - length and at + length then c.started_at else at end,
+      used = case when c.started_at between at - length and at + length then c.used + 1 else 1 end
+      where c.started_at not between at - length and at + length or c.used < rule.max_tries;
     if found then
       charged := charged || rule.counted_by;
       continue;

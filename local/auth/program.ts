@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { open, readdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import type { Writable } from "node:stream";
 import { promisify } from "node:util";
 import type { Secrets } from "../folders/data-folder.ts";
 import { appendingTo } from "../functions/process.ts";
@@ -37,6 +38,8 @@ export interface AuthProgramOptions extends Settings {
   addressHeader: string;
   /** Of the Send Email hook: whsec_… */
   mailSecret: string;
+  /** Replaces the file of its errors. */
+  log?: Writable | undefined;
   maxSilenceMs?: number | undefined;
   onWarning(message: string): void;
 }
@@ -106,7 +109,7 @@ export async function migrateAuth(settings: Settings): Promise<void> {
  * names people and their addresses.
  */
 export async function startAuthProgram(options: AuthProgramOptions): Promise<AuthProcess> {
-  const log = appendingTo(await open(join(options.folder, "auth.log"), "a", 0o600));
+  const log = options.log ?? appendingTo(await open(join(options.folder, "auth.log"), "a", 0o600));
   const running = await startProgram({
     name: "auth",
     command: [options.program.path, "serve"],
@@ -120,7 +123,7 @@ export async function startAuthProgram(options: AuthProgramOptions): Promise<Aut
     onLine: (line) => {
       const { level, time, method, path, status, error, msg } = fieldsOf(line) ?? {};
       if (/^(?:error|fatal|panic)$/.test(String(level)))
-        log.write(`${JSON.stringify({ time, method, path, status, error, msg })}\n`);
+        log.write(`${JSON.stringify({ time, level, method, path, status, error, msg })}\n`);
     },
     onWarning: options.onWarning,
   }).catch((error: unknown) => {

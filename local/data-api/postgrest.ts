@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
+import type { Writable } from "node:stream";
 import type { Listener } from "../processes/program.ts";
 import { runnable, startProgram } from "../processes/program.ts";
 import { codeOf, StartError } from "../processes/start-error.ts";
@@ -31,6 +32,8 @@ interface DataApiOptions {
   jwtSecret: string;
   /** Milliseconds without a successful response after which PostgREST counts as hanging. */
   maxSilenceMs?: number | undefined;
+  /** Gets its standard error; none is kept otherwise. */
+  log?: Writable | undefined;
   onWarning(message: string): void;
 }
 
@@ -95,6 +98,7 @@ export async function startDataApi(options: DataApiOptions): Promise<DataApi> {
     healthPath: "/organizations?select=id&limit=0",
     hanging: "it could not read from the database",
     maxSilenceMs,
+    onLine: (line) => options.log?.write(`${line}\n`),
     onEnd: async (listener) => "socketPath" in listener && rm(listener.socketPath, { force: true }),
     onWarning,
   }).catch(async (error: unknown) => {

@@ -152,7 +152,7 @@ export async function takeLock(path: string): Promise<string> {
 
 /** Waits briefly for a stack that is stopping. */
 async function linkWhenFree(draft: string, lock: string, path: string): Promise<void> {
-  for (const deadline = Date.now() + 3_000; ; await sleep(100)) {
+  for (const deadline = performance.now() + 3_000; ; await sleep(100)) {
     try {
       return await link(draft, lock);
     } catch (error) {
@@ -161,7 +161,7 @@ async function linkWhenFree(draft: string, lock: string, path: string): Promise<
     const holder = await runningProcessOf(lock);
     if (holder === null) {
       await rm(lock, { force: true });
-    } else if (Date.now() > deadline) {
+    } else if (performance.now() > deadline) {
       throw new StartError(
         `the data folder ${path} is in use by a running stack (process ${holder}): stop it, or set DATA_DIR`,
       );

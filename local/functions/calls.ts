@@ -8,10 +8,16 @@ export interface FunctionCalls {
 /** Replaces pg_net and pg_cron: calls a function when the database requests it, and every few seconds if configured. */
 export async function startFunctionCalls(
   sql: Sql,
-  called: { functions: Functions; path: string; channel: string; seconds?: number },
+  called: {
+    functions: Functions;
+    path: string;
+    channel: string;
+    seconds?: number;
+    onOutcomes?: ((outcomes: Record<string, number>) => void) | undefined;
+  },
   secret: string,
 ): Promise<FunctionCalls> {
-  const { functions, path, channel, seconds } = called;
+  const { functions, path, channel, seconds, onOutcomes } = called;
   let calling = false;
   let callAgain = false;
   const call = async () => {
@@ -20,7 +26,9 @@ export async function startFunctionCalls(
     calling = true;
     while (callAgain) {
       callAgain = false;
-      if (functions.up()) await post(functions.port, path, secret);
+      if (!functions.up()) continue;
+      const outcomes = await post(functions.port, path, secret);
+      if (outcomes) onOutcomes?.(outcomes);
     }
     calling = false;
   };
@@ -34,10 +42,11 @@ export async function startFunctionCalls(
   };
 }
 
-/** Errors are ignored: the next call follows soon. */
-async function post(port: number, path: string, secret: string): Promise<void> {
+/** Returns the outcomes that a dispatcher has counted. Errors are ignored: the next call follows soon. */
+async function post(port: number, path: string, secret: string): Promise<Record<string, number> | undefined> {
   const headers = { authorization: `Bearer ${secret}` };
   const signal = AbortSignal.timeout(5_000);
   const call = fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", headers, signal });
-  await call.then((response) => response.text()).catch(() => undefined);
+  const answer = await call.then((response) => response.json()).catch(() => undefined);
+  return answer?.data?.outcomes;
 }

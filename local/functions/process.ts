@@ -22,6 +22,8 @@ export interface FunctionsOptions {
   healthPath?: string;
   environment: Record<string, string>;
   logPath: string;
+  /** Replaces the file: a stream for each of its outputs. */
+  openLog?: (() => Writable) | undefined;
   onWarning(message: string): void;
 }
 
@@ -45,16 +47,20 @@ const v8Flags = "--v8-flags=--max-semi-space-size=8,--heap-growing-percent=50";
 export async function startFunctions(options: FunctionsOptions): Promise<Functions> {
   const { name = "the functions", healthPath = "/api/health", onWarning } = options;
   const port = await choosePort(0, "PORT");
-  const log = appendingTo(await open(options.logPath, "a", 0o600));
+  const openLog = options.openLog ?? (await fileLog(options.logPath));
+  const logs = [openLog(), openLog()] as const;
+  const endLogs = () => {
+    for (const log of new Set(logs)) log.end();
+  };
   let up = false;
   let output = "";
 
   const start = () => {
     const child = spawnDeno(options, port);
-    child.stdout?.pipe(log, { end: false });
+    child.stdout?.pipe(logs[0], { end: false });
     child.stderr?.on("data", (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-4000);
-      log.write(chunk);
+      logs[1].write(chunk);
     });
     const ended = child.ended.then((code) => {
       up = false;
@@ -70,8 +76,9 @@ export async function startFunctions(options: FunctionsOptions): Promise<Functio
   await first.answered;
   if (!up) {
     await first.stop();
-    log.end();
-    throw new StartError(`${name} did not start: ${lastLine(output)} (more in ${options.logPath})`);
+    endLogs();
+    const more = options.openLog ? "" : ` (more in ${options.logPath})`;
+    throw new StartError(`${name} did not start: ${lastLine(output)}${more}`);
   }
   const supervised = restartOnExit(first, start, onWarning);
   return {
@@ -79,9 +86,14 @@ export async function startFunctions(options: FunctionsOptions): Promise<Functio
     up: () => up,
     async stop() {
       await supervised.stop();
-      log.end();
+      endLogs();
     },
   };
+}
+
+async function fileLog(path: string): Promise<() => Writable> {
+  const log = appendingTo(await open(path, "a", 0o600));
+  return () => log;
 }
 
 /** Lines that cannot be written are dropped: a full disk must not stop requests. */
@@ -149,7 +161,11 @@ export function denoProgram(alias = "deno"): string {
 
 /** Waits until the health check succeeds or the process exits. */
 async function answers(port: number, path: string, process: ChildProcessHandle): Promise<void> {
-  for (const deadline = Date.now() + 60_000; process.running() && Date.now() < deadline; await sleep(25)) {
+  for (
+    const deadline = performance.now() + 60_000;
+    process.running() && performance.now() < deadline;
+    await sleep(25)
+  ) {
     if (await healthy(port, path)) return;
   }
 }

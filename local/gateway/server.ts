@@ -31,6 +31,8 @@ export interface GatewayOptions extends Pick<DataOptions, "keys" | "authPort" | 
   /** Handles a websocket upgrade; returns whether it did. */
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
   limits?: Partial<GatewayLimits>;
+  /** Gets each request before it is handled. */
+  observe?(incoming: IncomingMessage, response: ServerResponse): void;
 }
 
 // Allows a session cookie in many chunks, like the functions' listener.
@@ -64,6 +66,7 @@ export function createGateway(options: GatewayOptions): Server {
   };
   const server = createServer(settings, (incoming, response) =>
     inTurn(incoming, response, () => {
+      options.observe?.(incoming, response);
       disconnectSlowReader(response, limits.readBytes, limits.readMs);
       response.once("finish", () => dropRest(incoming));
       route(incoming, response, gateway).catch(() => sendError(response, unavailable));

@@ -10,7 +10,7 @@ export class SlowStatements {
 
   charge(callers: string[], ms: number): void {
     if (ms < this.slowMs) return;
-    const now = Date.now();
+    const now = performance.now();
     if (this.#spent.size > 10_000) this.#forget(now);
     for (const caller of callers) {
       const spent = this.#spent.get(caller);
@@ -21,7 +21,7 @@ export class SlowStatements {
 
   /** Seconds until a caller over its limit may send requests again; 0 if allowed. */
   retryAfter(callers: string[]): number {
-    const now = Date.now();
+    const now = performance.now();
     const waits = callers.map((caller) => {
       const spent = this.#spent.get(caller);
       return spent && spent.ms >= this.allowedMs ? Math.ceil((spent.until - now) / 1000) : 0;

@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import type { Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { type AuthProgram, authLogin, migrateAuth, needsAuthUpgrade } from "../auth/program.ts";
 import type { DataFolder } from "../folders/data-folder.ts";
@@ -18,6 +19,8 @@ export interface DatabaseOptions {
   port: number;
   migrations: string;
   settings?: Record<string, string | number>;
+  /** Replaces the file of Postgres's log. */
+  log?: Writable | undefined;
   /** A program of Supabase Auth, which makes the tables of auth. */
   authProgram?: AuthProgram | null | undefined;
   onProgress(step: string): void;
@@ -46,6 +49,7 @@ export async function startDatabase(options: DatabaseOptions): Promise<DatabaseS
       folder: folder.path,
       port: options.port,
       superuserPassword: secrets.superuser_password,
+      log: options.log,
       onWarning: options.onWarning ?? (() => undefined),
       onLost: options.onLost ?? (() => undefined),
       ...(options.settings ? { settings: options.settings } : {}),

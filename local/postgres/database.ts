@@ -6,7 +6,7 @@ export type Sql = postgres.Sql;
 export type Runner = postgres.Sql | postgres.TransactionSql;
 
 /** A small pool for the launcher and the operator's commands; closed after `use`. */
-export function connect(url: string, connections = 1): Sql {
+export function connect(url: string, connections = 1, settings: Record<string, string | number | boolean> = {}): Sql {
   const authorities = authoritiesFor("DATABASE_URL", url, process.env.DATABASE_CA);
   const known = authorities?.length ? { ca: authorities } : {};
   return postgres(url, {
@@ -16,7 +16,7 @@ export function connect(url: string, connections = 1): Sql {
     // A backup may take longer, in one session.
     max_lifetime: null,
     onnotice: () => undefined,
-    connection: { application_name: "launcher" },
+    connection: { application_name: "launcher", ...settings },
   });
 }
 

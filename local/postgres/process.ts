@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chown, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { exists } from "../folders/files.ts";
 import { type ChildProcessHandle, spawnChild } from "../processes/child-process.ts";
@@ -18,6 +19,8 @@ export interface PostgresOptions {
   port: number;
   superuserPassword: string;
   settings?: Record<string, string | number>;
+  /** Replaces the file postgres.log. */
+  log?: Writable | undefined;
   onWarning(message: string): void;
   /** Called with the reason when the server has ended and cannot be restarted. */
   onLost(reason: Unrecoverable): void;
@@ -178,19 +181,25 @@ async function launch(
   options: PostgresOptions,
 ): Promise<ChildProcessHandle> {
   const logPath = join(options.folder, "postgres.log");
-  const log = await open(logPath, "a", 0o600);
-  const { size: logged } = await log.stat();
+  const log = options.log ? null : await open(logPath, "a", 0o600);
+  const logged = (await log?.stat())?.size ?? 0;
   const pidFile = join(data, "postmaster.pid");
   // The status file of a killed server would say ready.
   const dead = await postmasterPid(pidFile);
   const settings = Object.entries({ ...defaults, ...options.settings, port });
   const server = spawnChild(
     [...runAs.prefix, files.postgres, "-D", data, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
-    { ...runAs.process, signal: "INT", env: environment(), output: [log.fd, log.fd] },
+    { ...runAs.process, signal: "INT", env: environment(), output: log ? [log.fd, log.fd] : ["pipe", "pipe"] },
   );
-  await log.close();
-  const deadline = Date.now() + 60_000;
-  while (server.running() && Date.now() < deadline) {
+  await log?.close();
+  let said = "";
+  server.stdout?.resume();
+  server.stderr?.on("data", (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(-4000);
+    options.log?.write(chunk);
+  });
+  const deadline = performance.now() + 60_000;
+  while (server.running() && performance.now() < deadline) {
     const lines = (await readFile(pidFile, "utf8").catch(() => "")).split("\n");
     if (Number(lines[0]) !== dead && lines[7]?.trim() === "ready") return server;
     await sleep(20);
@@ -198,7 +207,7 @@ async function launch(
   await server.stop(5_000);
   // A folder that was removed during the start is permanent; its log is gone too.
   await mustExist(data);
-  const output = (await readFile(logPath, "utf8")).slice(logged);
+  const output = options.log ? said : (await readFile(logPath, "utf8")).slice(logged);
   const reason = output.match(/(?:FATAL|PANIC|error): +(.*)/)?.[1] ?? "it did not become ready within 60 seconds";
-  throw new StartError(`Postgres did not start: ${reason} (more in ${logPath})`);
+  throw new StartError(`Postgres did not start: ${reason}${options.log ? "" : ` (more in ${logPath})`}`);
 }

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import type { Socket } from "node:net";
+import type { Writable } from "node:stream";
 import { restartOnExit } from "./restart-on-exit.ts";
 import { StartError } from "./start-error.ts";
 
@@ -12,7 +13,7 @@ interface NodeProcessOptions<Report> {
   name: string;
   program: string;
   execArgv: string[];
-  stderr: "ignore" | "inherit";
+  stderr: "ignore" | "inherit" | Writable;
   options: object;
   /** Milliseconds without a response to a ping after which it counts as hanging. Without it no ping is sent. */
   maxSilenceMs?: number;
@@ -33,15 +34,17 @@ export async function startNodeProcess<Order extends object, Report extends obje
     void child.send(order, socket, (error) => error && socket?.destroy());
 
   const start = () => {
-    const own = fork(given.program, { execArgv: given.execArgv, stdio: ["ignore", "ignore", given.stderr, "ipc"] });
+    const stderr = typeof given.stderr === "string" ? given.stderr : "pipe";
+    const own = fork(given.program, { execArgv: given.execArgv, stdio: ["ignore", "ignore", stderr, "ipc"] });
+    if (typeof given.stderr !== "string") own.stderr?.pipe(given.stderr, { end: false });
     child = own;
     let failure = "";
     let [askedAt, heardAt] = [0, 0];
     const pinging = setInterval(() => {
       if (askedAt <= heardAt) {
-        askedAt = Date.now();
+        askedAt = performance.now();
         if (given.maxSilenceMs !== undefined) send({ type: "ping" });
-      } else if (Date.now() - askedAt > (heardAt === 0 ? maxStartMs : maxSilenceMs)) {
+      } else if (performance.now() - askedAt > (heardAt === 0 ? maxStartMs : maxSilenceMs)) {
         failure = "it hung";
         own.kill("SIGKILL");
       }
@@ -56,7 +59,7 @@ export async function startNodeProcess<Order extends object, Report extends obje
     });
     const ready = new Promise<void>((resolve) => {
       own.on("message", (report: CommonReport | { type: "other" }) => {
-        heardAt = Date.now();
+        heardAt = performance.now();
         if (report.type === "failed") failure = report.message;
         else if (report.type === "warning") onWarning(report.message);
         else if (report.type !== "ready") given.onReport?.(report as Report);

@@ -73,13 +73,13 @@ export async function startProgram(options: ProgramOptions): Promise<Program> {
       if (current !== listener && line.trim()) failure = messageIn(line);
     });
     const watch = async () => {
-      for (let heardAt = Date.now(); child.running(); await sleep(current === listener ? probeMs : 25)) {
+      for (let heardAt = performance.now(); child.running(); await sleep(current === listener ? probeMs : 25)) {
         if ((await answers(listener, healthPath)) && child.running()) {
-          heardAt = Date.now();
+          heardAt = performance.now();
           current = listener;
           failure = "";
           ready();
-        } else if (Date.now() - heardAt > (current === listener ? maxSilenceMs : maxStartMs)) {
+        } else if (performance.now() - heardAt > (current === listener ? maxSilenceMs : maxStartMs)) {
           failure = options.hanging;
           await child.stop(0);
         }

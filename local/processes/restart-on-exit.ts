@@ -25,18 +25,18 @@ const stableMs = 60_000;
 export function restartOnExit(
   first: Run,
   start: () => Run | Promise<Run>,
-  onWarning: (message: string) => void,
-  onLost: (reason: Unrecoverable) => void = (reason) => onWarning(reason.message),
+  onWarning: (message: string, kind: "restart") => void,
+  onLost: (reason: Unrecoverable) => void = (reason) => onWarning(reason.message, "restart"),
 ): { stop(): Promise<void> } {
   let current = first;
   let stopping = false;
   const restart = async (): Promise<void> => {
     for (let pause = minPauseMs; !stopping; pause = Math.min(pause * 2, maxPauseMs)) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       const message = await current.ended;
       if (stopping) return;
-      if (Date.now() - startedAt > stableMs) pause = minPauseMs;
-      onWarning(message);
+      if (performance.now() - startedAt > stableMs) pause = minPauseMs;
+      onWarning(message, "restart");
       await sleep(pause);
       if (stopping) return;
       try {

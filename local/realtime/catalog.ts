@@ -41,9 +41,9 @@ export function createCatalog(sql: Sql, publication: string): Catalog {
   };
   return {
     tables() {
-      if (known === undefined || Date.now() - known.at > lifetime) {
+      if (known === undefined || performance.now() - known.at > lifetime) {
         const tables = read();
-        const own = { at: Date.now(), tables };
+        const own = { at: performance.now(), tables };
         known = own;
         tables.catch(() => {
           if (known === own) known = undefined;

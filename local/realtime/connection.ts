@@ -14,7 +14,7 @@ export interface JoinedChannel {
 /** One websocket: processes messages in order, and disconnects clients that send too much or read too slowly. */
 export class Connection {
   readonly channels = new Map<string, JoinedChannel>();
-  private heardAt = Date.now();
+  private heardAt = performance.now();
   private work: Promise<void> = Promise.resolve();
   private unread = 0;
   readonly budget: Budget;
@@ -44,7 +44,7 @@ export class Connection {
     });
     for (const control of ["ping", "pong"])
       socket.on(control, () => {
-        if (!this.isAllowed(Date.now(), 0)) socket.terminate();
+        if (!this.isAllowed(performance.now(), 0)) socket.terminate();
       });
     socket.on("error", (error) => {
       if ("code" in error && error.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH")
@@ -118,7 +118,7 @@ export class Connection {
   }
 
   private receive(data: Buffer, binary: boolean): void {
-    this.heardAt = Date.now();
+    this.heardAt = performance.now();
     if (!this.isAllowed(this.heardAt, data.length)) this.close(1008, "Too many messages per second");
     else this.accept(binary ? decodeBinary(data) : decodeText(this.version, data.toString()), data.length);
   }

@@ -71,12 +71,12 @@ const maxRetryMs = 10_000;
 
 /** Nothing was sent yet, so retry after connection errors; skip only a change that cannot be evaluated. */
 async function decide(core: Core, batch: Job<Channel>[]): Promise<Notice<Channel>[][]> {
-  for (const startedAt = Date.now(); ; await sleep(100)) {
+  for (const startedAt = performance.now(); ; await sleep(100)) {
     try {
       return await noticesOf(core.sql, core.catalog, batch);
     } catch (error) {
       if (!isStatementError(error)) {
-        if (Date.now() - startedAt > maxRetryMs) throw error;
+        if (performance.now() - startedAt > maxRetryMs) throw error;
       } else if (batch.length > 1) {
         const each: Notice<Channel>[][] = [];
         for (const job of batch) each.push(...(await decide(core, [job])));

@@ -71,7 +71,7 @@ export class Budget {
 /** Allows a number of messages a second on average, and ten times that at once. Each KiB of a message counts as one. */
 export class Rate {
   private left: number;
-  private countedAt = Date.now();
+  private countedAt = performance.now();
   constructor(private readonly perSecond: number) {
     this.left = perSecond * 10;
   }

@@ -10,7 +10,7 @@ export type Order =
   | { type: "upgrade"; id: number; url: string; headers: IncomingMessage["headers"]; head: string }
   | { type: "proceed"; id: number };
 
-export type Report = CommonReport | { type: "received"; id: number };
+export type Report = CommonReport | { type: "received"; id: number } | { type: "sockets"; open: number };
 
 const send = (message: Report) => process.send?.(message);
 const warn = (message: string) => send({ type: "warning", message });
@@ -33,7 +33,7 @@ async function handleMessage(order: Order, socket: unknown): Promise<void> {
 }
 
 async function start(options: Omit<RealtimeOptions, "onWarning">): Promise<void> {
-  realtime = await startRealtime({ ...options, onWarning: warn });
+  realtime = await startRealtime({ ...options, onWarning: warn, onSockets: (open) => send({ type: "sockets", open }) });
   // It gets its sockets from the launcher and listens on no port.
   send({ type: "ready", port: 0 });
 }

@@ -107,7 +107,7 @@ function consume(stream: Duplex, options: ReplicationOptions, fail: (error: unkn
   let confirmedAt = 0;
 
   const confirm = () => {
-    confirmedAt = Date.now();
+    confirmedAt = performance.now();
     stream.write(confirmation(delivered));
   };
   const pump = async () => {
@@ -118,7 +118,7 @@ function consume(stream: Duplex, options: ReplicationOptions, fail: (error: unkn
       const changes = steps.flatMap(({ change }) => change ?? []);
       if (changes.length > 0) await options.deliver(changes);
       delivered = steps.reduce((last, { done }) => done ?? last, delivered);
-      if (Date.now() - confirmedAt > 1000) confirm();
+      if (performance.now() - confirmedAt > 1000) confirm();
       if (queue.length < maxQueue) stream.resume();
     }
     delivering = false;

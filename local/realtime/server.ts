@@ -28,6 +28,8 @@ export interface RealtimeOptions {
   proxyHeader?: string | undefined;
   limits?: Partial<Limits>;
   onWarning(message: string): void;
+  /** Called when a websocket opens or closes. */
+  onSockets?(open: number): void;
 }
 
 export interface Realtime {
@@ -67,8 +69,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     topics: new Map(),
     onWarning: options.onWarning,
     onRefusal(what, address) {
-      if (Date.now() - (refusedAt.get(what) ?? 0) < warningMs) return;
-      refusedAt.set(what, Date.now());
+      if (performance.now() - (refusedAt.get(what) ?? Number.NEGATIVE_INFINITY) < warningMs) return;
+      refusedAt.set(what, performance.now());
       options.onWarning(`realtime refuses ${what}, such as of ${address}`);
     },
     isUp: () => replication.isUp(),
@@ -119,7 +121,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     perMessageDeflate: false,
   });
   const upkeep = setInterval(() => {
-    const now = Date.now();
+    const now = performance.now();
     for (const connection of connections) if (connection.isSilent(now)) connection.terminate();
   }, limits.silence / 8);
   const partitions = setInterval(() => {
@@ -141,11 +143,13 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
           handle(core, from, message),
         );
         connections.add(connection);
+        options.onSockets?.(connections.size);
         addresses.set(name, address);
         address.sockets++;
         webSocket.on("close", () => {
           if (--address.sockets === 0) addresses.delete(name);
           connections.delete(connection);
+          options.onSockets?.(connections.size);
           for (const channel of [...connection.channels.values()]) channel.leave();
           connection.budget.end();
         });

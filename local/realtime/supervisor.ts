@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import type { Duplex, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { startNodeProcess } from "../processes/node-process.ts";
 import type { Order, Report } from "./process.ts";
@@ -9,23 +9,30 @@ import type { RealtimeOptions } from "./server.ts";
 export interface RealtimeProcess {
   /** Passes the socket itself, so that its data does not flow through this process. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean;
+  up(): boolean;
+  /** Number of open ones. */
+  websockets(): number;
   stop(): Promise<void>;
 }
 
 const maxHeapMegabytes = 1024;
 
 /** Runs realtime in a process of its own, isolated from auth and the data API, and restarts it when it exits. */
-export async function startRealtimeProcess(options: RealtimeOptions): Promise<RealtimeProcess> {
-  const { onWarning, ...rest } = options;
+export async function startRealtimeProcess(
+  options: RealtimeOptions & { log?: Writable | undefined },
+): Promise<RealtimeProcess> {
+  const { onWarning, log, ...rest } = options;
   const pending = new Map<number, Socket>();
   let lastId = 0;
+  let open = 0;
   const { port, send, stop } = await startNodeProcess<Order, Report>({
     name: "realtime",
     program: fileURLToPath(new URL("process.ts", import.meta.url)),
     execArgv: ["--import", "tsx", `--max-old-space-size=${maxHeapMegabytes}`],
-    stderr: "inherit",
+    stderr: log ?? "inherit",
     options: rest,
     onReport(report) {
+      if (report.type === "sockets") open = report.open;
       if (report.type !== "received") return;
       // The remaining socket object is closed here; the gateway still counts it.
       pending.get(report.id)?.destroy();
@@ -35,6 +42,7 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
     onExit() {
       for (const socket of pending.values()) socket.destroy();
       pending.clear();
+      open = 0;
     },
     onWarning,
   });
@@ -48,6 +56,8 @@ export async function startRealtimeProcess(options: RealtimeOptions): Promise<Re
       send({ type: "upgrade", id: lastId, url, headers, head: head.toString("base64") }, socket);
       return true;
     },
+    up: () => port() !== null,
+    websockets: () => open,
     stop,
   };
 }

@@ -4131,12 +4131,13 @@ declare
   used integer;
   reset_at timestamptz;
 begin
-  -- A charge above the limit changes nothing and returns no row.
+  -- A charge above the limit changes nothing and returns no row. A window that begins in the future is over too:
+  -- the clock went back.
   insert into private.rate_counters as c (rule, subject, started_at, used) values (rule, subject, at, calls)
   on conflict on constraint rate_counters_pkey do update set
-    started_at = case when c.started_at + length <= at then at else c.started_at end,
-    used = case when c.started_at + length <= at then calls else c.used + calls end
-    where c.started_at + length <= at or c.used + calls <= charge.max_requests
+    started_at = case when c.started_at between at - length and at + length then c.started_at else at end,
+    used = case when c.started_at between at - length and at + length then c.used + calls else calls end
+    where c.started_at not between at - length and at + length or c.used + calls <= charge.max_requests
   returning c.used, c.started_at + length into used, reset_at;
   if used is null then
     select c.used, c.started_at + length into used, reset_at from private.rate_counters c
@@ -6618,7 +6619,8 @@ begin
       (organization_id, webhook_id, event_id, event, outbox_xid, outbox_id)
     select w.organization_id, w.id, n.event_id, asked.name, n.xid, n.id
     from next n join private.webhooks w on w.id = n.webhook_id and w.is_enabled
-      and w.enabled_at <= n.created_at
+      -- One in the future: the clock went back.
+      and (w.enabled_at <= n.created_at or w.enabled_at > now())
     cross join lateral (
       select a.name from unnest(w.events) with ordinality a (name, position)
       where private.canonical_event(a.name) = n.type order by a.position limit 1) asked

@@ -61,12 +61,13 @@ declare
   used integer;
   reset_at timestamptz;
 begin
-  -- A charge above the limit changes nothing and returns no row.
+  -- A charge above the limit changes nothing and returns no row. A window that begins in the future is over too:
+  -- the clock went back.
   insert into private.rate_counters as c (rule, subject, started_at, used) values (rule, subject, at, calls)
   on conflict on constraint rate_counters_pkey do update set
-    started_at = case when c.started_at + length <= at then at else c.started_at end,
-    used = case when c.started_at + length <= at then calls else c.used + calls end
-    where c.started_at + length <= at or c.used + calls <= charge.max_requests
+    started_at = case when c.started_at between at - length and at + length then c.started_at else at end,
+    used = case when c.started_at between at - length and at + length then c.used + calls else calls end
+    where c.started_at not between at - length and at + length or c.used + calls <= charge.max_requests
   returning c.used, c.started_at + length into used, reset_at;
   if used is null then
     select c.used, c.started_at + length into used, reset_at from private.rate_counters c

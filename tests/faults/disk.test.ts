@@ -1,11 +1,14 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, open, rm } from "node:fs/promises";
+import { mkdtemp, open, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { type OwnStack, startOwnStack } from "../own-stack.ts";
+import { backup } from "../../local/operator/backup.ts";
+import { mailWorld } from "../mail/world.ts";
+import { type Answer, type OwnStack, type Person, startOwnStack } from "../own-stack.ts";
+import { until } from "../until.ts";
 import { expectClear, expectConsistent, expectNoLeak, expectUnavailable, recovered, startStorm } from "./storm.ts";
 
 const run = promisify(execFile);
@@ -42,18 +45,45 @@ test.runIf(mayMount)(
     await run("mount", ["-t", "tmpfs", "-o", "size=220m", "tmpfs", disk]);
     let own: OwnStack | undefined;
     try {
-      own = await startOwnStack({ dataDir: join(disk, "data"), postgresSettings: { max_wal_size: "64MB" } });
+      const warnings: string[] = [];
+      own = await startOwnStack({
+        dataDir: join(disk, "data"),
+        postgresSettings: { max_wal_size: "64MB" },
+        parts: ["mail-dispatch"],
+        onWarning: (message) => warnings.push(message),
+      });
+      const key = await own.key(["organization:write", "submissions:write", "submissions:moderate", "members:write"]);
+      const world = mailWorld(own);
+      await world.enable();
+      const [reader] = (await world.confirmed()) as [Person];
+      await world.changeStatus(await world.submit(reader), "planned");
+      await world.drained();
       const filler = join(disk, "filler");
       const storm = await startStorm(own, 8);
       await sleep(300);
       await fill(filler);
-      await sleep(4_000);
+      const sendImport = () => sendRows(own as OwnStack, key);
+      await until(() => warnings.some((message) => / is full /.test(message)));
+      expectUnavailable(await sendImport());
+      await expect(backup(join(disk, "data"), join(disk, "feedback.tar.gz"))).rejects.toThrow(
+        /was not written|starting/,
+      );
+      expect((await readdir(disk)).sort()).toEqual(["data", "filler"]);
       await rm(filler);
       await recovered(own);
+      await until(() => warnings.some((message) => / has room again /.test(message)));
       const shots = await storm.stop();
+      await world.changeStatus(await world.submit(reader), "planned");
+      await world.drained();
+      expect((await world.queued(reader)).map(({ status }) => status)).toEqual(["sent", "sent"]);
+      await backup(join(disk, "data"), join(disk, "feedback.tar.gz"));
+      expect(warnings.filter((message) => /^the disk/.test(message)).length).toBeLessThanOrEqual(3);
       expectClear(shots);
       expect(shots.some(({ answer }) => answer?.status === 503)).toBe(true);
       await expectConsistent(own, shots);
+      // An import writes no events.
+      expect((await sendImport()).status).toBe(202);
+      await until(async () => (await importedOf(own as OwnStack)) === 3);
       await expectNoLeak(own);
     } finally {
       await own?.remove();
@@ -62,6 +92,19 @@ test.runIf(mayMount)(
     }
   },
 );
+
+const importedOf = async ({ sql }: OwnStack) =>
+  (await sql`select from public.submissions where title like 'Imported on a full disk %'`).length;
+
+function sendRows(own: OwnStack, token: string): Promise<Answer> {
+  const rows = [1, 2, 3].map((n) => ({
+    id: `full-${n}`,
+    title: `Imported on a full disk ${n}`,
+    description: "A description that is long enough.",
+  }));
+  const body = rows.map((row) => JSON.stringify(row)).join("\n");
+  return own.call("POST", "/api/admin/import", { token, body, headers: { "content-type": "application/x-ndjson" } });
+}
 
 /** Until there is no space left. */
 async function fill(path: string): Promise<void> {

@@ -28,7 +28,7 @@ const address = new URL("/auth/v1/.well-known/jwks.json", environment.supabaseIn
 
 /** A set of keys, when auth was asked for it, and ids of keys that it lacks. */
 type Keys = { text: string; size: number; find: JWTVerifyGetKey; at: number; missing: Set<string> };
-let keys = environment.jwks ? keysOf(JSON.parse(environment.jwks), Date.now()) : undefined;
+let keys = environment.jwks ? keysOf(JSON.parse(environment.jwks), performance.now()) : undefined;
 let asked: number[] = [];
 let asking: Promise<boolean> | undefined;
 /** Changes with the keys: results of earlier verifications are void. */
@@ -44,7 +44,7 @@ function keysOf(given: JSONWebKeySet | JSONWebKeySet["keys"], at: number): Keys 
 /** Asks auth for its keys and returns whether it answered; if not, the known ones stay. */
 function ask(): Promise<boolean> {
   if (asking) return asking;
-  const now = Date.now();
+  const now = performance.now();
   asked = asked.filter((time) => time > now - maxAsked.inMs);
   if (asked.length >= maxAsked.times) return Promise.resolve(false);
   asked.push(now);
@@ -69,9 +69,9 @@ async function fetchKeys(at: number): Promise<boolean> {
 }
 
 async function currentKeys(): Promise<Keys> {
-  const isOld = !keys || keys.at < Date.now() - maxAgeMs;
+  const isOld = !keys || keys.at < performance.now() - maxAgeMs;
   // While auth does not answer, only one request in this time waits for it; without any keys, every request does.
-  const isTried = keys && (asked.at(-1) ?? 0) > Date.now() - maxAsked.inMs;
+  const isTried = keys && (asked.at(-1) ?? Number.NEGATIVE_INFINITY) > performance.now() - maxAsked.inMs;
   if (isOld && !isTried) await ask();
   if (!keys) throw unknown();
   return keys;

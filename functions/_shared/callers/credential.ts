@@ -60,13 +60,14 @@ export function isJwt(token: string): boolean {
 
 // Verifying a signature costs more than most requests, so results are kept; not for long, since keys are revoked.
 const maxKeptMs = 60_000;
-type Verified = { credential: Credential; expiresAt: number; version: number };
+type Verified = { credential: Credential; expiresAt: number; keptUntil: number; version: number };
 const verified = new Map<string, Verified>();
 
 async function ofAccessToken(token: string | null): Promise<Credential> {
   if (!token) return invalidCredential;
   const known = verified.get(token);
-  if (known && known.expiresAt > Date.now() && known.version === keysVersion) return known.credential;
+  const isCurrent = known?.version === keysVersion && known.keptUntil > performance.now();
+  if (isCurrent && known.expiresAt > Date.now()) return known.credential;
   const payload = (await verifyAccessToken(token)) ?? {};
   // As signed: a claim may have any type.
   const { sub: userId, role, exp, session_id: sessionId = null, aal = null } = payload as Record<string, unknown>;
@@ -76,8 +77,8 @@ async function ofAccessToken(token: string | null): Promise<Credential> {
     return invalidCredential;
   const credential: Credential = { kind: "user", userId, sessionId, aal: aal === "aal2" ? aal : null };
   if (verified.size >= 10_000) verified.clear();
-  const expiresAt = Math.min(exp * 1000, Date.now() + maxKeptMs);
-  verified.set(token, { credential, expiresAt, version: keysVersion });
+  const keptUntil = performance.now() + maxKeptMs;
+  verified.set(token, { credential, expiresAt: exp * 1000, keptUntil, version: keysVersion });
   return credential;
 }
 

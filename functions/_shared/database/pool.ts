@@ -132,7 +132,7 @@ function admitNext() {
 /** Prefers a connection whose last request had the same role. */
 function takeIdle(role: Role): Connection | undefined {
   // Timers do not fire while a worker is suspended.
-  while (idle[0] && Date.now() - idle[0].idleSince > maxIdleMs) close(idle[0]);
+  while (idle[0] && performance.now() - idle[0].idleSince > maxIdleMs) close(idle[0]);
   const same = idle.findLastIndex((connection) => connection.role === role);
   const [connection] = idle.splice(same, 1);
   if (connection) clearTimeout(connection.idleTimer);
@@ -140,7 +140,7 @@ function takeIdle(role: Role): Connection | undefined {
 }
 
 function keepIdle(connection: Connection) {
-  connection.idleSince = Date.now();
+  connection.idleSince = performance.now();
   connection.onLost = () => close(connection);
   connection.idleTimer = setTimeout(connection.onLost, maxIdleMs);
   idle.push(connection);

@@ -154,12 +154,12 @@ async function chargeFailure(admission: Admission, onVerdict: (verdict: Verdict)
 const blockedBuckets = new Map<string, number>();
 
 function isBlocked(admission: Admission): boolean {
-  return (blockedBuckets.get(bucketOf(admission)) ?? 0) > Date.now();
+  return (blockedBuckets.get(bucketOf(admission)) ?? 0) > performance.now();
 }
 
 function blockFor(admission: Admission, ms: number) {
   if (blockedBuckets.size >= 10_000) blockedBuckets.clear();
-  blockedBuckets.set(bucketOf(admission), Date.now() + ms);
+  blockedBuckets.set(bucketOf(admission), performance.now() + ms);
 }
 
 const bucketOf = (admission: Admission) =>

@@ -170,8 +170,8 @@ const warned = new Map<string, number>();
 
 /** Logs each warning at most once in ten seconds. */
 function warnOnce(warning: string) {
-  const now = Date.now();
-  if (now - (warned.get(warning) ?? 0) < 10_000) return;
+  const now = performance.now();
+  if (now - (warned.get(warning) ?? Number.NEGATIVE_INFINITY) < 10_000) return;
   if (warned.size >= 100) warned.clear();
   warned.set(warning, now);
   logWarning(warning);

@@ -1,4 +1,5 @@
 import { log } from "../runtime/log.ts";
+import { countOutcome } from "./outcomes.ts";
 
 /** The queue of a dispatcher: how to claim, send and record its items. */
 export type Queue<Claim, Result> = {
@@ -11,6 +12,8 @@ export type Queue<Claim, Result> = {
   reportAndClaim(results: readonly Result[], capacity: number): Promise<readonly Claim[]>;
   /** Sends once; never throws. */
   send(claim: Claim): Promise<Result>;
+  /** What metrics count a result as. */
+  outcomeOf(result: Result): string;
   /** Milliseconds until the next claim, if a provider requested a pause. */
   pausedMs?: () => number;
   /** Called when the queue is empty. */
@@ -41,6 +44,7 @@ export function createDispatcher<Claim, Result>(queue: Queue<Claim, Result>) {
     const send = async (claimed: Claim) => {
       inFlight++;
       const result = await queue.send(claimed);
+      countOutcome(queue.outcomeOf(result));
       // Read `finished` after the send: the loop replaces the array.
       finished.push(result);
       inFlight--;

@@ -2,6 +2,7 @@ import { showsSchedulePassword } from "../callers/schedule-password.ts";
 import { environment } from "../runtime/environment.ts";
 import { keepAlive, keptWork } from "../runtime/keep-alive.ts";
 import { flushLog, log } from "../runtime/log.ts";
+import { outcomes } from "./outcomes.ts";
 
 type Dispatcher = { dispatch(): Promise<void>; finish(): Promise<void> };
 
@@ -28,7 +29,7 @@ export function serveDispatcher(
       );
     if (request.method !== "POST") return new Response(null, { status: 405, headers: { Allow: "POST" } });
     keepAlive(dispatch().catch((error) => log({ requestId: "dispatch", error })));
-    return Response.json({ data: { dispatching: true }, meta: {} }, { status: 202 });
+    return Response.json({ data: { dispatching: true, outcomes }, meta: {} }, { status: 202 });
   });
 
   if (environment.port) {

@@ -40,9 +40,9 @@ export async function preflight(c: Context): Promise<Response> {
 
 async function isAllowedSomewhere(origin: string): Promise<boolean> {
   const known = remembered.get(origin);
-  if (known && known.until > Date.now()) return known.allowed;
+  if (known && known.until > performance.now()) return known.allowed;
   if (remembered.size >= 1_000) remembered.clear();
   const allowed = await isAllowedOrigin(origin);
-  remembered.set(origin, { allowed, until: Date.now() + cacheMs });
+  remembered.set(origin, { allowed, until: performance.now() + cacheMs });
   return allowed;
 }

@@ -44,14 +44,14 @@ export function createLogWriter(limit: LogLimit, print: Print) {
   }
 
   function remaining(share: number): boolean {
-    const since = Date.now() - limit.milliseconds;
+    const since = performance.now() - limit.milliseconds;
     writtenAt = writtenAt.filter((at) => at > since);
     return writtenAt.length < limit.events * share;
   }
 
   function write(from: string[], share: number, printed: (text: string) => void) {
     while (from.length > 0 && remaining(share)) {
-      if (limit.milliseconds > 0) writtenAt.push(Date.now());
+      if (limit.milliseconds > 0) writtenAt.push(performance.now());
       printed(nextBatch(from));
     }
   }
