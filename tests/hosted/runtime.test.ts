@@ -264,7 +264,8 @@ describe("the check of a deployment", () => {
     process.env.DATABASE_CA = project.authority;
     target = { databaseUrl: `${project.ownerUrl}?sslmode=verify-full`, api: api_url, secrets: project.environment };
     await project.sql`insert into public.memberships (organization_id, user_id, role) values (${organization}, ${person}, 'owner')`;
-    await project.sql`alter role authenticator set pgrst.db_pre_request = 'private.before_request'`;
+    const setting = "alter role authenticator set pgrst.db_pre_request = 'private.before_request'";
+    await withDatabase(project.superuserUrl, (sql) => sql.unsafe(setting));
     await project.sql`select vault.create_secret(${`${api_url}/../webhook-dispatch`}, 'webhook_dispatch_url'), vault.create_secret(${project.environment.WEBHOOK_DISPATCH_SECRET ?? ""}, 'webhook_dispatch_secret')`;
   });
 
