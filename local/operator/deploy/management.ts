@@ -166,7 +166,8 @@ function apiOrigin(address: string): string {
 
 const messageIn = (content: unknown) => z.object({ message: text }).catch({ message: "" }).parse(content).message;
 
-function reasonOf(status: number, message: string, ref: string, permission: string): string {
+/** Why, and what to do. The message is what Supabase says. */
+export function reasonOf(status: number, message: string, ref: string, permission: string): string {
   const answer = `${status}${message && `, ${message.replace(/\s+/g, " ").slice(0, 300)}`}`;
   const reasons: Record<number, string> = {
     401: `SUPABASE_ACCESS_TOKEN is wrong or expired: make one at ${tokens}`,
