@@ -7,6 +7,7 @@ import { openDataFolder } from "../../local/folders/data-folder.ts";
 import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
 import { denoProgram, type Functions, startFunctions } from "../../local/functions/process.ts";
 import { deploy } from "../../local/operator/deploy/deploy.ts";
+import type { Surroundings } from "../../local/operator/deploy/target.ts";
 import { connect, type Sql } from "../../local/postgres/database.ts";
 import { root, startDatabase } from "../../local/postgres/database-server.ts";
 import { unsynced } from "../data-template.ts";
@@ -24,11 +25,18 @@ export interface EmptyProject {
   folder: string;
   environment: Record<string, string>;
   /** Runs npm run deploy; `interruptAt`: the process ends as the change of this number begins. */
-  deploy(words?: string[], how?: { environment?: Record<string, string>; interruptAt?: number }): Promise<Deployment>;
+  deploy(words?: string[], how?: How): Promise<Deployment>;
   file(): Promise<string>;
   /** All that a deployment can change. */
   snapshot(): Promise<string>;
   stop(): Promise<void>;
+}
+
+interface How {
+  environment?: Record<string, string>;
+  interruptAt?: number;
+  folder?: string;
+  ask?: Surroundings["ask"];
 }
 
 interface Deployment {
@@ -76,14 +84,21 @@ export async function startEmptyProject(): Promise<EmptyProject> {
       name,
       entry: join(root, "functions", name, "index.ts"),
       healthPath: `/${name}/health`,
-      environment: { ...secrets, SUPABASE_URL: url, SUPABASE_PUBLISHABLE_KEYS: '{"default":"sb_publishable_x"}' },
+      environment: {
+        ...secrets,
+        SUPABASE_URL: url,
+        SUPABASE_PUBLISHABLE_KEYS: '{"default":"sb_publishable_x"}' /* of the stand-in for auth */,
+      },
       logPath: join(path, `${name}.log`),
       onWarning: (message) => console.error(message),
     });
     running.set(name, { functions, of });
     return functions;
   };
-  const answers: Record<string, object> = { ...recordedAuth, "/auth/v1/.well-known/jwks.json": { keys: [key.published] } };
+  const answers: Record<string, object> = {
+    ...recordedAuth,
+    "/auth/v1/.well-known/jwks.json": { keys: [key.published] },
+  };
   const front = createServer(async (request, response) => {
     const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
     let body = "";
@@ -132,7 +147,8 @@ export async function startEmptyProject(): Promise<EmptyProject> {
     folder,
     environment,
     file: textOfFile,
-    async deploy(words = ["--yes"], { environment: changed, interruptAt = Number.POSITIVE_INFINITY } = {}) {
+    async deploy(words = ["--yes"], how = {}) {
+      const { interruptAt = Number.POSITIVE_INFINITY } = how;
       const lines: string[] = [];
       let begun = 0;
       const say = (line: string) => {
@@ -140,7 +156,8 @@ export async function startEmptyProject(): Promise<EmptyProject> {
         lines.push(line);
       };
       process.env.SUPABASE_API_URL = api.url;
-      const surroundings = { environment: { ...environment, ...changed }, folder, say, patience: 0 };
+      const merged = { ...environment, ...how.environment };
+      const surroundings = { environment: merged, folder: how.folder ?? folder, say, ask: how.ask, patience: 0 };
       const [isComplete, error] = await deploy(words, surroundings).then(
         (result) => [result, undefined] as const,
         (reason: Error) => [undefined, reason.message] as const,

@@ -4,6 +4,7 @@ import { messageOf } from "../../processes/start-error.ts";
 import type { Asked, Checked, Project } from "./checks.ts";
 import { readEnvFile } from "./env-file.ts";
 import { steps } from "./steps.ts";
+import { openTarget, type Target } from "./target.ts";
 
 export interface Finding {
   step: number;
@@ -47,21 +48,39 @@ export async function look(project: Checked, asked?: Asked[]): Promise<Finding[]
   return findings;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const [databaseUrl, api, publishableKey] = process.argv.slice(2);
-  if (!databaseUrl) {
-    console.error(
-      "npm run deploy:check -- <URL of the database, role postgres> [URL of the API, up to /api] [publishable key]",
-    );
-    process.exit(1);
+/** What deploy would still do, as findings. */
+async function lookAtPlans(target: Target): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { step, plan } of steps)
+    for (const { says, apply } of (await plan?.(target)) ?? [])
+      if (apply) findings.push({ step, what: "npm run deploy", ok: false, result: `it would ${says}` });
+  return findings;
+}
+
+async function main([databaseUrl, api, publishableKey]: string[]): Promise<Finding[]> {
+  if (databaseUrl) {
+    const { values: secrets } = await readEnvFile("feedback.env");
+    if (secrets.DATABASE_CA) process.env.DATABASE_CA ??= secrets.DATABASE_CA;
+    return checkDeployment({ databaseUrl, api: api?.replace(/\/+$/, ""), publishableKey, secrets });
   }
-  const { values: secrets } = await readEnvFile("feedback.env");
-  if (secrets.DATABASE_CA) process.env.DATABASE_CA ??= secrets.DATABASE_CA;
-  const findings = await checkDeployment({ databaseUrl, api: api?.replace(/\/+$/, ""), publishableKey, secrets });
-  for (const { step, what, ok, result } of findings)
-    console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
-  console.log(
-    "      9 by hand: auth: SMTP or the Send Email hook, secure email change, and the site's URL (dashboard, Authentication)",
+  const target = await openTarget({ environment: process.env, folder: process.cwd(), say: console.log });
+  try {
+    return [...(await look(target)), ...(await lookAtPlans(target))];
+  } finally {
+    await target.close();
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  await main(process.argv.slice(2)).then(
+    (findings) => {
+      for (const { step, what, ok, result } of findings)
+        console.log(`${ok ? "ok  " : "fail"} ${String(step).padStart(2)} ${what}: ${result}`);
+      process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
+    },
+    (error: unknown) => {
+      console.error(messageOf(error));
+      process.exitCode = 1;
+    },
   );
-  process.exitCode = findings.every(({ ok }) => ok) ? 0 : 1;
 }

@@ -36,8 +36,10 @@ export async function deploy(words: string[], surroundings: Surroundings): Promi
       await applyAll(target);
     }
     await recordDeployed(target);
-    say(changes.length > 0 ? "" : "nothing to change");
-    return await report(target);
+    if (changes.length === 0) say("nothing to change");
+    const isComplete = await report(target);
+    if (changes.length > 0) for (const { says, apply } of planned) if (!apply) say(`by hand  ${says}`);
+    return isComplete;
   } finally {
     await target.close();
   }

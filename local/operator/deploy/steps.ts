@@ -1,7 +1,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { chmod, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { buildWebAssets } from "../../functions/web-assets.ts";
+import { withTemporaryFolder } from "../../folders/temporary-folder.ts";
 import { withDatabase } from "../../postgres/database.ts";
 import { defaultMigrations, root } from "../../postgres/database-server.ts";
 import { codeOf, StartError } from "../../processes/start-error.ts";
@@ -9,11 +9,13 @@ import { createApiKey } from "../api-keys.ts";
 import { functionNames } from "../bundle.ts";
 import { makeOrganization } from "../organizations.ts";
 import * as checks from "./checks.ts";
-import { supabase } from "./cli.ts";
 import { changeEnvFile, digestOf } from "./env-file.ts";
+import { buildFunctions, deployFunctions } from "./functions.ts";
 import { type AuthConfig, isDigestOf } from "./management.ts";
+import { pushMigrations } from "./push-migrations.ts";
 import { generated, logins, settingsToChange } from "./settings.ts";
 import type { Target } from "./target.ts";
+import { proxyPlatforms, writeProxy } from "./write-proxy.ts";
 
 /** What a step would change, or a person must do, which has no `apply`. Applied again, a change does no harm. */
 export interface Planned {
@@ -52,6 +54,7 @@ export const steps: Step[] = [
   { step: 8, inspect: [checks.dispatcherCall], plan: planVault },
   { step: 9, inspect: [checks.authMail, checks.authSettings], plan: planAuth },
   { step: 10, inspect: [checks.organization], plan: planOrganization },
+  { step: 11, inspect: [], plan: planProxy },
 ];
 
 async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promise<Planned[]> {
@@ -64,15 +67,7 @@ async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promi
     );
   const pending = files.filter((version) => !applied.includes(version));
   if (pending.length === 0) return [];
-  const apply = async () => {
-    const url = new URL(databaseUrl);
-    const PGPASSWORD = decodeURIComponent(url.password);
-    Object.assign(url, { password: "", search: "" });
-    await supabase(["db", "push", "--yes", `--remote=${url.href}`], surroundings, {
-      PGPASSWORD,
-      PGSSLMODE: "verify-full",
-    });
-  };
+  const apply = () => pushMigrations(databaseUrl, surroundings.environment);
   return [{ says: `database: apply ${pending.length} migrations, up to ${pending.at(-1)}`, apply }];
 }
 
@@ -192,35 +187,46 @@ export async function recordDeployed(target: Target, overwritten: string[] = [])
 const marker = "FEEDBACK_DEPLOYED";
 
 async function planFunctions({ ref, token, management, surroundings }: Target): Promise<Planned[]> {
-  await buildWebAssets();
   const sources = await digestOfSources();
-  const deployed = async () => {
+  const current = async () => {
     const versions = (await management.functions())
       .filter(({ slug }) => functionNames.includes(slug))
       .map(({ slug, version }) => `${slug} ${version}`);
     return `${sources} ${versions.sort().join(" ")}`;
   };
-  const [current, noted] = [await deployed(), digestsOf(await management.secrets.list())[marker]];
-  if (noted === digestOf(current)) return [];
+  const noted = digestsOf(await management.secrets.list())[marker];
+  if (noted === digestOf(await current())) return [];
   const apply = async () => {
-    const names = ["functions", "deploy", ...functionNames, "--use-api", `--remote=${ref}`, "--yes"];
-    await supabase(names, surroundings, { SUPABASE_ACCESS_TOKEN: token });
-    await management.secrets.set({ [marker]: await deployed() });
+    await withTemporaryFolder(async (folder) => {
+      await buildFunctions(folder);
+      await deployFunctions(folder, ref, token, surroundings.environment);
+    });
+    await management.secrets.set({ [marker]: await current() });
   };
   return [{ says: `functions: deploy ${functionNames.join(", ")}`, apply }];
 }
 
-/** Of everything that functions deploy uploads. */
+/** Of all that is bundled: the sources, what bundles them, and the versions of the packages. */
 async function digestOfSources(): Promise<string> {
-  const folders = ["functions", "shared"].map(async (folder) => {
-    const found = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
-    return found.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  });
-  const files = [...(await Promise.all(folders)).flat(), join(root, "deno.json"), join(root, "supabase/config.toml")];
   const hash = createHash("sha256");
-  for (const file of files.sort()) hash.update(digestOf(await readFile(file, "utf8")));
+  for (const part of [
+    "functions",
+    "shared",
+    "local/functions/web-assets.ts",
+    "local/operator/bundle.ts",
+    "package-lock.json",
+  ]) {
+    const files = part.includes(".")
+      ? [part]
+      : (await readdir(join(root, part), { recursive: true })).map((file) => join(part, file));
+    for (const file of files.filter((path) => !path.endsWith("assets.generated.ts")).sort())
+      hash.update(file).update(digestOf((await textOf(join(root, file))) ?? ""));
+  }
   return hash.digest("hex");
 }
+
+/** Undefined if there is no such file. */
+const textOf = (path: string) => readFile(path, "utf8").catch(() => undefined);
 
 async function planSchedule({ sql }: Target): Promise<Planned[]> {
   const [cron] = await sql`select to_regclass('cron.job') is not null as is_created from pg_available_extensions
@@ -303,7 +309,7 @@ async function planAuth(target: Target): Promise<Planned[]> {
 }
 
 async function planOrganization(target: Target): Promise<Planned[]> {
-  const { sql, url, management, surroundings, secrets } = target;
+  const { sql, url, surroundings, secrets } = target;
   const [table] = await sql`select to_regclass('public.organizations') is not null as is_created`;
   if (table?.is_created && (await sql`select from public.organizations limit 1`).length > 0) return [];
   const ownerEmail = await target.answer("OWNER_EMAIL");
@@ -312,10 +318,9 @@ async function planOrganization(target: Target): Promise<Planned[]> {
   const slug = slugOf(secrets.SITE_URL ?? (await target.answer("SITE_URL")));
   const name = slug.charAt(0).toUpperCase() + slug.slice(1);
   const apply = async () => {
-    const secretKey = (await management.apiKeys()).find(isSecretKey)?.api_key ?? undefined;
     // In one transaction: an organization without a key is never left.
     const key = await sql.begin(async (transaction) => {
-      const auth = { supabaseUrl: url, secretKey };
+      const auth = { supabaseUrl: url, secretKey: target.secretKey ?? undefined };
       const id = await makeOrganization(transaction, auth, { name, slug, ownerEmail }, surroundings.say);
       return createApiKey(transaction, id, "backend", ["submissions:read", "submissions:write"]);
     });
@@ -324,11 +329,42 @@ async function planOrganization(target: Target): Promise<Planned[]> {
   return [{ says: `organization ${name} (${slug}), owner ${ownerEmail}, and a key`, apply }];
 }
 
-const isSecretKey = ({ type, name }: { type?: string | null; name: string }) =>
-  type === "secret" || name === "service_role";
-
 /** acme of https://feedback.acme.example. */
 function slugOf(site: string): string {
   const labels = new URL(site).hostname.split(".");
   return (labels.length > 2 ? labels[1] : labels[0]) ?? "feedback";
+}
+
+/** The pages' proxy, for a person to deploy. */
+async function planProxy({ url, secrets, surroundings }: Target): Promise<Planned[]> {
+  const { PROXY_PLATFORM = "cloudflare" } = surroundings.environment;
+  const platform = proxyPlatforms.find((name) => name === PROXY_PLATFORM);
+  if (!platform)
+    throw new StartError(`PROXY_PLATFORM is ${JSON.stringify(PROXY_PLATFORM)}: use ${proxyPlatforms.join(", ")}`);
+  const write = (folder: string) => {
+    const { SITE_URL = "https://pages.invalid", PROXY_SECRET = "" } = secrets;
+    return writeProxy(
+      { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret: PROXY_SECRET },
+      folder,
+    );
+  };
+  const folder = join(surroundings.folder, "proxy", platform);
+  const [isWritten, commands] = await withTemporaryFolder(async (made) => {
+    const commands = await write(made);
+    return [await isIn(folder, made), commands] as const;
+  });
+  if (isWritten) return [];
+  return [
+    { says: `pages: write proxy/${platform}`, apply: async () => void (await write(folder)) },
+    { says: `pages: in proxy/${platform}, run ${commands.join("; ")}` },
+  ];
+}
+
+/** Whether a folder has the files of another. */
+async function isIn(folder: string, made: string): Promise<boolean> {
+  for (const name of await readdir(made, { recursive: true })) {
+    const text = await textOf(join(made, name));
+    if (text !== undefined && text !== (await textOf(join(folder, name)))) return false;
+  }
+  return true;
 }

@@ -40,6 +40,8 @@ export interface Target extends Checked {
   databaseHost: string;
   management: Management;
   token: string;
+  /** For the admin of auth. */
+  secretKey: string | null | undefined;
   file: string;
   /** By name, of the project's secrets. */
   deployed: Record<string, string>;
@@ -76,6 +78,8 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   if (!siteOrigin(siteUrl)) throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: set it to ${siteUrlAdvice}`);
 
   if (values.DATABASE_CA) process.env.DATABASE_CA ??= values.DATABASE_CA;
+  const keys = await management.apiKeys();
+  const publishable = keys.find(({ type }) => type === "publishable") ?? keys.find(({ name }) => name === "anon");
   const owner = await connectOwner(database.host, await answer("SUPABASE_DB_PASSWORD"), management);
   if (owner.note) say(owner.note);
   const url = environment.SUPABASE_URL || `https://${ref}.supabase.co`;
@@ -83,6 +87,9 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
     ref,
     url,
     api: `${url}/functions/v1/api`,
+    publishableKey: publishable?.api_key ?? undefined,
+    secretKey: (keys.find(({ type }) => type === "secret") ?? keys.find(({ name }) => name === "service_role"))
+      ?.api_key,
     databaseHost: database.host,
     management,
     token,
