@@ -32,7 +32,7 @@ export interface Step {
 }
 
 export const steps: Step[] = [
-  { step: 1, inspect: [checks.connection] },
+  { step: 1, inspect: [checks.connection], plan: (target) => checks.connection.holds(target).then(() => []) },
   { step: 2, inspect: [checks.migrations, checks.publication, checks.policies], plan: planMigrations },
   { step: 2, inspect: [checks.dataApi], plan: planDataApi },
   { step: 3, inspect: [], plan: planFile },
@@ -337,10 +337,9 @@ function slugOf(site: string): string {
 
 /** The pages' proxy, for a person to deploy. */
 async function planProxy({ url, secrets, surroundings }: Target): Promise<Planned[]> {
-  const { PROXY_PLATFORM = "cloudflare" } = surroundings.environment;
-  const platform = proxyPlatforms.find((name) => name === PROXY_PLATFORM);
-  if (!platform)
-    throw new StartError(`PROXY_PLATFORM is ${JSON.stringify(PROXY_PLATFORM)}: use ${proxyPlatforms.join(", ")}`);
+  const named = surroundings.environment.PROXY_PLATFORM || "cloudflare";
+  const platform = proxyPlatforms.find((name) => name === named);
+  if (!platform) throw new StartError(`PROXY_PLATFORM is ${JSON.stringify(named)}: use ${proxyPlatforms.join(", ")}`);
   const write = (folder: string) => {
     const { SITE_URL = "https://pages.invalid", PROXY_SECRET = "" } = secrets;
     return writeProxy(
