@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { ApiError } from "../_shared/http/api-error.ts";
+import { ofProxy } from "../_shared/http/behind-proxy.ts";
 import { publicAddress } from "../_shared/http/own-addresses.ts";
 import { respond } from "../_shared/http/serve.ts";
 import { environment } from "../_shared/runtime/environment.ts";
@@ -10,7 +11,7 @@ import { toRpcError } from "./json-rpc.ts";
 
 /** The URL prefix before /api: as the client called it, or where the platform publishes functions. */
 export function baseUrlOf(c: Context): string {
-  return environment.port ? new URL(c.req.url).origin : publicAddress;
+  return environment.port && !ofProxy(c) ? new URL(c.req.url).origin : publicAddress;
 }
 
 export function sendEvents(request: AgentRequest, route: string, stream: EventStream): Response {

@@ -9,7 +9,7 @@
 
 /** Not passed on: they belong to one connection, or are for the functions to believe from this proxy only. */
 const notPassed =
-  /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|accept-encoding|cdn-loop|forwarded|true-client-ip|x-real-ip|(?:proxy|x-proxy|x-forwarded|cf|x-vercel|x-nf)-.*)$/;
+  /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|content-length|accept-encoding|cdn-loop|expect|forwarded|true-client-ip|x-real-ip|(?:proxy|x-proxy|x-forwarded|cf|x-vercel|x-nf)-.*)$/;
 
 /** A path that a server which decodes it would read as another one. */
 const escaping = /(?:\.|%2e){2}(?:%2f|%5c)|(?:%2f|%5c)(?:\.|%2e){2}/i;
@@ -24,7 +24,7 @@ export async function proxy(request, { FUNCTIONS_URL, PROXY_SECRET }, address) {
   const { host, pathname, search } = new URL(request.url);
   if (escaping.test(pathname)) return problem(400, "This address is malformed.");
   const isApi = pathname === "/api" || pathname.startsWith("/api/");
-  const isSocket = request.headers.get("upgrade")?.toLowerCase() === "websocket";
+  const isSocket = request.method === "GET" && request.headers.get("upgrade")?.toLowerCase() === "websocket";
   try {
     const answer = await fetch(`${FUNCTIONS_URL}${isApi ? "" : "/web"}${pathname}${search}`, {
       method: request.method,
@@ -37,7 +37,7 @@ export async function proxy(request, { FUNCTIONS_URL, PROXY_SECRET }, address) {
         // Cloudflare replaces the client's, and so does the platform behind.
         ["x-proxy-accept-encoding", request.cf?.clientAcceptEncoding ?? request.headers.get("accept-encoding") ?? ""],
       ],
-      body: request.body,
+      body: ["GET", "HEAD"].includes(request.method) ? null : request.body,
       duplex: "half",
       redirect: "manual",
     });
