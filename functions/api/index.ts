@@ -1,3 +1,4 @@
+import { behindProxy } from "../_shared/http/behind-proxy.ts";
 import { malformedHost } from "../_shared/http/own-addresses.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import { flushLog, logWarning } from "../_shared/runtime/log.ts";
@@ -16,9 +17,10 @@ if (!environment.addressHashKey) {
 // Hosted Supabase controls listening and shutdown. Elsewhere the function listens on PORT on the loopback interface
 // until SIGTERM.
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
+const answer = behindProxy((request, info) => app.fetch(request, info));
 const server = Deno.serve(
   { ...listen, onListen: () => {} },
-  (request, info) => malformedHost(request) ?? app.fetch(request, info),
+  (request, info) => malformedHost(request) ?? answer(request, info),
 );
 
 if (environment.port) {

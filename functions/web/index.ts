@@ -1,3 +1,4 @@
+import { behindProxy } from "../_shared/http/behind-proxy.ts";
 import { malformedHost } from "../_shared/http/own-addresses.ts";
 import { environment } from "../_shared/runtime/environment.ts";
 import { keptWork } from "../_shared/runtime/keep-alive.ts";
@@ -5,9 +6,10 @@ import { flushLog } from "../_shared/runtime/log.ts";
 import { app } from "./app.ts";
 
 const listen = environment.port ? { port: Number(environment.port), hostname: "127.0.0.1" } : {};
+const answer = behindProxy((request, info) => app.fetch(request, info));
 const server = Deno.serve(
   { ...listen, onListen: () => {} },
-  (request, info) => malformedHost(request) ?? app.fetch(withoutFunctionName(request), info),
+  (request, info) => malformedHost(request) ?? answer(withoutFunctionName(request), info),
 );
 
 /** Supabase calls a function with its name before the path; direct requests have no prefix. */

@@ -44,6 +44,8 @@ export interface Fault {
 
 interface State {
   status: string;
+  /** Of the database, for direct connections. */
+  databaseHost: string;
   /** Of the token; absent: all. */
   permissions?: string[];
   /** Hidden in answers: their digests are shown. */
@@ -88,6 +90,7 @@ export async function startManagementApi(): Promise<ManagementApi> {
   const folder = await mkdtemp(join(tmpdir(), "management-"));
   const state: State = {
     status: "ACTIVE_HEALTHY",
+    databaseHost: `db.${ref}.supabase.co`,
     secrets: new Map(),
     authConfig: sampleOf(responseOf("v1GetAuthServiceConfig")) as Record<string, unknown>,
     functions: new Map(),
@@ -234,12 +237,7 @@ function perform(
           region: "eu-central-1",
           created_at: new Date(0).toISOString(),
           status: state.status,
-          database: {
-            host: `db.${ref}.supabase.co`,
-            version: "17.6.1.054",
-            postgres_engine: "17",
-            release_channel: "ga",
-          },
+          database: { host: state.databaseHost, version: "17.6.1.054", postgres_engine: "17", release_channel: "ga" },
         },
       };
     case "v1GetServicesHealth":

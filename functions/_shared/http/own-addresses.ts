@@ -1,13 +1,15 @@
 import type { Context } from "hono";
 import { isLoopbackHost } from "../../../shared/loopback.ts";
 import { environment } from "../runtime/environment.ts";
+import { ofProxy } from "./behind-proxy.ts";
 
 const configured = [new URL(environment.siteUrl), new URL(environment.supabaseUrl)];
 const ownOrigins = new Set(configured.map(({ origin }) => origin));
 const ownNames = new Set([...configured.map(({ hostname }) => hostname), ...environment.allowedHosts]);
 
 /** The address before /api, without a slash at its end. As configured: a Host header can be anything. */
-export const publicAddress = environment.port ? environment.siteUrl : `${environment.supabaseUrl}/functions/v1`;
+export const publicAddress =
+  environment.port || environment.proxySecret ? environment.siteUrl : `${environment.supabaseUrl}/functions/v1`;
 
 /**
  * Whether an origin is ours: a configured one, or this machine's own. A page whose name leads here (DNS rebinding)
@@ -28,8 +30,9 @@ export const unknownHost =
 
 /** Whether the request names a host of ours. Platforms that route by Host, such as Supabase, have checked it. */
 export function isKnownHost(c: Context): boolean {
-  if (!environment.port) return true;
-  const host = c.req.header("Host") ?? "";
+  const proxy = ofProxy(c);
+  if (!environment.port && !proxy) return true;
+  const host = proxy ? proxy.host : (c.req.header("Host") ?? "");
   if (isLoopbackHost(host)) return true;
   return URL.canParse(`http://${host}`) && ownNames.has(new URL(`http://${host}`).hostname);
 }

@@ -9,6 +9,7 @@ import { identifiedToken, sessionToken } from "../callers/session-cookie.ts";
 import type { Admission, Statement } from "../database/run.ts";
 import { environment } from "../runtime/environment.ts";
 import { ApiError, forbidden, InvalidInput, invalid, notFound } from "./api-error.ts";
+import { ofProxy } from "./behind-proxy.ts";
 import { readJson } from "./body.ts";
 import type { Input, Route } from "./endpoint.ts";
 import { type Idempotency, idempotencyOf } from "./idempotency.ts";
@@ -227,11 +228,13 @@ export function hashedAddress(c: Context): string | null {
 }
 
 /**
- * The client's address: the last entry of the trusted header, written by the operator's proxy, or the socket address if
- * the client connects directly.
+ * The client's address: what the pages' proxy says, the last entry of the trusted header, written by the operator's
+ * proxy, or the socket address if the client connects directly.
  */
 export function addressOf(c: Context): string | undefined {
-  const named = environment.addressHeader && c.req.header(environment.addressHeader)?.split(",").at(-1)?.trim();
+  const named =
+    ofProxy(c)?.address ||
+    (environment.addressHeader && c.req.header(environment.addressHeader)?.split(",").at(-1)?.trim());
   const address =
     named ||
     (environment.addressFromSocket ? (c.env as Deno.ServeHandlerInfo<Deno.NetAddr>).remoteAddr?.hostname : undefined);

@@ -26,6 +26,8 @@ export const environment = {
   ]),
   addressHeader: read("ADDRESS_HEADER"),
   addressFromSocket: read("ADDRESS_FROM_SOCKET") === "true",
+  /** Known to the pages' proxy, whose word on the client's address and host is believed. */
+  proxySecret: read("PROXY_SECRET"),
   /**
    * Header in which auth at supabaseUrl reads the visitor's address from the pages; the embedded stack generates its
    * name.

@@ -25,9 +25,14 @@ export async function buildFunctions(folder: string): Promise<{ digest: string }
 }
 
 /** Deploys what buildFunctions made. If Supabase refuses one function, the CLI still deploys the others: run it again. */
-export async function deployFunctions(folder: string, ref: string, token: string): Promise<void> {
+export async function deployFunctions(
+  folder: string,
+  ref: string,
+  token: string,
+  environment: Record<string, string | undefined> = process.env,
+): Promise<void> {
   const words = ["functions", "deploy", ...functionNames, "--use-api", "--no-verify-jwt", "--yes"];
-  const env = { ...process.env, SUPABASE_ACCESS_TOKEN: token, DO_NOT_TRACK: "1", NO_COLOR: "1" };
+  const env = { ...environment, SUPABASE_ACCESS_TOKEN: token, DO_NOT_TRACK: "1", NO_COLOR: "1" };
   await promisify(execFile)(
     join(root, "node_modules", ".bin", "supabase"),
     [...words, `--remote=${ref}`, `--workdir=${folder}`],

@@ -1,4 +1,4 @@
-import { environment } from "../../../_shared/runtime/environment.ts";
+import { publicAddress } from "../../../_shared/http/own-addresses.ts";
 import { listApiKeys } from "../../../_shared/statements/admin.ts";
 import { listAgentKeys, listAgents } from "../../../_shared/statements/agents.ts";
 import { admin } from "../../../endpoints/admin.ts";
@@ -30,7 +30,7 @@ const apiKeys = adminPage({
               <CodeBlock
                 id="try"
                 label={words.tryIt}
-                text={`curl ${environment.supabaseUrl}/api/submissions -H "Authorization: Bearer ${secret}"`}
+                text={`curl ${publicAddress}/api/submissions -H "Authorization: Bearer ${secret}"`}
               />
             </div>
           )}

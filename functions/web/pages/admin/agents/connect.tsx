@@ -1,4 +1,4 @@
-import { environment } from "../../../../_shared/runtime/environment.ts";
+import { publicAddress } from "../../../../_shared/http/own-addresses.ts";
 import { CodeBlock } from "../../../components/admin/code-block.tsx";
 import { useWords } from "../../../rendering.ts";
 
@@ -11,14 +11,12 @@ export const Connect = ({ secret }: ConnectProps) => {
     <section class="stack" id="connect" data-turbo-temporary={secret ? "" : undefined}>
       <h2>{words.connect}</h2>
       <p class="quiet">{secret ? words.connectNow : words.connectText}</p>
-      {configurations(`${environment.supabaseUrl}/api/mcp`, secret ?? "YOUR_KEY").map(
-        ({ id, client, file, text }, index) => (
-          <details class="client" id={`client-${id}`} open={index === 0}>
-            <summary>{client}</summary>
-            <CodeBlock id={`client-${id}-text`} label={file} text={text} />
-          </details>
-        ),
-      )}
+      {configurations(`${publicAddress}/api/mcp`, secret ?? "YOUR_KEY").map(({ id, client, file, text }, index) => (
+        <details class="client" id={`client-${id}`} open={index === 0}>
+          <summary>{client}</summary>
+          <CodeBlock id={`client-${id}-text`} label={file} text={text} />
+        </details>
+      ))}
     </section>
   );
 };
