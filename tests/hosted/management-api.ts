@@ -26,7 +26,7 @@ export interface ManagementApi {
   stop(): Promise<void>;
 }
 
-export interface Call {
+interface Call {
   operation: string;
   query: Record<string, string>;
   body: unknown;
@@ -75,12 +75,12 @@ interface Operation {
   responses: Record<string, { content?: { "application/json": { schema: Schema } } }>;
 }
 
-export interface Description {
+interface Description {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, Schema> };
 }
 
-export const description = JSON.parse(
+const description = JSON.parse(
   await readFile(join(root, "tests", "hosted", "management-api.json"), "utf8"),
 ) as Description;
 
@@ -341,7 +341,7 @@ function responseOf(operationId: string): Schema {
 }
 
 /** The first problem, or undefined. Fields that are not described are problems. */
-export function problemOf(schema: Schema, value: unknown): string | undefined {
+function problemOf(schema: Schema, value: unknown): string | undefined {
   const parsed = z.fromJSONSchema(closed(schema) as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value);
   const [issue] = parsed.error?.issues ?? [];
   return issue && `${issue.path.join(".") || "(all)"}: ${issue.message}`;

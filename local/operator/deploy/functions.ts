@@ -24,7 +24,7 @@ export async function buildFunctions(folder: string): Promise<{ digest: string }
   return { digest: digest.digest("hex") };
 }
 
-/** Deploys what buildFunctions made: all functions, or after a failure none. */
+/** Deploys what buildFunctions made. If Supabase refuses one function, the CLI still deploys the others: run it again. */
 export async function deployFunctions(
   folder: string,
   ref: string,

@@ -112,7 +112,7 @@ export function managementOf(
       if (isFinal || attempt === attempts)
         throw failed(
           response instanceof Error
-            ? `${new URL(base).host} does not answer (${codeOf(response.cause) ?? messageOf(response)}): check the network`
+            ? `${new URL(base).host} does not answer (${codeOf(response.cause) ?? messageOf(response.cause ?? response)}): check the network`
             : reasonOf(
                 response.status,
                 withoutSecrets(messageIn(content), [token, ...stringsOf(body)]),
