@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,8 +8,8 @@ import { type Runner, withDatabase } from "../postgres/database.ts";
 import { codeOf, messageOf, StartError } from "../processes/start-error.ts";
 import type { StackAddresses } from "../stack.ts";
 import { createApiKey } from "./api-keys.ts";
-import { createAccount } from "./create-account.ts";
 import { type ApiAccess, exportFile, importFile } from "./import-export.ts";
+import { type AuthAdmin, makeOrganization } from "./organizations.ts";
 
 const usage = `npm run organization:create -- --name "Acme" --slug acme --owner-email a@b.c [--owner-password …] [--private]
 npm run key:create -- --organization acme --name backend --scopes submissions:write,submissions:read [--expires 2027-01-31]
@@ -23,10 +22,8 @@ The first two work on DATABASE_URL where it is set, else on the stack that runs 
 key of the organization in API_KEY, and send to API_URL (the address before /api), else to that stack.`;
 
 /** The target of the commands: a hosted project by environment variables, or the embedded stack by its stack.json. */
-interface Target {
+interface Target extends AuthAdmin {
   databaseUrl: string;
-  supabaseUrl: string | undefined;
-  secretKey: string | undefined;
 }
 
 async function findTarget(): Promise<Target> {
@@ -71,62 +68,11 @@ async function createOrganization(words: string[]): Promise<void> {
     const [existing] = await sql`select 1 from private.organization_slugs where slug = ${slug}`;
     if (existing !== undefined)
       throw new StartError(`an organization has or had the slug ${slug}: choose another --slug`);
-    const owner = await ensureUser(sql, target, email, values["owner-password"]);
     const visibility = values.private ? "private" : "public";
-    const [organization] = await sql<
-      { id: string }[]
-    >`select private.create_organization(${name}, ${slug}, ${visibility}, ${owner.id}) as id`;
-    console.log(`organization ${slug}  ${organization?.id}`);
-    const account = owner.existed ? `  (existing account ${owner.name ?? owner.id}, password unchanged)` : "";
-    console.log(`owner        ${email}${account}`);
-    if (owner.password !== null) console.log(`password     ${owner.password}  (shown this once)`);
+    const ownerPassword = values["owner-password"];
+    await makeOrganization(sql, target, { name, slug, ownerEmail: email, ownerPassword, visibility }, console.log);
   });
 }
-
-interface Owner {
-  id: string;
-  name?: string | null;
-  existed: boolean;
-  /** Generated for a new account. */
-  password: string | null;
-}
-
-/** An account of which the address is confirmed, or a new one. An existing account keeps its password. */
-async function ensureUser(sql: Runner, target: Target, email: string, requested: string | undefined): Promise<Owner> {
-  const known = await accountsOf(sql, email);
-  const confirmed = known.filter(({ is_confirmed }) => is_confirmed);
-  if (confirmed.length > 1)
-    throw new StartError(
-      `${confirmed.length} accounts sign in as ${email} (${confirmed.map(({ id }) => id).join(", ")}): delete or change all but the owner's`,
-    );
-  const [account] = confirmed;
-  if (account) {
-    if (requested === undefined) return { ...account, existed: true, password: null };
-    throw new StartError(
-      `${email} has signed up already, so --owner-password cannot be set: make sure the account is the owner's and leave it out`,
-    );
-  }
-  if (known.length > 0)
-    throw new StartError(
-      `somebody signed up as ${email} and has not confirmed the address: let the owner sign in by email first, which confirms it`,
-    );
-  const password = requested ?? randomBytes(12).toString("base64url");
-  if (target.supabaseUrl === undefined) {
-    throw new StartError(
-      `no user signs in as ${email}: invite them in the dashboard first, or set SUPABASE_URL and SUPABASE_SECRET_KEY to create the account`,
-    );
-  }
-  const secretKey = required(target.secretKey, "SUPABASE_SECRET_KEY");
-  const id = await createAccount({ url: target.supabaseUrl, secretKey }, { email, password });
-  if (!id) throw new StartError(`the auth service did not create ${email}: it has an account with this address`);
-  return { id, existed: false, password: requested === undefined ? password : null };
-}
-
-const accountsOf = (sql: Runner, email: string) =>
-  sql<{ id: string; name: string | null; is_confirmed: boolean }[]>`
-    select u.id, p.name, u.email_confirmed_at is not null as is_confirmed
-    from auth.users u left join public.profiles p on p.auth_user_id = u.id
-    where lower(u.email) = lower(${email}) and u.deleted_at is null order by u.created_at`;
 
 async function createKey(words: string[]): Promise<void> {
   const { values } = parseArgs({

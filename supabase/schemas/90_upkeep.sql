@@ -86,8 +86,13 @@ begin
       raise warning '% was not created: % (docs/deploy.md, step 7)', extension.name, sqlerrm;
     end;
   end loop;
-  if to_regprocedure('vault.create_secret(text, text, text, uuid)') is not null then
-    perform vault.create_secret(encode(extensions.gen_random_bytes(32), 'hex'), 'feedback_address_key');
+  -- The block may run again, such as when pg_cron is created later.
+  if exists (select from private.address_key) then
+    null;
+  elsif to_regprocedure('vault.create_secret(text, text, text, uuid)') is not null then
+    if not exists (select from vault.secrets s where s.name = 'feedback_address_key') then
+      perform vault.create_secret(encode(extensions.gen_random_bytes(32), 'hex'), 'feedback_address_key');
+    end if;
   else
     insert into private.address_key (key) values (extensions.gen_random_bytes(32));
   end if;

@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { checkAuth, type Project } from "../../local/operator/deploy-check.ts";
+import { checkAuth } from "../../local/operator/deploy/check.ts";
+import type { Project } from "../../local/operator/deploy/checks.ts";
 import { recordedAuth } from "./project.ts";
 
 // A stand-in for auth with answers of Supabase Auth 2.196, behind a gateway that requires an API key.

@@ -160,7 +160,7 @@ export async function makeKey(kid: string, alg = "ES256"): Promise<SigningKey & 
 /**
  * Configures a certificate for Postgres, and requires TLS for the roles of the functions. Returns the authority in PEM.
  */
-async function requireTls(superuserUrl: string, data: string): Promise<string> {
+export async function requireTls(superuserUrl: string, data: string): Promise<string> {
   const { authority, certificate, key } = makeCertificates("127.0.0.1");
   const { uid, gid } = await stat(data);
   for (const [name, text] of Object.entries({ "server.crt": certificate, "server.key": key })) {

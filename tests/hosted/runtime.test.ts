@@ -9,13 +9,9 @@ import { messagesOf } from "../../functions/words/index.ts";
 import { denoProgram, type Functions } from "../../local/functions/process.ts";
 import { createApiKey } from "../../local/operator/api-keys.ts";
 import { bundleFunctions } from "../../local/operator/bundle.ts";
-import {
-  type Project as CheckedProject,
-  checkDatabase,
-  checkDeployment,
-  type Finding,
-  parseSecrets,
-} from "../../local/operator/deploy-check.ts";
+import { checkDatabase, checkDeployment, type Finding } from "../../local/operator/deploy/check.ts";
+import type { Project as CheckedProject } from "../../local/operator/deploy/checks.ts";
+import { parseSecrets } from "../../local/operator/deploy/env-file.ts";
 import { withDatabase } from "../../local/postgres/database.ts";
 import { send } from "../http.ts";
 import { startMailServer } from "../mail/smtp.ts";
@@ -268,6 +264,8 @@ describe("the check of a deployment", () => {
     process.env.DATABASE_CA = project.authority;
     target = { databaseUrl: `${project.ownerUrl}?sslmode=verify-full`, api: api_url, secrets: project.environment };
     await project.sql`insert into public.memberships (organization_id, user_id, role) values (${organization}, ${person}, 'owner')`;
+    const setting = "alter role authenticator set pgrst.db_pre_request = 'private.before_request'";
+    await withDatabase(project.superuserUrl, (sql) => sql.unsafe(setting));
     await project.sql`select vault.create_secret(${`${api_url}/../webhook-dispatch`}, 'webhook_dispatch_url'), vault.create_secret(${project.environment.WEBHOOK_DISPATCH_SECRET ?? ""}, 'webhook_dispatch_secret')`;
   });
 
@@ -287,6 +285,7 @@ describe("the check of a deployment", () => {
   });
 
   test.each([
+    [/^2 alter role authenticator set pgrst/, "alter role authenticator reset pgrst.db_pre_request"],
     [/^3 feedback_api has no password/, "alter role feedback_api password null"],
     [/^3 feedback_webhooks bypasses/, "alter role feedback_webhooks bypassrls"],
     [/^2 supabase_realtime lacks votes/, "alter publication supabase_realtime drop table public.votes"],
@@ -347,5 +346,6 @@ describe("the check of a deployment", () => {
 
   test("reads an env file as the CLI does", () => {
     expect(parseSecrets('A=1\nB="x\ny"\n# C=3\nD_CA=a=b\n')).toEqual({ A: "1", B: "x\ny", D_CA: "a=b" });
+    expect(parseSecrets("A=\nB=1\n")).toEqual({ A: "", B: "1" });
   });
 });

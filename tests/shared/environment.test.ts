@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { checkSite } from "../../local/operator/deploy-check.ts";
+import { checkSite } from "../../local/operator/deploy/check.ts";
 import { startSettings } from "../../local/start-settings.ts";
 
 async function environmentWith(variables: Record<string, string>) {

@@ -1,0 +1,131 @@
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+import { messageOf, StartError } from "../../processes/start-error.ts";
+import { type Finding, look } from "./check.ts";
+import { changeEnvFile } from "./env-file.ts";
+import { rotated } from "./settings.ts";
+import { type Planned, recordDeployed, steps } from "./steps.ts";
+import { openTarget, type Surroundings, type Target } from "./target.ts";
+
+const usage = `npm run deploy [-- --plan | --yes]
+npm run deploy -- rotate <variable>…     new values, such as rotate DATABASE_URL
+npm run deploy -- overwrite <variable>…  the values of feedback.env, where the project has others`;
+
+/** Brings a hosted project to this release. Returns whether every check holds. */
+export async function deploy(words: string[], surroundings: Surroundings): Promise<boolean> {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: { plan: { type: "boolean" }, yes: { type: "boolean" } },
+  });
+  const [command, ...names] = positionals;
+  if (command !== undefined && (!["rotate", "overwrite"].includes(command) || names.length === 0))
+    throw new StartError(usage);
+  const { say, ask } = surroundings;
+  const target = await openTarget(surroundings);
+  try {
+    if (command && !values.plan) await prepare(target, command, names);
+    const planned = await planAll(target);
+    const changes = planned.filter(({ apply }) => apply);
+    for (const { says, apply } of planned) say(`${apply ? "change " : "by hand"}  ${says}`);
+    if (values.plan) return true;
+    if (changes.length > 0) {
+      if (!values.yes && !(await isConfirmed(ask))) return false;
+      await applyAll(target);
+    }
+    await recordDeployed(target);
+    if (changes.length === 0) say("nothing to change");
+    const isComplete = await report(target);
+    if (changes.length > 0) for (const { says, apply } of planned) if (!apply) say(`by hand  ${says}`);
+    return isComplete;
+  } finally {
+    await target.close();
+  }
+}
+
+async function planAll(target: Target): Promise<Planned[]> {
+  const planned: Planned[] = [];
+  for (const { plan } of steps) planned.push(...((await plan?.(target)) ?? []));
+  return planned;
+}
+
+/** Plans each step again when those before it are complete. */
+async function applyAll(target: Target): Promise<void> {
+  const { say } = target.surroundings;
+  for (const { plan } of steps)
+    for (const { says, apply } of (await plan?.(target)) ?? []) {
+      if (!apply) continue;
+      say(`doing    ${says}`);
+      await apply();
+    }
+}
+
+/** Changes feedback.env; the deployment that follows brings its values to the project. */
+async function prepare(target: Target, command: string, names: string[]): Promise<void> {
+  const { secrets, file } = target;
+  for (const name of names) {
+    const values = command === "rotate" ? rotated(name, target) : {};
+    await recordDeployed(target, [name]);
+    await changeEnvFile(file, { values });
+    Object.assign(secrets, values);
+  }
+}
+
+async function isConfirmed(ask: Surroundings["ask"]): Promise<boolean> {
+  if (!ask) throw new StartError("there is no terminal to confirm the plan: pass --yes, or --plan to see it only");
+  return /^y(es)?$/i.test((await ask("Deploy? [y/N] ", false)).trim());
+}
+
+async function report(target: Target): Promise<boolean> {
+  const { say } = target.surroundings;
+  const findings = await settled(target);
+  for (const { ok, step, what, result } of findings) if (!ok) say(`fail ${step} ${what}: ${result}`);
+  const { api, secrets, url } = target;
+  say(`pages  ${secrets.SITE_URL}`);
+  say(`API    ${api}, documented at ${api}/docs`);
+  say(`checks ${findings.filter(({ ok }) => ok).length} of ${findings.length} hold; project ${url}`);
+  return findings.every(({ ok }) => ok);
+}
+
+/** The findings when nothing fails, or after a minute: secrets reach running functions with a delay. */
+async function settled(target: Target): Promise<Finding[]> {
+  const { patience = 60_000 } = target.surroundings;
+  for (const until = Date.now() + patience; ; ) {
+    const findings = await look(target);
+    if (findings.every(({ ok }) => ok) || Date.now() >= until) return findings;
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+  }
+}
+
+/** What is typed is shown, unless it is a secret. */
+async function askTerminal(question: string, isSecret: boolean): Promise<string> {
+  process.stdout.write(question);
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({
+    input: process.stdin,
+    output: isSecret ? output : process.stdout,
+    terminal: isSecret,
+  });
+  try {
+    return await terminal.question("");
+  } finally {
+    terminal.close();
+    if (isSecret) process.stdout.write("\n");
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const { environment, folder } = { environment: process.env, folder: process.cwd() };
+  const ask = process.stdin.isTTY && process.stdout.isTTY ? askTerminal : undefined;
+  await deploy(process.argv.slice(2), { environment, folder, say: console.log, ask }).then(
+    (isComplete) => {
+      process.exitCode = isComplete ? 0 : 1;
+    },
+    (error: unknown) => {
+      console.error(messageOf(error));
+      process.exitCode = 1;
+    },
+  );
+}

@@ -1,0 +1,77 @@
+import { randomBytes } from "node:crypto";
+import { siteOrigin } from "../../../shared/site-url.ts";
+import { StartError } from "../../processes/start-error.ts";
+import type { Target } from "./target.ts";
+
+const random = () => randomBytes(32).toString("base64");
+const newKey = () => `${randomBytes(4).toString("hex")}:${random()}`;
+const newHookSecret = () => `v1,whsec_${random()}`;
+
+/** Logins of the functions, by the variable that has the URL. */
+export const logins = {
+  DATABASE_URL: "feedback_api",
+  WEBHOOK_DATABASE_URL: "feedback_webhooks",
+  MAIL_DATABASE_URL: "feedback_mail",
+};
+
+const login = (role: string, { databaseHost }: Target) =>
+  `postgresql://${role}:${randomBytes(32).toString("base64url")}@${databaseHost}/postgres?sslmode=verify-full`;
+
+interface Generated {
+  make(target: Target): string;
+  /** The next value, from that of feedback.env. */
+  rotate(former: string, target: Target): string;
+  isOfMail?: boolean;
+}
+
+const replaced = (make: Generated["make"], isOfMail = false): Generated => ({
+  make,
+  rotate: (_, target) => make(target),
+  isOfMail,
+});
+
+/** A list of keys: the first is used, and all are accepted. */
+const prepended = (isOfMail = false): Generated => ({
+  make: newKey,
+  rotate: (former) => (former ? `${newKey()},${former}` : newKey()),
+  isOfMail,
+});
+
+/** Variables that a deployment makes, once, and how each is replaced. */
+export const generated: Record<string, Generated> = {
+  DATABASE_URL: replaced((target) => login(logins.DATABASE_URL, target)),
+  WEBHOOK_DATABASE_URL: replaced((target) => login(logins.WEBHOOK_DATABASE_URL, target)),
+  MAIL_DATABASE_URL: replaced((target) => login(logins.MAIL_DATABASE_URL, target), true),
+  ADDRESS_HASH_KEY: replaced(random),
+  WEBHOOK_DISPATCH_SECRET: replaced(random),
+  WEBHOOK_SECRETS_KEYS: prepended(),
+  MAIL_LINK_KEYS: prepended(true),
+  AUTH_MAIL_SECRET: {
+    make: newHookSecret,
+    // Auth signs with both, and auth-mail accepts either, until a second rotation drops the former.
+    rotate: (former) =>
+      former.includes("|") ? (former.split("|")[0] ?? "") : [newHookSecret(), former].filter(Boolean).join("|"),
+    isOfMail: true,
+  },
+  PROXY_SECRET: replaced(random),
+};
+
+/** The variables that feedback.env lacks or has otherwise; `names` are those to rotate. */
+export async function settingsToChange(target: Target): Promise<Record<string, string>> {
+  const mail = await target.optional("MAIL_URL");
+  const given: Record<string, string> = { SITE_URL: siteOrigin(await target.answer("SITE_URL")) ?? "" };
+  if (mail) Object.assign(given, { MAIL_URL: mail, MAIL_FROM: await target.answer("MAIL_FROM") });
+  const { secrets } = target;
+  const defaults = { DATABASE_CONNECTIONS: "4", ADDRESS_HEADER: "cf-connecting-ip" };
+  const changes = Object.entries({ ...defaults, ...secrets, ...given }).filter(
+    ([name, value]) => secrets[name] !== value,
+  );
+  const made = Object.entries(generated).filter(([name, { isOfMail }]) => !secrets[name] && (mail || !isOfMail));
+  return Object.fromEntries([...changes, ...made.map(([name, { make }]) => [name, make(target)])]);
+}
+
+export function rotated(name: string, target: Target): Record<string, string> {
+  const rule = generated[name];
+  if (!rule) throw new StartError(`${name} is not rotated: name one of ${Object.keys(generated).join(", ")}`);
+  return { [name]: rule.rotate(target.secrets[name] ?? "", target) };
+}
