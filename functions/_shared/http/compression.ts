@@ -12,6 +12,8 @@ export function keptText(from: Source, headers?: Record<string, string>): JsonRe
 
 /** Cookies of ours that tell something of a person, unlike `lang` and `theme`. */
 const personalCookie = /^(?:__Host-)?(?:sb-|feedback-|address$|form[.-])/;
+// Of a board, a quarter of the time of the usual level for 3 KB more.
+const fastest = 1;
 const secretField = /token|code|secret/;
 
 /**
@@ -47,7 +49,11 @@ function encodedText(asked: Headers, response: JsonResponse): JsonResponse {
     return { status: 304, json: "", headers };
   const coding = preferred(asked.get("Accept-Encoding"), codings);
   if (coding === "identity") return { ...response, headers };
-  return { ...response, bytes: kept?.in(coding) ?? gzip(json), headers: { ...headers, "Content-Encoding": coding } };
+  return {
+    ...response,
+    bytes: kept?.in(coding) ?? gzip(json, fastest),
+    headers: { ...headers, "Content-Encoding": coding },
+  };
 }
 
 /** The coding with the highest weight in `Accept-Encoding`, the first of equal ones. */

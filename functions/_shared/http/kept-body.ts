@@ -30,5 +30,5 @@ export class KeptBody {
   }
 }
 
-export const gzip = (content: Bytes | string): Bytes => new Uint8Array(gzipSync(content));
+export const gzip = (content: Bytes | string, level?: number): Bytes => new Uint8Array(gzipSync(content, { level }));
 const unpacked = (brotli: Bytes): Bytes => new Uint8Array(brotliDecompressSync(brotli));
