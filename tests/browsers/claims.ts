@@ -92,7 +92,7 @@ export function claimsOfPages(launch: () => Promise<Browser>) {
     await page.context().close();
   });
 
-  test("what changes before a page is connected is not missed", async () => {
+  test("what changes before a page is connected late is not missed", async () => {
     const organization = await newOrganization();
     const submission = await newSubmission(organization, await newUser());
     const page = await newPage();
@@ -109,6 +109,7 @@ export function claimsOfPages(launch: () => Promise<Browser>) {
     await page.goto(`/submissions/${submission}`);
     await asked;
     await sql`update public.submissions set title = 'Changed in between' where id = ${submission}`;
+    await page.waitForTimeout(3_100);
     connect();
     await page.getByRole("heading", { name: "Changed in between" }).waitFor();
     await page.context().close();

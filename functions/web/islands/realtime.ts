@@ -20,9 +20,16 @@ export type LiveMessage = {
 };
 type Counts = { vote_count: number; comment_count: number };
 
+/** Asking for each page twice costs more, also of the visitor's rate limit, than a change in its first seconds is worth. */
+const soonMs = 3_000;
+let shownAt = 0;
+document.addEventListener("turbo:load", () => {
+  shownAt = performance.now();
+});
+
 /**
- * Subscribes to the topics of the element until the signal aborts. Calls `onMissed` whenever they are joined, because what
- * changed since the page was made, or during an interruption, was not heard. Messages are delayed while the reader presses a
+ * Subscribes to the topics of the element until the signal aborts. Calls `onMissed` after an interruption, and if the
+ * page had been shown for some time before it was joined, because changes in between were not heard. Messages are delayed while the reader presses a
  * button, because the button could move.
  */
 export function listen(
@@ -40,7 +47,7 @@ export function listen(
     const channel = client
       .channel(topic, { config: { private: true } })
       .on("broadcast", { event: "*" }, ({ event, payload }) => deliver({ event, payload }));
-    join(client, channel, signal, () => onMissed());
+    join(client, channel, signal, (isAgain) => (isAgain || performance.now() - shownAt > soonMs) && onMissed());
   }
 }
 
