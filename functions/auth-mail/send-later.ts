@@ -38,7 +38,9 @@ export function sendLater(transport: Transport): (mail: Waiting) => void {
       if (message) countOutcome(outcome);
       if (outcome === "sent") return;
       const isOver = outcome === "failed" || outcome === "refused" || at === delaysMs.length - 1;
-      logWarning(`auth-mail: ${error} ${isOver ? "The mail was not sent." : "It is tried again."}`);
+      // The transport tells once of a server that takes no mail.
+      if (isOver || outcome !== "unavailable")
+        logWarning(`auth-mail: ${error} ${isOver ? "The mail was not sent." : "It is tried again."}`);
       if (isOver) return;
     }
   };

@@ -1,25 +1,17 @@
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import parse from "parse-prometheus-text-format";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import WebSocket from "ws";
 import { Metrics, metrics } from "../../local/metrics.ts";
-import { mailWorld } from "../mail/world.ts";
 import { tableUnder } from "../docs/markdown.ts";
+import { mailWorld } from "../mail/world.ts";
 import { ownStack, type Person } from "../own-stack.ts";
 import { functionsPid } from "../processes.ts";
 import { raw } from "../raw.ts";
 import { until } from "../until.ts";
 import { ok, refuse, startReceiver } from "../webhooks/receivers.ts";
-
-type Family = {
-  name: string;
-  help: string;
-  type: string;
-  metrics: { value?: string; labels?: Record<string, string>; buckets?: Record<string, string> }[];
-};
-const parse = createRequire(import.meta.url)("parse-prometheus-text-format") as (text: string) => Family[];
 
 const own = await ownStack({
   parts: ["realtime", "webhook-dispatch", "mail-dispatch", "web"],
