@@ -9,7 +9,8 @@ const maxDrainMs = 150_000;
 
 /**
  * Locks the tables against writes until the transaction ends, also by a crash of this process, after deliveries and
- * mails under way have ended. Statements that wait for a lock are canceled, so that writes fail at once and reads go on.
+ * mails under way have ended. Statements that wait for a lock are canceled, so that writes fail at once and reads go on;
+ * PostgREST answers 503 only if its connection ends.
  */
 export async function freeze(source: Runner, observer: Sql, tables: Table[]): Promise<() => Promise<void>> {
   const [own] = await source`select pg_backend_pid() as pid`;
@@ -17,7 +18,8 @@ export async function freeze(source: Runner, observer: Sql, tables: Table[]): Pr
   const refusing = (async () => {
     for (; isFrozen; await sleep(pauseMs))
       await observer`
-        select pg_cancel_backend(a.pid) from pg_stat_activity a join pg_roles r on r.oid = a.usesysid
+        select case when r.rolname in ('authenticator', 'embedded_rest') then pg_terminate_backend(a.pid)
+          else pg_cancel_backend(a.pid) end from pg_stat_activity a join pg_roles r on r.oid = a.usesysid
         where a.wait_event_type = 'Lock' and not r.rolsuper and ${own?.pid} = any (pg_blocking_pids(a.pid))`;
   })().catch(() => undefined);
   const stop = async () => {
@@ -67,9 +69,9 @@ export async function close(source: Runner, tables: Table[]): Promise<void> {
     end $$;
     revoke execute on function private.refuse_moved() from public, anon, authenticated, service_role`);
   for (const { name, columns } of tables) {
-    const written = columns.filter((column) => name !== stamped.table || column !== stamped.column);
+    const others = columns.filter((column) => column !== stamped.column);
     await source.unsafe(`create trigger refuse_moved
-      before insert or delete or truncate or update of ${written.join(", ")} on ${name}
+      before insert or delete or truncate or update ${name === stamped.table ? `of ${others.join(", ")}` : ""} on ${name}
       for each statement execute function private.refuse_moved()`);
   }
 }

@@ -24,8 +24,6 @@ const pendingCodes = [
   ...["phone_change", "phone_change_token", "reauthentication_token"],
 ];
 
-const blockBytes = 64 * 1024;
-
 /** A read of the API with a key writes it; it may differ at the end, and its table is not locked. */
 export const stamped = { table: "private.api_keys", column: "last_used_at" };
 
@@ -86,25 +84,15 @@ export async function planTables(source: Runner, target: Runner): Promise<{ tabl
 export async function copyTable(source: Runner, target: Runner, { name, columns, given }: Table): Promise<number> {
   let rows = 0;
   const reading = await source.unsafe(`copy (select ${given.join(", ")} from ${name}) to stdout`).readable();
-  const writing = await target.unsafe(`copy ${name} (${columns.join(", ")}) from stdin`).writable();
-  await pipeline(
-    reading,
-    async function* (lines: AsyncIterable<Buffer>) {
-      let block: Buffer[] = [];
-      let size = 0;
-      for await (const line of lines) {
-        rows += 1;
-        block.push(line);
-        size += line.length;
-        if (size < blockBytes) continue;
-        yield Buffer.concat(block);
-        block = [];
-        size = 0;
-      }
-      yield Buffer.concat(block);
-    },
-    writing,
-  );
+  const counted = async function* (blocks: AsyncIterable<Buffer>) {
+    for await (const block of blocks) {
+      for (let at = block.indexOf(10); at >= 0; at = block.indexOf(10, at + 1)) rows += 1;
+      yield block;
+    }
+    // postgres.js leaves its socket paused if all rows came at once.
+    reading._read(0);
+  };
+  await pipeline(reading, counted, await target.unsafe(`copy ${name} (${columns.join(", ")}) from stdin`).writable());
   return rows;
 }
 
