@@ -83,6 +83,7 @@ export async function planTables(source: Runner, target: Runner): Promise<{ tabl
 /** Returns the number of rows. Memory stays constant: the target's pace holds the source back. */
 export async function copyTable(source: Runner, target: Runner, { name, columns, given }: Table): Promise<number> {
   let rows = 0;
+  if ((await source.unsafe(`select from ${name} limit 1`)).length === 0) return rows;
   const reading = await source.unsafe(`copy (select ${given.join(", ")} from ${name}) to stdout`).readable();
   const counted = async function* (blocks: AsyncIterable<Buffer>) {
     for await (const block of blocks) {
