@@ -31,8 +31,7 @@ export async function move({ source: from, target: to, rehearse = false, log, si
   const connections = [source, target, observer];
   const end = () => void Promise.allSettled(connections.map((sql) => sql.end({ timeout: 0 })));
   signal?.addEventListener("abort", end);
-  let moving: Promise<void> | undefined;
-  let closed = false;
+  let copied: Promise<unknown> | undefined;
   try {
     await mustAnswer("source", source);
     await mustAnswer("target", target);
@@ -45,7 +44,7 @@ export async function move({ source: from, target: to, rehearse = false, log, si
       await here.unsafe(settings);
       await withoutTriggers(here);
       const mode = rehearse ? "isolation level repeatable read read only" : "";
-      const copied = source.begin(mode, async (there) => {
+      copied = source.begin(mode, async (there) => {
         await there.unsafe(settings);
         const { tables, lost } = await planTables(there, here);
         for (const column of lost) log(`not moved, since the target has no such column: ${column}`);
@@ -61,16 +60,14 @@ export async function move({ source: from, target: to, rehearse = false, log, si
           await thaw?.();
         }
       });
-      moving = copied.then(() => {
-        closed = true;
-      });
-      await moving;
+      await copied;
     });
   } catch (error) {
-    // The transaction of the target may end before that of the source.
-    await moving?.catch(() => undefined);
     if (error === rehearsed) return log("rehearsed: the target is as it was, and the source is unchanged");
-    if (!closed)
+    // If one connection has ended, statements of the other transaction may wait for ever.
+    end();
+    copied?.catch(() => undefined);
+    if (rehearse || copied === undefined || !(await staysClosed(from)))
       throw signal?.aborted ? new StartError("interrupted: nothing was moved, and the source is open") : error;
     await openUnlessMoved(from, to, error);
   } finally {
@@ -187,6 +184,15 @@ async function copyFiles(sql: Runner, { source, target, rehearse, log }: Move): 
   }
   if (files.length > 0) log(`  files                            ${String(files.length).padStart(10)}`);
 }
+
+/** Whether the source committed its end; waits until its transaction is over. */
+const staysClosed = (source: Place) =>
+  withDatabase(source.databaseUrl, (sql) =>
+    sql.begin(async (transaction) => {
+      await transaction`lock table private.outbox in row exclusive mode`;
+      return await isClosed(transaction);
+    }),
+  );
 
 /** The target did not confirm its end, and the source is closed. */
 async function openUnlessMoved(from: Place, to: Place, error: unknown): Promise<void> {
