@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { decodeJwt, jwtVerify, SignJWT } from "jose";
 import { isUuid } from "../../shared/fields.ts";
 import { isAdminPath } from "../lite/paths.ts";
+import { codeOf } from "../processes/start-error.ts";
 import { mailConfirmation, makeAccounts } from "./accounts.ts";
 import { answerAdmin } from "./admin.ts";
 import type { Body } from "./calls.ts";
@@ -201,6 +202,9 @@ function localeOf(user: User | null | undefined) {
 
 /** The response for database errors a client can fix; other errors stay a 500. */
 function errorResponseOf(error: unknown): Response | undefined {
+  // Canceled, or read-only: as while npm run move copies the data, and after it.
+  if (["57014", "25006"].includes(codeOf(error) ?? ""))
+    return goTrueError(503, "request_timeout", "The service accepts no changes at the moment. Try again later.", 5);
   const constraint = error instanceof Error && "constraint_name" in error ? error.constraint_name : undefined;
   if (constraint === "user_metadata_is_small")
     return goTrueError(422, "validation_failed", "data must be at most 2 KB in total");

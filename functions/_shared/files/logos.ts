@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import { isUuid } from "../../../shared/fields.ts";
-import { type LogoType, logoTypes, maxLogoBytes, maxLogoPixels } from "../../../shared/logos.ts";
+import { type LogoType, logosBucket, logoTypes, maxLogoBytes, maxLogoPixels } from "../../../shared/logos.ts";
 import { ApiError, invalid, notFound } from "../http/api-error.ts";
 import type { Bounds } from "../http/body.ts";
 import type { Execute } from "../http/endpoint.ts";
@@ -21,7 +21,6 @@ export const pictureHeaders = {
   "Cross-Origin-Resource-Policy": "cross-origin",
 };
 
-const bucket = "logos";
 const maxStorageMs = 10_000;
 
 export const hasStorage = () => environment.storageKey !== undefined;
@@ -73,7 +72,7 @@ export async function deleteLogo(path: string): Promise<boolean> {
 export async function readLogo(organization: string, name: string): Promise<Response | undefined> {
   const [, type] = /^[0-9a-f]{32}\.(png|jpg|webp)$/.exec(name) ?? [];
   if (!type || !isUuid(organization) || !hasStorage()) return undefined;
-  const found = await storage("GET", `object/authenticated/${bucket}/${organization}/${name}`);
+  const found = await storage("GET", `object/authenticated/${logosBucket.id}/${organization}/${name}`);
   if (!found.ok) {
     await found.body?.cancel();
     return undefined;
@@ -159,14 +158,7 @@ async function put(path: string, file: Uint8Array<ArrayBuffer>, type: string): P
   let response = await upload();
   // For the first logo, create the bucket.
   if (await isMissingBucket(response)) {
-    const settings = {
-      id: bucket,
-      name: bucket,
-      public: false,
-      file_size_limit: maxLogoBytes,
-      allowed_mime_types: Object.values(logoTypes),
-    };
-    const made = await storage("POST", "bucket", JSON.stringify(settings), "application/json");
+    const made = await storage("POST", "bucket", JSON.stringify(logosBucket), "application/json");
     await made.body?.cancel();
     response = await upload();
   }
