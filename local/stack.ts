@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { type Keys, verifyingKeys } from "./auth/identity.ts";
 import { type AuthProgram, authLogin, startAuthProgram } from "./auth/program.ts";
+import { compileFunction } from "./compile.mjs";
 import { type DataApi, startDataApi } from "./data-api/postgrest.ts";
 import { openDataFolder, publicPartOf, type Secrets, setupToken, writePrivately } from "./folders/data-folder.ts";
 import { rotateLogs } from "./folders/logs.ts";
@@ -214,7 +215,9 @@ async function start(
       root: options.functions ?? root,
       name,
       healthPath: `/${name}/health`,
-      entry: join(options.functions ?? join(root, "functions"), name, "index.ts"),
+      entry: options.functions
+        ? join(options.functions, name, "index.ts")
+        : compileFunction(name, name === "web" ? buildWebAssets : undefined),
       environment: { SUPABASE_URL: supabaseUrl, ...environment, ...options.functionsEnvironment },
       logPath: join(folder.path, `${name}.log`),
       onWarning,
@@ -307,7 +310,6 @@ async function start(
       });
     },
     async web() {
-      await buildWebAssets();
       const environment = {
         ...forRequests,
         AUTH_ADDRESS_HEADER: visitorHeader,
