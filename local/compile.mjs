@@ -90,7 +90,9 @@ function compile(entry, options, prepare = () => []) {
   /** @param {string[]} inputs */
   const pathFor = (inputs) => {
     const hash = createHash("sha256").update(JSON.stringify(options));
-    for (const input of ["package.json", ...inputs]) hash.update(`\0${input}\0`).update(read(join(root, input)));
+    // Packages do not change without the list of what npm installed.
+    for (const input of ["node_modules/.package-lock.json", ...inputs])
+      hash.update(`\0${input}\0`).update(read(join(root, input)));
     return join(folder, `${name}-${hash.digest("hex").slice(0, 16)}.mjs`);
   };
   const known = read(list).toString();
@@ -99,7 +101,7 @@ function compile(entry, options, prepare = () => []) {
 
   const sources = prepare();
   const { metafile, outputFiles } = esbuild().buildSync({ ...options, write: false, metafile: true });
-  const inputs = [...Object.keys(metafile.inputs), ...sources];
+  const inputs = [...Object.keys(metafile.inputs), ...sources].filter((path) => !path.startsWith("node_modules/"));
   const path = pathFor(inputs);
   mkdirSync(folder, { recursive: true });
   for (const { contents } of outputFiles) replace(path, contents);

@@ -19,7 +19,7 @@ import { openStorage } from "./gateway/storage.ts";
 import { tokenIssuer } from "./lite/auth-config.ts";
 import { type AuthProcess, startAuth } from "./lite/supervisor.ts";
 import { type Demo, seedDemo } from "./operator/seed.ts";
-import { connect, type Sql } from "./postgres/database.ts";
+import { connect, type Sql, withDatabase } from "./postgres/database.ts";
 import { defaultMigrations, root, startDatabase } from "./postgres/database-server.ts";
 import { listen } from "./processes/ports.ts";
 import { StartError } from "./processes/start-error.ts";
@@ -331,7 +331,10 @@ async function start(
 
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
   const accounts = { url: supabaseUrl, secretKey: secrets.secret_key };
-  const demo = started.auth ? await seedDemo(sql, accounts, folder, seedFile, onProgress) : null;
+  // In a session that ends: it uses many tables, and would keep 20 MB.
+  const seed = () =>
+    withDatabase(database.ownerUrl, (session) => seedDemo(session, accounts, folder, seedFile, onProgress));
+  const demo = started.auth ? await seed() : null;
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));

@@ -140,6 +140,8 @@ function environment({ databaseUrl, jwtSecret, siteUrl }: DataApiOptions, listen
     PGRST_DB_PREPARED_STATEMENTS: "false",
     // One for the probe.
     PGRST_DB_POOL: String(dataApiConnections + 1),
+    // A session that has read the schema keeps 11 MB.
+    PGRST_DB_POOL_MAX_LIFETIME: "60",
     PGRST_JWT_SECRET: jwtSecret,
     PGRST_JWT_AUD: "authenticated",
     PGRST_LOG_LEVEL: "crit",

@@ -5,7 +5,7 @@ import { setInterval } from "node:timers";
 // Needs V8's flag --expose-gc.
 
 const everyMs = 10_000;
-const quietMs = 100;
+const quietMs = 200;
 const worthBytes = 4e6;
 
 const collect = (globalThis as { gc?: (options: object) => void }).gc;
