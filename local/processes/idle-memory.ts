@@ -6,7 +6,7 @@ import { setInterval } from "node:timers";
 
 const everyMs = 10_000;
 const quietMs = 200;
-const worthBytes = 4e6;
+const worthBytes = 2e6;
 
 const collect = (globalThis as { gc?: (options: object) => void }).gc;
 let kept = 0;
@@ -14,9 +14,9 @@ let cpu = process.cpuUsage();
 
 function collectIfQuiet(): void {
   const { user, system } = process.cpuUsage(cpu);
-  if (user + system < quietMs * 1000 && process.memoryUsage().heapTotal > kept + worthBytes) {
+  if (user + system < quietMs * 1000 && process.memoryUsage().heapUsed > kept + worthBytes) {
     collect?.({ type: "major", execution: "sync", flavor: "last-resort" });
-    kept = process.memoryUsage().heapTotal;
+    kept = process.memoryUsage().heapUsed;
   }
   cpu = process.cpuUsage();
 }
