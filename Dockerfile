@@ -19,7 +19,7 @@ RUN npm pkg delete devDependencies workspaces \
   && rm -rf node_modules/lucide-static/dist node_modules/lucide-static/font \
   && npm sbom --sbom-format=cyclonedx >sbom.cdx.json
 COPY . .
-# Everything that a start would make: assets, the links and extensions of Postgres, and Deno's cache.
+# Everything that a start would make: compiled programs and functions, and the links and extensions of Postgres.
 RUN npm run build:start
 
 FROM ${NODE}
@@ -41,11 +41,11 @@ COPY --from=postgrest /bin/postgrest /opt/postgrest
 COPY --from=build /app /app
 WORKDIR /app
 USER feedback
-ENV HOME=/tmp DENO_DIR=/app/node_modules/.cache/deno \
+ENV HOME=/tmp \
   HOST=0.0.0.0 PORT=54321 SEED=none DATA_DIR=/data/feedback BACKUP_DIR=/backups \
   SUPABASE_AUTH=/opt/auth/auth POSTGREST=/opt/postgrest
 EXPOSE 54321
 VOLUME ["/data", "/backups"]
 HEALTHCHECK --interval=30s --timeout=10s --start-period=120s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:54321/api/ready').then(({ok})=>process.exit(ok?0:1),()=>process.exit(1))"]
-CMD ["node", "--import", "tsx", "local/start.ts"]
+CMD ["node", "--expose-gc", "local/start.mjs"]

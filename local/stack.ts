@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Writable } from "node:stream";
 import { type Keys, verifyingKeys } from "./auth/identity.ts";
 import { type AuthProgram, authLogin, startAuthProgram } from "./auth/program.ts";
+import { compileFunction } from "./compile.mjs";
 import { type DataApi, startDataApi } from "./data-api/postgrest.ts";
 import { openDataFolder, publicPartOf, type Secrets, setupToken, writePrivately } from "./folders/data-folder.ts";
 import { rotateLogs } from "./folders/logs.ts";
@@ -21,7 +22,7 @@ import { tokenIssuer } from "./lite/auth-config.ts";
 import { type AuthProcess, startAuth } from "./lite/supervisor.ts";
 import { Metrics } from "./metrics.ts";
 import { type Demo, seedDemo } from "./operator/seed.ts";
-import { connect, type Sql } from "./postgres/database.ts";
+import { connect, type Sql, withDatabase } from "./postgres/database.ts";
 import { defaultMigrations, root, startDatabase } from "./postgres/database-server.ts";
 import type { Component } from "./processes/logs.ts";
 import { watchMachine } from "./processes/machine.ts";
@@ -262,7 +263,9 @@ async function start(
       root: options.functions ?? root,
       name,
       healthPath: `/${name}/health`,
-      entry: join(options.functions ?? join(root, "functions"), name, "index.ts"),
+      entry: options.functions
+        ? join(options.functions, name, "index.ts")
+        : compileFunction(name, name === "web" ? buildWebAssets : undefined),
       environment: {
         SUPABASE_URL: siteUrl,
         SUPABASE_INTERNAL_URL: gatewayUrl,
@@ -364,7 +367,6 @@ async function start(
       });
     },
     async web() {
-      await buildWebAssets();
       const environment = {
         ...forRequests,
         AUTH_ADDRESS_HEADER: visitorHeader,
@@ -385,7 +387,10 @@ async function start(
 
   const seedFile = options.seedFile ?? join(root, "supabase", "seed.sql");
   const accounts = { url: gatewayUrl, secretKey: secrets.secret_key };
-  const demo = started.auth ? await seedDemo(sql, accounts, folder, seedFile, onProgress) : null;
+  // In a session that ends: it uses many tables, and would keep 20 MB.
+  const seed = () =>
+    withDatabase(database.ownerUrl, (session) => seedDemo(session, accounts, folder, seedFile, onProgress));
+  const demo = started.auth ? await seed() : null;
 
   const rotating = setInterval(() => rotateLogs(folder.path), 60_000);
   undo.push(async () => clearInterval(rotating));

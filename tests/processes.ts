@@ -83,13 +83,13 @@ export function isAlive(pid: number): boolean {
 }
 
 /** The process of Deno that serves a function of this stack. */
-export const functionsPid = (name = "api") => descendant(new RegExp(`^\\S*deno run .*functions/${name}/index\\.ts`));
+export const functionsPid = (name = "api") => descendant(new RegExp(`^\\S*deno run .*functions-${name}-\\w+\\.mjs`));
 
-export const authPid = () => descendant(/feedback\/auth-\w+\.mjs/);
+export const authPid = () => descendant(/feedback\/local-lite-auth-\w+\.mjs/);
 
 export const dataApiPid = () => descendant(/^\S*\/postgrest$/);
 
-export const realtimePid = () => descendant(/realtime\/process\.ts/);
+export const realtimePid = () => descendant(/feedback\/local-realtime-\w+\.mjs/);
 
 export async function postgresPid(own: OwnStack): Promise<number> {
   return Number.parseInt(await readFile(join(own.folder, "postgres", "postmaster.pid"), "utf8"), 10);

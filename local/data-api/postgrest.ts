@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -68,9 +69,9 @@ export async function findPostgrest(named = process.env.POSTGREST): Promise<stri
 
 /** The program, if it is the published one. */
 export async function verified(program: string): Promise<string> {
-  const digest = createHash("sha256")
-    .update(await readFile(program))
-    .digest("hex");
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(program)) hash.update(chunk);
+  const digest = hash.digest("hex");
   if (digest === packagedDigest) return program;
   throw new StartError(
     `${program} is not the published program (its SHA-256 is ${digest}): run npm ci, or set POSTGREST to another`,
@@ -143,6 +144,8 @@ function environment({ databaseUrl, jwtSecret, siteUrl }: DataApiOptions, listen
     PGRST_DB_PREPARED_STATEMENTS: "false",
     // One for the probe.
     PGRST_DB_POOL: String(dataApiConnections + 1),
+    // A session that has read the schema keeps 11 MB.
+    PGRST_DB_POOL_MAX_LIFETIME: "60",
     PGRST_JWT_SECRET: jwtSecret,
     PGRST_JWT_AUD: "authenticated",
     PGRST_LOG_LEVEL: "crit",

@@ -1,5 +1,5 @@
+import { compileProgram } from "../compile.mjs";
 import { startNodeProcess } from "../processes/node-process.ts";
-import { compile } from "./compile.ts";
 import type { AuthOptions } from "./process.ts";
 
 export interface AuthProcess {
@@ -24,10 +24,10 @@ export async function startAuth({
 }: AuthProcessOptions): Promise<AuthProcess> {
   const { port, stop } = await startNodeProcess({
     name: "auth",
-    program: await compile(),
+    program: compileProgram("local/lite/auth.ts"),
     // Traces of lite may contain codes, links and rows.
     stderr: "ignore",
-    execArgv: ["--enable-source-maps", `--max-old-space-size=${memoryMegabytes}`],
+    execArgv: ["--expose-gc", `--max-old-space-size=${memoryMegabytes}`],
     options,
     maxSilenceMs,
     onWarning,

@@ -1,17 +1,17 @@
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { type AuthProgram, authLogin, migrateAuth, needsAuthUpgrade } from "../auth/program.ts";
 import type { DataFolder } from "../folders/data-folder.ts";
 import { createBackupCopy } from "../folders/upgrade.ts";
 import { loadLite } from "../lite/load.ts";
 import type { Unrecoverable } from "../processes/restart-on-exit.ts";
+import { root } from "../root.ts";
 import { withDatabase } from "./database.ts";
 import { migrate, migrationState } from "./migrate.ts";
 import { isPlatformCurrent, preparePlatform } from "./platform.ts";
 import { startPostgres } from "./process.ts";
 
-export const root = resolve(fileURLToPath(new URL("../..", import.meta.url)));
+export { root };
 export const defaultMigrations = join(root, "supabase", "migrations");
 
 export interface DatabaseOptions {

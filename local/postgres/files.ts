@@ -3,6 +3,7 @@ import { chmod, readdir, readFile, rename, stat, symlink, writeFile } from "node
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { codeOf, StartError } from "../processes/start-error.ts";
+import { root } from "../root.ts";
 
 export interface PostgresFiles {
   initdb: string;
@@ -30,10 +31,10 @@ export async function postgresFiles(): Promise<PostgresFiles> {
 
 /** Installs stand-ins for extensions of hosted Supabase, so that migrations work unchanged. */
 async function addExtensions(folder: string): Promise<void> {
-  const source = new URL("extensions/", import.meta.url);
+  const source = join(root, "local", "postgres", "extensions");
   // The control file is written last: if it exists, the extension is complete.
   const names = (await readdir(source)).sort((a, b) => Number(a.endsWith(".control")) - Number(b.endsWith(".control")));
-  for (const name of names) await putExtensionFile(folder, name, await readFile(new URL(name, source)));
+  for (const name of names) await putExtensionFile(folder, name, await readFile(join(source, name)));
 }
 
 /** Safe to run concurrently. */

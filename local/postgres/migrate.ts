@@ -40,8 +40,8 @@ export async function migrationState(sql: Sql, folder: string): Promise<Migratio
     }
   }
   for (const migration of migrations) {
-    const recorded = applied.get(migration.version);
-    if (recorded && compared(recorded.join("\n")) !== compared(migration.text)) {
+    const recorded = applied.get(migration.version)?.join("\n") ?? migration.text;
+    if (recorded !== migration.text && compared(recorded) !== compared(migration.text)) {
       throw new StartError(
         `migration ${migration.file} was changed after this database had it: remove the data folder, or set DATA_DIR to another`,
       );

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { AuthKind, DataFolder } from "../folders/data-folder.ts";
 import { authConfig } from "../lite/auth-config.ts";
 import { loadLite } from "../lite/load.ts";
+import { root } from "../root.ts";
 import { withDatabase } from "./database.ts";
 
 /**
@@ -25,7 +27,7 @@ export async function preparePlatform(
     return withDatabase(superuserUrl, (database) => database.begin((transaction) => transaction.unsafe(sql)));
   };
   if (migrateAuth) {
-    await run(await readSql("../auth/program-login.sql"));
+    await run(await readSql("auth/program-login.sql"));
     await migrateAuth();
   }
   const { template, digest } = await readTemplate(secrets.auth);
@@ -40,12 +42,12 @@ export async function isPlatformCurrent({ secrets }: Pick<DataFolder, "secrets">
 }
 
 async function readTemplate(auth: AuthKind | undefined): Promise<{ template: string; digest: string }> {
-  const template = await readSql("platform.sql", auth === "program" ? "../auth/program.sql" : "../auth/limits.sql");
+  const template = await readSql("postgres/platform.sql", auth === "program" ? "auth/program.sql" : "auth/limits.sql");
   return { template, digest: createHash("sha256").update(template).digest("hex") };
 }
 
 async function readSql(...names: string[]): Promise<string> {
-  const files = names.map((name) => readFile(new URL(name, import.meta.url), "utf8"));
+  const files = names.map((name) => readFile(join(root, "local", name), "utf8"));
   return (await Promise.all(files)).join("\n");
 }
 

@@ -32,7 +32,7 @@ export function followChanges(options: ReplicationOptions): Replication {
   let up = false;
   let close: (() => void) | undefined;
   const run = async () => {
-    for (let pause = 100; !stopping; pause = Math.min(pause * 2, 5000)) {
+    for (let pause = 100; !stopping; pause = Math.min(pause * 2, 1000)) {
       const connection = follow(options, () => {
         up = true;
         pause = 100;

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import postgres from "postgres";
 import { WebSocketServer } from "ws";
@@ -7,6 +8,7 @@ import { networkOf } from "../../shared/network-address.ts";
 import type { Keys } from "../auth/identity.ts";
 import { clientAddress } from "../gateway/client-address.ts";
 import { withDatabase } from "../postgres/database.ts";
+import { root } from "../root.ts";
 import { createAuthorization } from "./authorization.ts";
 import { createCatalog } from "./catalog.ts";
 import { Channel, type Core } from "./channel.ts";
@@ -45,7 +47,7 @@ const publication = "supabase_realtime";
 const messagesPublication = "supabase_realtime_messages_publication";
 
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const functions = await readFile(new URL("database.sql", import.meta.url), "utf8");
+  const functions = await readFile(join(root, "local", "realtime", "database.sql"), "utf8");
   await withDatabase(options.superuserUrl, (database) => database.unsafe(functions));
   const limits = { ...defaultLimits, ...options.limits };
   const pool = (max: number) =>

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import type { Duplex, Writable } from "node:stream";
-import { fileURLToPath } from "node:url";
+import { compileProgram } from "../compile.mjs";
 import { startNodeProcess } from "../processes/node-process.ts";
 import type { Order, Report } from "./process.ts";
 import type { RealtimeOptions } from "./server.ts";
@@ -27,8 +27,8 @@ export async function startRealtimeProcess(
   let open = 0;
   const { port, send, stop } = await startNodeProcess<Order, Report>({
     name: "realtime",
-    program: fileURLToPath(new URL("process.ts", import.meta.url)),
-    execArgv: ["--import", "tsx", `--max-old-space-size=${maxHeapMegabytes}`],
+    program: compileProgram("local/realtime/process.ts"),
+    execArgv: ["--expose-gc", `--max-old-space-size=${maxHeapMegabytes}`],
     stderr: log ?? "inherit",
     options: rest,
     onReport(report) {

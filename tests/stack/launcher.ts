@@ -29,7 +29,7 @@ export function launch(
   environment: Record<string, string | undefined> = {},
   atEnd: (stop: () => Promise<void>) => void = onTestFinished,
 ): Launcher {
-  const child = spawn(process.execPath, ["--import", "tsx", "local/start.ts"], {
+  const child = spawn(process.execPath, ["--expose-gc", "local/start.mjs"], {
     env: {
       ...process.env,
       LANG: undefined,

@@ -1,3 +1,4 @@
+// @ts-nocheck: each platform has types of its own.
 /**
  * The proxy of the pages (docs/deploy.md): passes what comes to the address of the pages to the functions `web` and
  * `api` of hosted Supabase. Cloudflare Workers run this file as it is; write-proxy.ts writes the few lines that other

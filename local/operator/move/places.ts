@@ -8,7 +8,7 @@ import { exists } from "../../folders/files.ts";
 import { defaultMigrations, startDatabase } from "../../postgres/database-server.ts";
 import { startPostgres } from "../../postgres/process.ts";
 import { StartError } from "../../processes/start-error.ts";
-import { parseSecrets } from "../deploy-check.ts";
+import { changeEnvFile, readEnvFile } from "../deploy/env-file.ts";
 
 /** Where an installation is: its database, its secrets by their name as a variable, and its files. */
 export interface Place {
@@ -108,22 +108,16 @@ export function project(databaseUrl: string, file = "feedback.env"): Place {
     throw new StartError(
       "the database's URL is not postgresql://postgres@<host>:5432/postgres: copy it from the project",
     );
-  const text = () => readFile(file, "utf8").catch(() => "");
   return {
     name: new URL(databaseUrl).hostname,
     databaseUrl,
     deploys: `${file} has the secrets of the source now: give them to the functions (npm run deploy), and run this command again`,
     async secrets() {
-      const all = parseSecrets(await text());
+      const { values: all } = await readEnvFile(file);
       return Object.fromEntries(variables.flatMap((variable) => (all[variable] ? [[variable, all[variable]]] : [])));
     },
-    async keep(secrets) {
-      const others = (await text())
-        .split("\n")
-        .filter((line) => !variables.some((name) => line.startsWith(`${name}=`)));
-      const lines = variables.map((name) => `${name}=${secrets[name]}`);
-      await writeSafely(file, Buffer.from([...others.filter(Boolean), ...lines, ""].join("\n")));
-    },
+    keep: (secrets) =>
+      changeEnvFile(file, { values: Object.fromEntries(variables.map((name) => [name, secrets[name] ?? ""])) }),
     async read(path) {
       const response = await storage("GET", `object/authenticated/${path}`);
       if (response.ok) return new Uint8Array(await response.arrayBuffer());
