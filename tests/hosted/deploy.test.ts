@@ -140,7 +140,7 @@ describe("a deployment", () => {
     const counts = await project.superuser`select (select count(*)::integer from public.organizations) as organizations,
       (select count(*)::integer from private.api_keys) as keys, (select count(*)::integer from auth.users) as accounts`;
     expect([...counts]).toEqual([{ organizations: 1, keys: 1, accounts: 1 }]);
-  });
+  }, 600_000);
 
   test("changes nothing a second time, and reports that every check holds", async () => {
     const before = await project.snapshot();

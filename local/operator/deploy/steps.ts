@@ -58,7 +58,8 @@ export const steps: Step[] = [
 ];
 
 async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promise<Planned[]> {
-  const files = (await readdir(defaultMigrations)).flatMap((file) => /^(\d+)_.*\.sql$/.exec(file)?.[1] ?? []);
+  const names = (await readdir(defaultMigrations)).sort();
+  const files = names.flatMap((file) => /^(\d+)_.*\.sql$/.exec(file)?.[1] ?? []);
   const applied = await appliedVersions(sql);
   const unknown = applied.filter((version) => !files.includes(version));
   if (unknown.length > 0)

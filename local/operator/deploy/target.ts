@@ -17,7 +17,7 @@ const questions = {
   OWNER_EMAIL: { asks: "Email address of the first organization's owner" },
 };
 
-export type Question = keyof typeof questions;
+type Question = keyof typeof questions;
 
 /** Where a deployment runs. */
 export interface Surroundings {
