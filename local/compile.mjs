@@ -14,9 +14,11 @@ const folder = join(root, "node_modules", ".cache", "feedback");
  * @returns {typeof import("esbuild")}
  */
 export function esbuild() {
-  // Otherwise a process of it stays.
+  // Read when it is loaded: otherwise a process of it stays. A thread of one that is loaded already, as in tsx, must not read it.
   process.env.ESBUILD_WORKER_THREADS = "0";
-  return createRequire(import.meta.url)("esbuild");
+  const loaded = createRequire(import.meta.url)("esbuild");
+  delete process.env.ESBUILD_WORKER_THREADS;
+  return loaded;
 }
 
 /** @type {import("esbuild").BuildOptions} */
