@@ -98,7 +98,7 @@ export async function copyTable(source: Runner, target: Runner, { name, columns,
 }
 
 /** The number of rows, and a sum of their hashes, which does not depend on their order. */
-export async function digestOf(sql: Runner, { name }: Table, values: string[]): Promise<{ rows: number; sum: string }> {
+async function digestOf(sql: Runner, { name }: Table, values: string[]): Promise<{ rows: number; sum: string }> {
   const [row] = await sql.unsafe(`select count(*)::integer as rows,
     coalesce(sum(hashtextextended(row(${values.join(", ")})::text, 0)::numeric), 0)::text as sum from ${name}`);
   return { rows: row?.rows, sum: row?.sum };
