@@ -58,7 +58,6 @@ describe("before the first deployment", () => {
     [/^SUPABASE_DB_PASSWORD is missing: set it/, { SUPABASE_DB_PASSWORD: "" }],
     [/^SITE_URL is missing: set it/, { SITE_URL: "" }],
     [/^MAIL_FROM is missing: set it/, { MAIL_FROM: "" }],
-    [/^OWNER_EMAIL is missing: set it/, { OWNER_EMAIL: "" }],
     [/^OWNER_EMAIL is "owner": use an email address/, { OWNER_EMAIL: "owner" }],
     [/^SITE_URL is "https:\/\/a.example\/b": set it to an address without a path/, { SITE_URL: "https://a.example/b" }],
     [/SUPABASE_PROJECT_ID is not a project reference: use/, { SUPABASE_PROJECT_ID: "acme" }],
@@ -70,6 +69,12 @@ describe("before the first deployment", () => {
     [/^SUPABASE_DB_PASSWORD is not the password of the database: reset it/, { SUPABASE_DB_PASSWORD: "wrong-password" }],
     [/^PROXY_PLATFORM is "fly": use cloudflare/, { PROXY_PLATFORM: "fly" }],
   ])("stops with %s", (error, environment) => refused(error, ["--yes"], { environment }));
+
+  test("leaves the first organization to a person if no owner is named", async () => {
+    const { said } = await deploy(["--plan"], { environment: { OWNER_EMAIL: "" } });
+    expect(said).toMatch(/^by hand {2}organization: name the owner of the first one as OWNER_EMAIL, or move one here/m);
+    expect(said).not.toMatch(/^change {3}organization/m);
+  });
 
   test("stops where nobody can confirm the plan", () =>
     refused(/^there is no terminal to confirm the plan: pass --yes/, []));

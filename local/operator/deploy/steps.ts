@@ -313,7 +313,9 @@ async function planOrganization(target: Target): Promise<Planned[]> {
   const { sql, url, surroundings, secrets } = target;
   const [table] = await sql`select to_regclass('public.organizations') is not null as is_created`;
   if (table?.is_created && (await sql`select from public.organizations limit 1`).length > 0) return [];
-  const ownerEmail = await target.answer("OWNER_EMAIL");
+  const ownerEmail = await target.optional("OWNER_EMAIL");
+  if (!ownerEmail)
+    return [{ says: "organization: name the owner of the first one as OWNER_EMAIL, or move one here (docs/move.md)" }];
   if (!/^[^\s@]+@[^\s@]+$/.test(ownerEmail))
     throw new StartError(`OWNER_EMAIL is ${JSON.stringify(ownerEmail)}: use an email address`);
   const slug = slugOf(secrets.SITE_URL ?? (await target.answer("SITE_URL")));

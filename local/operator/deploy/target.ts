@@ -14,7 +14,7 @@ const questions = {
   SITE_URL: { asks: "Address of the pages, such as https://feedback.example.org" },
   MAIL_URL: { asks: "Mail provider, such as smtps://user:key@host or https://:key@host (Enter: none)", isSecret: true },
   MAIL_FROM: { asks: "Address that mail comes from, such as feedback@mail.example.org" },
-  OWNER_EMAIL: { asks: "Email address of the first organization's owner" },
+  OWNER_EMAIL: { asks: "Email address of the first organization's owner (Enter: no organization yet)" },
 };
 
 type Question = keyof typeof questions;
