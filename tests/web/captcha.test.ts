@@ -23,6 +23,7 @@ describe.each([
       parts: ["auth", "web"],
       functionsEnvironment: {
         SUPABASE_URL: auth.url,
+        SUPABASE_INTERNAL_URL: auth.url,
         AUTH_API_KEY: "sb_secret_of_the_pages",
         CAPTCHA_PROVIDER: provider,
         CAPTCHA_SITE_KEY: "site-key",

@@ -22,6 +22,7 @@ beforeAll(async () => {
     parts: ["auth", "web", "mail-dispatch"],
     functionsEnvironment: {
       SUPABASE_URL: auth.url,
+      SUPABASE_INTERNAL_URL: auth.url,
       AUTH_API_KEY: "sb_secret_of_the_pages",
       AUTH_MAIL_SECRET: hookSecret,
     },
