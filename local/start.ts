@@ -52,7 +52,9 @@ Stop with Ctrl-C.`);
   }
   const stopBackups =
     backups && !early
-      ? startNightlyBackups(backups, (line, level) => (isJson ? writeLine("launcher", level, line) : console.log(line)))
+      ? startNightlyBackups(backups, (line, level) =>
+          isJson ? writeLine("launcher", level, line) : console[level](line),
+        )
       : undefined;
   const reason = await stopRequested;
   stopBackups?.();
