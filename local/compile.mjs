@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { builtinModules, createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -101,14 +101,26 @@ function compile(entry, options, prepare = () => []) {
   const existing = known && pathFor(JSON.parse(known));
   if (existing && existsSync(existing)) return existing;
 
+  mustBeWritable();
   const sources = prepare();
   const { metafile, outputFiles } = esbuild().buildSync({ ...options, write: false, metafile: true });
   const inputs = [...Object.keys(metafile.inputs), ...sources].filter((path) => !path.startsWith("node_modules/"));
   const path = pathFor(inputs);
-  mkdirSync(folder, { recursive: true });
   for (const { contents } of outputFiles) replace(path, contents);
   replace(list, JSON.stringify(inputs));
   return path;
+}
+
+function mustBeWritable() {
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new Error(
+      `a program is not compiled yet, and ${folder} cannot be written: run npm run build:start as the owner of ${root}`,
+      { cause: error },
+    );
+  }
 }
 
 /** @param {string} path */

@@ -38,6 +38,8 @@ const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const routes =
   /^\/(?:functions\/v1\/)?(api\/mcp|api|auth|rest|realtime|storage|assets|webhook-dispatch|mail-dispatch|auth-mail)(?:\/|$)/;
 const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const loopback = /^(?:127\.|::1$|::ffff:127\.)/;
+const localHost = /^(?:localhost|127\.[\d.]+|\[::1\])(?::\d+)?$/i;
 const cachedMs = 1_000;
 const maxQueryMs = 1_000;
 
@@ -104,6 +106,10 @@ export class Metrics {
   /** A server of /metrics, and nothing else. */
   createServer(state: State): Server {
     const server = createServer({ requestTimeout: 10_000, headersTimeout: 10_000 }, (request, response) => {
+      const { localAddress = "" } = request.socket;
+      // A page that resolves its own name to this machine has that name.
+      if (loopback.test(localAddress) && !localHost.test(request.headers.host ?? ""))
+        return void response.writeHead(403).end();
       if (request.url !== "/metrics" || request.method !== "GET") return void response.writeHead(404).end();
       this.#text(state).then(
         (text) => response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" }).end(text),

@@ -33,8 +33,8 @@ export function backupSettings(dataDir: string): NightlyBackups | undefined {
   if (`${folder}/`.startsWith(`${resolve(dataDir)}/`))
     throw new StartError(`BACKUP_DIR is in the data folder ${resolve(dataDir)}: set it to a folder elsewhere`);
   if (BACKUP_KEEP && !/^[1-9]\d{0,3}$/.test(BACKUP_KEEP))
-    throw new StartError(`BACKUP_KEEP is ${JSON.stringify(BACKUP_KEEP)}: set it to a number of days from 1 to 9999`);
-  return { dataDir, folder, keepDays: Number(BACKUP_KEEP || 14) };
+    throw new StartError(`BACKUP_KEEP is ${JSON.stringify(BACKUP_KEEP)}: set it to a number of backups from 1 to 9999`);
+  return { dataDir, folder, keep: Number(BACKUP_KEEP || 14) };
 }
 
 function portFrom(variable: string, fallback: number): number {

@@ -51,7 +51,11 @@ ${stack.metricsUrl ? `  Metrics    ${stack.metricsUrl}\n` : ""}${stack.setupToke
 Stop with Ctrl-C.`);
   }
   const stopBackups =
-    backups && !early ? startNightlyBackups(backups, isJson ? say : (line) => console.log(line)) : undefined;
+    backups && !early
+      ? startNightlyBackups(backups, (line, level) =>
+          isJson ? writeLine("launcher", level, line) : console[level](line),
+        )
+      : undefined;
   const reason = await stopRequested;
   stopBackups?.();
   await stack.stop();

@@ -6,43 +6,50 @@ import { backup } from "./backup.ts";
 export interface NightlyBackups {
   dataDir: string;
   folder: string;
-  keepDays: number;
+  keep: number;
 }
 
 const hourUtc = 3;
 const lookMs = 600_000;
 const named = /^feedback-\d{4}-\d\d-\d\d\.tar\.gz$/;
+/** Of a process that was killed while it wrote. */
+const draft = /^feedback-\d{4}-\d\d-\d\d\.tar\.gz\.[0-9a-f]{8}\.new$/;
 const nameOf = (time: number) => `feedback-${new Date(time).toISOString().slice(0, 10)}.tar.gz`;
 
 /**
- * Writes the backup of the day unless it exists or the night is not over, then deletes those older than `keepDays`.
+ * Writes the backup of the day unless it exists or the night is not over, then deletes the oldest but `keep`.
  * Returns the path of a new file.
  */
 export async function backupOfTheDay(
-  { dataDir, folder, keepDays }: NightlyBackups,
+  { dataDir, folder, keep }: NightlyBackups,
   now = Date.now(),
 ): Promise<string | null> {
   if (new Date(now).getUTCHours() < hourUtc) return null;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const present = (await readdir(folder)).filter((name) => named.test(name));
+  const names = await readdir(folder);
+  for (const name of names) if (draft.test(name)) await rm(join(folder, name), { force: true });
+  const present = names.filter((name) => named.test(name)).sort();
   const path = join(folder, nameOf(now));
   if (present.includes(nameOf(now))) return null;
   await backup(dataDir, path);
-  const oldest = nameOf(now - keepDays * 86_400_000);
-  for (const name of present) if (name < oldest) await rm(join(folder, name), { force: true });
+  // By their number: after a month without a backup, or on a clock that is wrong, all others would be too old.
+  for (const name of present.slice(0, -keep)) await rm(join(folder, name), { force: true });
   return path;
 }
 
 /** A night that was missed, or whose backup failed, is made up for within minutes. */
-export function startNightlyBackups(settings: NightlyBackups, say: (message: string) => void): () => void {
+export function startNightlyBackups(
+  settings: NightlyBackups,
+  say: (message: string, level: "info" | "error") => void,
+): () => void {
   let isWriting = false;
   const look = async () => {
     if (isWriting) return;
     isWriting = true;
     await backupOfTheDay(settings)
-      .then((path) => path && say(`backup written to ${path}`))
+      .then((path) => path && say(`backup written to ${path}`, "info"))
       .catch((error: unknown) =>
-        say(`The nightly backup failed, and is tried again in 10 minutes: ${messageOf(error)}`),
+        say(`The nightly backup failed, and is tried again in 10 minutes: ${messageOf(error)}`, "error"),
       )
       .finally(() => {
         isWriting = false;

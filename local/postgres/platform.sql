@@ -46,6 +46,8 @@ alter role embedded_rest set idle_in_transaction_session_timeout = '15s';
 -- Ends a statement when its client process has ended.
 alter role embedded_rest set client_connection_check_interval = '1s';
 alter role embedded_rest set search_path = public, extensions;
+-- Its errors quote what a client sent, and the client gets them.
+alter role embedded_rest set log_min_messages = 'fatal';
 do $do$
 begin
   -- Before version 0.1 both used this login.

@@ -46,6 +46,8 @@ const defaults = {
   timezone: "UTC",
   log_timezone: "UTC",
   log_min_messages: "warning",
+  // With the SQLSTATE.
+  log_line_prefix: "%m [%p] %e ",
   // Terse logs: DETAIL, HINT, CONTEXT and statements quote rows, and rejected requests could fill the disk.
   log_error_verbosity: "terse",
   log_min_error_statement: "panic",

@@ -25,7 +25,9 @@ const togetherMs = 100;
 // JSON, a line of Postgres, or one of PostgREST; any other line continues the entry before it.
 const beginning = /^(?:\{|\d{4}-\d\d-\d\d \d\d:|\d\d\/\w{3}\/\d{4}:)/;
 const postgrestTime = /^\d\d\/\w{3}\/[\d:]+ \+0000: /;
-const postgresLine = /^(\S+) (\S+) UTC \[\d+\] (\w+): +(.*)/s;
+const postgresLine = /^(\S+) (\S+) UTC \[\d+\] (\w{5}) (\w+): +(.*)/s;
+// Classes of what a statement was refused for: our own functions raise them for a request that is answered with 4xx.
+const refusal = /^(?:22|23|P0|PT|FB)/;
 
 let dropped = 0;
 // A reader that is gone must not end the service.
@@ -101,10 +103,12 @@ const cut = (text: string) => (text.length > maxChars ? `${text.slice(0, maxChar
 
 function writeEntry(component: Component, entry: string): void {
   const fields = fieldsOf(entry);
-  const [, day, time, severity, message] = postgresLine.exec(entry) ?? [];
+  const [, day, time, state = "", severity, message] = postgresLine.exec(entry) ?? [];
   if (fields && entry.startsWith("{")) writeFields(component, fields);
-  else if (severity && message) writeLine(component, levelOf(severity), message.trim(), {}, `${day}T${time}Z`);
-  else {
+  else if (severity && message) {
+    const level = refusal.test(state) ? "info" : levelOf(severity);
+    writeLine(component, level, message.trim(), {}, `${day}T${time}Z`);
+  } else {
     const level = /^error|\b(?:\w*Error|FATAL):/.test(entry) ? "error" : "info";
     writeLine(component, level, entry.replace(postgrestTime, "").trim());
   }

@@ -6,7 +6,8 @@ import { until } from "../until.ts";
 const own = await ownStack({ parts: ["auth", "rest", "realtime", "web", "webhook-dispatch", "mail-dispatch"] });
 
 const services = {
-  api: "/api/submissions",
+  // It reads from the database, and no limit of requests applies to it.
+  api: "/api/ready",
   web: "/health",
   auth: "/auth/v1/health",
   "data API": "/rest/v1/organizations?select=id",

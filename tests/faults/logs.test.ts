@@ -124,6 +124,8 @@ async function callDirectly(): Promise<void> {
   });
   await app.rpc("update_profile", { changes: { avatar_url: marks.body } });
   await app.from("profiles").select("email").eq("email", marks.email);
+  await app.from("profiles").select("email").eq("id", marks.email);
+  await app.from("profiles").select(`"${marks.name}"`);
   await fetch(`${own.supabase_url}/auth/v1/signup`, {
     method: "POST",
     headers: { apikey: own.publishable_key, "content-type": "application/json" },

@@ -134,6 +134,17 @@ test.each([
   expect(await linesOf(text)).toMatchObject([{ component: "api", message }]);
 });
 
+test.each([
+  ["00000 LOG", "info"],
+  ["PT404 ERROR", "info"],
+  ["53100 ERROR", "error"],
+  ["57P03 FATAL", "error"],
+])("a line of Postgres with %s is %s", async (severity, level) => {
+  expect(await linesOf(`2026-11-27 08:00:00.000 UTC [1] ${severity}:  no\n`)).toMatchObject([
+    { time: "2026-11-27T08:00:00.000Z", level, message: "no" },
+  ]);
+});
+
 test.each(["reads nothing", "is gone"])("a reader that %s stops neither the service nor its end", async (reader) => {
   const module = fileURLToPath(new URL("../../local/processes/logs.ts", import.meta.url));
   const program = `

@@ -50,6 +50,15 @@ test("is served at /metrics of its own port, and not by the gateway", async () =
   for (const path of ["/", "/metrics/", "/metrics?all", "/api/health"])
     expect((await fetch(new URL(path, metricsUrl))).status, path).toBe(404);
   expect((await fetch(metricsUrl, { method: "POST" })).status).toBe(404);
+  // Of a page whose name was made to lead to this machine.
+  for (const [host, status] of [
+    ["evil.example", 403],
+    ["localhost.evil.example:80", 403],
+    ["localhost:80", 200],
+  ])
+    expect(
+      await raw(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, new URL(metricsUrl)),
+    ).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   for (const base of [
     own.supabase_url,
     `${own.supabase_url}/api`,

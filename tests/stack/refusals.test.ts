@@ -1,8 +1,11 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { openDataFolder } from "../../local/folders/data-folder.ts";
+import { root } from "../../local/root.ts";
 import { type StackOptions, startStack } from "../../local/stack.ts";
 import { startSettings } from "../../local/start-settings.ts";
 import { copyTemplate } from "../data-template.ts";
@@ -26,6 +29,24 @@ test("a refused start prints one line and leaves no process", async () => {
   expect(await launcher.ended).toBe(1);
   expect(await noneLeft(folder)).toEqual([]);
   expect(launcher.errors()).toBe('Cannot continue: SEED is "everything": set it to demo or none\n');
+});
+
+test("a start that has to compile where it may not write says what to run", async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, "local"));
+  for (const name of ["start.mjs", "compile.mjs"])
+    await copyFile(join(root, "local", name), join(folder, "local", name));
+  await mkdir(join(folder, "node_modules"));
+  // Root may write to any folder, but not to a file as to one.
+  await writeFile(join(folder, "node_modules", ".cache"), "");
+  const outcome = await promisify(execFile)(process.execPath, [join(folder, "local", "start.mjs")]).catch(
+    (error) => error,
+  );
+  expect(outcome).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringMatching(/^Cannot continue: .* run npm run build:start .*\n$/),
+  });
 });
 
 test.each([

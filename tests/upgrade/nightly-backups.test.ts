@@ -2,16 +2,16 @@ import { readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { makeTemporaryFolder } from "../../local/folders/temporary-folder.ts";
-import { backupOfTheDay } from "../../local/operator/nightly-backups.ts";
+import { backupOfTheDay, startNightlyBackups } from "../../local/operator/nightly-backups.ts";
 import { backupSettings, startSettings } from "../../local/start-settings.ts";
 import { ownStack } from "../own-stack.ts";
 
 const own = await ownStack();
 const at = (text: string) => Date.parse(`${text}Z`);
 
-test("one backup a day, after three o'clock, and those older than BACKUP_KEEP days are deleted when it is complete", async () => {
+test("one backup a day, after three o'clock, and the oldest but BACKUP_KEEP are deleted when it is complete", async () => {
   const folder = await makeTemporaryFolder("backups");
-  const settings = { dataDir: own.folder, folder, keepDays: 2 };
+  const settings = { dataDir: own.folder, folder, keep: 2 };
   for (const day of ["2026-11-23", "2026-11-24", "2026-11-25"])
     await writeFile(join(folder, `feedback-${day}.tar.gz`), "");
   await writeFile(join(folder, "by-hand.tar.gz"), "");
@@ -28,8 +28,32 @@ test("one backup a day, after three o'clock, and those older than BACKUP_KEEP da
     "feedback-2026-11-25.tar.gz",
     "feedback-2026-11-26.tar.gz",
   ]);
+  await writeFile(join(folder, "feedback-2026-11-26.tar.gz.0123abcd.new"), "of a process that was killed");
   expect(await backupOfTheDay(settings, at("2026-11-26T23:59"))).toBeNull();
+  // A clock that is wrong, or a year without a start, deletes no more than that.
+  await backupOfTheDay(settings, at("2027-11-26T03:00"));
+  expect((await readdir(folder)).sort()).toEqual([
+    "by-hand.tar.gz",
+    "feedback-2026-11-25.tar.gz",
+    "feedback-2026-11-26.tar.gz",
+    "feedback-2027-11-26.tar.gz",
+  ]);
   await rm(folder, { recursive: true });
+});
+
+test("a backup that fails is an error", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: at("2026-11-26T03:00") });
+  const said = await new Promise((resolve) => {
+    const stop = startNightlyBackups(
+      { dataDir: own.folder, folder: join(own.folder, "secrets.json"), keep: 2 },
+      (...line) => {
+        stop();
+        resolve(line);
+      },
+    );
+  });
+  vi.useRealTimers();
+  expect(said).toEqual([expect.stringMatching(/^The nightly backup failed, .*EEXIST/), "error"]);
 });
 
 function withVariables(variables: Record<string, string>, read: () => unknown) {
@@ -44,8 +68,8 @@ const backups = () => backupSettings("/data/feedback");
 
 test.each([
   ["no folder: no backups", {}, undefined],
-  ["a folder", { BACKUP_DIR: "/backups" }, { dataDir: "/data/feedback", folder: "/backups", keepDays: 14 }],
-  ["days", { BACKUP_DIR: "/data/feedback-2", BACKUP_KEEP: "7" }, { folder: "/data/feedback-2", keepDays: 7 }],
+  ["a folder", { BACKUP_DIR: "/backups" }, { dataDir: "/data/feedback", folder: "/backups", keep: 14 }],
+  ["a number", { BACKUP_DIR: "/data/feedback-2", BACKUP_KEEP: "7" }, { folder: "/data/feedback-2", keep: 7 }],
 ])("settings of backups: %s", (_, variables, expected) => {
   const settings = withVariables(variables, backups);
   if (expected) expect(settings).toMatchObject(expected);
@@ -53,7 +77,7 @@ test.each([
 });
 
 test.each([
-  [{ BACKUP_DIR: "/backups", BACKUP_KEEP: "0" }, 'BACKUP_KEEP is "0": set it to a number of days from 1 to 9999'],
+  [{ BACKUP_DIR: "/backups", BACKUP_KEEP: "0" }, 'BACKUP_KEEP is "0": set it to a number of backups from 1 to 9999'],
   [{ BACKUP_DIR: "/data/feedback/b" }, "BACKUP_DIR is in the data folder /data/feedback: set it to a folder elsewhere"],
 ])("settings of backups: %j is refused", (variables, sentence) => {
   expect(() => withVariables(variables, backups)).toThrow(sentence);
