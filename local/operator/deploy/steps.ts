@@ -9,11 +9,11 @@ import { createApiKey } from "../api-keys.ts";
 import { functionNames } from "../bundle.ts";
 import { makeOrganization } from "../organizations.ts";
 import * as checks from "./checks.ts";
-import { changeEnvFile, digestOf } from "./env-file.ts";
+import { changeEnvFile, digestOf, logins } from "./env-file.ts";
 import { buildFunctions, deployFunctions } from "./functions.ts";
 import { type AuthConfig, isDigestOf } from "./management.ts";
 import { pushMigrations } from "./push-migrations.ts";
-import { generated, logins, settingsToChange } from "./settings.ts";
+import { generated, settingsToChange } from "./settings.ts";
 import type { Target } from "./target.ts";
 import { proxyPlatforms, writeProxy } from "./write-proxy.ts";
 

@@ -3,7 +3,7 @@ import { siteOrigin, siteUrlAdvice } from "../../../shared/site-url.ts";
 import { connect, type Sql } from "../../postgres/database.ts";
 import { codeOf, messageOf, StartError } from "../../processes/start-error.ts";
 import type { Checked } from "./checks.ts";
-import { readEnvFile } from "./env-file.ts";
+import { logins, readEnvFile } from "./env-file.ts";
 import { type Management, managementOf } from "./management.ts";
 
 /** What a machine cannot know: from the environment, feedback.env, or a question. */
@@ -71,9 +71,15 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   const token = await answer("SUPABASE_ACCESS_TOKEN");
   const management = managementOf(ref, token);
   const { database } = await management.project();
-  const former = values.DATABASE_URL && new URL(values.DATABASE_URL).host;
-  if (former && former !== new URL(`postgresql://${database.host}`).host)
-    throw new StartError(`feedback.env is of another project (${former}): deploy from a folder of its own`);
+  for (const name of Object.keys(logins)) {
+    const text = values[name];
+    if (!text) continue;
+    if (!URL.canParse(text)) throw new StartError(`${name} of feedback.env is not a URL: encode its password`);
+    const { hostname, host, username } = new URL(text);
+    // Direct, or the pooler's user, such as feedback_api.<ref>.
+    if (hostname !== hostnameOf(database.host) && !username.endsWith(`.${ref}`))
+      throw new StartError(`feedback.env is of another project (${host}): deploy from a folder of its own`);
+  }
   const siteUrl = await answer("SITE_URL");
   if (!siteOrigin(siteUrl)) throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: set it to ${siteUrlAdvice}`);
 
@@ -103,6 +109,8 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   };
 }
 
+const hostnameOf = (host: string) => new URL(`postgresql://${host}`).hostname;
+
 /** Codes of a host that this machine cannot reach, such as one of IPv6 only. */
 const unreachable =
   /^(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ECONNREFUSED|ETIMEDOUT|CONNECT_TIMEOUT|EADDRNOTAVAIL)$/;
@@ -118,7 +126,7 @@ async function connectOwner(host: string, password: string, management: Manageme
   const suffix = pooler.db_user.replace(/^postgres/, "");
   const through = await tryOwner(`postgresql://${pooler.db_user}@${pooler.db_host}/postgres`, password, (url) => {
     const rewritten = new URL(url);
-    if (rewritten.host !== new URL(`postgresql://${host}`).host) return url;
+    if (rewritten.hostname !== hostnameOf(host)) return url;
     rewritten.username += suffix;
     rewritten.host = pooler.db_host;
     return rewritten.href;
