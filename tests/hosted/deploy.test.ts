@@ -29,6 +29,9 @@ const refused = async (error: RegExp, ...how: Parameters<EmptyProject["deploy"]>
 };
 const complete = { error: undefined, isComplete: true };
 
+const ownerUrl = () =>
+  `postgresql://postgres:${encodeURIComponent(project.environment.SUPABASE_DB_PASSWORD ?? "")}@${project.api.state.databaseHost}/postgres?sslmode=verify-full`;
+
 beforeAll(async () => {
   project = await startEmptyProject();
 });
@@ -61,6 +64,8 @@ describe("before the first deployment", () => {
     [/^OWNER_EMAIL is missing: set it/, { OWNER_EMAIL: "" }],
     [/^OWNER_EMAIL is "owner": use an email address/, { OWNER_EMAIL: "owner" }],
     [/^SITE_URL is "https:\/\/a.example\/b": set it to an address without a path/, { SITE_URL: "https://a.example/b" }],
+    [/^SITE_URL is "http:\/\/a.example": use https/, { SITE_URL: "http://a.example" }],
+    [/^MAIL_URL is not an address with smtps:[^#]*$/, { MAIL_URL: "smtp.example.com#key" }],
     [/SUPABASE_PROJECT_ID is not a project reference: use/, { SUPABASE_PROJECT_ID: "acme" }],
     [
       /reaches no project bcdefghijklmnopqrstu: check SUPABASE_PROJECT_ID/,
@@ -82,6 +87,14 @@ describe("before the first deployment", () => {
     state.status = "INACTIVE";
     await refused(/is paused: restore it in the dashboard/);
     state.status = "ACTIVE_HEALTHY";
+  });
+
+  test("stops while another deployment runs", async () => {
+    await withDatabase(ownerUrl(), async (sql) => {
+      await sql`select pg_advisory_lock(hashtext('npm run deploy'))`;
+      await refused(/^another deployment of this project is running: wait/);
+      expect(await deploy(["--plan"])).toMatchObject(complete);
+    });
   });
 
   test("connects by the pooler where the direct host is not reachable, and says so", async () => {
@@ -234,11 +247,40 @@ describe("rotation", () => {
     expect(hook()).toBe(keyed(current("AUTH_MAIL_SECRET")));
   });
 
+  test("that is only planned, or not confirmed, changes nothing", async () => {
+    const before = await project.snapshot();
+    const plan = await deploy(["rotate", "DATABASE_URL", "--plan"]);
+    expect(plan.said).toContain("change   feedback.env: make new DATABASE_URL\n");
+    expect(plan.said).toContain("change   database: set the password of feedback_api\n");
+    expect(await deploy(["rotate", ...logins, ...keys], { ask: async () => "n" })).toMatchObject({ isComplete: false });
+    expect(await project.snapshot()).toBe(before);
+    await refused(/^there is no terminal to confirm the plan/, ["rotate", "ADDRESS_HASH_KEY"]);
+  });
+
+  test("keeps what the URL of a login has beside its password", async () => {
+    const former = new URL(current("DATABASE_URL"));
+    const file = join(project.folder, "feedback.env");
+    const pooler = former.href.replace("sslmode=", "application_name=by_hand&sslmode=");
+    await writeFile(file, (await project.file()).replace(former.href, pooler));
+    await rotate("DATABASE_URL");
+    const { password, href } = new URL(current("DATABASE_URL"));
+    expect(password).not.toBe(former.password);
+    expect(href).toBe(pooler.replace(former.password, password));
+  });
+
+  test("stops for a key that was changed on the project", async () => {
+    const { secrets } = project.api.state;
+    const former = current("WEBHOOK_SECRETS_KEYS");
+    secrets.set("WEBHOOK_SECRETS_KEYS", "by-hand:x");
+    await refused(/^WEBHOOK_SECRETS_KEYS of the project is not/, ["rotate", "WEBHOOK_SECRETS_KEYS", "--yes"]);
+    secrets.set("WEBHOOK_SECRETS_KEYS", former);
+  });
+
   test("of what is not made by a deployment is refused", () =>
     refused(/^SITE_URL is not rotated: name one of DATABASE_URL/, ["rotate", "SITE_URL", "--yes"]));
 
   test("that is interrupted is continued", async () => {
-    expect((await deploy(["rotate", "WEBHOOK_DISPATCH_SECRET", "--yes"], { interruptAt: 1 })).error).toBe(
+    expect((await deploy(["rotate", "WEBHOOK_DISPATCH_SECRET", "--yes"], { interruptAt: 2 })).error).toBe(
       "interrupted",
     );
     expect(current("WEBHOOK_DISPATCH_SECRET")).not.toBe((await values()).WEBHOOK_DISPATCH_SECRET);
@@ -254,6 +296,19 @@ describe("what was changed by hand", () => {
     await refused(/^ADDRESS_HASH_KEY of the project is not that of feedback.env.*overwrite ADDRESS_HASH_KEY$/);
     expect(await deploy(["overwrite", "ADDRESS_HASH_KEY", "--yes"])).toMatchObject(complete);
     expect(secrets.get("ADDRESS_HASH_KEY")).toBe((await values()).ADDRESS_HASH_KEY);
+    await refused(/^ADRESS_KEY is not in feedback.env: write it there first$/, ["overwrite", "ADRESS_KEY", "--yes"]);
+  });
+
+  test("variables of the platform and of the deployment itself in feedback.env stay there", async () => {
+    const file = join(project.folder, "feedback.env");
+    const before = await project.file();
+    await writeFile(
+      file,
+      `${before}SUPABASE_PUBLISHABLE_KEYS={"default":"sb_publishable_x"}\nOWNER_EMAIL=a@b.example\n`,
+    );
+    expect((await deploy()).said).toContain("nothing to change");
+    expect([...project.api.state.secrets.keys()].filter((name) => /^SUPABASE|^OWNER/.test(name))).toEqual([]);
+    await writeFile(file, before);
   });
 
   test("a line of feedback.env is brought to the project", async () => {
@@ -298,6 +353,11 @@ describe("what was changed by hand", () => {
     state.databaseHost = "db.bcdefghijklmnopqrstu.supabase.co";
     await refused(/^feedback.env is of another project \(127\.0\.0\.1:\d+\): deploy from a folder of its own/);
     state.databaseHost = host;
+    const file = join(project.folder, "feedback.env");
+    const before = await project.file();
+    await writeFile(file, before.replace("DATABASE_URL=postgresql", "DATABASE_URL='postgresql"));
+    await refused(/^DATABASE_URL of feedback.env is not a URL: encode its password$/);
+    await writeFile(file, before);
   });
 });
 

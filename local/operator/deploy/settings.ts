@@ -58,6 +58,11 @@ export const generated: Record<string, Generated> = {
 /** The variables that feedback.env lacks or has otherwise; `names` are those to rotate. */
 export async function settingsToChange(target: Target): Promise<Record<string, string>> {
   const mail = await target.optional("MAIL_URL");
+  // The error has no value: it contains the provider's key.
+  if (mail && !(URL.canParse(mail) && /^(smtps?|https):$/.test(new URL(mail).protocol)))
+    throw new StartError(
+      "MAIL_URL is not an address with smtps://, smtp:// or https://: see docs/mail.md, and encode its user and key",
+    );
   const given: Record<string, string> = { SITE_URL: siteOrigin(await target.answer("SITE_URL")) ?? "" };
   if (mail) Object.assign(given, { MAIL_URL: mail, MAIL_FROM: await target.answer("MAIL_FROM") });
   const { secrets } = target;

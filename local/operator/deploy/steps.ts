@@ -108,7 +108,7 @@ async function planFile(target: Target): Promise<Planned[]> {
     .filter((name) => names.includes(name) && name in generated);
   if (lost.length > 0)
     throw new StartError(
-      `feedback.env lacks ${lost.join(", ")}, which the project has: copy the file from where it was made, or make new values by npm run deploy -- rotate ${lost.join(" ")}`,
+      `feedback.env lacks ${lost.join(", ")}, which the project has: copy the file from where it was made, or give up what the former values encrypt and sign: npm run deploy -- rotate ${lost.join(" ")}`,
     );
   const apply = async () => {
     await changeEnvFile(file, { values });
@@ -151,11 +151,16 @@ function verifierOf(password: string): string {
   return `SCRAM-SHA-256$4096:${salt.toString("base64")}$${stored}:${sign("Server Key").toString("base64")}`;
 }
 
+/** Of feedback.env, but not for the functions, to which Supabase itself gives SUPABASE_…. */
+const ofDeployment = /^(SUPABASE_|OWNER_EMAIL$)/;
+
 async function planSecrets(target: Target): Promise<Planned[]> {
   const { management, secrets, deployed } = target;
   const values = { ...secrets, ...(await settingsToChange(target)) };
   const onProject = digestsOf(await management.secrets.list());
-  const names = Object.keys(values).filter((name) => onProject[name] !== digestOf(values[name] ?? ""));
+  const names = Object.keys(values).filter(
+    (name) => !ofDeployment.test(name) && onProject[name] !== digestOf(values[name] ?? ""),
+  );
   const changed = names.filter((name) => onProject[name] && onProject[name] !== deployed[name]);
   if (changed.length > 0)
     throw new StartError(
@@ -171,17 +176,18 @@ async function planSecrets(target: Target): Promise<Planned[]> {
 const digestsOf = (listed: { name: string; value: string }[]) =>
   Object.fromEntries(listed.map(({ name, value }) => [name, value]));
 
-/** Notes in feedback.env what the project has of it; `overwritten` may be otherwise. */
-export async function recordDeployed(target: Target, overwritten: string[] = []): Promise<void> {
-  const { management, secrets, deployed, file } = target;
-  const onProject = digestsOf(await management.secrets.list());
-  const noted = Object.entries(onProject).filter(
+/** Notes what the project has of feedback.env; `overwritten` may be otherwise. Returns whether something is new. */
+export async function noteDeployed({ management, secrets, deployed }: Target, overwritten: string[] = []) {
+  const noted = Object.entries(digestsOf(await management.secrets.list())).filter(
     ([name, digest]) =>
       deployed[name] !== digest && (overwritten.includes(name) || digest === digestOf(secrets[name] ?? "")),
   );
-  if (noted.length === 0) return;
   Object.assign(deployed, Object.fromEntries(noted));
-  await changeEnvFile(file, { deployed });
+  return noted.length > 0;
+}
+
+export async function recordDeployed(target: Target): Promise<void> {
+  if (await noteDeployed(target)) await changeEnvFile(target.file, { deployed: target.deployed });
 }
 
 /** A secret that names what was deployed: the sources, and the versions that the platform gave the functions. */
@@ -333,7 +339,8 @@ async function planOrganization(target: Target): Promise<Planned[]> {
 /** acme of https://feedback.acme.example. */
 function slugOf(site: string): string {
   const labels = new URL(site).hostname.split(".");
-  return (labels.length > 2 ? labels[1] : labels[0]) ?? "feedback";
+  const label = (labels.length > 2 ? labels[1] : labels[0]) ?? "";
+  return label.match(/[a-z0-9]+/g)?.join("-") ?? "feedback";
 }
 
 /** The pages' proxy, for a person to deploy. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { isLoopbackHost } from "../../../shared/loopback.ts";
 import { siteOrigin, siteUrlAdvice } from "../../../shared/site-url.ts";
 import { connect, type Sql } from "../../postgres/database.ts";
 import { codeOf, messageOf, StartError } from "../../processes/start-error.ts";
@@ -58,7 +59,7 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   const answers: Partial<Record<Question, string>> = {};
   const optional = async (name: Question) => {
     const { asks, isSecret = false } = questions[name] as { asks: string; isSecret?: boolean };
-    answers[name] ??= (environment[name] || values[name]) ?? (await ask?.(`${asks}: `, isSecret))?.trim() ?? "";
+    answers[name] ??= ((environment[name] || values[name]) ?? (await ask?.(`${asks}: `, isSecret)))?.trim() ?? "";
     return answers[name] || undefined;
   };
   const answer = async (name: Question) => {
@@ -82,20 +83,24 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   }
   const siteUrl = await answer("SITE_URL");
   if (!siteOrigin(siteUrl)) throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: set it to ${siteUrlAdvice}`);
+  if (/^http:/i.test(siteUrl) && !isLoopbackHost(new URL(siteUrl).host))
+    throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: use https, since passwords pass through it`);
 
   if (values.DATABASE_CA) process.env.DATABASE_CA ??= values.DATABASE_CA;
   const keys = await management.apiKeys();
   const publishable = keys.find(({ type }) => type === "publishable") ?? keys.find(({ name }) => name === "anon");
   const owner = await connectOwner(database.host, await answer("SUPABASE_DB_PASSWORD"), management);
   if (owner.note) say(owner.note);
-  const url = environment.SUPABASE_URL || `https://${ref}.supabase.co`;
+  // SUPABASE_URL is of tests, as SUPABASE_API_URL is: a shell may have that of npm start.
+  const url = (environment.SUPABASE_API_URL && environment.SUPABASE_URL) || `https://${ref}.supabase.co`;
   return {
     ref,
     url,
     api: `${url}/functions/v1/api`,
     publishableKey: publishable?.api_key ?? undefined,
-    secretKey: (keys.find(({ type }) => type === "secret") ?? keys.find(({ name }) => name === "service_role"))
-      ?.api_key,
+    secretKey:
+      (keys.find(({ type }) => type === "secret") ?? keys.find(({ name }) => name === "service_role"))?.api_key ??
+      environment.SUPABASE_SECRET_KEY,
     databaseHost: database.host,
     management,
     token,
