@@ -176,7 +176,9 @@ describe("a deployment", () => {
     const { state } = project.api;
     state.authConfig.uri_allow_list = `${state.authConfig.uri_allow_list},https://other.example/**`;
     const environment = { SITE_URL: "https://ideas.acme.example" };
-    expect(await deploy(["--yes"], { environment })).toMatchObject(complete);
+    const moved = await deploy(["--yes"], { environment });
+    expect(moved).toMatchObject(complete);
+    expect(moved.said).toMatch(/\nby hand {2}pages: in proxy\/cloudflare, run .*$/);
     expect(state.authConfig.uri_allow_list).toBe(
       "https://feedback.acme.example/auth/callback,https://other.example/**,https://ideas.acme.example/auth/callback",
     );
@@ -276,8 +278,9 @@ describe("rotation", () => {
     secrets.set("WEBHOOK_SECRETS_KEYS", former);
   });
 
-  test("of what is not made by a deployment is refused", () =>
-    refused(/^SITE_URL is not rotated: name one of DATABASE_URL/, ["rotate", "SITE_URL", "--yes"]));
+  test.each(["SITE_URL", "toString"])("of %s, which is not made by a deployment, is refused", (name) =>
+    refused(new RegExp(`^${name} is not rotated: name one of DATABASE_URL`), ["rotate", name, "--yes"]),
+  );
 
   test("that is interrupted is continued", async () => {
     expect((await deploy(["rotate", "WEBHOOK_DISPATCH_SECRET", "--yes"], { interruptAt: 2 })).error).toBe(
@@ -341,10 +344,12 @@ describe("what was changed by hand", () => {
     expect((await deploy()).said).toContain("nothing to change");
   });
 
-  test("a database of a newer release is refused", async () => {
+  test("a database of a newer release, or of something else, is refused", async () => {
     await project.superuser`insert into supabase_migrations.schema_migrations (version) values ('20991231000000')`;
     await refused(/^the database is of a newer release \(migration 20991231000000\): check out that release/);
-    await project.superuser`delete from supabase_migrations.schema_migrations where version = '20991231000000'`;
+    await project.superuser`update supabase_migrations.schema_migrations set version = '20240101000000' where version = '20991231000000'`;
+    await refused(/^the project has migrations of something else \(20240101000000\): use one of its own/);
+    await project.superuser`delete from supabase_migrations.schema_migrations where version = '20240101000000'`;
   });
 
   test("feedback.env of another project is refused", async () => {
@@ -357,6 +362,11 @@ describe("what was changed by hand", () => {
     const before = await project.file();
     await writeFile(file, before.replace("DATABASE_URL=postgresql", "DATABASE_URL='postgresql"));
     await refused(/^DATABASE_URL of feedback.env is not a URL: encode its password$/);
+    const pooler = (user: string) => `DATABASE_URL=postgresql://${user}:x@localhost:1/postgres?sslmode=verify-full\n`;
+    await writeFile(file, before.replace(/^DATABASE_URL=.*\n/m, pooler("feedback_api")));
+    await refused(/^feedback.env is of another project \(localhost:1\)/);
+    await writeFile(file, before.replace(/^DATABASE_URL=.*\n/m, pooler(`feedback_api.${project.api.ref}`)));
+    await refused(/^DATABASE_URL of feedback.env: .*ECONNREFUSED/);
     await writeFile(file, before);
   });
 });

@@ -72,7 +72,7 @@ async function applyAll(target: Target, prepared: Planned[]): Promise<void> {
 /** The plan is made with the values that feedback.env gets; the deployment that follows brings them to the project. */
 async function prepare(target: Target, command: string, names: string[]): Promise<Planned> {
   const { secrets, deployed, file } = target;
-  const unknown = names.filter((name) => command === "overwrite" && !(name in secrets));
+  const unknown = names.filter((name) => command === "overwrite" && !Object.hasOwn(secrets, name));
   if (unknown.length > 0) throw new StartError(`${unknown.join(", ")} is not in feedback.env: write it there first`);
   const values = Object.assign({}, ...names.map((name) => (command === "rotate" ? rotated(name, target) : {})));
   // What was changed on the project is replaced only if the file has no value, or if it is told so.

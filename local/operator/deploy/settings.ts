@@ -75,7 +75,7 @@ export async function settingsToChange(target: Target): Promise<Record<string, s
 }
 
 export function rotated(name: string, target: Target): Record<string, string> {
-  const rule = generated[name];
+  const rule = Object.hasOwn(generated, name) && generated[name];
   if (!rule) throw new StartError(`${name} is not rotated: name one of ${Object.keys(generated).join(", ")}`);
   return { [name]: rule.rotate(target.secrets[name] ?? "", target) };
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { withTemporaryFolder } from "../../folders/temporary-folder.ts";
 import { withDatabase } from "../../postgres/database.ts";
 import { defaultMigrations, root } from "../../postgres/database-server.ts";
-import { codeOf, StartError } from "../../processes/start-error.ts";
+import { codeOf, messageOf, StartError } from "../../processes/start-error.ts";
 import { createApiKey } from "../api-keys.ts";
 import { functionNames } from "../bundle.ts";
 import { makeOrganization } from "../organizations.ts";
@@ -62,6 +62,9 @@ async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promi
   const files = names.flatMap((file) => /^(\d+)_.*\.sql$/.exec(file)?.[1] ?? []);
   const applied = await appliedVersions(sql);
   const unknown = applied.filter((version) => !files.includes(version));
+  const foreign = unknown.filter((version) => version < (files.at(-1) ?? ""));
+  if (foreign.length > 0)
+    throw new StartError(`the project has migrations of something else (${foreign.join(", ")}): use one of its own`);
   if (unknown.length > 0)
     throw new StartError(
       `the database is of a newer release (migration ${unknown.at(-1)}): check out that release or a later one, since a downgrade is not possible`,
@@ -123,7 +126,10 @@ async function planLogins({ sql, secrets, reach, optional }: Target): Promise<Pl
   for (const [variable, role] of Object.entries(logins)) {
     const url = secrets[variable];
     if (!url && generated[variable]?.isOfMail && !(await optional("MAIL_URL"))) continue;
-    if (url && (await signsIn(reach?.(url) ?? url))) continue;
+    const named = (error: unknown) => {
+      throw new StartError(`${variable} of feedback.env: ${messageOf(error)}`);
+    };
+    if (url && (await signsIn(reach?.(url) ?? url).catch(named))) continue;
     const apply = async () => {
       const password = decodeURIComponent(new URL(secrets[variable] ?? "").password);
       await sql.unsafe(`alter role ${role} password '${verifierOf(password)}'`);
@@ -344,17 +350,14 @@ function slugOf(site: string): string {
 }
 
 /** The pages' proxy, for a person to deploy. */
-async function planProxy({ url, secrets, surroundings }: Target): Promise<Planned[]> {
+async function planProxy(target: Target): Promise<Planned[]> {
+  const { url, surroundings } = target;
+  const { SITE_URL = "", PROXY_SECRET = "" } = { ...target.secrets, ...(await settingsToChange(target)) };
   const named = surroundings.environment.PROXY_PLATFORM || "cloudflare";
   const platform = proxyPlatforms.find((name) => name === named);
   if (!platform) throw new StartError(`PROXY_PLATFORM is ${JSON.stringify(named)}: use ${proxyPlatforms.join(", ")}`);
-  const write = (folder: string) => {
-    const { SITE_URL = "https://pages.invalid", PROXY_SECRET = "" } = secrets;
-    return writeProxy(
-      { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret: PROXY_SECRET },
-      folder,
-    );
-  };
+  const settings = { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret: PROXY_SECRET };
+  const write = (folder: string) => writeProxy(settings, folder);
   const folder = join(surroundings.folder, "proxy", platform);
   const [isWritten, commands] = await withTemporaryFolder(async (made) => {
     const commands = await write(made);
