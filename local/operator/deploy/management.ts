@@ -105,7 +105,7 @@ export function managementOf(
         if (parsed.success) return parsed.data;
         const [issue] = parsed.error.issues;
         throw failed(
-          `${issue?.path.join(".") || "the whole"} of its answer is unknown (${issue?.message}): update this service`,
+          `field ${issue?.path.join(".") || "(all)"} of its answer is unknown (${issue?.message}): update this service`,
         );
       }
       const isFinal = !(response instanceof Error) && response.status < 500 && response.status !== 429;
