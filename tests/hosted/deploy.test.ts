@@ -29,6 +29,9 @@ const refused = async (error: RegExp, ...how: Parameters<EmptyProject["deploy"]>
 };
 const complete = { error: undefined, isComplete: true };
 
+const ownerUrl = () =>
+  `postgresql://postgres:${encodeURIComponent(project.environment.SUPABASE_DB_PASSWORD ?? "")}@${project.api.state.databaseHost}/postgres?sslmode=verify-full`;
+
 beforeAll(async () => {
   project = await startEmptyProject();
 });
@@ -60,6 +63,8 @@ describe("before the first deployment", () => {
     [/^MAIL_FROM is missing: set it/, { MAIL_FROM: "" }],
     [/^OWNER_EMAIL is "owner": use an email address/, { OWNER_EMAIL: "owner" }],
     [/^SITE_URL is "https:\/\/a.example\/b": set it to an address without a path/, { SITE_URL: "https://a.example/b" }],
+    [/^SITE_URL is "http:\/\/a.example": use https/, { SITE_URL: "http://a.example" }],
+    [/^MAIL_URL is not an address with smtps:[^#]*$/, { MAIL_URL: "smtp.example.com#key" }],
     [/SUPABASE_PROJECT_ID is not a project reference: use/, { SUPABASE_PROJECT_ID: "acme" }],
     [
       /reaches no project bcdefghijklmnopqrstu: check SUPABASE_PROJECT_ID/,
@@ -87,6 +92,14 @@ describe("before the first deployment", () => {
     state.status = "INACTIVE";
     await refused(/is paused: restore it in the dashboard/);
     state.status = "ACTIVE_HEALTHY";
+  });
+
+  test("stops while another deployment runs", async () => {
+    await withDatabase(ownerUrl(), async (sql) => {
+      await sql`select pg_advisory_lock(hashtext('npm run deploy'))`;
+      await refused(/^another deployment of this project is running: wait/);
+      expect(await deploy(["--plan"])).toMatchObject(complete);
+    });
   });
 
   test("connects by the pooler where the direct host is not reachable, and says so", async () => {
@@ -168,7 +181,9 @@ describe("a deployment", () => {
     const { state } = project.api;
     state.authConfig.uri_allow_list = `${state.authConfig.uri_allow_list},https://other.example/**`;
     const environment = { SITE_URL: "https://ideas.acme.example" };
-    expect(await deploy(["--yes"], { environment })).toMatchObject(complete);
+    const moved = await deploy(["--yes"], { environment });
+    expect(moved).toMatchObject(complete);
+    expect(moved.said).toMatch(/\nby hand {2}pages: in proxy\/cloudflare, run .*$/);
     expect(state.authConfig.uri_allow_list).toBe(
       "https://feedback.acme.example/auth/callback,https://other.example/**,https://ideas.acme.example/auth/callback",
     );
@@ -239,11 +254,41 @@ describe("rotation", () => {
     expect(hook()).toBe(keyed(current("AUTH_MAIL_SECRET")));
   });
 
-  test("of what is not made by a deployment is refused", () =>
-    refused(/^SITE_URL is not rotated: name one of DATABASE_URL/, ["rotate", "SITE_URL", "--yes"]));
+  test("that is only planned, or not confirmed, changes nothing", async () => {
+    const before = await project.snapshot();
+    const plan = await deploy(["rotate", "DATABASE_URL", "--plan"]);
+    expect(plan.said).toContain("change   feedback.env: make new DATABASE_URL\n");
+    expect(plan.said).toContain("change   database: set the password of feedback_api\n");
+    expect(await deploy(["rotate", ...logins, ...keys], { ask: async () => "n" })).toMatchObject({ isComplete: false });
+    expect(await project.snapshot()).toBe(before);
+    await refused(/^there is no terminal to confirm the plan/, ["rotate", "ADDRESS_HASH_KEY"]);
+  });
+
+  test("keeps what the URL of a login has beside its password", async () => {
+    const former = new URL(current("DATABASE_URL"));
+    const file = join(project.folder, "feedback.env");
+    const pooler = former.href.replace("sslmode=", "application_name=by_hand&sslmode=");
+    await writeFile(file, (await project.file()).replace(former.href, pooler));
+    await rotate("DATABASE_URL");
+    const { password, href } = new URL(current("DATABASE_URL"));
+    expect(password).not.toBe(former.password);
+    expect(href).toBe(pooler.replace(former.password, password));
+  });
+
+  test("stops for a key that was changed on the project", async () => {
+    const { secrets } = project.api.state;
+    const former = current("WEBHOOK_SECRETS_KEYS");
+    secrets.set("WEBHOOK_SECRETS_KEYS", "by-hand:x");
+    await refused(/^WEBHOOK_SECRETS_KEYS of the project is not/, ["rotate", "WEBHOOK_SECRETS_KEYS", "--yes"]);
+    secrets.set("WEBHOOK_SECRETS_KEYS", former);
+  });
+
+  test.each(["SITE_URL", "toString"])("of %s, which is not made by a deployment, is refused", (name) =>
+    refused(new RegExp(`^${name} is not rotated: name one of DATABASE_URL`), ["rotate", name, "--yes"]),
+  );
 
   test("that is interrupted is continued", async () => {
-    expect((await deploy(["rotate", "WEBHOOK_DISPATCH_SECRET", "--yes"], { interruptAt: 1 })).error).toBe(
+    expect((await deploy(["rotate", "WEBHOOK_DISPATCH_SECRET", "--yes"], { interruptAt: 2 })).error).toBe(
       "interrupted",
     );
     expect(current("WEBHOOK_DISPATCH_SECRET")).not.toBe((await values()).WEBHOOK_DISPATCH_SECRET);
@@ -259,6 +304,19 @@ describe("what was changed by hand", () => {
     await refused(/^ADDRESS_HASH_KEY of the project is not that of feedback.env.*overwrite ADDRESS_HASH_KEY$/);
     expect(await deploy(["overwrite", "ADDRESS_HASH_KEY", "--yes"])).toMatchObject(complete);
     expect(secrets.get("ADDRESS_HASH_KEY")).toBe((await values()).ADDRESS_HASH_KEY);
+    await refused(/^ADRESS_KEY is not in feedback.env: write it there first$/, ["overwrite", "ADRESS_KEY", "--yes"]);
+  });
+
+  test("variables of the platform and of the deployment itself in feedback.env stay there", async () => {
+    const file = join(project.folder, "feedback.env");
+    const before = await project.file();
+    await writeFile(
+      file,
+      `${before}SUPABASE_PUBLISHABLE_KEYS={"default":"sb_publishable_x"}\nOWNER_EMAIL=a@b.example\n`,
+    );
+    expect((await deploy()).said).toContain("nothing to change");
+    expect([...project.api.state.secrets.keys()].filter((name) => /^SUPABASE|^OWNER/.test(name))).toEqual([]);
+    await writeFile(file, before);
   });
 
   test("a line of feedback.env is brought to the project", async () => {
@@ -291,10 +349,12 @@ describe("what was changed by hand", () => {
     expect((await deploy()).said).toContain("nothing to change");
   });
 
-  test("a database of a newer release is refused", async () => {
+  test("a database of a newer release, or of something else, is refused", async () => {
     await project.superuser`insert into supabase_migrations.schema_migrations (version) values ('20991231000000')`;
     await refused(/^the database is of a newer release \(migration 20991231000000\): check out that release/);
-    await project.superuser`delete from supabase_migrations.schema_migrations where version = '20991231000000'`;
+    await project.superuser`update supabase_migrations.schema_migrations set version = '20240101000000' where version = '20991231000000'`;
+    await refused(/^the project has migrations of something else \(20240101000000\): use one of its own/);
+    await project.superuser`delete from supabase_migrations.schema_migrations where version = '20240101000000'`;
   });
 
   test("feedback.env of another project is refused", async () => {
@@ -303,6 +363,16 @@ describe("what was changed by hand", () => {
     state.databaseHost = "db.bcdefghijklmnopqrstu.supabase.co";
     await refused(/^feedback.env is of another project \(127\.0\.0\.1:\d+\): deploy from a folder of its own/);
     state.databaseHost = host;
+    const file = join(project.folder, "feedback.env");
+    const before = await project.file();
+    await writeFile(file, before.replace("DATABASE_URL=postgresql", "DATABASE_URL='postgresql"));
+    await refused(/^DATABASE_URL of feedback.env is not a URL: encode its password$/);
+    const pooler = (user: string) => `DATABASE_URL=postgresql://${user}:x@localhost:1/postgres?sslmode=verify-full\n`;
+    await writeFile(file, before.replace(/^DATABASE_URL=.*\n/m, pooler("feedback_api")));
+    await refused(/^feedback.env is of another project \(localhost:1\)/);
+    await writeFile(file, before.replace(/^DATABASE_URL=.*\n/m, pooler(`feedback_api.${project.api.ref}`)));
+    await refused(/^DATABASE_URL of feedback.env: .*ECONNREFUSED/);
+    await writeFile(file, before);
   });
 });
 

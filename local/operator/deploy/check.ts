@@ -48,12 +48,18 @@ export async function look(project: Checked, asked?: Asked[]): Promise<Finding[]
   return findings;
 }
 
-/** What deploy would still do, as findings. */
+/** What deploy would still do, or why it would stop, as findings. */
 async function lookAtPlans(target: Target): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const { step, plan } of steps)
-    for (const { says, apply } of (await plan?.(target)) ?? [])
-      if (apply) findings.push({ step, what: "npm run deploy", ok: false, result: `it would ${says}` });
+  for (const { step, plan } of steps) {
+    const found = (result: string) => findings.push({ step, what: "npm run deploy", ok: false, result });
+    try {
+      for (const { says, apply } of (await plan?.(target)) ?? []) if (apply) found(`it would ${says}`);
+    } catch (error) {
+      found(`it would stop: ${messageOf(error)}`);
+      break;
+    }
+  }
   return findings;
 }
 

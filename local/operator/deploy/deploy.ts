@@ -6,7 +6,7 @@ import { messageOf, StartError } from "../../processes/start-error.ts";
 import { type Finding, look } from "./check.ts";
 import { changeEnvFile } from "./env-file.ts";
 import { rotated } from "./settings.ts";
-import { type Planned, recordDeployed, steps } from "./steps.ts";
+import { noteDeployed, type Planned, recordDeployed, steps } from "./steps.ts";
 import { openTarget, type Surroundings, type Target } from "./target.ts";
 
 const usage = `npm run deploy [-- --plan | --yes]
@@ -26,14 +26,15 @@ export async function deploy(words: string[], surroundings: Surroundings): Promi
   const { say, ask } = surroundings;
   const target = await openTarget(surroundings);
   try {
-    if (command && !values.plan) await prepare(target, command, names);
-    const planned = await planAll(target);
+    if (!values.plan) await lock(target);
+    const prepared = command ? [await prepare(target, command, names)] : [];
+    const planned = [...prepared, ...(await planAll(target))];
     const changes = planned.filter(({ apply }) => apply);
     for (const { says, apply } of planned) say(`${apply ? "change " : "by hand"}  ${says}`);
     if (values.plan) return true;
     if (changes.length > 0) {
       if (!values.yes && !(await isConfirmed(ask))) return false;
-      await applyAll(target);
+      await applyAll(target, prepared);
     }
     await recordDeployed(target);
     if (changes.length === 0) say("nothing to change");
@@ -51,10 +52,16 @@ async function planAll(target: Target): Promise<Planned[]> {
   return planned;
 }
 
+/** Two deployments at once would each generate secrets. Ends with the connection. */
+async function lock({ sql }: Target): Promise<void> {
+  const [row] = await sql`select pg_try_advisory_lock(hashtext('npm run deploy')) as is_locked`;
+  if (!row?.is_locked) throw new StartError("another deployment of this project is running: wait until it has ended");
+}
+
 /** Plans each step again when those before it are complete. */
-async function applyAll(target: Target): Promise<void> {
+async function applyAll(target: Target, prepared: Planned[]): Promise<void> {
   const { say } = target.surroundings;
-  for (const { plan } of steps)
+  for (const plan of [() => prepared, ...steps.map((step) => step.plan)])
     for (const { says, apply } of (await plan?.(target)) ?? []) {
       if (!apply) continue;
       say(`doing    ${says}`);
@@ -62,19 +69,29 @@ async function applyAll(target: Target): Promise<void> {
     }
 }
 
-/** Changes feedback.env; the deployment that follows brings its values to the project. */
-async function prepare(target: Target, command: string, names: string[]): Promise<void> {
-  const { secrets, file } = target;
-  for (const name of names) {
-    const values = command === "rotate" ? rotated(name, target) : {};
-    await recordDeployed(target, [name]);
-    await changeEnvFile(file, { values });
-    Object.assign(secrets, values);
-  }
+/** The plan is made with the values that feedback.env gets; the deployment that follows brings them to the project. */
+async function prepare(target: Target, command: string, names: string[]): Promise<Planned> {
+  const { secrets, deployed, file } = target;
+  const unknown = names.filter((name) => command === "overwrite" && !Object.hasOwn(secrets, name));
+  if (unknown.length > 0) throw new StartError(`${unknown.join(", ")} is not in feedback.env: write it there first`);
+  const values = Object.assign({}, ...names.map((name) => (command === "rotate" ? rotated(name, target) : {})));
+  // What was changed on the project is replaced only if the file has no value, or if it is told so.
+  await noteDeployed(
+    target,
+    names.filter((name) => command === "overwrite" || !secrets[name]),
+  );
+  Object.assign(secrets, values);
+  return {
+    says: `feedback.env: ${command === "rotate" ? "make new" : "deploy its"} ${names.join(", ")}`,
+    apply: () => changeEnvFile(file, { values, deployed }),
+  };
 }
 
 async function isConfirmed(ask: Surroundings["ask"]): Promise<boolean> {
-  if (!ask) throw new StartError("there is no terminal to confirm the plan: pass --yes, or --plan to see it only");
+  if (!ask)
+    throw new StartError(
+      "there is no terminal to confirm the plan: pass --yes, or --plan to see it only, after npm run deploy --",
+    );
   return /^y(es)?$/i.test((await ask("Deploy? [y/N] ", false)).trim());
 }
 

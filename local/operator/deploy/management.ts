@@ -105,7 +105,7 @@ export function managementOf(
         if (parsed.success) return parsed.data;
         const [issue] = parsed.error.issues;
         throw failed(
-          `field ${issue?.path.join(".")} of its answer is unknown (${issue?.message}): update this service`,
+          `field ${issue?.path.join(".") || "(all)"} of its answer is unknown (${issue?.message}): update this service`,
         );
       }
       const isFinal = !(response instanceof Error) && response.status < 500 && response.status !== 429;
@@ -168,7 +168,7 @@ const messageIn = (content: unknown) => z.object({ message: text }).catch({ mess
 
 /** Why, and what to do. The message is what Supabase says. */
 export function reasonOf(status: number, message: string, ref: string, permission: string): string {
-  const answer = `${status}${message && `, ${message.replace(/\s+/g, " ").slice(0, 300)}`}`;
+  const answer = `${status}${message && `, ${message.replace(/[\s\p{C}]+/gu, " ").slice(0, 300)}`}`;
   const reasons: Record<number, string> = {
     401: `SUPABASE_ACCESS_TOKEN is wrong or expired: make one at ${tokens}`,
     402: `the plan of the project does not include it (${answer}): change the plan in the dashboard, under Billing`,

@@ -1,21 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { siteOrigin } from "../../../shared/site-url.ts";
 import { StartError } from "../../processes/start-error.ts";
+import { logins } from "./env-file.ts";
 import type { Target } from "./target.ts";
 
 const random = () => randomBytes(32).toString("base64");
 const newKey = () => `${randomBytes(4).toString("hex")}:${random()}`;
 const newHookSecret = () => `v1,whsec_${random()}`;
 
-/** Logins of the functions, by the variable that has the URL. */
-export const logins = {
-  DATABASE_URL: "feedback_api",
-  WEBHOOK_DATABASE_URL: "feedback_webhooks",
-  MAIL_DATABASE_URL: "feedback_mail",
-};
-
-const login = (role: string, { databaseHost }: Target) =>
-  `postgresql://${role}:${randomBytes(32).toString("base64url")}@${databaseHost}/postgres?sslmode=verify-full`;
+const newPassword = () => randomBytes(32).toString("base64url");
 
 interface Generated {
   make(target: Target): string;
@@ -24,9 +17,15 @@ interface Generated {
   isOfMail?: boolean;
 }
 
-const replaced = (make: Generated["make"], isOfMail = false): Generated => ({
-  make,
-  rotate: (_, target) => make(target),
+const replaced = (make: Generated["make"]): Generated => ({ make, rotate: (_, target) => make(target) });
+
+/** A URL, of which only the password is rotated: it may name the pooler. */
+const login = (role: string, isOfMail = false): Generated => ({
+  make: ({ databaseHost }) => `postgresql://${role}:${newPassword()}@${databaseHost}/postgres?sslmode=verify-full`,
+  rotate(former, target) {
+    if (!former) return this.make(target);
+    return Object.assign(new URL(former), { password: newPassword() }).href;
+  },
   isOfMail,
 });
 
@@ -39,9 +38,9 @@ const prepended = (isOfMail = false): Generated => ({
 
 /** Variables that a deployment makes, once, and how each is replaced. */
 export const generated: Record<string, Generated> = {
-  DATABASE_URL: replaced((target) => login(logins.DATABASE_URL, target)),
-  WEBHOOK_DATABASE_URL: replaced((target) => login(logins.WEBHOOK_DATABASE_URL, target)),
-  MAIL_DATABASE_URL: replaced((target) => login(logins.MAIL_DATABASE_URL, target), true),
+  DATABASE_URL: login(logins.DATABASE_URL),
+  WEBHOOK_DATABASE_URL: login(logins.WEBHOOK_DATABASE_URL),
+  MAIL_DATABASE_URL: login(logins.MAIL_DATABASE_URL, true),
   ADDRESS_HASH_KEY: replaced(random),
   WEBHOOK_DISPATCH_SECRET: replaced(random),
   WEBHOOK_SECRETS_KEYS: prepended(),
@@ -59,6 +58,11 @@ export const generated: Record<string, Generated> = {
 /** The variables that feedback.env lacks or has otherwise; `names` are those to rotate. */
 export async function settingsToChange(target: Target): Promise<Record<string, string>> {
   const mail = await target.optional("MAIL_URL");
+  // The error has no value: it contains the provider's key.
+  if (mail && !(URL.canParse(mail) && /^(smtps?|https):$/.test(new URL(mail).protocol)))
+    throw new StartError(
+      "MAIL_URL is not an address with smtps://, smtp:// or https://: see docs/mail.md, and encode its user and key",
+    );
   const given: Record<string, string> = { SITE_URL: siteOrigin(await target.answer("SITE_URL")) ?? "" };
   if (mail) Object.assign(given, { MAIL_URL: mail, MAIL_FROM: await target.answer("MAIL_FROM") });
   const { secrets } = target;
@@ -71,7 +75,7 @@ export async function settingsToChange(target: Target): Promise<Record<string, s
 }
 
 export function rotated(name: string, target: Target): Record<string, string> {
-  const rule = generated[name];
+  const rule = Object.hasOwn(generated, name) && generated[name];
   if (!rule) throw new StartError(`${name} is not rotated: name one of ${Object.keys(generated).join(", ")}`);
   return { [name]: rule.rotate(target.secrets[name] ?? "", target) };
 }

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { withTemporaryFolder } from "../../folders/temporary-folder.ts";
 import { withDatabase } from "../../postgres/database.ts";
 import { defaultMigrations, root } from "../../postgres/database-server.ts";
-import { codeOf, StartError } from "../../processes/start-error.ts";
+import { codeOf, messageOf, StartError } from "../../processes/start-error.ts";
 import { createApiKey } from "../api-keys.ts";
 import { functionNames } from "../bundle.ts";
 import { makeOrganization } from "../organizations.ts";
 import * as checks from "./checks.ts";
-import { changeEnvFile, digestOf } from "./env-file.ts";
+import { changeEnvFile, digestOf, logins } from "./env-file.ts";
 import { buildFunctions, deployFunctions } from "./functions.ts";
 import { type AuthConfig, isDigestOf } from "./management.ts";
 import { pushMigrations } from "./push-migrations.ts";
-import { generated, logins, settingsToChange } from "./settings.ts";
+import { generated, settingsToChange } from "./settings.ts";
 import type { Target } from "./target.ts";
 import { proxyPlatforms, writeProxy } from "./write-proxy.ts";
 
@@ -62,6 +62,9 @@ async function planMigrations({ sql, databaseUrl, surroundings }: Target): Promi
   const files = names.flatMap((file) => /^(\d+)_.*\.sql$/.exec(file)?.[1] ?? []);
   const applied = await appliedVersions(sql);
   const unknown = applied.filter((version) => !files.includes(version));
+  const foreign = unknown.filter((version) => version < (files.at(-1) ?? ""));
+  if (foreign.length > 0)
+    throw new StartError(`the project has migrations of something else (${foreign.join(", ")}): use one of its own`);
   if (unknown.length > 0)
     throw new StartError(
       `the database is of a newer release (migration ${unknown.at(-1)}): check out that release or a later one, since a downgrade is not possible`,
@@ -108,7 +111,7 @@ async function planFile(target: Target): Promise<Planned[]> {
     .filter((name) => names.includes(name) && name in generated);
   if (lost.length > 0)
     throw new StartError(
-      `feedback.env lacks ${lost.join(", ")}, which the project has: copy the file from where it was made, or make new values by npm run deploy -- rotate ${lost.join(" ")}`,
+      `feedback.env lacks ${lost.join(", ")}, which the project has: copy the file from where it was made, or give up what the former values encrypt and sign: npm run deploy -- rotate ${lost.join(" ")}`,
     );
   const apply = async () => {
     await changeEnvFile(file, { values });
@@ -123,7 +126,10 @@ async function planLogins({ sql, secrets, reach, optional }: Target): Promise<Pl
   for (const [variable, role] of Object.entries(logins)) {
     const url = secrets[variable];
     if (!url && generated[variable]?.isOfMail && !(await optional("MAIL_URL"))) continue;
-    if (url && (await signsIn(reach?.(url) ?? url))) continue;
+    const named = (error: unknown) => {
+      throw new StartError(`${variable} of feedback.env: ${messageOf(error)}`);
+    };
+    if (url && (await signsIn(reach?.(url) ?? url).catch(named))) continue;
     const apply = async () => {
       const password = decodeURIComponent(new URL(secrets[variable] ?? "").password);
       await sql.unsafe(`alter role ${role} password '${verifierOf(password)}'`);
@@ -151,11 +157,16 @@ function verifierOf(password: string): string {
   return `SCRAM-SHA-256$4096:${salt.toString("base64")}$${stored}:${sign("Server Key").toString("base64")}`;
 }
 
+/** Of feedback.env, but not for the functions, to which Supabase itself gives SUPABASE_…. */
+const ofDeployment = /^(SUPABASE_|OWNER_EMAIL$)/;
+
 async function planSecrets(target: Target): Promise<Planned[]> {
   const { management, secrets, deployed } = target;
   const values = { ...secrets, ...(await settingsToChange(target)) };
   const onProject = digestsOf(await management.secrets.list());
-  const names = Object.keys(values).filter((name) => onProject[name] !== digestOf(values[name] ?? ""));
+  const names = Object.keys(values).filter(
+    (name) => !ofDeployment.test(name) && onProject[name] !== digestOf(values[name] ?? ""),
+  );
   const changed = names.filter((name) => onProject[name] && onProject[name] !== deployed[name]);
   if (changed.length > 0)
     throw new StartError(
@@ -171,17 +182,18 @@ async function planSecrets(target: Target): Promise<Planned[]> {
 const digestsOf = (listed: { name: string; value: string }[]) =>
   Object.fromEntries(listed.map(({ name, value }) => [name, value]));
 
-/** Notes in feedback.env what the project has of it; `overwritten` may be otherwise. */
-export async function recordDeployed(target: Target, overwritten: string[] = []): Promise<void> {
-  const { management, secrets, deployed, file } = target;
-  const onProject = digestsOf(await management.secrets.list());
-  const noted = Object.entries(onProject).filter(
+/** Notes what the project has of feedback.env; `overwritten` may be otherwise. Returns whether something is new. */
+export async function noteDeployed({ management, secrets, deployed }: Target, overwritten: string[] = []) {
+  const noted = Object.entries(digestsOf(await management.secrets.list())).filter(
     ([name, digest]) =>
       deployed[name] !== digest && (overwritten.includes(name) || digest === digestOf(secrets[name] ?? "")),
   );
-  if (noted.length === 0) return;
   Object.assign(deployed, Object.fromEntries(noted));
-  await changeEnvFile(file, { deployed });
+  return noted.length > 0;
+}
+
+export async function recordDeployed(target: Target): Promise<void> {
+  if (await noteDeployed(target)) await changeEnvFile(target.file, { deployed: target.deployed });
 }
 
 /** A secret that names what was deployed: the sources, and the versions that the platform gave the functions. */
@@ -335,21 +347,19 @@ async function planOrganization(target: Target): Promise<Planned[]> {
 /** acme of https://feedback.acme.example. */
 function slugOf(site: string): string {
   const labels = new URL(site).hostname.split(".");
-  return (labels.length > 2 ? labels[1] : labels[0]) ?? "feedback";
+  const label = (labels.length > 2 ? labels[1] : labels[0]) ?? "";
+  return label.match(/[a-z0-9]+/g)?.join("-") ?? "feedback";
 }
 
 /** The pages' proxy, for a person to deploy. */
-async function planProxy({ url, secrets, surroundings }: Target): Promise<Planned[]> {
+async function planProxy(target: Target): Promise<Planned[]> {
+  const { url, surroundings } = target;
+  const { SITE_URL = "", PROXY_SECRET = "" } = { ...target.secrets, ...(await settingsToChange(target)) };
   const named = surroundings.environment.PROXY_PLATFORM || "cloudflare";
   const platform = proxyPlatforms.find((name) => name === named);
   if (!platform) throw new StartError(`PROXY_PLATFORM is ${JSON.stringify(named)}: use ${proxyPlatforms.join(", ")}`);
-  const write = (folder: string) => {
-    const { SITE_URL = "https://pages.invalid", PROXY_SECRET = "" } = secrets;
-    return writeProxy(
-      { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret: PROXY_SECRET },
-      folder,
-    );
-  };
+  const settings = { platform, siteUrl: SITE_URL, functionsUrl: `${url}/functions/v1`, secret: PROXY_SECRET };
+  const write = (folder: string) => writeProxy(settings, folder);
   const folder = join(surroundings.folder, "proxy", platform);
   const [isWritten, commands] = await withTemporaryFolder(async (made) => {
     const commands = await write(made);

@@ -1,9 +1,10 @@
 import { join } from "node:path";
+import { isLoopbackHost } from "../../../shared/loopback.ts";
 import { siteOrigin, siteUrlAdvice } from "../../../shared/site-url.ts";
 import { connect, type Sql } from "../../postgres/database.ts";
 import { codeOf, messageOf, StartError } from "../../processes/start-error.ts";
 import type { Checked } from "./checks.ts";
-import { readEnvFile } from "./env-file.ts";
+import { logins, readEnvFile } from "./env-file.ts";
 import { type Management, managementOf } from "./management.ts";
 
 /** What a machine cannot know: from the environment, feedback.env, or a question. */
@@ -58,7 +59,7 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   const answers: Partial<Record<Question, string>> = {};
   const optional = async (name: Question) => {
     const { asks, isSecret = false } = questions[name] as { asks: string; isSecret?: boolean };
-    answers[name] ??= (environment[name] || values[name]) ?? (await ask?.(`${asks}: `, isSecret))?.trim() ?? "";
+    answers[name] ??= ((environment[name] || values[name]) ?? (await ask?.(`${asks}: `, isSecret)))?.trim() ?? "";
     return answers[name] || undefined;
   };
   const answer = async (name: Question) => {
@@ -71,25 +72,35 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
   const token = await answer("SUPABASE_ACCESS_TOKEN");
   const management = managementOf(ref, token);
   const { database } = await management.project();
-  const former = values.DATABASE_URL && new URL(values.DATABASE_URL).host;
-  if (former && former !== new URL(`postgresql://${database.host}`).host)
-    throw new StartError(`feedback.env is of another project (${former}): deploy from a folder of its own`);
+  for (const name of Object.keys(logins)) {
+    const text = values[name];
+    if (!text) continue;
+    if (!URL.canParse(text)) throw new StartError(`${name} of feedback.env is not a URL: encode its password`);
+    const { hostname, host, username } = new URL(text);
+    // Direct, or the pooler's user, such as feedback_api.<ref>.
+    if (hostname !== hostnameOf(database.host) && !username.endsWith(`.${ref}`))
+      throw new StartError(`feedback.env is of another project (${host}): deploy from a folder of its own`);
+  }
   const siteUrl = await answer("SITE_URL");
   if (!siteOrigin(siteUrl)) throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: set it to ${siteUrlAdvice}`);
+  if (/^http:/i.test(siteUrl) && !isLoopbackHost(new URL(siteUrl).host))
+    throw new StartError(`SITE_URL is ${JSON.stringify(siteUrl)}: use https, since passwords pass through it`);
 
   if (values.DATABASE_CA) process.env.DATABASE_CA ??= values.DATABASE_CA;
   const keys = await management.apiKeys();
   const publishable = keys.find(({ type }) => type === "publishable") ?? keys.find(({ name }) => name === "anon");
   const owner = await connectOwner(database.host, await answer("SUPABASE_DB_PASSWORD"), management);
   if (owner.note) say(owner.note);
-  const url = environment.SUPABASE_URL || `https://${ref}.supabase.co`;
+  // SUPABASE_URL is of tests, as SUPABASE_API_URL is: a shell may have that of npm start.
+  const url = (environment.SUPABASE_API_URL && environment.SUPABASE_URL) || `https://${ref}.supabase.co`;
   return {
     ref,
     url,
     api: `${url}/functions/v1/api`,
     publishableKey: publishable?.api_key ?? undefined,
-    secretKey: (keys.find(({ type }) => type === "secret") ?? keys.find(({ name }) => name === "service_role"))
-      ?.api_key,
+    secretKey:
+      (keys.find(({ type }) => type === "secret") ?? keys.find(({ name }) => name === "service_role"))?.api_key ??
+      environment.SUPABASE_SECRET_KEY,
     databaseHost: database.host,
     management,
     token,
@@ -102,6 +113,8 @@ export async function openTarget(surroundings: Surroundings): Promise<Target> {
     ...owner,
   };
 }
+
+const hostnameOf = (host: string) => new URL(`postgresql://${host}`).hostname;
 
 /** Codes of a host that this machine cannot reach, such as one of IPv6 only. */
 const unreachable =
@@ -118,7 +131,7 @@ async function connectOwner(host: string, password: string, management: Manageme
   const suffix = pooler.db_user.replace(/^postgres/, "");
   const through = await tryOwner(`postgresql://${pooler.db_user}@${pooler.db_host}/postgres`, password, (url) => {
     const rewritten = new URL(url);
-    if (rewritten.host !== new URL(`postgresql://${host}`).host) return url;
+    if (rewritten.hostname !== hostnameOf(host)) return url;
     rewritten.username += suffix;
     rewritten.host = pooler.db_host;
     return rewritten.href;

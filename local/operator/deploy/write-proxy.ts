@@ -54,7 +54,7 @@ export default function middleware(request) {
     }),
     commands: [
       "npx vercel link",
-      "cut -d= -f2- secret.env | npx vercel env add PROXY_SECRET production",
+      "cut -d= -f2- secret.env | npx vercel env add PROXY_SECRET production --force",
       "npx vercel deploy --prod",
     ],
   },
