@@ -89,7 +89,8 @@ describe("the coding is what the client prefers", () => {
         expect(headers.vary?.split(", "), path).toContain("Accept-Encoding");
         expect(headers["content-length"], path).toBeDefined();
       }
-      if (coding) expect(answer.sent, path).toBeLessThan(plain.sent / 2);
+      // At the fastest level, a list of ids and short texts is a little over half.
+      if (coding) expect(answer.sent, path).toBeLessThan(plain.sent * 0.6);
     }
   });
 
