@@ -232,6 +232,21 @@ describe("pages", async () => {
       }
   });
 
+  test("what a page asks for by itself, when others write or choose it, is compressed for nobody who is signed in", async () => {
+    const cookie = cookies.get("owner") as string;
+    const byItself = { "cache-control": "no-transform" };
+    for (const [path, headers, coding] of [
+      ["/", {}, "gzip"],
+      ["/", byItself, undefined],
+      [`/?comment=${randomUUID()}`, {}, undefined],
+    ] as const) {
+      const own = await read(path, { headers: { ...fromHere, ...headers, cookie } });
+      expect([path, own.status, own.coding]).toEqual([path, 200, coding]);
+      const visitors = await read(path, { headers: { ...fromHere, ...headers } });
+      expect([path, visitors.coding]).toEqual([path, "gzip"]);
+    }
+  });
+
   test("every cookie of the pages but language and theme counts as one of a person", async () => {
     const names = tableUnder("docs/pages.md", "Cookies and headers").flatMap(([names = ""]) =>
       [...names.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name.replace(/<\w+>/, "x")),
