@@ -119,6 +119,14 @@ describe("the coding is what the client prefers", () => {
     }
   });
 
+  test("a redirect is never unchanged, also if it has the tag of an empty text", async () => {
+    const { data } = JSON.parse((await read(list)).text);
+    const path = `/submissions/${data[0].id}`;
+    const { status, headers } = await read(path);
+    const again = await read(path, { headers: { "if-none-match": headers.etag ?? "none" } });
+    expect([status, again.status, again.headers.location]).toEqual([301, 301, headers.location]);
+  });
+
   test("what is small is sent as it is", async () => {
     for (const path of ["/robots.txt", "/api/health", "/brand/4b49c8.svg"]) {
       const { coding, sent } = await read(path);
