@@ -14,6 +14,8 @@ const maxResponseBytes = 64 * 1024;
 const maxInterimResponses = 10;
 /** After it, the next address of a host is tried too. */
 const headStartMs = 250;
+/** A host could name thousands of others, which would all be called for each event. */
+const maxAddresses = 16;
 const encoder = new TextEncoder();
 const latin1 = new TextDecoder("latin1");
 
@@ -60,7 +62,7 @@ type RoundTrip = Reply & { reusable: boolean };
 
 /** Connects to all checked addresses, each with a head start over the next; the first that accepts is used. */
 async function open(url: URL, signal: AbortSignal): Promise<Connection> {
-  const addresses = await resolvePublicAddresses(url);
+  const addresses = (await resolvePublicAddresses(url)).slice(0, maxAddresses);
   const found = new AbortController();
   const over = AbortSignal.any([signal, found.signal]);
   let turn: Promise<unknown> = Promise.resolve();

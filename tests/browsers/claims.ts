@@ -110,7 +110,10 @@ export function claimsOfPages(launch: () => Promise<Browser>) {
     await asked;
     await sql`update public.submissions set title = 'Changed in between' where id = ${submission}`;
     await page.waitForTimeout(3_100);
+    // What a page asks for by itself says so: its response is not compressed for a person.
+    const byItself = page.waitForRequest((request) => request.headers()["cache-control"] === "no-transform");
     connect();
+    await byItself;
     await page.getByRole("heading", { name: "Changed in between" }).waitFor();
     await page.context().close();
   });

@@ -104,7 +104,7 @@ function variablesRead(): Set<string> {
     // Questions of npm run deploy.
     ...[...local.matchAll(/^ {2}([A-Z_]+): \{ asks:/gm)].map(([, name = ""]) => name),
     ...[...local.matchAll(/const \{([^}]+)\} = process\.env/g)].flatMap(([, list = ""]) =>
-      list.split(",").map((name) => name.trim()),
+      list.split(",").map((name) => (name.split(":")[0] ?? "").trim()),
     ),
   ];
   // Set by the machine, not by an operator.

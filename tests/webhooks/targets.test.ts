@@ -293,6 +293,11 @@ describe("a host name", () => {
     }
   });
 
+  test("that has very many addresses is tried at the first sixteen only", async () => {
+    const names = { "hook.test": [[...Array(16).fill("127.0.0.4"), "127.0.0.1"]] };
+    expect(await posted(names, "hook.test", "hook.test")).toEqual(["The connection was refused."]);
+  });
+
   test("one of whose addresses is private is not reached at the others either, in any order", async () => {
     const before = received;
     const names = { "hook.test": [["93.184.216.34", "127.0.0.1"]], "one.hook.test": [["127.0.0.1", "93.184.216.34"]] };

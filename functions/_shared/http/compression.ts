@@ -18,13 +18,16 @@ const secretField = /token|code|secret/;
 
 /**
  * Whether the length of a response, once compressed, could reveal a secret in it (BREACH): only an answer to a GET without
- * secrets is compressed, and with the cookies of a person only if no other site can have chosen its address.
+ * secrets is compressed, and with the cookies of a person only if nobody else can have chosen its address or its time.
  */
 export function isRevealing({ method, url, headers }: Request, { showsSecret }: Pick<Route, "showsSecret">): boolean {
   if (!["GET", "HEAD"].includes(method) || showsSecret) return true;
-  if ([...new URL(url).searchParams.keys()].some((name) => secretField.test(name))) return true;
-  if (["same-origin", "none"].includes(headers.get("Sec-Fetch-Site") ?? "")) return false;
-  return [...readCookies(headers.get("Cookie") ?? "").keys()].some((name) => personalCookie.test(name));
+  const fields = [...new URL(url).searchParams.keys()];
+  if (fields.some((name) => secretField.test(name))) return true;
+  if (![...readCookies(headers.get("Cookie") ?? "").keys()].some((name) => personalCookie.test(name))) return false;
+  // What our scripts ask for by themselves, when others write or choose the page: islands/refresh.ts and comment.ts.
+  if (/no-transform/.test(headers.get("Cache-Control") ?? "") || fields.includes("comment")) return true;
+  return !["same-origin", "none"].includes(headers.get("Sec-Fetch-Site") ?? "");
 }
 
 /** Forbids all that carry a response to compress it: Deno 2.1 and proxies do so of their own accord. */
@@ -45,7 +48,7 @@ function encodedText(asked: Headers, response: JsonResponse): JsonResponse {
   const Vary = [response.headers?.Vary, "Accept-Encoding"].filter(Boolean).join(", ");
   const headers: Record<string, string> = { ...response.headers, Vary };
   const tags = asked.get("If-None-Match")?.split(",") ?? [];
-  if (tags.some((tag) => tag.trim().replace(/^(?!W\/)/, "W/") === headers.ETag))
+  if (response.status === 200 && tags.some((tag) => tag.trim().replace(/^(?!W\/)/, "W/") === headers.ETag))
     return { status: 304, json: "", headers };
   const coding = preferred(asked.get("Accept-Encoding"), codings);
   if (coding === "identity") return { ...response, headers };

@@ -2,6 +2,7 @@ import { morphElements } from "@hotwired/turbo";
 import type { Island } from "./island.ts";
 import { untilReleased } from "./reader-activity.ts";
 import { listenToNotifications } from "./realtime.ts";
+import { byItself } from "./refresh.ts";
 
 // A digest or a moderator changes many notifications at once, and one request is enough for them.
 const gatherMs = 300;
@@ -16,7 +17,7 @@ export const connect: Island = (element, signal) => {
     const isOver = AbortSignal.any([reading.signal, signal]);
     // Every page contains the number; this is the smallest page that requires the visitor's session.
     const path = `/notifications?limit=1&lang=${document.documentElement.lang}`;
-    const page = await fetch(path, { signal: isOver }).then((response) => response.text());
+    const page = await fetch(path, { signal: isOver, headers: byItself }).then((response) => response.text());
     const read = new DOMParser().parseFromString(page, "text/html").getElementById(element.id);
     await untilReleased();
     if (read && !isOver.aborted) morphElements(element, read);

@@ -9,6 +9,9 @@ const retryMs = 15_000;
 
 type Reason = { address: string; isShown: () => boolean };
 
+/** Of a request that others cause by what they write: its response is not compressed (compression.ts). */
+export const byItself = { "Cache-Control": "no-transform" };
+
 /** The requested refreshes. */
 let reasons: Reason[] = [];
 let isRunning = false;
@@ -49,7 +52,7 @@ async function run() {
 
 async function readPage(path: string): Promise<Document | "failed" | undefined> {
   try {
-    const response = await fetch(path, { headers: { Accept: "text/html" } });
+    const response = await fetch(path, { headers: { Accept: "text/html", ...byItself } });
     // The session has ended. The next action of the reader leads to the sign-in.
     if (new URL(response.url).pathname === "/sign-in") return undefined;
     if (!response.ok && ![403, 404].includes(response.status)) return "failed";
