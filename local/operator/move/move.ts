@@ -7,16 +7,7 @@ import { connection, migrations } from "../deploy/checks.ts";
 import { close, freeze, isClosed, reopen } from "./freeze.ts";
 import { advanceIds } from "./ids.ts";
 import { type Place, project, sourceFolder, targetFolder } from "./places.ts";
-import {
-  compareTable,
-  copySequences,
-  copyTable,
-  isSupabaseAuth,
-  planTables,
-  settings,
-  stamped,
-  type Table,
-} from "./tables.ts";
+import { compareTable, copyAll, isSupabaseAuth, planTables, settings, stamped, type Table } from "./tables.ts";
 
 const usage = `npm run move -- <URL of a project's database>         from DATA_DIR (.data) to the project
 npm run move -- --from <URL of a project's database>  from the project to a new DATA_DIR
@@ -166,18 +157,6 @@ async function empty(target: Runner, tables: Table[]): Promise<void> {
   await target.unsafe(`truncate ${own.join(", ")}`);
 }
 
-async function copyAll(source: Runner, target: Runner, tables: Table[], log: Move["log"]): Promise<void> {
-  let total = 0;
-  for (const table of tables) {
-    await copyTable(source, target, table);
-    const rows = await compareTable(source, target, table);
-    if (rows > 0) log(`  ${table.name.padEnd(32)} ${String(rows).padStart(10)} rows`);
-    total += rows;
-  }
-  await copySequences(source, target);
-  log(`same on both sides: ${tables.length} tables with ${total} rows, by count and checksum`);
-}
-
 async function copyFiles(sql: Runner, { source, target, rehearse, log }: Move): Promise<void> {
   const files = await sql<{ path: string }[]>`
     select substr(logo_url, 2) as path from public.organizations where logo_url ~ '^/logos/[0-9a-f-]{36}/[0-9a-f]{32}\\.\\w+$'`;
@@ -206,6 +185,11 @@ async function hasMoved(from: Place, to: Place, error: unknown): Promise<boolean
   }
 }
 
+function fail(sentence: string): void {
+  console.error(sentence);
+  process.exitCode = 1;
+}
+
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -214,7 +198,7 @@ async function main(): Promise<void> {
   const dataDir = process.env.DATA_DIR || ".data";
   // npm takes options without -- before them: a rehearsal would be a move.
   const isTaken = ["from", "rehearse", "reopen"].some((name) => `npm_config_${name}` in process.env);
-  if (isTaken || positionals.length !== (values.reopen || values.from ? 0 : 1)) throw new StartError(usage);
+  if (isTaken || positionals.length !== (values.reopen || values.from ? 0 : 1)) return fail(usage);
   const ending = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => ending.abort());
   const source = values.from ? project(values.from) : await sourceFolder(dataDir);
@@ -232,8 +216,5 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   process.on("unhandledRejection", (error) => {
     if (!/^(?:CONNECTION_|ECONN|EPIPE)/.test(codeOf(error) ?? "")) throw error;
   });
-  await main().catch((error: unknown) => {
-    console.error(messageOf(error));
-    process.exitCode = 1;
-  });
+  await main().catch((error: unknown) => fail(messageOf(error)));
 }

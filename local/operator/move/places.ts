@@ -80,9 +80,9 @@ const folderPlace = (path: string, secrets: Secrets) => ({
 
 /** A Supabase project: secrets in `file`, which npm run deploy gives to the functions, and files in its Storage. */
 export function project(databaseUrl: string, file = "feedback.env"): Place {
-  if (!/^postgres(ql)?:$/.test(URL.canParse(databaseUrl) ? new URL(databaseUrl).protocol : ""))
+  if (!/^postgres(ql)?:/.test(databaseUrl) || !URL.canParse(databaseUrl) || /%(?![0-9a-f]{2})/i.test(databaseUrl))
     throw new StartError(
-      "the database's URL is not postgresql://postgres@<host>:5432/postgres: copy it from the project",
+      "the database's URL is not postgresql://postgres@<host>:5432/postgres: copy it from the project, and set PGPASSWORD",
     );
   return {
     name: new URL(databaseUrl).hostname,
@@ -115,7 +115,7 @@ export function project(databaseUrl: string, file = "feedback.env"): Place {
 }
 
 /** The 20 letters of a project, in the host or in the user of the pooler. */
-const refOf = (url: string) => /[/@.:][a-z]{20}[@.:]/.exec(url)?.[0].slice(1, -1);
+const refOf = (url: string) => /\.([a-z]{20})[@.:]/.exec(url)?.[1];
 
 function storage(method: string, path: string, body?: BodyInit, type?: string): Promise<Response> {
   const { SUPABASE_URL: url, SUPABASE_SECRET_KEY: key } = process.env;

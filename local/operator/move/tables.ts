@@ -77,7 +77,7 @@ export async function planTables(source: Runner, target: Runner): Promise<{ tabl
 }
 
 /** Memory stays constant: the target's pace holds the source back. */
-export async function copyTable(source: Runner, target: Runner, { name, columns, given }: Table): Promise<void> {
+async function copyTable(source: Runner, target: Runner, { name, columns, given }: Table): Promise<void> {
   if ((await source.unsafe(`select from ${name} limit 1`)).length === 0) return;
   const reading = await source.unsafe(`copy (select ${given.join(", ")} from ${name}) to stdout`).readable();
   const whole = async function* (blocks: AsyncIterable<Buffer>) {
@@ -105,11 +105,29 @@ export async function compareTable(source: Runner, target: Runner, table: Table)
 }
 
 /** The next ids. In the transaction, unlike setval. */
-export async function copySequences(source: Runner, target: Runner): Promise<void> {
+async function copySequences(source: Runner, target: Runner): Promise<void> {
   const sequences = await target`select format('%I.%I', schemaname, sequencename) as name from pg_sequences
     where schemaname in ('public', 'private')`;
   for (const { name } of sequences) {
     const [row] = await source.unsafe(`select (last_value + is_called::integer)::text as next from ${name}`);
     await target.unsafe(`alter sequence ${name} restart with ${row?.next}`);
   }
+}
+
+/** Copies the tables, and compares them. */
+export async function copyAll(
+  source: Runner,
+  target: Runner,
+  tables: Table[],
+  log: (line: string) => void,
+): Promise<void> {
+  let total = 0;
+  for (const table of tables) {
+    await copyTable(source, target, table);
+    const rows = await compareTable(source, target, table);
+    if (rows > 0) log(`  ${table.name.padEnd(32)} ${String(rows).padStart(10)} rows`);
+    total += rows;
+  }
+  await copySequences(source, target);
+  log(`same on both sides: ${tables.length} tables with ${total} rows, by count and checksum`);
 }
